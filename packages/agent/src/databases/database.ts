@@ -1,0 +1,65 @@
+import type { Capability, Fault } from '../config/agent-config.ts';
+
+/** What the rest of the agent knows of a database. One folder per driver implements it. */
+export interface Database {
+  /** Proves that the database answers; throws `DatabaseError` with kind `unavailable`. */
+  ping(): Promise<void>;
+  /** Proves that each capability only reads and yields what it declares. All faults at once. */
+  verify(capabilities: readonly Capability[]): Promise<Verification>;
+  /** What the account may do beyond reading, each with the statement that mends it. */
+  auditAccount(): Promise<readonly AccountFinding[]>;
+  /** Ends idle connections at once and the others when their call ends. */
+  close(): Promise<void>;
+}
+
+export interface Verification {
+  readonly queries: ReadonlyMap<string, Query>;
+  readonly faults: readonly VerificationFault[];
+}
+
+/** `message` is fit for standard error; `detail` (database text, SQL) belongs in the log file only. */
+export interface VerificationFault extends Fault {
+  readonly detail?: string;
+}
+
+export interface AccountFinding {
+  readonly problem: string;
+  /** The GRANT, REVOKE or ALTER that removes the problem. */
+  readonly remedy: string;
+}
+
+/** A verified capability, ready to run. */
+export interface Query {
+  /** Runs in a READ ONLY transaction of its own that is always rolled back; throws `DatabaseError`. */
+  run(call: QueryCall): Promise<QueryResult>;
+}
+
+export interface QueryCall {
+  /** Validated parameter values by name; absent and null both bind SQL NULL. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly apiKeyName: string;
+  readonly requestId: string;
+  /** What is left for the whole run, waiting for a connection included. */
+  readonly timeoutMs: number;
+  /** Aborting cancels the query in the database. */
+  readonly signal: AbortSignal;
+}
+
+export interface QueryResult {
+  /** The JSON array of rows, as sent. */
+  readonly rows: Uint8Array;
+  readonly count: number;
+  readonly truncated: boolean;
+}
+
+export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'cancelled' | 'too_large' | 'failed';
+
+/** `message` and `cause` may hold database text: for the agent's log file only. */
+export class DatabaseError extends Error {
+  readonly kind: DatabaseErrorKind;
+  constructor(kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DatabaseError';
+    this.kind = kind;
+  }
+}

@@ -1,0 +1,43 @@
+/** Everything the agent reports. `observe/` turns it into the log file and short lines on standard error. */
+export type AgentEvent =
+  | {
+      readonly event: 'starting';
+      readonly version: string;
+      readonly config_file: string;
+      readonly capabilities: number;
+    }
+  | { readonly event: 'connected'; readonly gateway: string; readonly conn_id: string }
+  | {
+      readonly event: 'disconnected';
+      readonly gateway: string;
+      readonly reason: string;
+      readonly retry_in_ms: number;
+    }
+  | CallEvent
+  | { readonly event: 'account_finding'; readonly problem: string; readonly remedy: string }
+  | {
+      readonly event: 'startup_fault';
+      readonly path: string;
+      readonly message: string;
+      readonly detail: string;
+    }
+  | { readonly event: 'database_error'; readonly message: string }
+  | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
+
+/** One per call that reached the agent. */
+export interface CallEvent {
+  readonly event: 'call';
+  readonly request_id: string;
+  readonly api_key_name: string;
+  readonly capability: string;
+  /** `OK` or an error code. */
+  readonly outcome: string;
+  readonly duration_ms: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly traceparent?: string;
+  /** Database text, for the log file only. */
+  readonly detail?: string;
+}
+
+export type Observe = (event: AgentEvent) => void;

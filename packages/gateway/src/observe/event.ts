@@ -1,0 +1,39 @@
+/** Everything the gateway reports. `observe/` turns it into log lines and metrics; nothing else does. */
+export type GatewayEvent =
+  | { readonly event: 'listening'; readonly url: string; readonly address: string; readonly port: number }
+  | RequestEvent
+  | {
+      readonly event: 'agent_connected';
+      readonly conn_id: string;
+      readonly instance_id: string;
+      readonly key_id: string;
+      readonly source: string;
+      readonly capabilities: number;
+    }
+  | {
+      readonly event: 'agent_disconnected';
+      readonly conn_id: string;
+      readonly instance_id: string;
+      readonly reason: string;
+    }
+  | { readonly event: 'agent_rejected'; readonly source: string; readonly reason: string }
+  | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
+  | { readonly event: 'config_warning'; readonly message: string }
+  | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
+
+/** One per HTTP request. Empty strings where a value is not known; `route` is the template, never the raw path. */
+export interface RequestEvent {
+  readonly event: 'request';
+  readonly request_id: string;
+  readonly api_key_name: string;
+  readonly capability: string;
+  readonly http_status: number;
+  readonly method: string;
+  readonly route: string;
+  readonly source: string;
+  readonly duration_ms: number;
+  readonly error_code: string;
+  readonly mcp_method?: string;
+}
+
+export type Observe = (event: GatewayEvent) => void;

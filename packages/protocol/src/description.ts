@@ -1,0 +1,24 @@
+/**
+ * What the internal meta capability answers: the OpenAPI description to serve and what the
+ * gateway must know of each capability to route and time its calls. Never SQL, never connection data.
+ */
+export interface Description {
+  readonly openapi: OpenApiDocument;
+  readonly manifest: readonly ManifestEntry[];
+}
+
+export interface ManifestEntry {
+  readonly name: string;
+  /** `expose_in_openapi`: whether `/openapi.json` and `tools/list` show it. */
+  readonly exposed: boolean;
+  /** The capability's query timeout in milliseconds. */
+  readonly timeout_ms: number;
+}
+
+/** The parts of an OpenAPI 3.1 document that the gateway touches; the rest passes through. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
+  readonly paths: Readonly<Record<string, unknown>>;
+  readonly [key: string]: unknown;
+}
