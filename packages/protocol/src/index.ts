@@ -1,1 +1,31 @@
+export { isLoopbackHost, normalizeAudience } from './audience.ts';
+export { AGENT_ERROR_CODES, type AgentErrorCode } from './call-error-code.ts';
+export { CLOSE, ProtocolError, type CloseCode } from './close-code.ts';
 export type { Description, ManifestEntry, OpenApiDocument } from './description.ts';
+export { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
+export { receiveBody, type Body } from './frames/body.ts';
+export { decodeMessage } from './frames/decode.ts';
+export { encodeFrame } from './frames/encode.ts';
+export type { DataFrame, ErrorFrame, Frame, Metadata, RequestFrame, ResultFrame } from './frames/frame.ts';
+export {
+  parseAuth,
+  parseChallenge,
+  parseHello,
+  parseWelcome,
+  type Auth,
+  type Challenge,
+  type Hello,
+  type Welcome,
+} from './handshake/messages.ts';
+export { signTranscript, signedBytes, verifyTranscript, type Transcript } from './handshake/signature.ts';
+export * from './limits.ts';
+export {
+  closeReason,
+  createLink,
+  type Link,
+  type LinkFrame,
+  type LinkOptions,
+  type LinkSocket,
+} from './link/link.ts';
+export type { Outbox } from './link/outbox.ts';
+export { JSON_DEPTH_MAX, JsonError, parseStrictJson } from './json/strict-json.ts';

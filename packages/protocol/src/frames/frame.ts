@@ -1,0 +1,57 @@
+import type { AgentErrorCode } from '../call-error-code.ts';
+
+/** What travels after `welcome` (PROTOCOL.md, "Frames"). `id` names a call; link-level frames have none. */
+export type Frame =
+  | RequestFrame
+  | ResultFrame
+  | DataFrame
+  | ErrorFrame
+  | { readonly type: 'cancel'; readonly id: number }
+  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
+  | { readonly type: 'ping' | 'pong'; readonly token: number }
+  | { readonly type: 'go_away'; readonly reason: string };
+
+/** Gateway to agent: run a capability. `params` is the first piece of `paramsLength` bytes. */
+export interface RequestFrame {
+  readonly type: 'request';
+  readonly id: number;
+  readonly capability: string;
+  /** Time that is left, in milliseconds: no clock is shared. */
+  readonly timeoutMs: number;
+  readonly metadata: Metadata;
+  readonly paramsLength: number;
+  readonly params: Uint8Array;
+  readonly fin: boolean;
+}
+
+/** Agent to gateway: the rows exist. `rows` is the first piece of `rowsLength` bytes. */
+export interface ResultFrame {
+  readonly type: 'result';
+  readonly id: number;
+  readonly count: number;
+  readonly truncated: boolean;
+  readonly rowsLength: number;
+  readonly rows: Uint8Array;
+  readonly fin: boolean;
+}
+
+/** Either way: the next piece of a body. */
+export interface DataFrame {
+  readonly type: 'data';
+  readonly id: number;
+  readonly bytes: Uint8Array;
+  readonly fin: boolean;
+}
+
+/** Agent to gateway: the call failed. `notStarted` promises that nothing ran. */
+export interface ErrorFrame {
+  readonly type: 'error';
+  readonly id: number;
+  readonly code: AgentErrorCode;
+  /** Public text. */
+  readonly message: string;
+  readonly notStarted: boolean;
+}
+
+/** Known keys: `request_id`, `api_key_name`, `traceparent`. Receivers ignore the others. */
+export type Metadata = Readonly<Record<string, string>>;

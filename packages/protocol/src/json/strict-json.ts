@@ -1,0 +1,75 @@
+/** Why a text is refused; the message never quotes the text. */
+export class JsonError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'JsonError';
+  }
+}
+
+/** Deeper values overflow the stack of whoever prints them again. */
+export const JSON_DEPTH_MAX = 32;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Parses one JSON value so that every later reader sees the same: UTF-8 without byte order mark,
+ * no key twice in an object (however it is escaped), no `__proto__`, no number beyond a double,
+ * at most JSON_DEPTH_MAX levels. Throws JsonError.
+ */
+export function parseStrictJson(bytes: Uint8Array): unknown {
+  const value = parse(bytes);
+  let keys = 0;
+  function walk(node: unknown, depth: number): void {
+    if (typeof node === 'number') {
+      if (!Number.isFinite(node)) throw new JsonError('a number is too large');
+      return;
+    }
+    if (typeof node !== 'object' || node === null) return;
+    if (depth > JSON_DEPTH_MAX) throw new JsonError(`more than ${JSON_DEPTH_MAX} levels of nesting`);
+    if (Array.isArray(node)) {
+      for (const item of node) walk(item, depth + 1);
+      return;
+    }
+    for (const [key, item] of Object.entries(node)) {
+      if (key === '__proto__') throw new JsonError('a key is not allowed');
+      keys++;
+      walk(item, depth + 1);
+    }
+  }
+  walk(value, 1);
+  // JSON.parse keeps one of two equal keys, so the text then has more colons than the value has keys.
+  if (countColons(bytes) !== keys) throw new JsonError('a key appears twice in one object');
+  return value;
+}
+
+function parse(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new JsonError('not UTF-8');
+  }
+  if (text.startsWith('\ufeff')) throw new JsonError('begins with a byte order mark');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new JsonError('not one JSON value');
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+
+/** Colons outside strings, in a text that is known to be JSON. */
+function countColons(bytes: Uint8Array): number {
+  let colons = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) inString = !inString;
+    else if (inString && byte === BACKSLASH) at++;
+    else if (!inString && byte === COLON) colons++;
+  }
+  return colons;
+}

@@ -1,0 +1,29 @@
+/** Every bound and interval of the protocol (PROTOCOL.md); bytes and milliseconds. */
+export const HANDSHAKE_MESSAGE_MAX_BYTES = 4096;
+export const HANDSHAKE_TIMEOUT_MS = 5000;
+
+export const FRAME_HEADER_BYTES = 8;
+/** What the 16-bit length field can say. */
+export const FRAME_PAYLOAD_MAX_BYTES = 65_535;
+/** Either many small frames or one of the largest. */
+export const MESSAGE_MAX_BYTES: number = FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX_BYTES;
+/** How much of a body may travel before the receiver grants more. */
+export const INITIAL_CREDIT_BYTES = 131_072;
+/** The largest rows array of one call; the gateway holds it whole, so that it never sends half. */
+export const RESULT_MAX_BYTES: number = 64 * 1024 * 1024;
+export const CALL_ID_MAX = 0xffff_ffff;
+
+export const PING_AFTER_SILENCE_MS = 15_000;
+/** Share of the interval by which each end varies it, so that fleets do not beat in step. */
+export const PING_JITTER = 0.1;
+export const DEAD_AFTER_PING_MS = 10_000;
+/** A timer this late means that our own event loop stood still: the peer may have answered unseen. */
+export const OWN_LAG_MS = 2000;
+
+export const DIAL_TIMEOUT_MS = 10_000;
+export const DRAIN_TIMEOUT_MS = 25_000;
+
+/** Reserved: no capability file can define it and no caller can reach it. */
+export const DESCRIBE_CAPABILITY = '$describe';
+export const WEBSOCKET_SUBPROTOCOL = 'svc-agent.v1';
+export const PROTOCOL_VERSION = 1;

@@ -1,0 +1,115 @@
+import { CLOSE, ProtocolError, type CloseCode } from '../close-code.ts';
+import { decodeMessage } from '../frames/decode.ts';
+import type { Frame } from '../frames/frame.ts';
+import { heard, wake, type Liveness } from './liveness.ts';
+import { createOutbox, type Outbox, type OutboxSocket } from './outbox.ts';
+
+/** Frames that concern calls or the life of the connection; ping and pong are answered here. */
+export type LinkFrame = Exclude<Frame, { type: 'ping' | 'pong' }>;
+
+export interface LinkSocket extends OutboxSocket {
+  /** Begins the closing handshake. */
+  close(code: number, reason: string): void;
+  /** Ends the TCP connection now. */
+  terminate(): void;
+}
+
+export interface LinkOptions {
+  readonly socket: LinkSocket;
+  /** May throw ProtocolError, which closes the link. */
+  readonly onFrame: (frame: LinkFrame) => void;
+  /** Called once, whoever ended the link; `reason` is fit for a log. */
+  readonly onEnd: (reason: string) => void;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/** One authenticated connection: frames in, frames out, and the knowledge whether the peer lives. */
+export interface Link {
+  readonly outbox: Outbox;
+  /** A binary message arrived. */
+  receive(message: Buffer): void;
+  /** Closes politely, and by force when the peer does not answer within a second. */
+  end(code: CloseCode, reason: string): void;
+  /** The socket is gone. */
+  socketClosed(reason: string): void;
+}
+
+const CLOSE_HANDSHAKE_MS = 1000;
+
+export function createLink(options: LinkOptions): Link {
+  const { socket, now, random } = options;
+  const outbox = createOutbox(socket);
+  let lastHeardAt = now();
+  let liveness: Liveness = heard(lastHeardAt, random());
+  let ended = false;
+  let livenessTimer = setTimeout(onWake, liveness.wakeAt - lastHeardAt);
+  let terminateTimer: NodeJS.Timeout | undefined;
+
+  function onWake(): void {
+    const step = wake(liveness, now(), lastHeardAt, random());
+    if (step.action === 'dead') {
+      finish('the peer fell silent');
+      socket.terminate();
+      return;
+    }
+    if (step.action === 'ping') outbox.control({ type: 'ping', token: Math.floor(random() * 0x1_0000_0000) });
+    liveness = step.next;
+    livenessTimer = setTimeout(onWake, Math.max(1, liveness.wakeAt - now()));
+  }
+
+  function finish(reason: string): void {
+    if (ended) return;
+    ended = true;
+    clearTimeout(livenessTimer);
+    outbox.close();
+    options.onEnd(reason);
+  }
+
+  function end(code: CloseCode, reason: string): void {
+    if (ended) return;
+    socket.close(code, reason);
+    terminateTimer = setTimeout(() => socket.terminate(), CLOSE_HANDSHAKE_MS);
+    finish(reason);
+  }
+
+  function dispatch(frame: Frame): void {
+    switch (frame.type) {
+      case 'ping':
+        outbox.control({ type: 'pong', token: frame.token });
+        return;
+      case 'pong':
+        return;
+      default:
+        options.onFrame(frame);
+    }
+  }
+
+  return {
+    outbox,
+    receive(message) {
+      lastHeardAt = now();
+      try {
+        for (const frame of decodeMessage(message)) {
+          if (ended) return;
+          dispatch(frame);
+        }
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        end(error.code, error.message);
+      }
+    },
+    end,
+    socketClosed(reason) {
+      clearTimeout(terminateTimer);
+      finish(reason);
+    },
+  };
+}
+
+/** The reason to log when a WebSocket closes. */
+export function closeReason(code: number, reason: string): string {
+  const name = Object.entries(CLOSE).find(([, value]) => value === code)?.[0];
+  const text = reason === '' ? (name ?? (code === 1006 ? 'connection lost' : 'closed')) : reason;
+  return `${text} (${code})`;
+}

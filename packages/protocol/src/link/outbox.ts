@@ -1,0 +1,216 @@
+import { encodeFrame, requestOverhead, RESULT_OVERHEAD } from '../frames/encode.ts';
+import type { Frame, RequestFrame, ResultFrame } from '../frames/frame.ts';
+import { ProtocolError } from '../close-code.ts';
+import {
+  FRAME_HEADER_BYTES,
+  FRAME_PAYLOAD_MAX_BYTES,
+  INITIAL_CREDIT_BYTES,
+  MESSAGE_MAX_BYTES,
+} from '../limits.ts';
+
+/** A frame that carries the start of a body; the outbox adds the pieces. */
+export type BodyHead =
+  | Omit<RequestFrame, 'params' | 'fin' | 'paramsLength'>
+  | Omit<ResultFrame, 'rows' | 'fin' | 'rowsLength'>;
+
+/**
+ * What one side has to say, gathered until the end of the event-loop turn and sent in as few
+ * messages as possible. Within a message: control frames, then bodies not yet begun, then the
+ * others in turn, each as far as its receiver granted.
+ */
+export interface Outbox {
+  control(frame: Frame): void;
+  body(head: BodyHead, bytes: Uint8Array): void;
+  /** The receiver takes more of that body; unknown ids are bodies already sent. */
+  grant(id: number, bytes: number): void;
+  /** Forgets what is left of a body; false when its head had not been sent, so nobody knows of it. */
+  drop(id: number): boolean;
+  /** Nothing is sent from now on. */
+  close(): void;
+  /** Bytes of bodies that wait here. */
+  readonly queuedBytes: number;
+}
+
+export interface OutboxSocket {
+  /** Sends one message; calls back once it has left for the operating system, or failed. */
+  send(message: Buffer, sent: () => void): void;
+}
+
+/** Few enough that a control frame never waits behind more than this on a slow line. */
+const UNSENT_MESSAGES_MAX = 2;
+/** A body's first piece, so that many small ones share a message with a large one. */
+const FIRST_PIECE_BYTES = 16_384;
+/** Left in each message for bodies already begun. */
+const CONTINUATION_SHARE_BYTES = 16_384;
+
+interface Outgoing {
+  readonly id: number;
+  readonly head: BodyHead;
+  readonly headBytes: number;
+  readonly bytes: Uint8Array;
+  sent: number;
+  begun: boolean;
+  credit: number;
+  waiting: boolean;
+}
+
+export function createOutbox(socket: OutboxSocket): Outbox {
+  const controls: Buffer[] = [];
+  const bodies = new Map<number, Outgoing>();
+  const fresh: Outgoing[] = [];
+  const begun: Outgoing[] = [];
+  let unsentMessages = 0;
+  let scheduled = false;
+  let closed = false;
+  let queuedBytes = 0;
+
+  function schedule(): void {
+    if (scheduled || closed || unsentMessages >= UNSENT_MESSAGES_MAX) return;
+    scheduled = true;
+    setImmediate(flush);
+  }
+
+  function flush(): void {
+    scheduled = false;
+    while (!closed && unsentMessages < UNSENT_MESSAGES_MAX) {
+      const message = nextMessage();
+      if (message === undefined) return;
+      unsentMessages++;
+      socket.send(message, onSent);
+    }
+  }
+
+  function onSent(): void {
+    unsentMessages--;
+    schedule();
+  }
+
+  function nextMessage(): Buffer | undefined {
+    const frames: Buffer[] = [];
+    let room = MESSAGE_MAX_BYTES;
+    const add = (frame: Buffer): void => {
+      frames.push(frame);
+      room -= frame.length;
+    };
+    takeControls(room, add);
+    const share = begun.length > 0 ? CONTINUATION_SHARE_BYTES : 0;
+    while (fresh[0] !== undefined && fresh[0].headBytes < room - share) {
+      add(nextPiece(fresh[0], Math.min(room - share, fresh[0].headBytes + FIRST_PIECE_BYTES)));
+      const outgoing = fresh.shift();
+      if (outgoing !== undefined) enqueue(outgoing);
+    }
+    while (begun[0] !== undefined && room > FRAME_HEADER_BYTES) {
+      add(nextPiece(begun[0], room));
+      const outgoing = begun.shift();
+      if (outgoing !== undefined) enqueue(outgoing);
+    }
+    if (frames.length < 2) return frames[0];
+    return Buffer.concat(frames, MESSAGE_MAX_BYTES - room);
+  }
+
+  function takeControls(room: number, add: (frame: Buffer) => void): void {
+    let left = room;
+    let taken = 0;
+    for (const frame of controls) {
+      if (frame.length > left) break;
+      add(frame);
+      left -= frame.length;
+      taken++;
+    }
+    controls.splice(0, taken);
+  }
+
+  /** The next frame of a body, at most `room` bytes long; `room` holds the head and some of the body. */
+  function nextPiece(outgoing: Outgoing, room: number): Buffer {
+    const { bytes, head, headBytes } = outgoing;
+    const overhead = outgoing.begun ? FRAME_HEADER_BYTES : headBytes;
+    const size = Math.min(
+      bytes.length - outgoing.sent,
+      outgoing.credit,
+      room - overhead,
+      FRAME_PAYLOAD_MAX_BYTES + FRAME_HEADER_BYTES - overhead,
+    );
+    const piece = bytes.subarray(outgoing.sent, outgoing.sent + size);
+    outgoing.sent += size;
+    outgoing.credit -= size;
+    queuedBytes -= size;
+    const fin = outgoing.sent === bytes.length;
+    if (outgoing.begun) return encodeFrame({ type: 'data', id: outgoing.id, bytes: piece, fin });
+    outgoing.begun = true;
+    return head.type === 'request'
+      ? encodeFrame({ ...head, paramsLength: bytes.length, params: piece, fin })
+      : encodeFrame({ ...head, rowsLength: bytes.length, rows: piece, fin });
+  }
+
+  /** Where a body with pieces left waits: for its turn, or for credit. */
+  function enqueue(outgoing: Outgoing): void {
+    if (outgoing.sent === outgoing.bytes.length) {
+      bodies.delete(outgoing.id);
+      return;
+    }
+    outgoing.waiting = outgoing.credit === 0;
+    if (!outgoing.waiting) begun.push(outgoing);
+  }
+
+  function remove(list: Outgoing[], outgoing: Outgoing): void {
+    const index = list.indexOf(outgoing);
+    if (index >= 0) list.splice(index, 1);
+  }
+
+  return {
+    control(frame) {
+      if (closed) return;
+      controls.push(encodeFrame(frame));
+      schedule();
+    },
+    body(head, bytes) {
+      if (closed) return;
+      const headBytes =
+        head.type === 'request' ? requestOverhead(head.capability, head.metadata) : RESULT_OVERHEAD;
+      const outgoing: Outgoing = {
+        id: head.id,
+        head,
+        headBytes,
+        bytes,
+        sent: 0,
+        begun: false,
+        credit: INITIAL_CREDIT_BYTES,
+        waiting: false,
+      };
+      bodies.set(head.id, outgoing);
+      fresh.push(outgoing);
+      queuedBytes += bytes.length;
+      schedule();
+    },
+    grant(id, bytes) {
+      const outgoing = bodies.get(id);
+      if (outgoing === undefined) return;
+      outgoing.credit += bytes;
+      if (outgoing.credit > 0xffff_ffff) throw new ProtocolError('credit exceeds what a body can hold');
+      if (!outgoing.waiting) return;
+      outgoing.waiting = false;
+      begun.push(outgoing);
+      schedule();
+    },
+    drop(id) {
+      const outgoing = bodies.get(id);
+      if (outgoing === undefined) return true;
+      bodies.delete(id);
+      queuedBytes -= outgoing.bytes.length - outgoing.sent;
+      remove(fresh, outgoing);
+      remove(begun, outgoing);
+      return outgoing.begun;
+    },
+    close() {
+      closed = true;
+      controls.length = 0;
+      bodies.clear();
+      fresh.length = 0;
+      begun.length = 0;
+      queuedBytes = 0;
+    },
+    get queuedBytes() {
+      return queuedBytes;
+    },
+  };
+}
