@@ -1,0 +1,224 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import {
+  CLOSE,
+  closeReason,
+  createLink,
+  DESCRIBE_CAPABILITY,
+  HANDSHAKE_TIMEOUT_MS,
+  MESSAGE_MAX_BYTES,
+  ProtocolError,
+  WEBSOCKET_SUBPROTOCOL,
+  type Hello,
+  type Link,
+} from '@svc/protocol';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Observe } from '../observe/event.ts';
+import { parseDescription } from './description.ts';
+import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
+import type { Registry } from './registry.ts';
+import type { ResultBudget } from './result-budget.ts';
+import { badDescription, createSession, type AgentSession } from './session.ts';
+
+/** Where agents connect: bounded strangers, a signature, a description, and then a session in the registry. */
+export interface AgentEndpoint {
+  /** Whether one more stranger from there may be waited for. */
+  hasRoom(source: string): boolean;
+  /** Takes over the socket of a WebSocket upgrade. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, source: string): void;
+  /** Tells every agent that no call will follow. */
+  goAway(): void;
+  /** Closes every connection, authenticated or not. */
+  close(): void;
+}
+
+export interface EndpointOptions {
+  readonly rules: HandshakeRules;
+  readonly registry: Registry;
+  readonly budget: ResultBudget;
+  readonly observe: Observe;
+}
+
+const STRANGERS_MAX = 200;
+const STRANGERS_PER_SOURCE_MAX = 20;
+const DESCRIBE_TIMEOUT_MS = 10_000;
+
+export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_MAX_BYTES,
+    handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
+  });
+  const strangers = new Map<string, number>();
+  const sockets = new Set<WebSocket>();
+  const sessions = new Set<AgentSession>();
+  let strangerCount = 0;
+
+  function countStranger(source: string, change: 1 | -1): void {
+    strangerCount += change;
+    const count = (strangers.get(source) ?? 0) + change;
+    if (count === 0) strangers.delete(source);
+    else strangers.set(source, count);
+  }
+
+  function greet(socket: WebSocket, source: string): void {
+    sockets.add(socket);
+    let stranger = true;
+    const known = (): void => {
+      if (stranger) countStranger(source, -1);
+      stranger = false;
+      clearTimeout(deadline);
+    };
+    const reject = (error: ProtocolError): void => {
+      known();
+      options.observe({ event: 'agent_rejected', source, reason: error.message });
+      // Strangers learn the code only; one whose signature is good may read the reason too.
+      socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
+      setTimeout(() => socket.terminate(), 1000).unref();
+    };
+    const deadline = setTimeout(() => {
+      reject(new ProtocolError('no handshake within 5 s', CLOSE.handshake_timeout));
+    }, HANDSHAKE_TIMEOUT_MS);
+    let accepted: HelloAccepted | undefined;
+    let admitted: { link: Link; session: AgentSession } | undefined;
+
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      if (admitted !== undefined) {
+        if (isBinary) admitted.link.receive(data);
+        else admitted.link.end(CLOSE.protocol_error, 'text message after the handshake');
+        return;
+      }
+      if (!stranger) return;
+      try {
+        if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
+        if (accepted === undefined) {
+          accepted = answerHello(data, options.rules, randomUUID(), randomBytes(32));
+          socket.send(accepted.challengeBytes, { binary: false });
+          return;
+        }
+        const welcome = checkAuth(data, accepted, options.rules);
+        known();
+        socket.send(JSON.stringify(welcome));
+        admitted = admit(socket, accepted, source);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        reject(error);
+      }
+    });
+    // ws reports oversized or malformed messages here and closes by itself.
+    socket.on('error', () => {});
+    socket.on('close', (code, reason) => {
+      known();
+      sockets.delete(socket);
+      admitted?.link.socketClosed(closeReason(code, reason.toString()));
+    });
+  }
+
+  function admit(
+    socket: WebSocket,
+    accepted: HelloAccepted,
+    source: string,
+  ): { link: Link; session: AgentSession } {
+    const { hello, connId } = accepted;
+    let listed = false;
+    const link = createLink({
+      socket: {
+        send: (message, sent) => socket.send(message, { binary: true }, sent),
+        close: (code, reason) => socket.close(code, reason.slice(0, 120)),
+        terminate: () => socket.terminate(),
+      },
+      onFrame: (frame) => session.receive(frame),
+      onEnd: (reason) => {
+        sessions.delete(session);
+        options.registry.remove(session);
+        session.ended();
+        const event = listed ? 'agent_disconnected' : 'agent_rejected';
+        options.observe(
+          event === 'agent_disconnected'
+            ? { event, conn_id: connId, instance_id: hello.instance_id, reason }
+            : { event, source, reason },
+        );
+      },
+      now: () => performance.now(),
+      random: Math.random,
+    });
+    const session: AgentSession = createSession({
+      connId,
+      instanceId: hello.instance_id,
+      maxInflight: hello.max_inflight,
+      link: () => link,
+      budget: options.budget,
+      onDraining: () => options.registry.remove(session),
+    });
+    sessions.add(session);
+    describe(session, hello, (count) => {
+      listed = true;
+      const { instance_id, key_id } = hello;
+      options.observe({
+        event: 'agent_connected',
+        conn_id: connId,
+        instance_id,
+        key_id,
+        source,
+        capabilities: count,
+      });
+    });
+    return { link, session };
+  }
+
+  /** Fetches the description before the agent counts as connected (specification, section 3). */
+  function describe(session: AgentSession, hello: Hello, done: (capabilities: number) => void): void {
+    const timer = setTimeout(() => {
+      session.end(CLOSE.bad_description, 'the agent did not describe itself in time');
+    }, DESCRIBE_TIMEOUT_MS);
+    const request = {
+      capability: DESCRIBE_CAPABILITY,
+      params: Buffer.from('{}'),
+      timeoutMs: DESCRIBE_TIMEOUT_MS,
+      metadata: {},
+    };
+    session.call(request, (outcome) => {
+      clearTimeout(timer);
+      if (outcome.kind === 'lost') return;
+      try {
+        if (outcome.kind === 'error')
+          throw badDescription(`the agent did not describe itself: ${outcome.code}`);
+        if (createHash('sha256').update(outcome.rows).digest('hex') !== hello.manifest_sha256) {
+          throw badDescription('the description is not the one that the agent signed');
+        }
+        const description = parseDescription(outcome.rows);
+        outcome.release();
+        session.setManifest(description.manifest);
+        options.registry.add(session, description);
+        done(description.manifest.length);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        session.end(error.code, error.message);
+      }
+    });
+  }
+
+  return {
+    hasRoom: (source) =>
+      strangerCount < STRANGERS_MAX && (strangers.get(source) ?? 0) < STRANGERS_PER_SOURCE_MAX,
+    upgrade(request, socket, head, source) {
+      countStranger(source, 1);
+      const abandoned = (): void => countStranger(source, -1);
+      socket.once('close', abandoned);
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        socket.off('close', abandoned);
+        greet(webSocket, source);
+      });
+    },
+    goAway() {
+      for (const session of sessions) session.goAway('the gateway is shutting down');
+    },
+    close() {
+      for (const session of sessions) session.end(CLOSE.going_away, 'the gateway is shutting down');
+      for (const socket of sockets) socket.terminate();
+      server.close();
+    },
+  };
+}

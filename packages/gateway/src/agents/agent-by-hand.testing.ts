@@ -1,0 +1,76 @@
+import { createLink, decodeMessage, encodeFrame, type Frame, type Link, type LinkFrame } from '@svc/protocol';
+import type { ResultBudget } from './result-budget.ts';
+import { createSession, type AgentRequest, type AgentSession } from './session.ts';
+
+/** A real session on a real link whose agent is the test: it reads what was sent and says what it likes. */
+export interface AgentByHand {
+  readonly session: AgentSession;
+  readonly link: Link;
+  /** Frames that reached the agent, in order. */
+  readonly received: LinkFrame[];
+  /** How often the session said that its agent is leaving. */
+  readonly drainings: () => number;
+  /** What the gateway closed the socket with. */
+  readonly closedWith: () => number | undefined;
+  /** All in one message. */
+  say(...frames: Frame[]): void;
+  /** The connection breaks. */
+  lose(): void;
+}
+
+export function agentByHand(budget: ResultBudget, maxInflight = 1000): AgentByHand {
+  const received: LinkFrame[] = [];
+  let drainings = 0;
+  let closedWith: number | undefined;
+  const link = createLink({
+    socket: {
+      send(message, sent) {
+        for (const frame of decodeMessage(Buffer.from(message))) {
+          if (frame.type !== 'ping' && frame.type !== 'pong') received.push(frame);
+        }
+        setImmediate(sent);
+      },
+      close(code) {
+        closedWith = code;
+        setImmediate(() => link.socketClosed('closed'));
+      },
+      terminate: () => {},
+    },
+    onFrame: (frame) => session.receive(frame),
+    onEnd: () => session.ended(),
+    now: () => performance.now(),
+    random: () => 0.5,
+  });
+  const session = createSession({
+    connId: 'connection',
+    instanceId: 'instance',
+    maxInflight,
+    link: () => link,
+    budget,
+    onDraining: () => drainings++,
+  });
+  return {
+    session,
+    link,
+    received,
+    drainings: () => drainings,
+    closedWith: () => closedWith,
+    say: (...frames) => link.receive(Buffer.concat(frames.map(encodeFrame))),
+    lose: () => link.socketClosed('connection lost'),
+  };
+}
+
+export function request(params: Uint8Array = Buffer.from('{}'), capability = 'get'): AgentRequest {
+  return { capability, params, timeoutMs: 1000, metadata: { request_id: 'r1' } };
+}
+
+/** A result small enough for one frame. */
+export function smallResult(id: number, rows = '[]', count = 0): Frame {
+  const bytes = Buffer.from(rows);
+  return { type: 'result', id, count, truncated: false, rowsLength: bytes.length, rows: bytes, fin: true };
+}
+
+/** The first piece of a larger one. */
+export function resultHead(id: number, rowsLength: number, piece: Uint8Array = new Uint8Array(0)): Frame {
+  return { type: 'result', id, count: 1, truncated: true, rowsLength, rows: piece, fin: false };
+}

@@ -1,0 +1,48 @@
+import { Ajv } from 'ajv';
+import { JsonError, parseStrictJson, type Description } from '@svc/protocol';
+import { badDescription } from './session.ts';
+
+const entry = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', pattern: '^[a-z][a-z0-9_]{0,47}$' },
+    exposed: { type: 'boolean' },
+    timeout_ms: { type: 'integer', minimum: 1 },
+  },
+  required: ['name', 'exposed', 'timeout_ms'],
+};
+
+const isDescription = new Ajv().compile<Description>({
+  type: 'object',
+  properties: {
+    openapi: {
+      type: 'object',
+      properties: {
+        openapi: { type: 'string' },
+        info: {
+          type: 'object',
+          properties: { title: { type: 'string' }, version: { type: 'string' } },
+          required: ['title', 'version'],
+        },
+        paths: { type: 'object' },
+      },
+      required: ['openapi', 'info', 'paths'],
+    },
+    manifest: { type: 'array', items: entry },
+  },
+  required: ['openapi', 'manifest'],
+});
+
+/** The answer of the meta capability; throws ProtocolError (4422) when it is not one. */
+export function parseDescription(bytes: Uint8Array): Description {
+  let value: unknown;
+  try {
+    value = parseStrictJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw badDescription(`the description is refused: ${error.message}`);
+  }
+  if (isDescription(value)) return value;
+  const [fault] = isDescription.errors ?? [];
+  throw badDescription(`the description is malformed: ${fault?.instancePath ?? ''} ${fault?.message ?? ''}`);
+}

@@ -1,0 +1,88 @@
+import {
+  agentKeyId,
+  CLOSE,
+  isLoopbackHost,
+  normalizeAudience,
+  parseAuth,
+  parseHello,
+  PROTOCOL_VERSION,
+  ProtocolError,
+  publicKeyFromRaw,
+  verifyTranscript,
+  type Challenge,
+  type Hello,
+  type Welcome,
+} from '@svc/protocol';
+
+/** The gateway's half of the handshake as pure steps; PROTOCOL.md, "Handshake". */
+export interface HandshakeRules {
+  /** Raw 32-byte public keys. */
+  readonly publicKeys: readonly Uint8Array[];
+  /** Normalised audiences; undefined accepts any. */
+  readonly audiences: readonly string[] | undefined;
+  readonly replicaId: string;
+  readonly maxParamsBytes: number;
+}
+
+export interface HelloAccepted {
+  readonly hello: Hello;
+  readonly helloBytes: Uint8Array;
+  readonly challengeBytes: Uint8Array;
+  readonly connId: string;
+}
+
+/** Throws ProtocolError. `nonce` is 32 fresh random bytes, used for this socket only. */
+export function answerHello(
+  helloBytes: Uint8Array,
+  rules: HandshakeRules,
+  connId: string,
+  nonce: Uint8Array,
+): HelloAccepted {
+  const hello = parseHello(helloBytes);
+  if (!hello.versions.includes(PROTOCOL_VERSION)) {
+    throw new ProtocolError(
+      `the agent speaks none of our versions (${PROTOCOL_VERSION})`,
+      CLOSE.no_common_version,
+    );
+  }
+  const challenge: Challenge = {
+    type: 'challenge',
+    conn_id: connId,
+    replica_id: rules.replicaId,
+    gateway_nonce: Buffer.from(nonce).toString('base64url'),
+    version: PROTOCOL_VERSION,
+    limits: { max_params_bytes: rules.maxParamsBytes },
+  };
+  return { hello, helloBytes, challengeBytes: Buffer.from(JSON.stringify(challenge)), connId };
+}
+
+/** Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. */
+export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules: HandshakeRules): Welcome {
+  const { hello } = accepted;
+  const signature = Buffer.from(parseAuth(authBytes).signature, 'base64url');
+  const transcript = {
+    audience: hello.audience,
+    keyId: hello.key_id,
+    hello: accepted.helloBytes,
+    challenge: accepted.challengeBytes,
+  };
+  const publicKey = rules.publicKeys.find((raw) => agentKeyId(raw) === hello.key_id);
+  if (publicKey === undefined || !verifyTranscript(transcript, publicKeyFromRaw(publicKey), signature)) {
+    throw new ProtocolError('unknown key or bad signature', CLOSE.unauthorized);
+  }
+  checkAudience(hello.audience, rules.audiences);
+  return { type: 'welcome', replica_count: 1 };
+}
+
+/** Only after the signature: the text names our configuration, which strangers must not learn. */
+function checkAudience(audience: string, accepted: readonly string[] | undefined): void {
+  if (accepted === undefined || accepted.includes(audience)) return;
+  if (URL.canParse(audience) && isLoopbackHost(new URL(audience).hostname)) {
+    if (normalizeAudience(audience) === audience) return;
+  }
+  throw new ProtocolError(
+    `the agent dialled ${audience}, this gateway answers to ${accepted.join(', ')}: ` +
+      'set gateway.url in the capability file to one of these, or add the URL to GATEWAY_AGENT_URLS',
+    CLOSE.wrong_audience,
+  );
+}

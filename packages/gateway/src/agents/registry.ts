@@ -1,0 +1,70 @@
+import type { Description } from '@svc/protocol';
+import type { AgentSession } from './session.ts';
+
+/** Every agent that may take calls, and the newest description that any of them gave. */
+export interface Registry {
+  /** Also makes its description the served one. */
+  add(session: AgentSession, description: Description): void;
+  /** By identity: a session never removes its successor. */
+  remove(session: AgentSession): void;
+  /** The less loaded of two agents picked at random among those that have the capability. */
+  choose(capability: string, except: ReadonlySet<AgentSession>): AgentChoice;
+  readonly connected: boolean;
+  readonly sessions: ReadonlySet<AgentSession>;
+  /** Survives the loss of the agents; undefined until the first has connected. */
+  readonly description: Description | undefined;
+  /** Called when the served description changes. */
+  onDescription(listener: (description: Description) => void): void;
+}
+
+export type AgentChoice = AgentSession | 'offline' | 'unknown_capability' | 'busy';
+
+/** `random` in [0, 1). */
+export function createRegistry(random: () => number): Registry {
+  const sessions = new Set<AgentSession>();
+  const listeners: ((description: Description) => void)[] = [];
+  let served: Description | undefined;
+
+  function pick(candidates: readonly AgentSession[]): AgentSession | undefined {
+    if (candidates.length < 2) return candidates[0];
+    const first = Math.floor(random() * candidates.length);
+    const second = (first + 1 + Math.floor(random() * (candidates.length - 1))) % candidates.length;
+    const [a, b] = [candidates[first], candidates[second]];
+    if (a === undefined || b === undefined) return a ?? b;
+    return b.inFlight < a.inFlight ? b : a;
+  }
+
+  return {
+    add(session, description) {
+      sessions.add(session);
+      served = description;
+      for (const listener of listeners) listener(description);
+    },
+    remove(session) {
+      sessions.delete(session);
+    },
+    choose(capability, except) {
+      const candidates: AgentSession[] = [];
+      let reachable = false;
+      let knows = false;
+      for (const session of sessions) {
+        if (except.has(session)) continue;
+        reachable = true;
+        if (session.capability(capability) === undefined) continue;
+        knows = true;
+        if (session.available) candidates.push(session);
+      }
+      return pick(candidates) ?? (knows ? 'busy' : reachable ? 'unknown_capability' : 'offline');
+    },
+    get connected() {
+      return sessions.size > 0;
+    },
+    sessions,
+    get description() {
+      return served;
+    },
+    onDescription(listener) {
+      listeners.push(listener);
+    },
+  };
+}

@@ -1,0 +1,216 @@
+import {
+  CALL_ID_MAX,
+  CLOSE,
+  INITIAL_CREDIT_BYTES,
+  ProtocolError,
+  RESULT_MAX_BYTES,
+  receiveBody,
+  type AgentErrorCode,
+  type Body,
+  type CloseCode,
+  type ErrorFrame,
+  type Link,
+  type LinkFrame,
+  type ManifestEntry,
+  type Metadata,
+  type ResultFrame,
+} from '@svc/protocol';
+import type { ResultBudget } from './result-budget.ts';
+
+export interface AgentRequest {
+  readonly capability: string;
+  /** JSON object, as the caller sent it. */
+  readonly params: Uint8Array;
+  /** For the whole run at the agent. */
+  readonly timeoutMs: number;
+  readonly metadata: Metadata;
+}
+
+/** How a call ended; `lost` when the connection went away first. */
+export type AgentOutcome =
+  | AgentResult
+  | {
+      readonly kind: 'error';
+      readonly code: AgentErrorCode;
+      readonly message: string;
+      readonly notStarted: boolean;
+    }
+  | { readonly kind: 'lost'; readonly answerBegun: boolean };
+
+export interface AgentResult {
+  readonly kind: 'result';
+  /** JSON array. */
+  readonly rows: Uint8Array;
+  readonly count: number;
+  readonly truncated: boolean;
+  /** Gives the memory of the rows back to the budget; to be called once they have been delivered. */
+  readonly release: () => void;
+}
+
+/** One authenticated agent connection and the calls that run over it. */
+export interface AgentSession {
+  readonly connId: string;
+  readonly instanceId: string;
+  /** Calls sent and not settled. */
+  readonly inFlight: number;
+  /** Whether a further call may be sent now. */
+  readonly available: boolean;
+  /** Undefined when the agent has no such capability. */
+  capability(name: string): ManifestEntry | undefined;
+  setManifest(manifest: readonly ManifestEntry[]): void;
+  /** `settle` is called exactly once, unless the returned function (cancel) is called first. */
+  call(request: AgentRequest, settle: (outcome: AgentOutcome) => void): () => void;
+  /** Tells the agent that no further call will come. */
+  goAway(reason: string): void;
+  end(code: CloseCode, reason: string): void;
+  /** From the link. */
+  receive(frame: LinkFrame): void;
+  /** From the link: settles all calls as lost. */
+  ended(): void;
+}
+
+export interface SessionOptions {
+  readonly connId: string;
+  readonly instanceId: string;
+  readonly maxInflight: number;
+  readonly link: () => Link;
+  readonly budget: ResultBudget;
+  readonly onDraining: () => void;
+}
+
+interface Pending {
+  readonly settle: (outcome: AgentOutcome) => void;
+  result: { readonly head: ResultFrame; readonly body: Body; readonly release: () => void } | undefined;
+}
+
+const NOTHING = (): void => {};
+
+export function createSession(options: SessionOptions): AgentSession {
+  const { budget } = options;
+  const pending = new Map<number, Pending>();
+  let capabilities: ReadonlyMap<string, ManifestEntry> = new Map();
+  let lastId = 0;
+  let draining = false;
+  let over = false;
+
+  function settle(id: number, call: Pending, outcome: AgentOutcome): void {
+    pending.delete(id);
+    call.settle(outcome);
+  }
+
+  function onResult(frame: ResultFrame, call: Pending): void {
+    if (call.result !== undefined) throw new ProtocolError('second result for one call');
+    if (frame.rowsLength > RESULT_MAX_BYTES)
+      throw new ProtocolError('result is larger than a link may carry');
+    if (frame.fin) {
+      settle(frame.id, call, completed(frame, frame.rows, NOTHING));
+      return;
+    }
+    const body = receiveBody(frame.rowsLength);
+    body.add(frame.rows, false);
+    const beyondWindow = frame.rowsLength - INITIAL_CREDIT_BYTES;
+    const release = budget.reserve(frame.rowsLength, () => {
+      if (beyondWindow > 0)
+        options.link().outbox.control({ type: 'credit', id: frame.id, bytes: beyondWindow });
+    });
+    call.result = { head: frame, body, release };
+  }
+
+  function onData(id: number, bytes: Uint8Array, fin: boolean, call: Pending): void {
+    if (call.result === undefined) throw new ProtocolError('data before its result');
+    const { head, body, release } = call.result;
+    if (body.add(bytes, fin)) settle(id, call, completed(head, body.bytes, release));
+  }
+
+  function onError(frame: ErrorFrame, call: Pending): void {
+    call.result?.release();
+    settle(frame.id, call, {
+      kind: 'error',
+      code: frame.code,
+      message: frame.message,
+      notStarted: frame.notStarted,
+    });
+  }
+
+  function onCallFrame(frame: LinkFrame): void {
+    if (frame.type === 'go_away') {
+      draining = true;
+      options.onDraining();
+      return;
+    }
+    if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
+    if (frame.type === 'credit') {
+      options.link().outbox.grant(frame.id, frame.bytes);
+      return;
+    }
+    const call = pending.get(frame.id);
+    // Settled or cancelled here while the frame was on its way.
+    if (call === undefined) return;
+    switch (frame.type) {
+      case 'result':
+        return onResult(frame, call);
+      case 'data':
+        return onData(frame.id, frame.bytes, frame.fin, call);
+      case 'error':
+        return onError(frame, call);
+      case 'request':
+      case 'cancel':
+        throw new ProtocolError(`an agent must not send ${frame.type}`);
+    }
+  }
+
+  return {
+    connId: options.connId,
+    instanceId: options.instanceId,
+    get inFlight() {
+      return pending.size;
+    },
+    get available() {
+      return !draining && !over && pending.size < options.maxInflight && lastId < CALL_ID_MAX;
+    },
+    capability: (name) => capabilities.get(name),
+    setManifest(manifest) {
+      capabilities = new Map(manifest.map((entry) => [entry.name, entry]));
+    },
+    call(request, settleCall) {
+      const id = ++lastId;
+      if (over) {
+        settleCall({ kind: 'lost', answerBegun: false });
+        return NOTHING;
+      }
+      pending.set(id, { settle: settleCall, result: undefined });
+      const { capability, timeoutMs, metadata, params } = request;
+      options.link().outbox.body({ type: 'request', id, capability, timeoutMs, metadata }, params);
+      return () => {
+        const call = pending.get(id);
+        if (call === undefined) return;
+        pending.delete(id);
+        call.result?.release();
+        const { outbox } = options.link();
+        if (outbox.drop(id)) outbox.control({ type: 'cancel', id });
+      };
+    },
+    goAway(reason) {
+      draining = true;
+      options.link().outbox.control({ type: 'go_away', reason });
+    },
+    end: (code, reason) => options.link().end(code, reason),
+    receive: onCallFrame,
+    ended() {
+      over = true;
+      for (const [id, call] of pending) {
+        call.result?.release();
+        settle(id, call, { kind: 'lost', answerBegun: call.result !== undefined });
+      }
+    },
+  };
+}
+
+function completed(head: ResultFrame, rows: Uint8Array, release: () => void): AgentResult {
+  return { kind: 'result', rows, count: head.count, truncated: head.truncated, release };
+}
+
+/** For a session whose description does not hold what was promised. */
+export function badDescription(reason: string): ProtocolError {
+  return new ProtocolError(reason, CLOSE.bad_description);
+}

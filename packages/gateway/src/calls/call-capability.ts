@@ -1,0 +1,124 @@
+import type { Registry } from '../agents/registry.ts';
+import type { AgentOutcome, AgentResult, AgentSession } from '../agents/session.ts';
+import { CallError, CallerGone } from '../errors/call-error.ts';
+
+export interface CapabilityCall {
+  readonly capability: string;
+  /** JSON object, as the caller sent it; already known to be well formed. */
+  readonly params: Uint8Array;
+  readonly apiKeyName: string;
+  readonly requestId: string;
+  readonly traceparent: string | undefined;
+  /** Aborted when the caller goes away. */
+  readonly signal: AbortSignal;
+}
+
+export type CallCapability = (call: CapabilityCall) => Promise<AgentResult>;
+
+/** How much longer than the capability's own time the agent may take to answer. */
+const ANSWER_GRACE_MS = 2000;
+/** Less is not worth a second try. */
+const RETRY_MIN_MS = 100;
+
+/**
+ * Where REST and MCP meet: picks an agent, keeps the deadline, tries a call whose agent was lost
+ * before any answer once on another. The caller has been found permitted already.
+ * Throws CallError, or CallerGone when the signal aborts.
+ */
+export function createCallCapability(registry: Registry, now: () => number): CallCapability {
+  return (call) =>
+    new Promise<AgentResult>((resolve, reject) => {
+      const tried = new Set<AgentSession>();
+      const first = chooseAgent(registry, call.capability, tried);
+      const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
+      const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
+      let retried = false;
+      let cancel: () => void = () => {};
+      const timer = setTimeout(() => {
+        cancel();
+        finish(() => reject(new CallError('GATEWAY_AGENT_TIMEOUT', 'the agent did not answer in time')));
+      }, timeoutMs + ANSWER_GRACE_MS);
+      const onAbort = (): void => {
+        cancel();
+        finish(() => reject(new CallerGone()));
+      };
+
+      function finish(settle: () => void): void {
+        clearTimeout(timer);
+        call.signal.removeEventListener('abort', onAbort);
+        settle();
+      }
+
+      function send(agent: AgentSession): void {
+        tried.add(agent);
+        const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
+        const { capability, params } = call;
+        cancel = agent.call(
+          { capability, params, timeoutMs: remainingMs, metadata: metadataOf(call) },
+          onOutcome,
+        );
+      }
+
+      function onOutcome(outcome: AgentOutcome): void {
+        if (outcome.kind === 'result') {
+          finish(() => resolve(outcome));
+          return;
+        }
+        const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
+        const another =
+          timeLeft && mayRetry(outcome, retried) ? registry.choose(call.capability, tried) : 'offline';
+        if (typeof another === 'string') {
+          finish(() => reject(asCallError(outcome)));
+          return;
+        }
+        if (outcome.kind === 'lost') retried = true;
+        send(another);
+      }
+
+      if (call.signal.aborted) {
+        onAbort();
+        return;
+      }
+      call.signal.addEventListener('abort', onAbort);
+      send(first);
+    });
+}
+
+/** A call that provably never started may move on freely, one that was lost only once. */
+function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
+  if (outcome.kind === 'lost') return !outcome.answerBegun && !retried;
+  return outcome.kind === 'error' && outcome.notStarted;
+}
+
+function chooseAgent(registry: Registry, capability: string, tried: ReadonlySet<AgentSession>): AgentSession {
+  const choice = registry.choose(capability, tried);
+  switch (choice) {
+    case 'offline':
+      throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+    case 'unknown_capability':
+      throw new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
+    case 'busy':
+      throw new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');
+    default:
+      return choice;
+  }
+}
+
+function asCallError(outcome: Exclude<AgentOutcome, AgentResult>): CallError {
+  if (outcome.kind === 'lost') return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+  switch (outcome.code) {
+    case 'AGENT_UNKNOWN_CAPABILITY':
+      return new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
+    case 'AGENT_CANCELLED':
+    case 'AGENT_DRAINING':
+      return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+    default:
+      return new CallError(outcome.code, outcome.message);
+  }
+}
+
+function metadataOf(call: CapabilityCall): Record<string, string> {
+  const metadata: Record<string, string> = { request_id: call.requestId, api_key_name: call.apiKeyName };
+  if (call.traceparent !== undefined) metadata['traceparent'] = call.traceparent;
+  return metadata;
+}

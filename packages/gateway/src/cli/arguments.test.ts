@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { parseArguments } from './arguments.ts';
+
+describe('parseArguments', () => {
+  it.each([
+    [[], { command: 'run', envFile: undefined }],
+    [['--env-file', 'gateway.env'], { command: 'run', envFile: 'gateway.env' }],
+    [['--env-file=gateway.env'], { command: 'run', envFile: 'gateway.env' }],
+    [['--help'], { command: 'help' }],
+    [['-h'], { command: 'help' }],
+    [['create-key', '--help'], { command: 'help' }],
+    [['--version'], { command: 'version' }],
+    [['-v'], { command: 'version' }],
+    [['create-agent-secret'], { command: 'create-agent-secret', json: false }],
+    [['create-agent', '--json'], { command: 'create-agent-secret', json: true }],
+    [
+      ['create-key', '--name', 'reporting', '--capabilities', 'find_book, list_books,find_book'],
+      { command: 'create-key', name: 'reporting', capabilities: ['find_book', 'list_books'], json: false },
+    ],
+    [
+      ['create-key', '--json', '--capabilities=*', '--name=a b'],
+      { command: 'create-key', name: 'a b', capabilities: ['*'], json: true },
+    ],
+  ])('reads %j', (argv, command) => {
+    expect(parseArguments(argv)).toEqual(command);
+  });
+
+  it.each([
+    [['create-kye'], /unknown command create-kye; did you mean create-key\?/],
+    [['serve-everything'], /unknown command serve-everything \(see svc-gateway --help\)$/],
+    [['--env-fiel', 'x'], /unknown flag --env-fiel; did you mean --env-file\?/],
+    [['--json'], /unknown flag --json/],
+    [['-x'], /unknown flag -x/],
+    [['create-key', '--env-file', 'x'], /unknown flag --env-file for create-key/],
+    [['create-key', '--nmae', 'x'], /did you mean --name\?/],
+    [['--env-file'], /--env-file needs a value/],
+    [['create-key', '--name', '--json'], /--name needs a value/],
+    [['create-agent', '--json=yes'], /--json takes no value/],
+    [['--env-file', 'a', '--env-file', 'b'], /--env-file is given twice/],
+    [['create-agent', 'again'], /unexpected argument again/],
+    [['create-key', '--capabilities', 'a'], /needs --name/],
+    [['create-key', '--name', '', '--capabilities', 'a'], /--name is not accepted/],
+    [['create-key', '--name', 'a'], /needs --capabilities/],
+    [['create-key', '--name', 'a', '--capabilities', ''], /--capabilities: "" is not accepted/],
+    [['create-key', '--name', 'a', '--capabilities', 'a,*'], /--capabilities: "\*" is not accepted/],
+    [['create-key', '--name', 'a', '--capabilities', 'Find-Book'], /"Find-Book" is not accepted; accepted: /],
+  ])('refuses %j with a hint', (argv, message) => {
+    expect(parseArguments(argv)).toEqual({ command: 'wrong-usage', message: expect.stringMatching(message) });
+  });
+});

@@ -1,0 +1,38 @@
+/** What `svc-gateway --help` prints. */
+export const HELP: string = `Usage:
+  svc-gateway [--env-file <path>]
+      Run the gateway. It is configured by environment variables; --env-file reads
+      more of them from a file (NAME=value lines; the environment itself wins).
+
+  svc-gateway create-key --name <name> --capabilities <a,b|"*"> [--json]
+      Create an API key for a caller: prints the key once, and the record to add
+      to GATEWAY_API_KEYS_JSON.
+
+  svc-gateway create-agent-secret [--json]        (also: create-agent)
+      Create the key pair by which an agent proves itself to the gateway.
+
+  svc-gateway --help | --version
+
+Required settings:
+  GATEWAY_AGENT_PUBLIC_KEY                base64url public key of the agent; several with commas
+  GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes
+
+Optional settings:
+  GATEWAY_ADDR                            :<port> or <host>:<port>                  (:8080)
+  GATEWAY_PUBLIC_URL                      base URL under which callers reach the gateway
+  GATEWAY_AGENT_URLS                      URLs that agents may dial   (from GATEWAY_PUBLIC_URL)
+  GATEWAY_CORS_ALLOWED_ORIGINS            origins separated by commas, or *           (none)
+  GATEWAY_IP_ALLOW_LIST                   networks that may call                        (all)
+  GATEWAY_TRUSTED_PROXY_CIDRS             proxies whose X-Forwarded-For is believed    (none)
+  GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND  requests per second and source           (no limit)
+  GATEWAY_RATE_LIMIT_BURST                requests at once             (the rate, rounded up)
+  GATEWAY_EMIT_OPENAPI_SNAPSHOT           true also writes openapi.json               (false)
+  GATEWAY_MAX_REQUEST_BODY_BYTES          largest request body                      (1048576)
+  GATEWAY_BODY_READ_TIMEOUT               time to receive a body, like 30s or 1m30s     (10s)
+  GATEWAY_TLS_CERT_FILE                   PEM certificate chain: serves HTTPS
+  GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it
+  GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
+  GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
+
+Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
+`;

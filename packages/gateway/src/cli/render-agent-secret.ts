@@ -1,0 +1,20 @@
+import type { AgentSecret } from '../keys/agent-secret.ts';
+
+/** What `create-agent-secret` prints: text that says where each value goes, or exactly one JSON object. */
+export function renderAgentSecret(secret: AgentSecret, json: boolean): string {
+  const { agentPrivateKey, agentPublicKey } = secret;
+  if (json) {
+    return `${JSON.stringify({ agent_private_key: agentPrivateKey, agent_public_key: agentPublicKey })}\n`;
+  }
+  return `Private key, for the agent only: gateway.agent_private_key in capability.yaml. It is shown only
+now and stored nowhere:
+
+  gateway:
+    agent_private_key: "${agentPrivateKey}"
+
+Public key, for the gateway: GATEWAY_AGENT_PUBLIC_KEY in its environment, then restart it
+(several keys are separated by commas):
+
+  GATEWAY_AGENT_PUBLIC_KEY=${agentPublicKey}
+`;
+}

@@ -1,0 +1,27 @@
+import type { CreatedKey } from '../keys/create-key.ts';
+
+/** What `create-key` prints: text that says where each value goes, or exactly one JSON object. */
+export function renderCreatedKey(created: CreatedKey, json: boolean): string {
+  const { apiKey, record } = created;
+  if (json) return `${JSON.stringify({ api_key: apiKey, record })}\n`;
+  // An apostrophe would end the single quotes; JSON can spell it without one.
+  const recordText = JSON.stringify(record).replaceAll("'", '\\u0027');
+  return `API key of "${record.name}". It is shown only now and stored nowhere; give it to the caller:
+
+  ${apiKey}
+
+The caller sends it with each request:
+
+  Authorization: Bearer ${apiKey}
+
+Record for the gateway: add it to the JSON array in GATEWAY_API_KEYS_JSON, with a comma
+between records, then restart the gateway:
+
+  ${recordText}
+
+As the only record, ready for a shell or for --env-file. The single quotes matter, because
+the hash contains $ characters:
+
+  GATEWAY_API_KEYS_JSON='[${recordText}]'
+`;
+}

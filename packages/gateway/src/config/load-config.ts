@@ -1,0 +1,153 @@
+import { parseAgentPublicKey } from './agent-public-key.ts';
+import { parseCidr } from './cidr.ts';
+import { parseDuration } from './duration.ts';
+import type { Fault } from './fault.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import { parseKeyRecords } from './key-records.ts';
+import { parseListenAddress } from './listen-address.ts';
+import { nearest } from './nearest.ts';
+import { parseBoolean, parsePositiveInteger, parsePositiveNumber } from './numbers.ts';
+import { bad, good, parseList, quoted, type Parsed } from './parsed.ts';
+import { SETTINGS, type Setting } from './settings.ts';
+import { readTlsFiles, type ReadFile } from './tls-files.ts';
+import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './urls.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+export type LoadedConfig =
+  | { readonly config: GatewayConfig; readonly warnings: readonly string[] }
+  | { readonly faults: readonly Fault[] };
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
+const MAX_BODY_READ_MS = 3_600_000;
+const MAX_RATE = 1_000_000;
+
+/**
+ * Turns the environment into the gateway's configuration, or into everything that is wrong with it at once
+ * (specification 2.2; defaults applied here). An empty value counts as absent. `readFile` gives the text of
+ * a file or throws.
+ */
+export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
+  const faults: Fault[] = [];
+
+  function read<T>(setting: Setting, parse: (text: string) => Parsed<T>): T | undefined {
+    const text = env[setting]?.trim() ?? '';
+    if (text === '') return undefined;
+    const parsed = parse(text);
+    if (parsed.ok) return parsed.value;
+    faults.push(...parsed.problems.map((message) => ({ setting, message })));
+    return undefined;
+  }
+  function required<T>(setting: Setting, remedy: string, parse: (text: string) => Parsed<T>): T | undefined {
+    if ((env[setting]?.trim() ?? '') === '') faults.push({ setting, message: `is not set; ${remedy}` });
+    return read(setting, parse);
+  }
+
+  const agentPublicKeys = required(
+    'GATEWAY_AGENT_PUBLIC_KEY',
+    'make a key pair with: svc-gateway create-agent-secret',
+    (text) => atLeastOne(parseList(text, parseAgentPublicKey), 'a base64url public key'),
+  );
+  const keys = required(
+    'GATEWAY_API_KEYS_JSON',
+    'make a record with: svc-gateway create-key --name <name> --capabilities <names>',
+    parseKeyRecords,
+  );
+  const publicUrl = read('GATEWAY_PUBLIC_URL', parsePublicUrl);
+  const listen = read('GATEWAY_ADDR', parseListenAddress);
+  const metricsListen = read('GATEWAY_METRICS_ADDR', parseListenAddress);
+  const agentUrls = read('GATEWAY_AGENT_URLS', (text) =>
+    atLeastOne(parseList(text, parseAgentUrl), 'WebSocket URLs, separated by commas'),
+  );
+  const requestsPerSecond = read('GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND', (text) =>
+    parsePositiveNumber(text, MAX_RATE),
+  );
+  const burst = read('GATEWAY_RATE_LIMIT_BURST', (text) => parsePositiveInteger(text, MAX_RATE));
+  if (burst !== undefined && !isSet(env, 'GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND')) {
+    const message =
+      'is set without GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND; set both, or the rate alone, or neither';
+    faults.push({ setting: 'GATEWAY_RATE_LIMIT_BURST', message });
+  }
+  const address = listen ?? { host: undefined, port: 8080 };
+  if (metricsListen?.port === address.port && metricsListen.host === address.host && address.port !== 0) {
+    const message = 'is the same as the address of the gateway itself (GATEWAY_ADDR); choose another port';
+    faults.push({ setting: 'GATEWAY_METRICS_ADDR', message });
+  }
+
+  const config: GatewayConfig = {
+    listen: address,
+    agentPublicKeys: agentPublicKeys ?? [],
+    keys: keys ?? [],
+    publicUrl,
+    agentUrls: agentUrls ?? (publicUrl === undefined ? undefined : [agentUrlOf(publicUrl)]),
+    corsOrigins: read('GATEWAY_CORS_ALLOWED_ORIGINS', parseCorsOrigins) ?? [],
+    ipAllowList: read('GATEWAY_IP_ALLOW_LIST', (text) =>
+      atLeastOne(networks(text), 'networks, separated by commas'),
+    ),
+    trustedProxies: read('GATEWAY_TRUSTED_PROXY_CIDRS', networks) ?? [],
+    rateLimit:
+      requestsPerSecond === undefined
+        ? undefined
+        : { requestsPerSecond, burst: burst ?? Math.ceil(requestsPerSecond) },
+    emitOpenapiSnapshot: read('GATEWAY_EMIT_OPENAPI_SNAPSHOT', parseBoolean) ?? false,
+    maxRequestBodyBytes:
+      read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, MAX_BODY_BYTES)) ??
+      1_048_576,
+    bodyReadTimeoutMs:
+      read('GATEWAY_BODY_READ_TIMEOUT', (text) => parseDuration(text, MAX_BODY_READ_MS)) ?? 10_000,
+    tls: readTlsFiles(
+      read('GATEWAY_TLS_CERT_FILE', good),
+      read('GATEWAY_TLS_KEY_FILE', good),
+      readFile,
+      faults,
+    ),
+    metricsListen,
+    logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
+  };
+  return faults.length > 0 ? { faults } : { config, warnings: warningsFor(env, config) };
+}
+
+function warningsFor(env: Environment, config: GatewayConfig): readonly string[] {
+  const warnings: string[] = [];
+  for (const name of Object.keys(env).toSorted()) {
+    if (!name.startsWith('GATEWAY_') || SETTINGS.some((setting) => setting === name)) continue;
+    warnings.push(
+      `${name} is not a setting of the gateway and is ignored; did you mean ${nearest(name, SETTINGS)}?`,
+    );
+  }
+  if (config.agentUrls === undefined) {
+    warnings.push(
+      'an agent is accepted whatever URL it dialled, so its signature could be relayed from another server; ' +
+        'set GATEWAY_PUBLIC_URL or GATEWAY_AGENT_URLS',
+    );
+  }
+  if (config.keys.length === 0) {
+    warnings.push(
+      'GATEWAY_API_KEYS_JSON has no records, so every call is refused; add one with svc-gateway create-key',
+    );
+  }
+  return warnings;
+}
+
+function networks(text: string): Parsed<readonly string[]> {
+  return parseList(text, (item) => {
+    const parsed = parseCidr(item);
+    return parsed.ok ? good(item) : parsed;
+  });
+}
+
+/** A list of nothing but commas must not pass for "no restriction". */
+function atLeastOne<T>(list: Parsed<readonly T[]>, accepted: string): Parsed<readonly T[]> {
+  return list.ok && list.value.length === 0 ? bad(`is an empty list; accepted: ${accepted}`) : list;
+}
+
+function parseLogLevel(text: string): Parsed<GatewayConfig['logLevel']> {
+  const level = LOG_LEVELS.find((candidate) => candidate === text);
+  return level === undefined
+    ? bad(`${quoted(text)} is not accepted; accepted: ${LOG_LEVELS.join(', ')}`)
+    : good(level);
+}
+
+function isSet(env: Environment, setting: Setting): boolean {
+  return (env[setting]?.trim() ?? '') !== '';
+}

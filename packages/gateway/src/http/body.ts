@@ -1,0 +1,77 @@
+import { CallError, CallerGone } from '../errors/call-error.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** For the whole body, however it trickles in. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * The request's body as bytes, once it is known to be JSON by its content type.
+ * Throws CallError (400 or 408) or CallerGone.
+ */
+export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
+  const { headers } = exchange;
+  if (headers.repeated.includes('content-type') || !isJson(headers.contentType)) {
+    throw new CallError('GATEWAY_INVALID_REQUEST', 'the content type must be application/json');
+  }
+  if (headers.contentEncoding !== undefined && headers.contentEncoding.toLowerCase() !== 'identity') {
+    throw new CallError('GATEWAY_INVALID_REQUEST', 'the body must not be compressed');
+  }
+  if (headers.transferEncoding !== undefined && headers.transferEncoding.toLowerCase() !== 'chunked') {
+    throw new CallError('GATEWAY_INVALID_REQUEST', 'the transfer encoding is not supported');
+  }
+  if (Number(headers.contentLength ?? 0) > limits.maxBytes) throw tooLarge(limits);
+  return read(exchange, limits);
+}
+
+function read(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
+  const { request } = exchange;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const timer = setTimeout(() => {
+      settle(() => reject(new CallError('GATEWAY_REQUEST_TIMEOUT', 'the body did not arrive in time')));
+    }, limits.timeoutMs);
+
+    function settle(outcome: () => void): void {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      outcome();
+    }
+    function onData(chunk: Buffer): void {
+      length += chunk.length;
+      if (length > limits.maxBytes) {
+        settle(() => reject(tooLarge(limits)));
+        return;
+      }
+      chunks.push(chunk);
+    }
+    function onEnd(): void {
+      exchange.bodyTaken = true;
+      settle(() =>
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, length)),
+      );
+    }
+    function onClose(): void {
+      settle(() => reject(new CallerGone()));
+    }
+
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+function tooLarge(limits: BodyLimits): CallError {
+  return new CallError('GATEWAY_INVALID_REQUEST', `the body is larger than ${limits.maxBytes} bytes`);
+}
+
+/** `application/json` or a type that ends in `+json`, with no other charset than UTF-8. */
+function isJson(contentType: string | undefined): boolean {
+  if (contentType === undefined) return false;
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  if (!/^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json$/.test(type)) return false;
+  return parameters.every(
+    (parameter) => !parameter.startsWith('charset=') || /^charset="?utf-8"?$/.test(parameter),
+  );
+}

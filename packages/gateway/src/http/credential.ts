@@ -1,0 +1,25 @@
+import { CallError } from '../errors/call-error.ts';
+import type { RequestHeaders } from './request-headers.ts';
+
+/**
+ * The one key that a request presents (specification, section 5.1). Throws CallError: 401 without
+ * one, 400 with two, since a proxy and we might pick different ones.
+ */
+export function readCredential(headers: RequestHeaders): string {
+  const { authorization, apiKey, repeated } = headers;
+  if (repeated.includes('authorization') || repeated.includes('x-api-key')) throw twoCredentials();
+  if (authorization !== undefined && apiKey !== undefined) throw twoCredentials();
+  if (apiKey !== undefined) return apiKey;
+  const key = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  if (key === undefined) throw unauthorized();
+  return key;
+}
+
+/** One answer for every kind of wrong key. */
+export function unauthorized(): CallError {
+  return new CallError('GATEWAY_UNAUTHORIZED', 'a valid API key is required');
+}
+
+function twoCredentials(): CallError {
+  return new CallError('GATEWAY_INVALID_REQUEST', 'send one credential header, once');
+}

@@ -1,0 +1,49 @@
+import type { CallErrorCode } from '../errors/call-error.ts';
+
+/** The one table from codes to HTTP (specification, section 7; decisions, section 5). */
+const STATUS: Readonly<Record<CallErrorCode, number>> = {
+  GATEWAY_UNAUTHORIZED: 401,
+  GATEWAY_CAPABILITY_NOT_PERMITTED: 403,
+  GATEWAY_CAPABILITY_NOT_FOUND: 404,
+  GATEWAY_SOURCE_NOT_ALLOWED: 403,
+  GATEWAY_NOT_FOUND: 404,
+  GATEWAY_METHOD_NOT_ALLOWED: 405,
+  GATEWAY_UPGRADE_REQUIRED: 426,
+  GATEWAY_RATE_LIMITED: 429,
+  GATEWAY_REQUEST_TIMEOUT: 408,
+  GATEWAY_INVALID_REQUEST: 400,
+  GATEWAY_AGENT_TIMEOUT: 504,
+  GATEWAY_AGENT_OFFLINE: 503,
+  GATEWAY_INTERNAL: 500,
+  AGENT_INVALID_PARAMS: 400,
+  AGENT_BUSY: 503,
+  AGENT_QUERY_TIMEOUT: 504,
+  AGENT_RESULT_TOO_LARGE: 502,
+  AGENT_QUERY_FAILED: 502,
+};
+
+/** Headers that come with a code whatever the request was. */
+const HEADERS: Readonly<Partial<Record<CallErrorCode, readonly string[]>>> = {
+  GATEWAY_UNAUTHORIZED: ['WWW-Authenticate', 'Bearer'],
+  GATEWAY_REQUEST_TIMEOUT: ['Connection', 'close'],
+  GATEWAY_UPGRADE_REQUIRED: ['Upgrade', 'websocket', 'Connection', 'Upgrade'],
+  GATEWAY_RATE_LIMITED: ['Retry-After', '1'],
+  AGENT_BUSY: ['Retry-After', '1'],
+};
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+}
+
+/** `extraHeaders` replace those of the table that have the same name. */
+export function errorResponse(
+  code: CallErrorCode,
+  message: string,
+  extraHeaders: readonly string[] = [],
+): ErrorResponse {
+  const body = Buffer.from(JSON.stringify({ error: { code, message } }));
+  const headers = extraHeaders.length > 0 ? extraHeaders : (HEADERS[code] ?? []);
+  return { status: STATUS[code], headers, body };
+}

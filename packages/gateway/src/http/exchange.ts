@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { CallError, CallerGone, type CallErrorCode } from '../errors/call-error.ts';
+import type { Observe } from '../observe/event.ts';
+import { errorResponse } from './error-response.ts';
+import { readRequestHeaders, type RequestHeaders } from './request-headers.ts';
+
+/** One request and its one answer, with what the log will say of it. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly headers: RequestHeaders;
+  readonly requestId: string;
+  /** Aborted when the caller closes the connection before the answer. */
+  readonly signal: AbortSignal;
+  /** Present when the request asks for a WebSocket. */
+  readonly upgrade: { readonly socket: Socket; readonly head: Buffer } | undefined;
+  /** Filled in as it becomes known; `route` is the template. */
+  readonly log: { source: string; route: string; apiKeyName: string; capability: string };
+  /** Whether the body has been or need not be read. */
+  bodyTaken: boolean;
+  /** Sends the answer; `parts` are concatenated. `delivered` is called when they need no more memory. */
+  send(
+    status: number,
+    headers: readonly string[],
+    parts: readonly Uint8Array[],
+    delivered?: () => void,
+  ): void;
+  sendError(code: CallErrorCode, message: string, extraHeaders?: readonly string[]): void;
+  /** Turns whatever was thrown into an answer or, when the caller is gone, into silence. */
+  fail(error: unknown): void;
+  /** The WebSocket took the connection over. */
+  switchedProtocols(): void;
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+/** On every answer. */
+const COMMON_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store'];
+/** A caller that takes nothing of an answer for this long is cut off. */
+const STALLED_CALLER_MS = 10_000;
+/** Joined into one write below this, sent piece by piece above. */
+const JOIN_BELOW_BYTES = 65_536;
+/** A refused body up to this size is read and forgotten so that the connection can be kept. */
+const DISCARD_BODY_BYTES = 65_536;
+/** nginx's name for "client closed request"; only ever logged. */
+const CALLER_GONE_STATUS = 499;
+
+export function openExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  upgrade: Exchange['upgrade'],
+  observe: Observe,
+  now: () => number,
+): Exchange {
+  const startedAt = now();
+  const headers = readRequestHeaders(request.rawHeaders);
+  const requestId =
+    headers.requestId !== undefined && REQUEST_ID.test(headers.requestId) ? headers.requestId : randomUUID();
+  const abort = new AbortController();
+  const log = { source: '', route: '', apiKeyName: '', capability: '' };
+  let answered = false;
+
+  function record(status: number, errorCode: string): void {
+    observe({
+      event: 'request',
+      request_id: requestId,
+      api_key_name: log.apiKeyName,
+      capability: log.capability,
+      http_status: status,
+      method: request.method ?? '',
+      route: log.route,
+      source: log.source,
+      duration_ms: Math.round((now() - startedAt) * 1000) / 1000,
+      error_code: errorCode,
+    });
+  }
+
+  response.on('close', () => {
+    if (answered) return;
+    answered = true;
+    record(CALLER_GONE_STATUS, '');
+    abort.abort();
+  });
+
+  function write(
+    status: number,
+    extra: readonly string[],
+    parts: readonly Uint8Array[],
+    errorCode: string,
+    delivered?: () => void,
+  ): void {
+    if (answered) {
+      delivered?.();
+      return;
+    }
+    answered = true;
+    record(status, errorCode);
+    let length = 0;
+    for (const part of parts) length += part.length;
+    const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
+    if (length > 0 || status === 200)
+      all.push('Content-Type', 'application/json', 'Content-Length', String(length));
+    if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) all.push('Connection', 'close');
+    response.writeHead(status, all);
+    if (length < JOIN_BELOW_BYTES) {
+      response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
+      delivered?.();
+      return;
+    }
+    for (const part of parts) response.write(part);
+    response.end();
+    watchStalled(response, delivered);
+  }
+
+  const exchange: Exchange = {
+    request,
+    headers,
+    requestId,
+    signal: abort.signal,
+    upgrade,
+    log,
+    bodyTaken: false,
+    send: (status, extra, parts, delivered) => write(status, extra, parts, '', delivered),
+    sendError(code, message, extraHeaders) {
+      const { status, headers: extra, body } = errorResponse(code, message, extraHeaders);
+      write(status, extra, [body], code);
+    },
+    fail(error) {
+      if (error instanceof CallerGone) return;
+      if (error instanceof CallError) {
+        exchange.sendError(error.code, error.message);
+        return;
+      }
+      const message = error instanceof Error ? (error.stack ?? error.message) : 'unknown error';
+      observe({ event: 'internal_error', request_id: requestId, message });
+      exchange.sendError('GATEWAY_INTERNAL', 'the gateway failed; the request id leads to its log');
+    },
+    switchedProtocols() {
+      answered = true;
+      record(101, '');
+      if (upgrade !== undefined) response.detachSocket(upgrade.socket);
+      response.emit('close');
+    },
+  };
+  return exchange;
+}
+
+/** Node restarts the socket's timeout while bytes leave, so it fires only for a caller that takes none. */
+function watchStalled(response: ServerResponse, delivered: (() => void) | undefined): void {
+  const { socket } = response;
+  const onTimeout = (): void => {
+    socket?.destroy();
+  };
+  socket?.setTimeout(STALLED_CALLER_MS, onTimeout);
+  const done = (): void => {
+    socket?.setTimeout(0);
+    socket?.off('timeout', onTimeout);
+    delivered?.();
+  };
+  let settled = false;
+  const once = (): void => {
+    if (settled) return;
+    settled = true;
+    done();
+  };
+  response.once('finish', once);
+  response.once('close', once);
+}
+
+/** Bytes of body that the headers announce; infinite for chunked ones. */
+function declaredBody(headers: RequestHeaders): number {
+  if (headers.transferEncoding !== undefined) return Number.POSITIVE_INFINITY;
+  return headers.contentLength === undefined ? 0 : Number(headers.contentLength);
+}

@@ -1,0 +1,96 @@
+/** `retryAfterSeconds` is a whole number, at least 1. */
+type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number };
+
+export interface RateLimiter {
+  /** Takes `cost` tokens from the source's bucket, or none when fewer are left. */
+  take(bucket: string, cost?: number): RateDecision;
+}
+
+const MAX_SOURCES = 100_000;
+/** Entries looked at when a new source arrives: some always, more when the table is full. */
+const SWEEP = 2;
+const SWEEP_WHEN_FULL = 64;
+/** Rounding of repeated additions must not refuse the last token of a burst. */
+const ROUNDING_MS = 1e-3;
+const PASSED: RateDecision = { ok: true };
+
+/**
+ * A token bucket per source: `burst` tokens at most, refilled at `requestsPerSecond`. `now` is a monotonic
+ * clock in milliseconds.
+ *
+ * The table is bounded. A full bucket is worth as much as no entry, so entries are removed once they have
+ * refilled; a table with no such entry gives up the fullest bucket found. A source that has no token left
+ * is never forgotten: when only such sources are found, the newcomer is refused instead.
+ */
+export function createRateLimiter(options: {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+  readonly now: () => number;
+  readonly maxSources?: number;
+}): RateLimiter {
+  const { requestsPerSecond, burst, now, maxSources = MAX_SOURCES } = options;
+  const tokenMs = 1000 / requestsPerSecond;
+  const depthMs = burst * tokenMs;
+  /** When each bucket will be full again; one number says all about a bucket. */
+  const fullAt = new Map<string, number>();
+  let hand = fullAt.entries();
+
+  /** Removes refilled buckets among the next few; the fullest of the others, when it has a token left. */
+  function sweep(
+    steps: number,
+    at: number,
+  ): { readonly spare: string | undefined; readonly freeInMs: number } {
+    let spare: string | undefined;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (let step = 0; step < Math.min(steps, maxSources); step++) {
+      let next = hand.next();
+      if (next.done === true) {
+        hand = fullAt.entries();
+        next = hand.next();
+        if (next.done === true) break;
+      }
+      const [source, full] = next.value;
+      if (full <= at) {
+        fullAt.delete(source);
+      } else if (full < earliest) {
+        earliest = full;
+        spare = source;
+      }
+    }
+    const freeInMs = earliest + tokenMs - depthMs - at;
+    return { spare: freeInMs <= ROUNDING_MS ? spare : undefined, freeInMs };
+  }
+
+  /** Whether there is room for one more source, or how long until there may be. */
+  function makeRoom(at: number): RateDecision {
+    if (fullAt.size < maxSources) {
+      sweep(SWEEP, at);
+      return PASSED;
+    }
+    const { spare, freeInMs } = sweep(SWEEP_WHEN_FULL, at);
+    if (fullAt.size < maxSources) return PASSED;
+    if (spare === undefined) return refusal(freeInMs);
+    fullAt.delete(spare);
+    return PASSED;
+  }
+
+  return {
+    take(bucket, cost = 1) {
+      const at = now();
+      const full = fullAt.get(bucket);
+      if (full === undefined) {
+        const room = makeRoom(at);
+        if (!room.ok) return room;
+      }
+      const afterwards = Math.max(full ?? at, at) + cost * tokenMs;
+      const missingMs = afterwards - at - depthMs;
+      if (missingMs > ROUNDING_MS) return refusal(missingMs);
+      fullAt.set(bucket, afterwards);
+      return PASSED;
+    },
+  };
+}
+
+function refusal(waitMs: number): RateDecision {
+  return { ok: false, retryAfterSeconds: Math.max(1, Math.ceil((waitMs - ROUNDING_MS) / 1000)) };
+}

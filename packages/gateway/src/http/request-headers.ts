@@ -1,0 +1,52 @@
+/** The request headers that decide anything, read from the raw list: Node itself drops or joins repeats. */
+export interface RequestHeaders {
+  readonly authorization: string | undefined;
+  readonly apiKey: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentLength: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly transferEncoding: string | undefined;
+  readonly requestId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  /** Lower-case names of headers that must not be repeated and were. */
+  readonly repeated: readonly string[];
+}
+
+type Field = Exclude<keyof RequestHeaders, 'repeated'>;
+
+const FIELDS: ReadonlyMap<string, Field> = new Map([
+  ['authorization', 'authorization'],
+  ['x-api-key', 'apiKey'],
+  ['content-type', 'contentType'],
+  ['content-length', 'contentLength'],
+  ['content-encoding', 'contentEncoding'],
+  ['transfer-encoding', 'transferEncoding'],
+  ['x-request-id', 'requestId'],
+  ['traceparent', 'traceparent'],
+  ['if-none-match', 'ifNoneMatch'],
+]);
+
+/** `raw` alternates names and values, as `IncomingMessage.rawHeaders` does. */
+export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
+  const headers: { -readonly [field in Field]: string | undefined } = {
+    authorization: undefined,
+    apiKey: undefined,
+    contentType: undefined,
+    contentLength: undefined,
+    contentEncoding: undefined,
+    transferEncoding: undefined,
+    requestId: undefined,
+    traceparent: undefined,
+    ifNoneMatch: undefined,
+  };
+  const repeated: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase();
+    const field = FIELDS.get(name);
+    if (field === undefined) continue;
+    if (headers[field] === undefined) headers[field] = raw[at + 1] ?? '';
+    else repeated.push(name);
+  }
+  return { ...headers, repeated };
+}

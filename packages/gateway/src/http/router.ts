@@ -1,0 +1,35 @@
+/** Where a request leads. `template` is what the log says; methods are what `Allow` says. */
+export type Route =
+  | {
+      readonly kind: 'call';
+      readonly template: string;
+      readonly methods: readonly string[];
+      readonly capability: string;
+    }
+  | {
+      readonly kind: 'openapi' | 'health' | 'ready' | 'agent';
+      readonly template: string;
+      readonly methods: readonly string[];
+    };
+
+const READ = ['GET', 'HEAD'];
+const CALL_PREFIX = '/api/v1/capabilities/';
+
+const FIXED: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['/openapi.json', { kind: 'openapi', template: '/openapi.json', methods: READ }],
+  ['/healthz', { kind: 'health', template: '/healthz', methods: READ }],
+  ['/readyz', { kind: 'ready', template: '/readyz', methods: READ }],
+  ['/ws/agent', { kind: 'agent', template: '/ws/agent', methods: ['GET'] }],
+]);
+
+/** `target` as it stands in the request line; undefined for an unknown path. */
+export function findRoute(target: string): Route | undefined {
+  const query = target.indexOf('?');
+  const path = query < 0 ? target : target.slice(0, query);
+  if (path.startsWith(CALL_PREFIX)) {
+    const capability = path.slice(CALL_PREFIX.length);
+    if (capability === '' || capability.includes('/')) return undefined;
+    return { kind: 'call', template: '/api/v1/capabilities/{name}', methods: ['POST'], capability };
+  }
+  return FIXED.get(path);
+}

@@ -1,0 +1,205 @@
+import {
+  createServer,
+  ServerResponse,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Observe } from '../observe/event.ts';
+import { errorResponse } from './error-response.ts';
+import { openExchange, type Exchange } from './exchange.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import { findRoute, type Route } from './router.ts';
+import type { ResolveSource } from './source.ts';
+
+/** What stands behind each kind of route; a rejection becomes the answer. */
+export interface Faces {
+  call(exchange: Exchange, capability: string): Promise<void>;
+  openapi(exchange: Exchange): Promise<void>;
+  health(exchange: Exchange): void;
+  ready(exchange: Exchange): void;
+  agent(exchange: Exchange): void;
+}
+
+export interface ServerOptions {
+  readonly faces: Faces;
+  readonly resolveSource: ResolveSource;
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly bodyReadTimeoutMs: number;
+  readonly observe: Observe;
+  readonly now: () => number;
+}
+
+export interface GatewayServer {
+  readonly server: Server;
+  /** Requests accepted and not answered. */
+  readonly inFlight: number;
+  /** Accepts no further connection; resolves when every accepted request is answered or the time is up. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const MAX_HEADER_BYTES = 16_384;
+const KEEP_ALIVE_MS = 65_000;
+
+/** The order of checks is decisions, section 3. */
+export function createGatewayServer(options: ServerOptions): GatewayServer {
+  const { faces, observe, now } = options;
+  const open = new Set<ServerResponse>();
+  let draining = false;
+  let idle: (() => void) | undefined;
+
+  function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
+    open.add(response);
+    response.once('close', () => {
+      open.delete(response);
+      if (open.size === 0) idle?.();
+    });
+    if (draining) response.setHeader('Connection', 'close');
+    const exchange = openExchange(request, response, upgrade, observe, now);
+    serve(exchange).catch((error: unknown) => exchange.fail(error));
+  }
+
+  async function serve(exchange: Exchange): Promise<void> {
+    const { request } = exchange;
+    const source = options.resolveSource(request.socket.remoteAddress ?? '', request.rawHeaders);
+    if (source === 'malformed') {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the forwarding header is malformed');
+      return;
+    }
+    exchange.log.source = source.address;
+    if (!source.allowed) {
+      exchange.sendError('GATEWAY_SOURCE_NOT_ALLOWED', 'the source address is not allowed');
+      return;
+    }
+    const rate = options.rateLimiter?.take(source.bucket);
+    if (rate?.ok === false) {
+      const retryAfter = String(rate.retryAfterSeconds);
+      exchange.sendError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', ['Retry-After', retryAfter]);
+      return;
+    }
+    const target = request.url ?? '';
+    if (!target.startsWith('/')) {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request target must be a path');
+      return;
+    }
+    const route = findRoute(target);
+    if (route === undefined) {
+      exchange.sendError('GATEWAY_NOT_FOUND', 'no such path');
+      return;
+    }
+    exchange.log.route = route.template;
+    if (!route.methods.includes(request.method ?? '')) {
+      exchange.sendError('GATEWAY_METHOD_NOT_ALLOWED', 'the method is not allowed here', [
+        'Allow',
+        route.methods.join(', '),
+      ]);
+      return;
+    }
+    await face(exchange, route);
+  }
+
+  async function face(exchange: Exchange, route: Route): Promise<void> {
+    if (exchange.upgrade !== undefined && route.kind !== 'agent') {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'this path does not upgrade');
+      return;
+    }
+    switch (route.kind) {
+      case 'call':
+        return faces.call(exchange, route.capability);
+      case 'openapi':
+        return faces.openapi(exchange);
+      case 'health':
+        return faces.health(exchange);
+      case 'ready':
+        return faces.ready(exchange);
+      case 'agent':
+        return faces.agent(exchange);
+    }
+  }
+
+  const onRequest: RequestListener = (request, response) => accept(request, response, undefined);
+  const settings = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    // Ours answers first, with the error's own body; this one stands behind it.
+    requestTimeout: HEADERS_TIMEOUT_MS + 2 * options.bodyReadTimeoutMs,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    noDelay: true,
+  };
+  const server =
+    options.tls === undefined
+      ? createServer(settings, onRequest)
+      : createTlsServer({ ...settings, ...options.tls }, onRequest);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    request.once('newListener', (event) => {
+      // Only asked for once somebody wants the body, which is after authentication.
+      if (event === 'data') response.writeContinue();
+    });
+    accept(request, response, undefined);
+  });
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    if (!(socket instanceof Socket)) {
+      socket.destroy();
+      return;
+    }
+    // A response of our own lets an upgrade be refused with the same answers as any other request.
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.end());
+    accept(request, response, { socket, head });
+  });
+  server.on('clientError', refuseUnparsable);
+
+  return {
+    server,
+    get inFlight() {
+      return open.size;
+    },
+    async drain(timeoutMs) {
+      draining = true;
+      server.close();
+      if (open.size === 0) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, timeoutMs);
+        idle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    },
+  };
+}
+
+/** What Node's parser refuses never becomes a request; it still gets a JSON answer. */
+function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, reason] = unparsableStatus(error.code);
+  const code = status === 408 ? 'GATEWAY_REQUEST_TIMEOUT' : 'GATEWAY_INVALID_REQUEST';
+  const { body } = errorResponse(code, reason);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+      `X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body.toString()}`,
+  );
+}
+
+function unparsableStatus(code: string | undefined): readonly [number, string] {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return [431, 'Request Header Fields Too Large'];
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return [408, 'Request Timeout'];
+    default:
+      return [400, 'Bad Request'];
+  }
+}

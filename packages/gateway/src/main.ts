@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { isMainThread, Worker } from 'node:worker_threads';
+import { randomBytes } from 'node:crypto';
+import { startGateway } from './app.ts';
+import { parseArguments } from './cli/arguments.ts';
+import { HELP } from './cli/help.ts';
+import { renderAgentSecret } from './cli/render-agent-secret.ts';
+import { renderCreatedKey } from './cli/render-key.ts';
+import { readEnvFile } from './config/env-file.ts';
+import { loadConfig, type Environment } from './config/load-config.ts';
+import { createAgentSecret } from './keys/agent-secret.ts';
+import { createKey } from './keys/create-key.ts';
+import { runVerifierWorker } from './keys/verifier-worker.ts';
+import { createVerifier } from './keys/verifier.ts';
+import { createLog } from './observe/log.ts';
+
+declare const __SVC_VERSION__: string;
+
+const STANDARD_OUTPUT = 1;
+const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
+
+// The verifying threads run this same file, so that one executable is all there is to copy.
+if (isMainThread) void main(process.argv.slice(2));
+else runVerifierWorker();
+
+async function main(argv: readonly string[]): Promise<void> {
+  const command = parseArguments(argv);
+  switch (command.command) {
+    case 'help':
+      process.stdout.write(HELP);
+      return;
+    case 'version':
+      process.stdout.write(`${__SVC_VERSION__}\n`);
+      return;
+    case 'wrong-usage':
+      complain([command.message]);
+      return;
+    case 'create-key': {
+      const { name, capabilities, json } = command;
+      const created = createKey({ name, capabilities, randomBytes });
+      process.stdout.write(renderCreatedKey(created, json));
+      return;
+    }
+    case 'create-agent-secret':
+      process.stdout.write(renderAgentSecret(createAgentSecret(), command.json));
+      return;
+    case 'run':
+      await run(command.envFile);
+  }
+}
+
+async function run(envFile: string | undefined): Promise<void> {
+  const env = environment(envFile);
+  if (env === undefined) return;
+  const loaded = loadConfig(env, (path) => readFileSync(path, 'utf8'));
+  if ('faults' in loaded) {
+    complain(loaded.faults.map((fault) => `${fault.setting}: ${fault.message}`));
+    return;
+  }
+  const log = createLog({ level: loaded.config.logLevel, destination: STANDARD_OUTPUT });
+  for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
+  const verifier = createVerifier({
+    spawn: () => new Worker(`require(${JSON.stringify(__filename)})`, { eval: true }),
+  });
+  try {
+    const gateway = await startGateway(loaded.config, { observe: log.observe, verifier });
+    const signal = await firstSignal();
+    await gateway.shutDown(signal);
+  } catch (error) {
+    process.stderr.write(
+      `svc-gateway: cannot start: ${error instanceof Error ? error.message : 'unknown error'}\n`,
+    );
+    process.exitCode = EXIT_FAILURE;
+  }
+  await log.close();
+  process.exit();
+}
+
+/** The process environment, over what the file says; undefined when the file is faulty. */
+function environment(envFile: string | undefined): Environment | undefined {
+  if (envFile === undefined) return process.env;
+  let text: string;
+  try {
+    text = readFileSync(envFile, 'utf8');
+  } catch (error) {
+    complain([
+      `--env-file: cannot read ${envFile}: ${error instanceof Error ? error.message : 'unknown error'}`,
+    ]);
+    return undefined;
+  }
+  const file = readEnvFile(text);
+  if ('faults' in file) {
+    complain(file.faults.map((fault) => `${envFile}: ${fault.setting}: ${fault.message}`));
+    return undefined;
+  }
+  return { ...file.values, ...process.env };
+}
+
+function complain(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`svc-gateway: ${line}\n`);
+  process.exitCode = EXIT_USAGE;
+}
+
+/** A second signal ends the process at once. */
+function firstSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(EXIT_FAILURE));
+        resolve(signal);
+      });
+    }
+  });
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { Description } from '@svc/protocol';
+import { permits } from '../calls/permission.ts';
+import type { Permission } from '../keys/key-record.ts';
+
+/** An OpenAPI document as one key may see it, ready to send. */
+export interface VisibleDocument {
+  readonly bytes: Buffer;
+  /** Strong validator, quoted. */
+  readonly etag: string;
+}
+
+export type DocumentFor = (description: Description, permission: Permission) => VisibleDocument;
+
+const PATH_PREFIX = '/api/v1/capabilities/';
+
+/**
+ * Filters the agent's description by permission (specification, section 4.3) and adds the server's
+ * address. Made once per description and key: keys live as long as the process.
+ */
+export function createDocuments(publicUrl: string | undefined): DocumentFor {
+  const cache = new WeakMap<Description, Map<Permission, VisibleDocument>>();
+  return (description, permission) => {
+    const documents = cache.get(description) ?? new Map<Permission, VisibleDocument>();
+    cache.set(description, documents);
+    const known = documents.get(permission);
+    if (known !== undefined) return known;
+    const made = render(description, permission, publicUrl);
+    documents.set(permission, made);
+    return made;
+  };
+}
+
+function render(
+  description: Description,
+  permission: Permission,
+  publicUrl: string | undefined,
+): VisibleDocument {
+  const { openapi, info, paths, ...rest } = description.openapi;
+  const hidden = new Set(description.manifest.filter((entry) => !entry.exposed).map((entry) => entry.name));
+  const visible = Object.entries(paths).filter(([path]) => {
+    const name = path.startsWith(PATH_PREFIX) ? path.slice(PATH_PREFIX.length) : '';
+    return name !== '' && !hidden.has(name) && permits(permission, name);
+  });
+  const servers = [{ url: publicUrl ?? '/' }];
+  const bytes = Buffer.from(
+    JSON.stringify({ openapi, info, servers, paths: Object.fromEntries(visible), ...rest }),
+  );
+  const digest = createHash('sha256').update(bytes).digest('base64url');
+  return { bytes, etag: `"${digest.slice(0, 22)}"` };
+}
