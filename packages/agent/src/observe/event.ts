@@ -21,7 +21,6 @@ export type AgentEvent =
       readonly message: string;
       readonly detail: string;
     }
-  | { readonly event: 'database_error'; readonly message: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 
 /** One per call that reached the agent. */

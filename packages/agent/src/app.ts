@@ -1,0 +1,71 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { agentKeyId, normalizeAudience, privateKeyFromSeed, rawPublicKey } from '@svc/protocol';
+import { createAdmission } from './calls/admission.ts';
+import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
+import { describeCapabilities } from './capabilities/openapi.ts';
+import { compileParameters } from './capabilities/parameters.ts';
+import type { AgentConfig } from './config/agent-config.ts';
+import type { Database, Query } from './databases/database.ts';
+import { keepConnected } from './link/keep-connected.ts';
+import type { Observe } from './observe/event.ts';
+
+export interface RunningAgent {
+  /** Answers what runs, for at most 25 s, and closes everything. */
+  shutDown(signal: string): Promise<void>;
+}
+
+export interface VerifiedAgent {
+  readonly config: AgentConfig;
+  readonly database: Database;
+  /** One for each capability of the configuration. */
+  readonly queries: ReadonlyMap<string, Query>;
+}
+
+/** The one place where the rooms of the agent meet; everything in `verified` has passed the start-up checks. */
+export function startAgent({ config, database, queries }: VerifiedAgent, observe: Observe): RunningAgent {
+  const { runtime, gateway } = config;
+  const capabilities = new Map<string, RunnableCapability>();
+  for (const capability of config.capabilities) {
+    const query = queries.get(capability.name);
+    if (query === undefined) throw new Error(`cannot start: ${capability.name} has not been verified`);
+    const { timeoutMs } = capability.limits;
+    capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs });
+  }
+  const description = Buffer.from(JSON.stringify(describeCapabilities(config)));
+  const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
+  const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
+  let draining = false;
+  const link = keepConnected({
+    url: gateway.url,
+    ca: gateway.ca,
+    identity: {
+      instanceId: randomUUID(),
+      keyId: agentKeyId(rawPublicKey(privateKey)),
+      privateKey,
+      audience: normalizeAudience(gateway.url),
+      maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
+      manifestSha256: createHash('sha256').update(description).digest('hex'),
+    },
+    handle: createRunCall({
+      capabilities,
+      description,
+      admission,
+      observe,
+      now: () => performance.now(),
+      draining: () => draining,
+    }),
+    onConnected: (connId) => observe({ event: 'connected', gateway: gateway.url, conn_id: connId }),
+    onLost: ({ reason }, retryInMs) => {
+      observe({ event: 'disconnected', gateway: gateway.url, reason, retry_in_ms: retryInMs });
+    },
+    random: Math.random,
+  });
+  return {
+    async shutDown(signal) {
+      draining = true;
+      observe({ event: 'shutting_down', signal, in_flight: admission.running + admission.queued });
+      await link.stop();
+      await database.close();
+    },
+  };
+}

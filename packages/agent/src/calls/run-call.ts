@@ -1,0 +1,119 @@
+import { DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
+import { InvalidParams } from '../capabilities/parameters.ts';
+import { DatabaseError, type Query } from '../databases/database.ts';
+import type { CallOutcome, HandleCall, IncomingCall } from '../link/session.ts';
+import type { Observe } from '../observe/event.ts';
+import type { Admission } from './admission.ts';
+
+/** A capability as the agent runs it. */
+export interface RunnableCapability {
+  /** From a JSON object to values ready to bind; throws InvalidParams. */
+  readonly read: (body: Uint8Array) => Record<string, unknown>;
+  readonly query: Query;
+  readonly timeoutMs: number;
+}
+
+export interface RunCallOptions {
+  readonly capabilities: ReadonlyMap<string, RunnableCapability>;
+  /** JSON of the Description: the answer of the meta capability. */
+  readonly description: Uint8Array;
+  readonly admission: Admission;
+  readonly observe: Observe;
+  readonly now: () => number;
+  /** Once true, calls are refused as not started. */
+  readonly draining: () => boolean;
+}
+
+/** The way of a call through the agent: known, valid, admitted, run. */
+export function createRunCall(options: RunCallOptions): HandleCall {
+  const { now } = options;
+  return async (call) => {
+    if (call.capability === DESCRIBE_CAPABILITY) {
+      return { kind: 'result', rows: options.description, count: 0, truncated: false };
+    }
+    const startedAt = now();
+    const capability = options.capabilities.get(call.capability);
+    if (capability === undefined) return failed('AGENT_UNKNOWN_CAPABILITY', 'no such capability', true);
+    if (options.draining()) return failed('AGENT_DRAINING', 'the agent is shutting down', true);
+    const timeoutMs = Math.min(call.timeoutMs, capability.timeoutMs);
+    const { outcome, detail } = await admitAndRun(call, capability, timeoutMs, startedAt);
+    options.observe({
+      event: 'call',
+      request_id: call.metadata['request_id'] ?? '',
+      api_key_name: call.metadata['api_key_name'] ?? '',
+      capability: call.capability,
+      outcome: outcome.kind === 'result' ? 'OK' : outcome.code,
+      duration_ms: Math.round((now() - startedAt) * 1000) / 1000,
+      rows: outcome.kind === 'result' ? outcome.count : 0,
+      bytes: outcome.kind === 'result' ? outcome.rows.length : 0,
+      ...(call.metadata['traceparent'] === undefined ? {} : { traceparent: call.metadata['traceparent'] }),
+      ...(detail === undefined ? {} : { detail }),
+    });
+    return outcome;
+  };
+
+  async function admitAndRun(
+    call: IncomingCall,
+    capability: RunnableCapability,
+    timeoutMs: number,
+    startedAt: number,
+  ): Promise<{ outcome: CallOutcome; detail?: string }> {
+    let values: Record<string, unknown>;
+    try {
+      values = capability.read(call.params);
+    } catch (error) {
+      if (error instanceof InvalidParams)
+        return { outcome: failed('AGENT_INVALID_PARAMS', error.message, true) };
+      throw error;
+    }
+    const admitted = await options.admission.enter(timeoutMs, call.signal);
+    if (typeof admitted === 'string') return { outcome: refused(admitted) };
+    try {
+      const result = await capability.query.run({
+        values,
+        apiKeyName: call.metadata['api_key_name'] ?? '',
+        requestId: call.metadata['request_id'] ?? '',
+        timeoutMs: Math.max(1, timeoutMs - (now() - startedAt)),
+        signal: call.signal,
+      });
+      return { outcome: { kind: 'result', ...result } };
+    } catch (error) {
+      return queryFailed(error);
+    } finally {
+      admitted();
+    }
+  }
+}
+
+function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {
+  if (why === 'aborted') return failed('AGENT_CANCELLED', 'the call was cancelled', true);
+  return failed('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
+}
+
+/** The database's own words go to the log only. */
+function queryFailed(error: unknown): { outcome: CallOutcome; detail: string } {
+  const detail = error instanceof Error ? error.message : 'unknown error';
+  const kind = error instanceof DatabaseError ? error.kind : 'failed';
+  switch (kind) {
+    case 'timeout':
+      return { outcome: failed('AGENT_QUERY_TIMEOUT', 'the query took longer than it may', false), detail };
+    case 'cancelled':
+      return { outcome: failed('AGENT_CANCELLED', 'the call was cancelled', false), detail };
+    case 'too_large':
+      return {
+        outcome: failed(
+          'AGENT_RESULT_TOO_LARGE',
+          'the result is larger than it may be, narrow the request',
+          false,
+        ),
+        detail,
+      };
+    case 'unavailable':
+    case 'failed':
+      return { outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false), detail };
+  }
+}
+
+function failed(code: AgentErrorCode, message: string, notStarted: boolean): CallOutcome {
+  return { kind: 'error', code, message, notStarted };
+}

@@ -1,0 +1,183 @@
+import {
+  ERROR_MESSAGE_MAX_BYTES,
+  INITIAL_CREDIT_BYTES,
+  ProtocolError,
+  receiveBody,
+  type AgentErrorCode,
+  type Body,
+  type Link,
+  type LinkFrame,
+  type Metadata,
+  type RequestFrame,
+} from '@svc/protocol';
+
+/** A call as it reached the agent. */
+export interface IncomingCall {
+  readonly capability: string;
+  /** JSON object, not yet trusted. */
+  readonly params: Uint8Array;
+  readonly timeoutMs: number;
+  readonly metadata: Metadata;
+  /** Aborted when the gateway cancels the call or the link is lost. */
+  readonly signal: AbortSignal;
+}
+
+export type CallOutcome =
+  | {
+      readonly kind: 'result';
+      readonly rows: Uint8Array;
+      readonly count: number;
+      readonly truncated: boolean;
+    }
+  | {
+      readonly kind: 'error';
+      readonly code: AgentErrorCode;
+      readonly message: string;
+      readonly notStarted: boolean;
+    };
+
+/** Never rejects: every failure is an outcome. */
+export type HandleCall = (call: IncomingCall) => Promise<CallOutcome>;
+
+/** The agent's side of one authenticated connection. */
+export interface Session {
+  receive(frame: LinkFrame): void;
+  /** The link is gone: aborts everything that runs for it. */
+  ended(): void;
+  /** Calls that arrived and have no answer yet. */
+  readonly inFlight: number;
+  /** Resolves once no call is in flight and every answer has left. */
+  idle(): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly link: () => Link;
+  readonly handle: HandleCall;
+  readonly maxInflight: number;
+  /** The gateway will send no further call. */
+  readonly onGoAway: () => void;
+}
+
+/** Sum of the parameters of all calls that are still arriving. */
+const PARAMS_BUDGET_BYTES = 64 * 1024 * 1024;
+
+interface Running {
+  readonly abort: AbortController;
+  readonly request: RequestFrame;
+  readonly body: Body;
+}
+
+export function createSession(options: SessionOptions): Session {
+  const calls = new Map<number, Running>();
+  const waiters: (() => void)[] = [];
+  let lastId = 0;
+  let arrivingBytes = 0;
+
+  function fail(id: number, code: AgentErrorCode, message: string, notStarted: boolean): void {
+    options.link().outbox.control({ type: 'error', id, code, message: clip(message), notStarted });
+  }
+
+  function onRequest(request: RequestFrame): void {
+    const { id, paramsLength } = request;
+    if (id <= lastId) throw new ProtocolError('call ids must grow');
+    lastId = id;
+    const later = paramsLength - request.params.length;
+    if (calls.size >= options.maxInflight || arrivingBytes + later > PARAMS_BUDGET_BYTES) {
+      fail(id, 'AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
+      return;
+    }
+    const running: Running = { abort: new AbortController(), request, body: receiveBody(paramsLength) };
+    calls.set(id, running);
+    if (running.body.add(request.params, request.fin)) {
+      start(id, running);
+      return;
+    }
+    arrivingBytes += later;
+    const beyondWindow = paramsLength - INITIAL_CREDIT_BYTES;
+    if (beyondWindow > 0) options.link().outbox.control({ type: 'credit', id, bytes: beyondWindow });
+  }
+
+  function start(id: number, running: Running): void {
+    const { capability, timeoutMs, metadata } = running.request;
+    const call = {
+      capability,
+      params: running.body.bytes,
+      timeoutMs,
+      metadata,
+      signal: running.abort.signal,
+    };
+    void options.handle(call).then((outcome) => {
+      // Cancelled meanwhile, or the link is gone: nobody waits for it.
+      if (calls.get(id) !== running) return;
+      calls.delete(id);
+      if (outcome.kind === 'error') fail(id, outcome.code, outcome.message, outcome.notStarted);
+      else {
+        const { count, truncated, rows } = outcome;
+        options.link().outbox.body({ type: 'result', id, count, truncated }, rows);
+      }
+      wakeIfIdle();
+    });
+  }
+
+  function forget(id: number, running: Running): void {
+    calls.delete(id);
+    arrivingBytes -= running.body.missing;
+    running.abort.abort();
+  }
+
+  function wakeIfIdle(): void {
+    if (calls.size > 0) return;
+    for (const wake of waiters.splice(0)) wake();
+  }
+
+  return {
+    receive(frame) {
+      switch (frame.type) {
+        case 'request':
+          return onRequest(frame);
+        case 'go_away':
+          return options.onGoAway();
+        case 'result':
+        case 'error':
+          throw new ProtocolError(`a gateway must not send ${frame.type}`);
+        case 'data':
+        case 'cancel':
+        case 'credit':
+      }
+      if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
+      if (frame.type === 'credit') {
+        options.link().outbox.grant(frame.id, frame.bytes);
+        return;
+      }
+      const running = calls.get(frame.id);
+      if (frame.type === 'cancel') {
+        if (running !== undefined) forget(frame.id, running);
+        options.link().outbox.drop(frame.id);
+        wakeIfIdle();
+        return;
+      }
+      // Refused or cancelled while its parameters were still on their way.
+      if (running === undefined) return;
+      arrivingBytes -= frame.bytes.length;
+      if (running.body.add(frame.bytes, frame.fin)) start(frame.id, running);
+    },
+    ended() {
+      for (const [id, running] of calls) forget(id, running);
+      wakeIfIdle();
+    },
+    get inFlight() {
+      return calls.size;
+    },
+    async idle() {
+      if (calls.size > 0) await new Promise<void>((resolve) => waiters.push(resolve));
+      await options.link().outbox.drained();
+    },
+  };
+}
+
+/** Cuts between characters so that the text stays UTF-8. */
+function clip(message: string): string {
+  return Buffer.byteLength(message) <= ERROR_MESSAGE_MAX_BYTES
+    ? message
+    : message.slice(0, ERROR_MESSAGE_MAX_BYTES / 4);
+}
