@@ -1,0 +1,17 @@
+export { freePort, isPortFree } from './network/free-port.ts';
+export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
+export { startPostgres, type Postgres, type PostgresOptions } from './postgres/start-postgres.ts';
+export { databaseUrl, type ServerAddress } from './postgres/server-address.ts';
+export { canEnter, serverAccount } from './postgres/server-account.ts';
+export { testDatabase, dropTestDatabases, type TestDatabase } from './postgres/test-database.ts';
+export {
+  runProcess,
+  startProcess,
+  type ProcessExit,
+  type ProcessOptions,
+  type RunningProcess,
+} from './processes/start-process.ts';
+export { createReleasers, type Releasers } from './releasers.ts';
+export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
+export { createAgentSecret, createKey, SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
+export { startService, type Answer, type CallOptions, type Service, type ServiceOptions } from './service/start-service.ts';
