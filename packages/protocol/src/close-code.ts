@@ -12,8 +12,6 @@ export const CLOSE = {
   handshake_timeout: 4408,
   /** The description does not parse or does not match what was signed. */
   bad_description: 4422,
-  /** Too many connections or handshakes at this moment. */
-  overloaded: 4429,
   /** No protocol version in common. */
   no_common_version: 4426,
 } as const;

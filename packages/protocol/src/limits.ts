@@ -9,8 +9,12 @@ export const FRAME_PAYLOAD_MAX_BYTES = 65_535;
 export const MESSAGE_MAX_BYTES: number = FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX_BYTES;
 /** How much of a body may travel before the receiver grants more. */
 export const INITIAL_CREDIT_BYTES = 131_072;
+/** The largest parameters of one call. */
+export const PARAMS_MAX_BYTES: number = 64 * 1024 * 1024;
 /** The largest rows array of one call; the gateway holds it whole, so that it never sends half. */
 export const RESULT_MAX_BYTES: number = 64 * 1024 * 1024;
+/** Public text of a failed call. */
+export const ERROR_MESSAGE_MAX_BYTES = 16_384;
 export const CALL_ID_MAX = 0xffff_ffff;
 
 export const PING_AFTER_SILENCE_MS = 15_000;

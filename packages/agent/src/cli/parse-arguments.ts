@@ -18,6 +18,7 @@ const FLAGS_OF = {
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 const EVERYWHERE = ['--help', '--version'];
+const ALL_FLAGS: readonly string[] = [...FLAGS_OF.check, ...EVERYWHERE];
 const COMMANDS = ['check', 'schema'] as const;
 
 interface Given {
@@ -30,17 +31,16 @@ interface Given {
 /** Understands the arguments of `svc-agent` (without node and script); reads and prints nothing. */
 export function parseArguments(argv: readonly string[]): Command {
   const { flags, words, config, problem } = readTokens(argv);
+  const stray = [...flags].find((flag) => !ALL_FLAGS.includes(flag));
+  if (stray !== undefined) return unknown('flag', stray, ALL_FLAGS);
   const [word, extra] = words;
   const kind = word === undefined ? 'run' : COMMANDS.find((command) => command === word);
   if (kind === undefined) return unknown('command', word ?? '', COMMANDS);
   if (extra !== undefined) return usageError(`unexpected argument ${JSON.stringify(extra)}`);
-  const known = [...FLAGS_OF[kind], ...EVERYWHERE];
-  for (const flag of flags) {
-    if (known.includes(flag)) continue;
-    const elsewhere = Object.values<readonly string[]>(FLAGS_OF).some((names) => names.includes(flag));
-    return elsewhere
-      ? usageError(`${word === undefined ? 'running the agent' : `\`${word}\``} takes no \`${flag}\``)
-      : unknown('flag', flag, known);
+  const fitting = new Set<string>([...FLAGS_OF[kind], ...EVERYWHERE]);
+  const unfit = [...flags].find((flag) => !fitting.has(flag));
+  if (unfit !== undefined) {
+    return usageError(`${word === undefined ? 'running the agent' : `\`${word}\``} takes no \`${unfit}\``);
   }
   if (problem !== undefined) return usageError(problem);
   if (flags.has('--help')) return { kind: 'help' };

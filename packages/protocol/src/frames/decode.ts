@@ -1,10 +1,9 @@
 import { isAgentErrorCode } from '../call-error-code.ts';
 import { ProtocolError } from '../close-code.ts';
-import { FRAME_HEADER_BYTES, MESSAGE_MAX_BYTES } from '../limits.ts';
+import { ERROR_MESSAGE_MAX_BYTES, FRAME_HEADER_BYTES, MESSAGE_MAX_BYTES } from '../limits.ts';
 import type { Frame, Metadata } from './frame.ts';
 import {
   CAPABILITY_NAME_MAX_BYTES,
-  ERROR_MESSAGE_MAX_BYTES,
   FLAG,
   GO_AWAY_REASON_MAX_BYTES,
   METADATA_MAX_ENTRIES,
@@ -117,7 +116,9 @@ function decodeMetadata(payload: Buffer, start: number): { metadata: Metadata; e
     if (valueEnd - keyEnd - 2 > METADATA_VALUE_MAX_BYTES)
       throw new ProtocolError('metadata value is too long');
     if (valueEnd > payload.length) throw new ProtocolError('metadata is cut off');
-    metadata[payload.toString('latin1', at + 1, keyEnd)] = text(payload.subarray(keyEnd + 2, valueEnd));
+    const key = payload.toString('latin1', at + 1, keyEnd);
+    if (key in metadata) throw new ProtocolError('metadata has a key twice');
+    metadata[key] = text(payload.subarray(keyEnd + 2, valueEnd));
     at = valueEnd;
   }
   return { metadata, end: at };

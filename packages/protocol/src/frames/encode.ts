@@ -1,16 +1,18 @@
-import { FRAME_HEADER_BYTES, FRAME_PAYLOAD_MAX_BYTES } from '../limits.ts';
-import type { ErrorFrame, Frame, Metadata, RequestFrame, ResultFrame } from './frame.ts';
+import { ERROR_MESSAGE_MAX_BYTES, FRAME_HEADER_BYTES, FRAME_PAYLOAD_MAX_BYTES } from '../limits.ts';
+import type { ErrorFrame, Frame, RequestFrame, ResultFrame } from './frame.ts';
 import {
   CAPABILITY_NAME_MAX_BYTES,
-  ERROR_MESSAGE_MAX_BYTES,
   FLAG,
   GO_AWAY_REASON_MAX_BYTES,
+  METADATA_KEY_MAX_BYTES,
   METADATA_MAX_ENTRIES,
   METADATA_VALUE_MAX_BYTES,
   REQUEST_FIXED_BYTES,
   RESULT_FIXED_BYTES,
   TYPE,
 } from './layout.ts';
+
+const UINT32_MAX = 0xffff_ffff;
 
 /** One frame as it travels. Throws RangeError when a field is larger than its bound. */
 export function encodeFrame(frame: Frame): Buffer {
@@ -49,10 +51,24 @@ export function encodeFrame(frame: Frame): Buffer {
   }
 }
 
-/** Bytes of a request frame without its parameters. */
-export function requestOverhead(capability: string, metadata: Metadata): number {
-  let bytes = FRAME_HEADER_BYTES + REQUEST_FIXED_BYTES + Buffer.byteLength(capability);
-  for (const key in metadata) bytes += 3 + key.length + Buffer.byteLength(metadata[key] ?? '');
+/** A request frame without its parameters. */
+export type RequestHead = Omit<RequestFrame, 'params' | 'fin' | 'paramsLength'>;
+
+/** Bytes of a request frame without its parameters. Throws RangeError when a field exceeds its bound. */
+export function requestOverhead(head: RequestHead): number {
+  if (head.timeoutMs < 0) throw new RangeError('cannot encode the frame: timeout is below zero');
+  checkBound('timeout', head.timeoutMs, UINT32_MAX);
+  const nameBytes = Buffer.byteLength(head.capability);
+  checkBound('capability name', nameBytes, CAPABILITY_NAME_MAX_BYTES);
+  let bytes = FRAME_HEADER_BYTES + REQUEST_FIXED_BYTES + nameBytes;
+  const entries = Object.entries(head.metadata);
+  checkBound('metadata entries', entries.length, METADATA_MAX_ENTRIES);
+  for (const [key, value] of entries) {
+    const valueBytes = Buffer.byteLength(value);
+    checkBound('metadata key', key.length, METADATA_KEY_MAX_BYTES);
+    checkBound(`metadata ${key}`, valueBytes, METADATA_VALUE_MAX_BYTES);
+    bytes += 3 + key.length + valueBytes;
+  }
   return bytes;
 }
 
@@ -61,21 +77,18 @@ export const RESULT_OVERHEAD: number = FRAME_HEADER_BYTES + RESULT_FIXED_BYTES;
 
 function encodeRequest(frame: RequestFrame): Buffer {
   const { capability, metadata, params } = frame;
-  const size = requestOverhead(capability, metadata) - FRAME_HEADER_BYTES + params.length;
+  const size = requestOverhead(frame) - FRAME_HEADER_BYTES + params.length;
   const buffer = allocate(TYPE.request, frame.fin ? FLAG.fin : 0, frame.id, size);
   let at = buffer.writeUInt32BE(frame.timeoutMs, FRAME_HEADER_BYTES);
   at = buffer.writeUInt32BE(frame.paramsLength, at);
   const nameLength = buffer.write(capability, at + 1, 'utf8');
-  checkBound('capability name', nameLength, CAPABILITY_NAME_MAX_BYTES);
   at = buffer.writeUInt8(nameLength, at) + nameLength;
   const keys = Object.keys(metadata);
-  checkBound('metadata entries', keys.length, METADATA_MAX_ENTRIES);
   at = buffer.writeUInt8(keys.length, at);
   for (const key of keys) {
     at = buffer.writeUInt8(key.length, at);
     at += buffer.write(key, at, 'latin1');
     const valueLength = buffer.write(metadata[key] ?? '', at + 2, 'utf8');
-    checkBound(`metadata ${key}`, valueLength, METADATA_VALUE_MAX_BYTES);
     at = buffer.writeUInt16BE(valueLength, at) + valueLength;
   }
   buffer.set(params, at);

@@ -22,9 +22,10 @@ export const FLAG = {
 } as const;
 
 export const METADATA_MAX_ENTRIES = 32;
+/** What its one length byte can say. */
+export const METADATA_KEY_MAX_BYTES = 255;
 export const METADATA_VALUE_MAX_BYTES = 1024;
 export const CAPABILITY_NAME_MAX_BYTES = 64;
-export const ERROR_MESSAGE_MAX_BYTES = 16_384;
 export const GO_AWAY_REASON_MAX_BYTES = 256;
 /** timeout, params length, three counts: what a request holds besides texts and parameters. */
 export const REQUEST_FIXED_BYTES = 10;

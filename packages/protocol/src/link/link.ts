@@ -43,10 +43,16 @@ export function createLink(options: LinkOptions): Link {
   let lastHeardAt = now();
   let liveness: Liveness = heard(lastHeardAt, random());
   let ended = false;
-  let livenessTimer = setTimeout(onWake, liveness.wakeAt - lastHeardAt);
+  let livenessTimer = setTimeout(wakeSoon, liveness.wakeAt - lastHeardAt);
   let terminateTimer: NodeJS.Timeout | undefined;
 
+  /** Node runs late timers before it reads sockets: what lies there unread must count first. */
+  function wakeSoon(): void {
+    setImmediate(onWake);
+  }
+
   function onWake(): void {
+    if (ended) return;
     const step = wake(liveness, now(), lastHeardAt, random());
     if (step.action === 'dead') {
       finish('the peer fell silent');
@@ -55,7 +61,7 @@ export function createLink(options: LinkOptions): Link {
     }
     if (step.action === 'ping') outbox.control({ type: 'ping', token: Math.floor(random() * 0x1_0000_0000) });
     liveness = step.next;
-    livenessTimer = setTimeout(onWake, Math.max(1, liveness.wakeAt - now()));
+    livenessTimer = setTimeout(wakeSoon, Math.max(1, liveness.wakeAt - now()));
   }
 
   function finish(reason: string): void {

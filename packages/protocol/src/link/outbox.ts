@@ -1,5 +1,5 @@
-import { encodeFrame, requestOverhead, RESULT_OVERHEAD } from '../frames/encode.ts';
-import type { Frame, RequestFrame, ResultFrame } from '../frames/frame.ts';
+import { encodeFrame, requestOverhead, RESULT_OVERHEAD, type RequestHead } from '../frames/encode.ts';
+import type { Frame, ResultFrame } from '../frames/frame.ts';
 import { ProtocolError } from '../close-code.ts';
 import {
   FRAME_HEADER_BYTES,
@@ -9,9 +9,7 @@ import {
 } from '../limits.ts';
 
 /** A frame that carries the start of a body; the outbox adds the pieces. */
-export type BodyHead =
-  | Omit<RequestFrame, 'params' | 'fin' | 'paramsLength'>
-  | Omit<ResultFrame, 'rows' | 'fin' | 'rowsLength'>;
+export type BodyHead = RequestHead | Omit<ResultFrame, 'rows' | 'fin' | 'rowsLength'>;
 
 /**
  * What one side has to say, gathered until the end of the event-loop turn and sent in as few
@@ -19,7 +17,9 @@ export type BodyHead =
  * others in turn, each as far as its receiver granted.
  */
 export interface Outbox {
+  /** Throws RangeError when a field exceeds its bound; nothing is queued then. */
   control(frame: Frame): void;
+  /** As `control`. Heads leave in the order of these calls. */
   body(head: BodyHead, bytes: Uint8Array): void;
   /** The receiver takes more of that body; unknown ids are bodies already sent. */
   grant(id: number, bytes: number): void;
@@ -27,6 +27,8 @@ export interface Outbox {
   drop(id: number): boolean;
   /** Nothing is sent from now on. */
   close(): void;
+  /** Resolves when all that was said has left for the operating system, or never will. */
+  drained(): Promise<void>;
   /** Bytes of bodies that wait here. */
   readonly queuedBytes: number;
 }
@@ -59,6 +61,8 @@ export function createOutbox(socket: OutboxSocket): Outbox {
   const bodies = new Map<number, Outgoing>();
   const fresh: Outgoing[] = [];
   const begun: Outgoing[] = [];
+  const waiters: (() => void)[] = [];
+  let queuedPong: Buffer = Buffer.alloc(0);
   let unsentMessages = 0;
   let scheduled = false;
   let closed = false;
@@ -83,6 +87,15 @@ export function createOutbox(socket: OutboxSocket): Outbox {
   function onSent(): void {
     unsentMessages--;
     schedule();
+    wakeIfDrained();
+  }
+
+  function isDrained(): boolean {
+    return closed || (unsentMessages === 0 && controls.length === 0 && bodies.size === 0);
+  }
+
+  function wakeIfDrained(): void {
+    if (waiters.length > 0 && isDrained()) for (const wake of waiters.splice(0)) wake();
   }
 
   function nextMessage(): Buffer | undefined {
@@ -152,21 +165,24 @@ export function createOutbox(socket: OutboxSocket): Outbox {
     if (!outgoing.waiting) begun.push(outgoing);
   }
 
-  function remove(list: Outgoing[], outgoing: Outgoing): void {
-    const index = list.indexOf(outgoing);
+  function remove<T>(list: T[], item: T): void {
+    const index = list.indexOf(item);
     if (index >= 0) list.splice(index, 1);
   }
 
   return {
     control(frame) {
       if (closed) return;
-      controls.push(encodeFrame(frame));
+      const encoded = encodeFrame(frame);
+      // A peer that pings and never reads must not fill our memory: one pong answers all.
+      if (frame.type === 'pong') remove(controls, queuedPong);
+      if (frame.type === 'pong') queuedPong = encoded;
+      controls.push(encoded);
       schedule();
     },
     body(head, bytes) {
       if (closed) return;
-      const headBytes =
-        head.type === 'request' ? requestOverhead(head.capability, head.metadata) : RESULT_OVERHEAD;
+      const headBytes = head.type === 'request' ? requestOverhead(head) : RESULT_OVERHEAD;
       const outgoing: Outgoing = {
         id: head.id,
         head,
@@ -199,6 +215,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       queuedBytes -= outgoing.bytes.length - outgoing.sent;
       remove(fresh, outgoing);
       remove(begun, outgoing);
+      wakeIfDrained();
       return outgoing.begun;
     },
     close() {
@@ -208,6 +225,10 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       fresh.length = 0;
       begun.length = 0;
       queuedBytes = 0;
+      wakeIfDrained();
+    },
+    async drained() {
+      if (!isDrained()) await new Promise<void>((resolve) => waiters.push(resolve));
     },
     get queuedBytes() {
       return queuedBytes;

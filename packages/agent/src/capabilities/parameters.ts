@@ -1,0 +1,88 @@
+import { JsonError, parseStrictJson } from '@svc/protocol';
+import type { Capability, Param } from '../config/agent-config.ts';
+import { isRecord } from '../config/path.ts';
+import { compileValue } from '../values/value-check.ts';
+import type { ValueProblem } from '../values/value-check.ts';
+
+/** The parameters are refused. The message names every field and why on one line, and never a value. */
+export class InvalidParams extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'InvalidParams';
+  }
+}
+
+const MAX_NAMED_PROBLEMS = 50;
+const PARAM_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+
+interface Checked {
+  readonly param: Param;
+  readonly check: (value: unknown) => readonly ValueProblem[];
+}
+
+/**
+ * Prepares the reading of a capability's parameters from the UTF-8 text of a JSON object. What it
+ * returns is ready to bind and has every declared parameter, null where absent (decisions section 6).
+ * The reader throws `InvalidParams`.
+ */
+export function compileParameters(capability: Capability): (body: Uint8Array) => Record<string, unknown> {
+  const checks: readonly Checked[] = capability.params.map((param) => ({
+    param,
+    check: compileValue(param.schema),
+  }));
+  const declared = new Set(capability.params.map(({ name }) => name));
+  return (body) => {
+    const submitted = parseObject(body);
+    const problems: string[] = [];
+    const values = Object.fromEntries(checks.map((entry) => readParam(entry, submitted, problems)));
+    problems.push(...unknownParams(submitted, declared));
+    if (problems.length > 0) throw new InvalidParams(joinProblems(problems));
+    return values;
+  };
+}
+
+function parseObject(body: Uint8Array): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = parseStrictJson(body);
+  } catch (error) {
+    if (error instanceof JsonError)
+      throw new InvalidParams(`the parameters are no usable JSON: ${error.message}`);
+    throw error;
+  }
+  if (!isRecord(value)) throw new InvalidParams('the parameters must be a JSON object');
+  return value;
+}
+
+function readParam(
+  { param, check }: Checked,
+  submitted: Readonly<Record<string, unknown>>,
+  problems: string[],
+): [name: string, value: unknown] {
+  const { name, required, schema } = param;
+  const value = Object.hasOwn(submitted, name) ? submitted[name] : null;
+  if (value === null) {
+    if (required) problems.push(`${name}: is required`);
+    return [name, schema.default ?? null];
+  }
+  for (const { at, message } of check(value)) {
+    problems.push(`${name}${at === undefined ? '' : `[${at}]`}: ${message}`);
+  }
+  return [name, value];
+}
+
+/** A name is submitted text too: it is repeated only where it cannot be anything but a name. */
+function unknownParams(
+  submitted: Readonly<Record<string, unknown>>,
+  declared: ReadonlySet<string>,
+): readonly string[] {
+  const unknown = Object.keys(submitted).filter((name) => !declared.has(name));
+  const named = unknown.filter((name) => PARAM_NAME.test(name)).map((name) => `${name}: unknown parameter`);
+  return named.length < unknown.length ? [...named, 'an unknown parameter'] : named;
+}
+
+function joinProblems(problems: readonly string[]): string {
+  const more = problems.length - MAX_NAMED_PROBLEMS;
+  const named = problems.slice(0, MAX_NAMED_PROBLEMS).join('; ');
+  return more > 0 ? `${named}; and ${more} more` : named;
+}

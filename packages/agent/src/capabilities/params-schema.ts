@@ -1,0 +1,23 @@
+import type { Param } from '../config/agent-config.ts';
+import { valueSchema } from '../values/value-schema.ts';
+
+/** The JSON Schema of a call's body, inlined. Optional parameters also take null, which is as good as absent. */
+export function paramsSchema(params: readonly Param[]): Readonly<Record<string, unknown>> {
+  const required = params.filter((param) => param.required).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(params.map((param) => [param.name, paramSchema(param)])),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  };
+}
+
+function paramSchema({ required, description, schema }: Param): Readonly<Record<string, unknown>> {
+  const { type, enum: allowed, ...rules } = valueSchema(schema);
+  return {
+    type: required ? type : [type, 'null'],
+    ...(Array.isArray(allowed) ? { enum: required ? allowed : [...allowed, null] } : {}),
+    ...rules,
+    ...(description === undefined ? {} : { description }),
+  };
+}

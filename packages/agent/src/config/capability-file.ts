@@ -1,0 +1,62 @@
+import type { ParamSchema, ResultType } from './agent-config.ts';
+
+/** The file as written, once it has passed `fileSchema`. */
+export interface CapabilityFile {
+  readonly service?: { readonly title?: string; readonly version?: string; readonly description?: string };
+  readonly runtime?: { readonly max_concurrent_requests?: number; readonly queue_size?: number };
+  readonly gateway: {
+    readonly url: string;
+    readonly agent_private_key?: string;
+    readonly agent_private_key_file?: string;
+    readonly ca_file?: string;
+  };
+  readonly database: {
+    readonly driver?: 'postgres';
+    readonly host: string;
+    readonly port?: number;
+    readonly name: string;
+    readonly user: string;
+    readonly password?: string;
+    readonly password_file?: string;
+    readonly sslmode?: 'disable' | 'prefer' | 'require' | 'verify-full';
+    readonly ssl_root_cert?: string;
+    readonly max_connections?: number;
+    readonly require_readonly_account?: boolean;
+  };
+  readonly logging?: { readonly max_size?: string | number; readonly max_files?: number };
+  readonly metrics?: { readonly addr?: string };
+  readonly defaults?: LimitsSpec & { readonly readonly?: true };
+  readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
+}
+
+export interface LimitsSpec {
+  readonly timeout?: string;
+  readonly max_rows?: number;
+  readonly max_bytes?: string | number;
+}
+
+export interface CapabilitySpec {
+  readonly description?: string;
+  readonly sql: string;
+  readonly params?: Readonly<Record<string, ParamSpec>>;
+  readonly policy?: PolicySpec;
+  readonly expose_in_openapi?: boolean;
+  readonly result: Readonly<Record<string, ResultSpec>>;
+}
+
+interface PolicySpec extends LimitsSpec {
+  readonly on_limit?: 'truncate' | 'error';
+  readonly allow_functions?: readonly string[];
+}
+
+export interface ParamSpec extends ParamSchema {
+  readonly required?: boolean;
+  readonly description?: string;
+}
+
+interface ResultSpec {
+  readonly type: ResultType;
+  readonly description?: string;
+  readonly format?: string;
+  readonly nullable?: boolean;
+}

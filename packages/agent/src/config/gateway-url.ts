@@ -1,0 +1,17 @@
+import { isLoopbackHost } from '@svc/protocol';
+
+/** Why a URL cannot be `gateway.url` (specification 2.1), undefined when it can. */
+export function gatewayUrlProblem(text: string): string | undefined {
+  if (!URL.canParse(text) || /[\s\\]/.test(text)) {
+    return 'must be a URL such as `wss://gateway.example.com/ws/agent`';
+  }
+  const url = new URL(text);
+  if (url.protocol !== 'wss:' && url.protocol !== 'ws:') return 'must begin with `wss://`';
+  if (text.includes('@')) return 'must not hold a user name or password';
+  if (text.includes('?') || text.includes('#')) return 'must not have a query or a fragment';
+  if (url.pathname !== '/ws/agent' || !text.endsWith('/ws/agent')) return 'must have the path `/ws/agent`';
+  if (url.protocol === 'ws:' && !isLoopbackHost(url.hostname)) {
+    return 'must begin with `wss://`: `ws://` is for loopback hosts only';
+  }
+  return undefined;
+}

@@ -1,0 +1,66 @@
+import type { ErrorObject } from 'ajv';
+import { fileSchema } from './file-schema.ts';
+import { nearestName } from './nearest-name.ts';
+import { fromPointer, isRecord, valueAt } from './path.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'must be a mapping',
+  array: 'must be a list',
+  string: 'must be text',
+  integer: 'must be an integer',
+  number: 'must be a number',
+  boolean: 'must be true or false',
+};
+
+/** Our short words for a fault that Ajv found; they never hold the value. */
+export function lintMessage(error: ErrorObject, value: unknown): string {
+  if (error.keyword === 'type' && value === null) return 'is empty: give it a value or remove the key';
+  const own = valueAt(schemaOf(error), ['errorMessage']);
+  if (typeof own === 'string') return own;
+  const limit = String(error.params['limit']);
+  switch (error.keyword) {
+    case 'type':
+      return typeMessage(String(error.params['type']), value);
+    case 'enum':
+      return enumMessage(error.params['allowedValues'], value);
+    case 'minimum':
+      return `must be >= ${limit}`;
+    case 'maximum':
+      return `must be <= ${limit}`;
+    case 'exclusiveMinimum':
+      return `must be > ${limit}`;
+    case 'minLength':
+      return 'must not be empty';
+    case 'minItems':
+    case 'minProperties':
+      return `must have at least ${limit} ${limit === '1' ? 'entry' : 'entries'}`;
+    case 'uniqueItems':
+      return 'must not list anything twice';
+    default:
+      return 'is not allowed here';
+  }
+}
+
+export function unknownKeyMessage(name: string, error: ErrorObject): string {
+  const known = valueAt(schemaOf(error), ['properties']);
+  const nearest = isRecord(known) ? nearestName(name, Object.keys(known)) : undefined;
+  return nearest === undefined ? 'unknown key' : `unknown key, did you mean \`${nearest}\`?`;
+}
+
+/** The schema that holds the keyword at fault. */
+function schemaOf(error: ErrorObject): unknown {
+  return valueAt(fileSchema, fromPointer(error.schemaPath).slice(0, -1));
+}
+
+function typeMessage(type: string, value: unknown): string {
+  const message = TYPES[type] ?? 'has the wrong type';
+  const scalar = typeof value === 'number' || typeof value === 'boolean';
+  return type === 'string' && scalar ? `${message}: put it in quotes` : message;
+}
+
+function enumMessage(allowed: unknown, value: unknown): string {
+  const names = Array.isArray(allowed) ? allowed.map(String) : [];
+  const nearest = typeof value === 'string' ? nearestName(value, names) : undefined;
+  const message = names.length === 1 ? `must be ${names.join('')}` : `must be one of ${names.join(', ')}`;
+  return nearest === undefined ? message : `${message}; did you mean \`${nearest}\`?`;
+}

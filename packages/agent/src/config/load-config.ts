@@ -1,0 +1,46 @@
+import type { AgentConfig, Fault } from './agent-config.ts';
+import { buildConfig } from './build-config.ts';
+import { checkFile } from './check-file.ts';
+import { createFaultLog } from './fault-log.ts';
+import { isCapabilityFile, lint } from './lint.ts';
+import { readProblem, readSecrets } from './read-files.ts';
+import type { ReadFile } from './read-files.ts';
+import { readYaml } from './read-yaml.ts';
+
+export interface ConfigSource {
+  /** Of the capability file; the files that it names are relative to its folder. */
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Throws what `fs.readFileSync` throws. */
+  readonly readFile: ReadFile;
+}
+
+export type LoadedConfig = { readonly config: AgentConfig } | { readonly faults: readonly Fault[] };
+
+/**
+ * Reads the capability file (specification 2.1, decisions section 6): the configuration, or everything
+ * that is wrong with it in the order of the file. No fault holds a secret, SQL or the value of a variable.
+ */
+export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig {
+  const faults = createFaultLog();
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(readFile(path));
+  } catch (error) {
+    return { faults: [{ path: '', message: `cannot read the file: ${readProblem(error)}` }] };
+  }
+  const document = readYaml(text, env, faults);
+  if (document === undefined) return { faults: faults.list() };
+  const { root } = document;
+  if (root === null) return { faults: [{ path: '', message: 'the file is empty' }] };
+  lint(root, faults);
+  checkFile(root, faults);
+  const { privateKeySeed, password, ...certificates } = readSecrets(root, path, readFile, faults);
+
+  const found = faults.list();
+  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined || password === undefined) {
+    return { faults: found };
+  }
+  const positionOf = (at: readonly string[]) => faults.placeOf(at)?.key ?? { line: 1, column: 1 };
+  return { config: buildConfig(root, { privateKeySeed, password, ...certificates }, positionOf) };
+}

@@ -1,0 +1,72 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ProtocolError } from '../close-code.ts';
+import { receiveBody } from './body.ts';
+
+const content = Buffer.from(Array.from({ length: 5000 }, (_, at) => at % 251));
+
+/** Bytes and the places where they are cut; neighbouring cuts make empty pieces. */
+const splitBody = fc
+  .tuple(fc.nat(content.length), fc.array(fc.nat(content.length), { maxLength: 30 }))
+  .map(([total, cuts]) => {
+    const ends = [...cuts.map((cut) => Math.min(cut, total)), total].toSorted((a, b) => a - b);
+    return { total, pieces: ends.map((end, at) => content.subarray(ends[at - 1] ?? 0, end)) };
+  });
+
+test('I4: a body is whole again however it was split', () => {
+  fc.assert(
+    fc.property(splitBody, ({ total, pieces }) => {
+      const body = receiveBody(total);
+      let received = 0;
+      let complete = false;
+      for (const piece of pieces) {
+        received += piece.length;
+        complete = body.add(piece, received === total);
+        expect(complete).toBe(received === total);
+        expect(body.missing).toBe(total - received);
+        if (complete) break;
+      }
+      expect(complete).toBe(true);
+      expect(Buffer.compare(body.bytes, content.subarray(0, total))).toBe(0);
+    }),
+  );
+});
+
+test('I4: a body longer than announced is refused at the first byte too many', () => {
+  fc.assert(
+    fc.property(splitBody, fc.integer({ min: 1, max: 100 }), ({ total, pieces }, excess) => {
+      const body = receiveBody(total + 1);
+      for (const piece of pieces) body.add(piece, false);
+      expect(() => body.add(content.subarray(0, 1 + excess), true)).toThrow(ProtocolError);
+    }),
+  );
+});
+
+test('I4: an end before the announced length is refused', () => {
+  fc.assert(
+    fc.property(splitBody, fc.integer({ min: 1, max: 100 }), ({ total, pieces }, missing) => {
+      const body = receiveBody(total + missing);
+      for (const piece of pieces.slice(0, -1)) body.add(piece, false);
+      expect(() => body.add(pieces.at(-1) ?? content, true)).toThrow(ProtocolError);
+    }),
+  );
+});
+
+test('I4: the announced length without an end is refused', () => {
+  expect(() => receiveBody(3).add(content.subarray(0, 3), false)).toThrow(ProtocolError);
+});
+
+test('I5: memory follows what arrived, at most twice as much, not what was announced', () => {
+  fc.assert(
+    fc.property(splitBody, ({ total, pieces }) => {
+      const body = receiveBody(64 * 1024 * 1024);
+      let received = 0;
+      for (const piece of pieces) {
+        body.add(piece, false);
+        received += piece.length;
+        expect(body.bytes.length).toBeLessThanOrEqual(2 * received);
+      }
+      expect(received).toBe(total);
+    }),
+  );
+});
