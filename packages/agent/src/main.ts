@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { firstSignal } from '@svc/edge';
 import { startAgent } from './app.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
@@ -83,6 +84,11 @@ async function run(file: string): Promise<void> {
   }
   const { config } = linted;
   const log = openLog(config.logging);
+  // A stack trace may quote the database; it goes to the log file only.
+  process.on('uncaughtException', (error) => {
+    log.observe({ event: 'crashed', detail: error.stack ?? error.message });
+    void log.close().finally(() => process.exit(EXIT_FAILURE));
+  });
   const outcome = await verifyDatabase(config);
   if ('faults' in outcome) {
     await refuse(outcome.faults, file, process.stderr, log);
@@ -104,7 +110,7 @@ async function run(file: string): Promise<void> {
     capabilities: config.capabilities.length,
   });
   const agent = startAgent(verified, log.observe);
-  await agent.shutDown(await firstSignal());
+  await agent.shutDown(await firstSignal(EXIT_FAILURE));
   await log.close();
   process.exit();
 }
@@ -125,16 +131,4 @@ async function refuse(
     log.observe({ event: 'startup_fault', path, message, detail });
   await log.close();
   process.exitCode = EXIT_USAGE;
-}
-
-/** A second signal ends the process at once. */
-function firstSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(EXIT_FAILURE));
-        resolve(signal);
-      });
-    }
-  });
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { randomBytes } from 'node:crypto';
+import { firstSignal } from '@svc/edge';
 import { startGateway } from './app.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { HELP } from './cli/help.ts';
@@ -59,13 +60,17 @@ async function run(envFile: string | undefined): Promise<void> {
     return;
   }
   const log = createLog({ level: loaded.config.logLevel, destination: STANDARD_OUTPUT });
+  process.on('uncaughtException', (error) => {
+    log.observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
+    void log.close().finally(() => process.exit(EXIT_FAILURE));
+  });
   for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
   const verifier = createVerifier({
     spawn: () => new Worker(`require(${JSON.stringify(__filename)})`, { eval: true }),
   });
   try {
     const gateway = await startGateway(loaded.config, { observe: log.observe, verifier });
-    const signal = await firstSignal();
+    const signal = await firstSignal(EXIT_FAILURE);
     await gateway.shutDown(signal);
   } catch (error) {
     process.stderr.write(
@@ -100,16 +105,4 @@ function environment(envFile: string | undefined): Environment | undefined {
 function complain(lines: readonly string[]): void {
   for (const line of lines) process.stderr.write(`svc-gateway: ${line}\n`);
   process.exitCode = EXIT_USAGE;
-}
-
-/** A second signal ends the process at once. */
-function firstSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(signal, () => {
-        process.once(signal, () => process.exit(EXIT_FAILURE));
-        resolve(signal);
-      });
-    }
-  });
 }

@@ -29,3 +29,4 @@ export {
 } from './link/link.ts';
 export type { Outbox } from './link/outbox.ts';
 export { JSON_DEPTH_MAX, JsonError, parseStrictJson } from './json/strict-json.ts';
+export { linkSocket } from './link/websocket.ts';

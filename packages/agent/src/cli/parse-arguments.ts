@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearestName } from '../config/nearest-name.ts';
+import { nearestWithin } from '@svc/edge';
 
 export type Command =
   /** `config` is absent when `--config` is not given. */
@@ -91,7 +91,7 @@ function readTokens(argv: readonly string[]): Given {
 }
 
 function unknown(what: string, name: string, known: readonly string[]): Command {
-  const nearest = nearestName(name, known);
+  const nearest = nearestWithin(name, known);
   const hint = nearest === undefined ? 'see `svc-agent --help`' : `did you mean \`${nearest}\`?`;
   return usageError(`unknown ${what} ${JSON.stringify(name)}: ${hint}`);
 }

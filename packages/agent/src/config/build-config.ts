@@ -1,6 +1,6 @@
 import type { AgentConfig, Capability, Position } from './agent-config.ts';
 import type { CapabilityFile, CapabilitySpec, LimitsSpec } from './capability-file.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from '@svc/edge';
 import type { Path } from './path.ts';
 import { parseSize } from './size.ts';
 

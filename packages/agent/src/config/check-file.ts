@@ -1,5 +1,5 @@
 import { checkParam, checkResultField } from './check-params.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from '@svc/edge';
 import type { FaultLog } from './fault-log.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
 import { isRecord, valueAt } from './path.ts';

@@ -1,6 +1,6 @@
 import { stringFormats } from '../values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from './agent-config.ts';
-import { DURATION_PATTERN } from './duration.ts';
+import { DURATION_PATTERN } from '@svc/edge';
 import { SIZE_PATTERN } from './size.ts';
 
 /** A JSON Schema, draft-07: the draft that editors know best. */

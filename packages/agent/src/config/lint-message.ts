@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { fileSchema } from './file-schema.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestWithin } from '@svc/edge';
 import { fromPointer, isRecord, valueAt } from './path.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
 
 export function unknownKeyMessage(name: string, error: ErrorObject): string {
   const known = valueAt(schemaOf(error), ['properties']);
-  const nearest = isRecord(known) ? nearestName(name, Object.keys(known)) : undefined;
+  const nearest = isRecord(known) ? nearestWithin(name, Object.keys(known)) : undefined;
   return nearest === undefined ? 'unknown key' : `unknown key, did you mean \`${nearest}\`?`;
 }
 
@@ -60,7 +60,7 @@ function typeMessage(type: string, value: unknown): string {
 
 function enumMessage(allowed: unknown, value: unknown): string {
   const names = Array.isArray(allowed) ? allowed.map(String) : [];
-  const nearest = typeof value === 'string' ? nearestName(value, names) : undefined;
+  const nearest = typeof value === 'string' ? nearestWithin(value, names) : undefined;
   const message = names.length === 1 ? `must be ${names.join('')}` : `must be one of ${names.join(', ')}`;
   return nearest === undefined ? message : `${message}; did you mean \`${nearest}\`?`;
 }

@@ -5,6 +5,7 @@ import {
   createLink,
   DIAL_TIMEOUT_MS,
   HANDSHAKE_TIMEOUT_MS,
+  linkSocket,
   MESSAGE_MAX_BYTES,
   ProtocolError,
   WEBSOCKET_SUBPROTOCOL,
@@ -75,11 +76,7 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   function admit(): { link: Link; session: Session; since: number } {
     const link = createLink({
-      socket: {
-        send: (message, sent) => socket.send(message, { binary: true }, sent),
-        close: (code, reason) => socket.close(code, reason.slice(0, 120)),
-        terminate: () => socket.terminate(),
-      },
+      socket: linkSocket(socket),
       onFrame: (frame) => session.receive(frame),
       onEnd: (reason) => {
         failure = reason;

@@ -1,6 +1,7 @@
 import {
   ERROR_MESSAGE_MAX_BYTES,
   INITIAL_CREDIT_BYTES,
+  PARAMS_MAX_BYTES,
   ProtocolError,
   receiveBody,
   type AgentErrorCode,
@@ -58,9 +59,6 @@ export interface SessionOptions {
   readonly onGoAway: () => void;
 }
 
-/** Sum of the parameters of all calls that are still arriving. */
-const PARAMS_BUDGET_BYTES = 64 * 1024 * 1024;
-
 interface Running {
   readonly abort: AbortController;
   readonly request: RequestFrame;
@@ -71,6 +69,7 @@ export function createSession(options: SessionOptions): Session {
   const calls = new Map<number, Running>();
   const waiters: (() => void)[] = [];
   let lastId = 0;
+  /** Parameters announced and not yet here, of all calls together: never more than one call may have. */
   let arrivingBytes = 0;
 
   function fail(id: number, code: AgentErrorCode, message: string, notStarted: boolean): void {
@@ -82,7 +81,7 @@ export function createSession(options: SessionOptions): Session {
     if (id <= lastId) throw new ProtocolError('call ids must grow');
     lastId = id;
     const later = paramsLength - request.params.length;
-    if (calls.size >= options.maxInflight || arrivingBytes + later > PARAMS_BUDGET_BYTES) {
+    if (calls.size >= options.maxInflight || arrivingBytes + later > PARAMS_MAX_BYTES) {
       fail(id, 'AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
       return;
     }

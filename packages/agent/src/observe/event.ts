@@ -21,6 +21,7 @@ export type AgentEvent =
       readonly message: string;
       readonly detail: string;
     }
+  | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 
 /** One per call that reached the agent. */

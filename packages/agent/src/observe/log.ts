@@ -61,6 +61,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'account_finding':
       return 'warn';
     case 'startup_fault':
+    case 'crashed':
       return 'error';
   }
 }
@@ -75,6 +76,8 @@ function shortLine(event: AgentEvent): string | undefined {
       return `not connected to ${event.gateway}: ${event.reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     case 'account_finding':
       return `the database account ${event.problem}; the log file says how to mend it`;
+    case 'crashed':
+      return 'internal error, ending; the log file holds the details';
     case 'shutting_down':
       return `${event.signal}: finishing ${event.in_flight} calls`;
     case 'call':

@@ -7,6 +7,7 @@ import {
   createLink,
   DESCRIBE_CAPABILITY,
   HANDSHAKE_TIMEOUT_MS,
+  linkSocket,
   MESSAGE_MAX_BYTES,
   ProtocolError,
   WEBSOCKET_SUBPROTOCOL,
@@ -124,11 +125,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     const { hello, connId } = accepted;
     let listed = false;
     const link = createLink({
-      socket: {
-        send: (message, sent) => socket.send(message, { binary: true }, sent),
-        close: (code, reason) => socket.close(code, reason.slice(0, 120)),
-        terminate: () => socket.terminate(),
-      },
+      socket: linkSocket(socket),
       onFrame: (frame) => session.receive(frame),
       onEnd: (reason) => {
         sessions.delete(session);

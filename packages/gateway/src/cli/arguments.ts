@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { nearestWithin } from '@svc/edge';
 import { isCapabilityName, isKeyName, KEY_NAME_ACCEPTED } from '../keys/key-form.ts';
-import { nearest } from '../config/nearest.ts';
 
 export type Command =
   | { readonly command: 'run'; readonly envFile: string | undefined }
@@ -36,8 +36,6 @@ const FLAGS: Readonly<Record<CommandName, readonly Flag[]>> = {
   'create-agent-secret': ['json', 'help', 'version'],
   'create-agent': ['json', 'help', 'version'],
 };
-const SLIPS_FOR_A_HINT = 4;
-
 /** Reads what stands after `svc-gateway` on the command line (specification 4.6). */
 export function parseArguments(argv: readonly string[]): Command {
   const { tokens } = parseArgs({
@@ -117,7 +115,7 @@ function createKeyCommand(values: ReadonlyMap<Flag, string>): Command {
 }
 
 function wrong(problem: string, word = '', candidates: readonly string[] = []): Command {
-  const close = nearest(word, candidates, SLIPS_FOR_A_HINT);
+  const close = nearestWithin(word, candidates);
   const hint = close === undefined ? '' : `; did you mean ${close}?`;
   return { command: 'wrong-usage', message: `${problem}${hint} (see svc-gateway --help)` };
 }

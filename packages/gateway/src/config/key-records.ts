@@ -1,8 +1,8 @@
+import { nearest } from '@svc/edge';
 import { JsonError, parseStrictJson } from '@svc/protocol';
 import { canonicalBcryptHash } from '../keys/bcrypt-hash.ts';
 import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED } from '../keys/key-form.ts';
 import type { KeyRecord, Permission } from '../keys/key-record.ts';
-import { nearest } from './nearest.ts';
 import { bad, good, quoted, type Parsed } from './parsed.ts';
 
 /** Specification, section 8. */

@@ -1,11 +1,11 @@
+import { nearest, parseDuration } from '@svc/edge';
+import { PARAMS_MAX_BYTES } from '@svc/protocol';
 import { parseAgentPublicKey } from './agent-public-key.ts';
 import { parseCidr } from './cidr.ts';
-import { parseDuration } from './duration.ts';
 import type { Fault } from './fault.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { parseKeyRecords } from './key-records.ts';
 import { parseListenAddress } from './listen-address.ts';
-import { nearest } from './nearest.ts';
 import { parseBoolean, parsePositiveInteger, parsePositiveNumber } from './numbers.ts';
 import { bad, good, parseList, quoted, type Parsed } from './parsed.ts';
 import { SETTINGS, type Setting } from './settings.ts';
@@ -18,7 +18,6 @@ export type LoadedConfig =
   | { readonly faults: readonly Fault[] };
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
-const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const MAX_BODY_READ_MS = 3_600_000;
 const MAX_RATE = 1_000_000;
 
@@ -91,10 +90,9 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
         : { requestsPerSecond, burst: burst ?? Math.ceil(requestsPerSecond) },
     emitOpenapiSnapshot: read('GATEWAY_EMIT_OPENAPI_SNAPSHOT', parseBoolean) ?? false,
     maxRequestBodyBytes:
-      read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, MAX_BODY_BYTES)) ??
+      read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, PARAMS_MAX_BYTES)) ??
       1_048_576,
-    bodyReadTimeoutMs:
-      read('GATEWAY_BODY_READ_TIMEOUT', (text) => parseDuration(text, MAX_BODY_READ_MS)) ?? 10_000,
+    bodyReadTimeoutMs: read('GATEWAY_BODY_READ_TIMEOUT', parseBodyReadTimeout) ?? 10_000,
     tls: readTlsFiles(
       read('GATEWAY_TLS_CERT_FILE', good),
       read('GATEWAY_TLS_KEY_FILE', good),
@@ -150,4 +148,11 @@ function parseLogLevel(text: string): Parsed<GatewayConfig['logLevel']> {
 
 function isSet(env: Environment, setting: Setting): boolean {
   return (env[setting]?.trim() ?? '') !== '';
+}
+
+function parseBodyReadTimeout(text: string): Parsed<number> {
+  const milliseconds = parseDuration(text);
+  if (milliseconds >= 1 && milliseconds <= MAX_BODY_READ_MS) return good(milliseconds);
+  const accepted = `accepted: a duration like 500ms, 30s or 1m30s, from 1ms to ${MAX_BODY_READ_MS / 1000}s`;
+  return bad(`${quoted(text)} is not accepted; ${accepted}`);
 }

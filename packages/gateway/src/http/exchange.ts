@@ -152,19 +152,16 @@ function watchStalled(response: ServerResponse, delivered: (() => void) | undefi
     socket?.destroy();
   };
   socket?.setTimeout(STALLED_CALLER_MS, onTimeout);
-  const done = (): void => {
-    socket?.setTimeout(0);
+  let settled = false;
+  const settle = (): void => {
+    if (settled) return;
+    settled = true;
+    // Node has set its own keep-alive timeout by now.
     socket?.off('timeout', onTimeout);
     delivered?.();
   };
-  let settled = false;
-  const once = (): void => {
-    if (settled) return;
-    settled = true;
-    done();
-  };
-  response.once('finish', once);
-  response.once('close', once);
+  response.once('finish', settle);
+  response.once('close', settle);
 }
 
 /** Bytes of body that the headers announce; infinite for chunked ones. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from './nearest.ts';
+import { nearest, nearestWithin } from './nearest.ts';
 
 describe('nearest', () => {
   const fields = ['name', 'key_hash', 'key_id', 'capabilities'];
@@ -19,5 +19,23 @@ describe('nearest', () => {
 
   it('stays quick with a very long word', () => {
     expect(nearest('x'.repeat(1_000_000), fields)).toBeDefined();
+  });
+});
+
+describe('nearestWithin', () => {
+  const known = ['max_rows', 'max_bytes', 'timeout', 'port', 'integer', 'string'];
+  it.each([
+    ['max_row', 'max_rows'],
+    ['maxbytes', 'max_bytes'],
+    ['prot', 'port'],
+    ['Timeout', 'timeout'],
+    ['int', 'integer'],
+    ['integr', 'integer'],
+  ])('%s most likely means %s', (name, meant) => {
+    expect(nearestWithin(name, known)).toBe(meant);
+  });
+
+  it.each(['', 'x', 'colour', 'retries', 'in'])('%j is near nothing', (name) => {
+    expect(nearestWithin(name, known)).toBeUndefined();
   });
 });

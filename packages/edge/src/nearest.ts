@@ -20,6 +20,13 @@ export function nearest(
   return best;
 }
 
+const HINT_LIMIT = 4;
+
+/** The candidate that a misspelt word most likely means; undefined when none is close enough for a hint. */
+export function nearestWithin(word: string, candidates: Iterable<string>): string | undefined {
+  return nearest(word, candidates, Math.min(HINT_LIMIT, word.length + 1));
+}
+
 function slips(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

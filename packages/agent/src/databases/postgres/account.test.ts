@@ -1,0 +1,95 @@
+import { testDatabase, type TestDatabase } from '@svc/testkit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AccountFinding } from '../database.ts';
+import { configOf } from './capability.fixture.ts';
+import { openPostgres } from './postgres.ts';
+
+let server: TestDatabase;
+let reader: string;
+let helper: string;
+const password = 'reader';
+
+beforeAll(async () => {
+  server = await testDatabase();
+  // Roles belong to the whole server: names as unique as the database, and awkward enough to need quotes.
+  reader = `${server.name} "reader`;
+  helper = `${server.name}_helper`;
+  await server.execute(`
+    create role ${quoted(reader)} login noinherit password '${password}';
+    create role ${quoted(helper)};
+    revoke temporary on database ${quoted(server.name)} from public;
+    create table fact (id serial primary key, note text);
+    grant select on fact to ${quoted(reader)};
+  `);
+});
+afterAll(async () => {
+  await server.execute(
+    `drop owned by ${quoted(reader)}, ${quoted(helper)}; drop role ${quoted(reader)}, ${quoted(helper)}`,
+  );
+});
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+async function audit(user: {
+  readonly user: string;
+  readonly password: string;
+}): Promise<readonly AccountFinding[]> {
+  const database = openPostgres(configOf({ ...server, ...user }));
+  try {
+    return await database.auditAccount();
+  } finally {
+    await database.close();
+  }
+}
+
+test('an account that may only read has no findings', async () => {
+  expect(await audit({ user: reader, password })).toEqual([]);
+});
+
+test('a superuser is told only that', async () => {
+  const findings = await audit(server);
+  expect(findings.map(({ remedy }) => remedy)).toContain('ALTER ROLE postgres NOSUPERUSER');
+  expect(findings.every(({ problem }) => problem.includes('has the attribute'))).toBe(true);
+});
+
+test('each finding is mended by its own remedy', async () => {
+  const me = quoted(reader);
+  await server.execute(`
+    alter role ${me} createdb createrole bypassrls;
+    grant pg_write_all_data, pg_read_server_files to ${quoted(helper)};
+    grant ${quoted(helper)} to ${me};
+    grant insert, truncate on fact to ${quoted(helper)};
+    grant update (note) on fact to ${me};
+    grant delete on fact to public;
+    grant usage on sequence fact_id_seq to ${me};
+    grant create, temporary on database ${quoted(server.name)} to ${me};
+    create schema "Odd schema";
+    grant create on schema "Odd schema" to ${me};
+    create schema own authorization ${me};
+    create table own."Odd table" (id int);
+    alter table own."Odd table" owner to ${me};
+    create foreign data wrapper wrapper;
+    create server remote foreign data wrapper wrapper;
+    grant usage on foreign server remote to ${me};
+    grant usage on foreign data wrapper wrapper to ${me};
+  `);
+  const findings = await audit({ user: reader, password });
+  const remedies = findings.map(({ remedy }) => remedy);
+  expect(remedies).toEqual(
+    expect.arrayContaining([
+      `ALTER ROLE ${me} NOCREATEROLE`,
+      `REVOKE pg_write_all_data FROM ${helper}`,
+      `REVOKE INSERT, TRUNCATE ON TABLE public.fact FROM ${helper}`,
+      `REVOKE UPDATE (note) ON TABLE public.fact FROM ${me}`,
+      'REVOKE DELETE ON TABLE public.fact FROM PUBLIC',
+      `REVOKE CREATE ON SCHEMA "Odd schema" FROM ${me}`,
+      `REVOKE CREATE, TEMPORARY ON DATABASE ${server.name} FROM ${me}`,
+      'ALTER TABLE own."Odd table" OWNER TO postgres',
+    ]),
+  );
+  expect(remedies).toHaveLength(new Set(remedies).size);
+  await server.execute(remedies.join(';\n'));
+  expect(await audit({ user: reader, password })).toEqual([]);
+});

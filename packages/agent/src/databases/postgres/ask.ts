@@ -1,0 +1,33 @@
+import { DatabaseError } from '../database.ts';
+import { kindOf, textOf } from './errors.ts';
+import { exchange } from './exchange.ts';
+import { firstError, type Rows, type Statement } from './flight.ts';
+import type { SessionPool } from './pool.ts';
+import type { SessionFacts } from './session.ts';
+
+export interface Question {
+  readonly statements: readonly Statement[];
+  /** For whom it is asked; empty for the service itself. */
+  readonly capability: string;
+  readonly timeoutMs: number;
+}
+
+export interface Answer {
+  readonly results: readonly Rows[];
+  readonly facts: SessionFacts;
+}
+
+/** Runs the service's own statements as calls are run; throws `DatabaseError`, its cause being the first error. */
+export async function ask(pool: SessionPool, question: Question): Promise<Answer> {
+  const wait = { signal: new AbortController().signal, timeoutMs: question.timeoutMs };
+  const session = await pool.acquire(wait);
+  const settings = { apiKeyName: '', capability: question.capability, requestId: '' };
+  const done = await exchange(pool, session, { ...question, settings }, wait);
+  const error = done.setUpError ?? firstError(done.outcomes);
+  if (error !== undefined)
+    throw new DatabaseError(done.stopped ?? kindOf(error), textOf(error), { cause: error });
+  return {
+    results: done.outcomes.flatMap((outcome) => (outcome.ok ? [outcome.result] : [])),
+    facts: session.facts,
+  };
+}

@@ -1,0 +1,39 @@
+import type pg from 'pg';
+import type { ColumnType } from './columns.ts';
+import type { Rows, Statement } from './flight.ts';
+
+type CatalogType = Omit<ColumnType, 'oid' | 'modifier'>;
+
+/** What is known of types by oid; filled as columns of new types are met. */
+export type TypeCatalog = Map<number, CatalogType>;
+
+export function unknownTypes(catalog: TypeCatalog, fields: readonly pg.FieldDef[]): readonly number[] {
+  return [...new Set(fields.map((field) => field.dataTypeID))].filter((oid) => !catalog.has(oid));
+}
+
+/** Asks for the types; the element of an array counts as what it is based on when it is a domain. */
+export function typesStatement(oids: readonly number[]): Statement {
+  return {
+    text: `select t.oid, case when t.typcategory = 'A' and t.typlen = -1 and t.typelem <> 0 then 'array'
+        when t.typtype = 'c' then 'composite' else 'scalar' end,
+      coalesce(nullif(e.typbasetype, 0), e.oid), pg_catalog.format_type(t.oid, null)
+      from pg_catalog.pg_type t left join pg_catalog.pg_type e on e.oid = t.typelem
+      where t.oid = any ($1::pg_catalog.oid[])`,
+    values: [`{${oids.join(',')}}`],
+  };
+}
+
+export function learnTypes(catalog: TypeCatalog, answer: Rows): void {
+  for (const [oid, form, element, name] of answer.rows) {
+    catalog.set(Number(oid), {
+      form: form === 'array' || form === 'composite' ? form : 'scalar',
+      name: name ?? 'unknown',
+      ...(form === 'array' ? { element: Number(element) } : {}),
+    });
+  }
+}
+
+export function typeOfColumn(catalog: TypeCatalog, field: pg.FieldDef): ColumnType {
+  const known = catalog.get(field.dataTypeID) ?? { form: 'scalar', name: 'unknown' };
+  return { ...known, oid: field.dataTypeID, modifier: field.dataTypeModifier };
+}

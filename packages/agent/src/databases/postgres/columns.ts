@@ -1,0 +1,159 @@
+import type { ResultField } from '../../config/agent-config.ts';
+
+/** What the server says of a column's type, domains resolved. */
+export interface ColumnType {
+  readonly oid: number;
+  /** Type modifier; for numeric it holds precision and scale. */
+  readonly modifier: number;
+  readonly form: 'scalar' | 'array' | 'composite';
+  /** Of an array's elements. */
+  readonly element?: number;
+  /** As the server writes it; for messages. */
+  readonly name: string;
+}
+
+export type Conversion =
+  | { readonly ok: true; /** SQL over `q."column"`. */ readonly sql: string }
+  | { readonly ok: false; readonly problem: string };
+
+const BOOL = 16;
+const INTEGERS = new Set([20, 21, 23, 26]);
+const OID = 26;
+const FLOATS = new Set([700, 701]);
+const NUMERIC = 1700;
+const DATE = 1082;
+const TIMESTAMP = 1114;
+const TIMESTAMPTZ = 1184;
+const JSON_TYPE = 114;
+const JSONB = 3802;
+const RECORD = 2249;
+/** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
+const FIRST_USER_OID = 16_384;
+
+/** The SQL that gives a column as its declared type, or why it cannot be given so. */
+export function convertColumn(field: ResultField, column: ColumnType, version: number): Conversion {
+  const value = `q.${quoteIdentifier(field.name)}`;
+  switch (field.type) {
+    case 'integer':
+      return asInteger(value, column);
+    case 'number':
+      return asNumber(value, column, version);
+    case 'string':
+      return accepted(`${value}::pg_catalog.text`);
+    case 'boolean':
+      return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
+    case 'date':
+      return column.oid === DATE
+        ? accepted(withinYears(value, value))
+        : mismatch(column, 'is a date (::date)');
+    case 'datetime':
+      return asDatetime(value, column);
+    case 'array':
+      return asArray(value, column);
+    case 'object':
+      return asObject(value, column);
+  }
+}
+
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Whether JSON text written by a user may end up in the row, line breaks included. */
+export function mayHoldUserJson(column: ColumnType): boolean {
+  return (
+    column.oid === JSON_TYPE ||
+    column.form === 'composite' ||
+    column.element === JSON_TYPE ||
+    isUserElement(column)
+  );
+}
+
+function isUserElement(column: ColumnType): boolean {
+  return column.element !== undefined && column.element >= FIRST_USER_OID;
+}
+
+function asInteger(value: string, column: ColumnType): Conversion {
+  if (column.oid === OID) return accepted(`${value}::pg_catalog.int8`);
+  if (INTEGERS.has(column.oid)) return accepted(value);
+  if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
+    return accepted(`case when ${value} <> 'NaN' then ${value} end`);
+  }
+  return mismatch(column, 'is an integer (::bigint; a numeric may hold fractions)');
+}
+
+function asNumber(value: string, column: ColumnType, version: number): Conversion {
+  if (INTEGERS.has(column.oid)) return asInteger(value, column);
+  // NaN sorts above Infinity, so one comparison leaves out both.
+  const finite = `case when ${value} > '-Infinity' and ${value} < 'Infinity' then ${value} end`;
+  if (FLOATS.has(column.oid)) return accepted(finite);
+  if (column.oid !== NUMERIC) return mismatch(column, 'is a number (::numeric)');
+  // Before 14 a numeric knows no infinity, not even to compare with.
+  return accepted(version >= 140_000 ? finite : `case when ${value} <> 'NaN' then ${value} end`);
+}
+
+/** Scale of numeric(p, s); undefined when none was declared. Negative scales hold no fractions either. */
+function scaleOf(modifier: number): number | undefined {
+  if (modifier < 4) return undefined;
+  const scale = (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
+  return Math.max(scale, 0);
+}
+
+function asDatetime(value: string, column: ColumnType): Conversion {
+  if (column.oid === TIMESTAMP) return accepted(withinYears(value, value));
+  // As it is written, so in the session's time zone.
+  if (column.oid === TIMESTAMPTZ) return accepted(withinYears(`${value}::pg_catalog.timestamp`, value));
+  return mismatch(column, 'is a timestamp (::timestamptz)');
+}
+
+/** Infinity, and years that ISO 8601 cannot write in four digits, become null. */
+function withinYears(local: string, value: string): string {
+  return `case when ${local} >= '0001-01-01' and ${local} < '10000-01-01' then ${value} end`;
+}
+
+function asArray(value: string, column: ColumnType): Conversion {
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('array', value, column));
+  if (column.form !== 'array' || column.element === undefined) {
+    return mismatch(column, 'is an array or JSON (to_jsonb(...), array_agg(...))');
+  }
+  const json = `pg_catalog.to_json(${value})`;
+  const cleanse = unrepresentable(column.element);
+  return accepted(
+    cleanse === undefined
+      ? value
+      : `pg_catalog.regexp_replace(${json}::pg_catalog.text, '${cleanse}', 'null', 'g')::pg_catalog.json`,
+  );
+}
+
+/** Elements of these types are either bare numbers or one quoted word, so a pattern finds exactly the words. */
+function unrepresentable(element: number): string | undefined {
+  if (FLOATS.has(element) || element === NUMERIC) return '"-?(NaN|Infinity)"';
+  if (element === DATE || element === TIMESTAMP || element === TIMESTAMPTZ) {
+    return '"(-?infinity|[0-9]{5,}-[^"]*|[^"]* BC)"';
+  }
+  return undefined;
+}
+
+function asObject(value: string, column: ColumnType): Conversion {
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('object', value, column));
+  if (column.form === 'composite' || column.oid === RECORD) return accepted(value);
+  return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
+}
+
+/** JSON of another kind than the declared one becomes null: what it is, only the row tells. */
+function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): string {
+  const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
+  return `case when pg_catalog.${typeOf}(${value}) = '${kind}' then ${value} end`;
+}
+
+function accepted(sql: string): Conversion {
+  return { ok: true, sql };
+}
+
+function mismatch(column: ColumnType, wanted: string): Conversion {
+  const found = column.oid < FIRST_USER_OID ? column.name : 'a type of the database';
+  return {
+    ok: false,
+    problem: `the column is ${found}: cast it so that it ${wanted}, or declare another type`,
+  };
+}

@@ -1,0 +1,101 @@
+import { sendCancelRequest } from './cancel.ts';
+import { firstError, fly, type Outcome, type Statement } from './flight.ts';
+import type { SessionPool, Wait } from './pool.ts';
+import { destroy, type Session } from './session.ts';
+import { applySettings, BEGIN, ROLLBACK, type TransactionSettings } from './settings.ts';
+
+export interface Transaction {
+  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath'>;
+  readonly statements: readonly Statement[];
+}
+
+export interface Exchange {
+  /** One for each statement of the transaction. */
+  readonly outcomes: readonly Outcome[];
+  /** Why the transaction could not be set up; what the statements then gave is void. */
+  readonly setUpError: Error | undefined;
+  /** Set when the query was cancelled from here, by the signal or by the deadline. */
+  readonly stopped: 'timeout' | 'cancelled' | undefined;
+  readonly elapsedMs: number;
+}
+
+/** The server's own statement_timeout comes first; this is for a server that does not keep it. */
+const DEADLINE_GRACE_MS = 250;
+/** How long a cancelled query may go on before its connection is closed, and a cancel request may take. */
+const CANCEL_PATIENCE_MS = 1000;
+
+/**
+ * Runs statements in a READ ONLY transaction in one flight, always rolled back, and gives the session back to the
+ * pool or ends it when its state is in doubt. Aborting cancels what runs. Never rejects.
+ */
+export async function exchange(
+  pool: SessionPool,
+  session: Session,
+  transaction: Transaction,
+  wait: Wait,
+): Promise<Exchange> {
+  const started = performance.now();
+  const { searchPath } = session.facts;
+  const settings = applySettings({ ...transaction.settings, timeoutMs: wait.timeoutMs, searchPath });
+  const { statements } = transaction;
+
+  let stopped: Exchange['stopped'];
+  let cancelSent: Promise<boolean> | undefined;
+  let patience: NodeJS.Timeout | undefined;
+  const stop = (reason: 'timeout' | 'cancelled'): void => {
+    if (stopped !== undefined) return;
+    stopped = reason;
+    patience = setTimeout(() => destroy(session), CANCEL_PATIENCE_MS);
+    cancelSent = requestCancel(session);
+  };
+  const onAbort = (): void => stop('cancelled');
+  const deadline = setTimeout(() => stop('timeout'), wait.timeoutMs + DEADLINE_GRACE_MS);
+  wait.signal.addEventListener('abort', onAbort);
+  if (wait.signal.aborted) stop('cancelled');
+
+  const all = await fly(session.client, [BEGIN, settings, ...statements, ROLLBACK]);
+
+  clearTimeout(deadline);
+  clearTimeout(patience);
+  wait.signal.removeEventListener('abort', onAbort);
+  const rollback = all.at(-1);
+  const setUpError = firstError(all.slice(0, 2));
+  if (cancelSent !== undefined) {
+    void recover(pool, session, cancelSent);
+  } else if (setUpError === undefined && rollback?.ok === true && isIdle(session)) {
+    pool.release(session);
+  } else {
+    pool.discard(session);
+  }
+  return {
+    outcomes: all.slice(2, -1),
+    setUpError,
+    stopped,
+    elapsedMs: performance.now() - started,
+  };
+}
+
+async function requestCancel(session: Session): Promise<boolean> {
+  if (session.cancelTarget !== undefined) return sendCancelRequest(session.cancelTarget, CANCEL_PATIENCE_MS);
+  destroy(session);
+  return false;
+}
+
+/** The cancel request may outlive the query it was for: the session serves again only when it can hit nobody. */
+async function recover(pool: SessionPool, session: Session, cancelSent: Promise<boolean>): Promise<void> {
+  if (await cancelSent) {
+    const patience = setTimeout(() => destroy(session), CANCEL_PATIENCE_MS);
+    // Takes in a late cancellation, and ends the transaction should the first rollback have been what it hit.
+    const [probe] = await fly(session.client, [ROLLBACK]);
+    clearTimeout(patience);
+    if (probe?.ok === true && isIdle(session)) {
+      pool.release(session);
+      return;
+    }
+  }
+  pool.discard(session);
+}
+
+function isIdle(session: Session): boolean {
+  return session.client.getTransactionStatus() === 'I';
+}

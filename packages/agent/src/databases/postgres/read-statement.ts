@@ -1,0 +1,63 @@
+import type { Capability } from '../../config/agent-config.ts';
+import type { VerificationFault } from '../database.ts';
+import { isForbidden } from './functions.ts';
+import { inspectSelect, type Inspected } from './inspect.ts';
+import { rewriteParameters, type Rewritten } from './rewrite.ts';
+
+export type ReadResult =
+  | { readonly ok: true; readonly rewritten: Rewritten; readonly inspected: Inspected }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/**
+ * All that can be known of a capability's SQL without a database: one reading statement, every `:name` declared
+ * and used, nothing called that is never allowed. The parser module must have been loaded.
+ */
+export function readStatement(capability: Capability): ReadResult {
+  const result = rewriteParameters(capability.sql, capability.params);
+  if (!result.ok) {
+    return {
+      ok: false,
+      faults: result.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
+    };
+  }
+  const { rewritten } = result;
+  const read = inspectSelect(rewritten.text);
+  if (!read.ok) return { ok: false, faults: read.faults.map((fault) => faultAt(capability, fault)) };
+  const { inspected } = read;
+  if (!sameParameters(rewritten, inspected)) {
+    const message = 'uses a parameter where PostgreSQL does not take one: write (:name) in parentheses';
+    return { ok: false, faults: [faultAt(capability, { message })] };
+  }
+  const forbidden = [...new Set(inspected.functions.map(({ name }) => name).filter(isForbidden))];
+  if (forbidden.length > 0) {
+    const faults = forbidden.map((name) => faultAt(capability, { message: forbiddenMessage(name) }));
+    return { ok: false, faults };
+  }
+  return { ok: true, rewritten, inspected };
+}
+
+export function forbiddenMessage(name: string): string {
+  return `calls ${name}, which does more than read and is never allowed: remove it`;
+}
+
+/** A fault of the SQL, or of one of the parameters. */
+export function faultAt(
+  capability: Capability,
+  fault: { readonly message: string; readonly detail?: string },
+  paramName?: string,
+): VerificationFault {
+  const param = capability.params.find(({ name }) => name === paramName);
+  const path = `capabilities.${capability.name}`;
+  return param === undefined
+    ? { path: `${path}.sql`, position: capability.position, ...fault }
+    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
+}
+
+/** Whether the parser sees the parameters exactly where they were put, and no others. */
+function sameParameters(rewritten: Rewritten, inspected: Inspected): boolean {
+  const key = ({ number, offset }: { readonly number: number; readonly offset: number }): string =>
+    `${number}@${offset}`;
+  const put = new Set(rewritten.places.map(key));
+  const found = new Set(inspected.parameters.map(key));
+  return put.size === found.size && [...put].every((place) => found.has(place));
+}

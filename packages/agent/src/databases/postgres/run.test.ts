@@ -1,0 +1,265 @@
+import { testDatabase } from '@svc/testkit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ParamSchema, ResultType } from '../../config/agent-config.ts';
+import type { Database } from '../database.ts';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  textOfRows,
+  type CapabilityOptions,
+} from './capability.fixture.ts';
+import { openPostgres } from './postgres.ts';
+
+const schema = `
+  create type mood as enum ('sad', 'glad');
+  create domain percent as numeric(5, 0);
+  create table book (id int primary key, title text, price numeric(10, 2));
+  insert into book select g, 'book ' || g, g * 1.5 from generate_series(1, 50) g;
+`;
+
+let database: Database;
+beforeAll(async () => {
+  database = openPostgres(configOf(await testDatabase({ sql: [schema] })));
+});
+afterAll(() => database.close());
+
+async function rowsOf(
+  sql: string,
+  options: CapabilityOptions = {},
+  values: Record<string, unknown> = {},
+): Promise<string> {
+  const query = await queryOf(database, capabilityOf(sql, options));
+  return textOfRows(await query.run(callOf(values)));
+}
+
+describe('columns leave as their declared type', () => {
+  test.each<[ResultType, string, string]>([
+    ['integer', '9223372036854775807', '9223372036854775807'],
+    ['integer', '7::int2', '7'],
+    ['integer', '5::percent', '5'],
+    ['integer', "'NaN'::numeric(5, 0)", 'null'],
+    ['integer', '4294967295::oid', '4294967295'],
+    ['number', '0.1::float8', '0.1'],
+    ['number', '12345678901234567890.123456789::numeric', '12345678901234567890.123456789'],
+    ['number', "'NaN'::float8", 'null'],
+    ['number', "'-Infinity'::float4", 'null'],
+    ['number', "'Infinity'::numeric", 'null'],
+    ['number', '42', '42'],
+    ['string', "'a\"b\\c' || chr(10) || 'é'", String.raw`"a\"b\\c\né"`],
+    ['string', "'glad'::mood", '"glad"'],
+    ['string', 'true', '"true"'],
+    ['string', 'int4range(1, 5)', '"[1,5)"'],
+    ['string', "'\\x00ff'::bytea", String.raw`"\\x00ff"`],
+    ['string', 'array[1, null]', '"{1,NULL}"'],
+    ['boolean', '1 = 1', 'true'],
+    ['date', "date '2024-02-29'", '"2024-02-29"'],
+    ['date', "'infinity'::date", 'null'],
+    ['date', "date '0044-03-15 BC'", 'null'],
+    ['date', "date '10000-01-01'", 'null'],
+    ['datetime', "timestamp '2024-02-29 12:30:00.5'", '"2024-02-29T12:30:00.5"'],
+    ['datetime', "timestamptz '9999-12-31 23:59:59+00'", '"9999-12-31T23:59:59+00:00"'],
+    ['datetime', "'-infinity'::timestamptz", 'null'],
+    ['array', "array['a', null, 'b c']", '["a",null,"b c"]'],
+    ['array', 'array[[1, 2], [3, 4]]', '[[1,2],[3,4]]'],
+    ['array', "array[1, 'NaN', '-Infinity']::float8[]", '[1,null,null]'],
+    ['array', "array['2024-01-01', 'infinity', '0044-03-15 BC']::date[]", '["2024-01-01",null,null]'],
+    ['array', "array['sad', 'glad']::mood[]", '["sad","glad"]'],
+    ['array', '\'[1, {"x": 2}]\'::jsonb', '[1, {"x": 2}]'],
+    ['array', "'{}'::jsonb", 'null'],
+    ['object', '\'{"b":1}\'::jsonb', '{"b": 1}'],
+    ['object', "'[1]'::json", 'null'],
+    ['object', 'E\'{"x":\\n1}\'::json', '{"x": 1}'],
+    ['object', '(select b from book b where id = 2)', '{"id":2,"title":"book 2","price":3.00}'],
+  ])('%s from %s', async (type, expression, expected) => {
+    expect(await rowsOf(`select ${expression} as a`, { result: { a: type } })).toBe(`[{"a":${expected}}]`);
+  });
+
+  test('null stays null', async () => {
+    expect(await rowsOf('select null::int as a', { result: { a: 'integer' } })).toBe('[{"a":null}]');
+  });
+
+  test('only the listed fields, in their order, whatever their names', async () => {
+    const sql = `select 1 as "Select", 2 as "a""b", 3 as hidden`;
+    expect(await rowsOf(sql, { result: { 'a"b': 'integer', Select: 'integer' } })).toBe(
+      JSON.stringify([{ 'a"b': 2, Select: 1 }]),
+    );
+  });
+});
+
+describe('parameters arrive as they were given', () => {
+  const awkward = [
+    `it's "q"`,
+    String.raw`back\slash`,
+    '',
+    'NULL',
+    '{}',
+    'a,b',
+    'new\nline',
+    'é😀',
+    '--',
+    '$1',
+    ' ',
+  ];
+  test.each<[ParamSchema, unknown, string]>([
+    [{ type: 'integer' }, Number.MAX_SAFE_INTEGER, '9007199254740991'],
+    [{ type: 'number' }, 1e21, '1000000000000000000000'],
+    [{ type: 'number' }, -0.1, '-0.1'],
+    [{ type: 'string' }, awkward.join('|'), awkward.join('|')],
+    [{ type: 'boolean' }, false, 'false'],
+    [{ type: 'date' }, '2024-02-29', '2024-02-29'],
+    [{ type: 'datetime' }, '2024-02-29T12:00:00+02:00', '2024-02-29 10:00:00+00'],
+    [{ type: 'uuid' }, 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'],
+    [{ type: 'object' }, { b: [1, null, { c: "'" }] }, `{"b": [1, null, {"c": "'"}]}`],
+    [{ type: 'array', items: { type: 'integer' } }, [], '{}'],
+    [{ type: 'array', items: { type: 'boolean' } }, [true, false], '{t,f}'],
+  ])('%j: %j', async (schema, value, expected) => {
+    const rows = await rowsOf(
+      'select :v as a',
+      { params: { v: schema }, result: { a: 'string' } },
+      { v: value },
+    );
+    expect(JSON.parse(rows)).toEqual([{ a: expected }]);
+  });
+
+  test('elements of an array, nulls among them', async () => {
+    const params = { v: { type: 'array', items: { type: 'string' } } } as const;
+    const values = [...awkward, null];
+    const rows = await rowsOf('select :v as a', { params, result: { a: 'array' } }, { v: values });
+    expect(JSON.parse(rows)).toEqual([{ a: values }]);
+  });
+
+  test('absent and null are SQL NULL', async () => {
+    const options: CapabilityOptions = {
+      params: { x: { type: 'integer' }, y: { type: 'object' } },
+      result: { a: 'boolean' },
+    };
+    expect(await rowsOf('select :x is null and :y is null as a', options, { y: null })).toBe('[{"a":true}]');
+  });
+});
+
+describe('caps', () => {
+  const rows = (n: number): CapabilityOptions['result'] & object =>
+    n > 0 ? { id: 'integer', title: 'string' } : {};
+  const sql = 'select id, title from book order by id desc';
+
+  test('rows are a prefix in the order of the SQL', async () => {
+    const query = await queryOf(database, capabilityOf(sql, { result: rows(1), limits: { maxRows: 3 } }));
+    const result = await query.run(callOf());
+    expect(JSON.parse(textOfRows(result))).toEqual([50, 49, 48].map((id) => ({ id, title: `book ${id}` })));
+    expect(result).toMatchObject({ count: 3, truncated: true });
+  });
+
+  test('exactly as many rows as the cap are not truncated', async () => {
+    const query = await queryOf(database, capabilityOf(sql, { result: rows(1), limits: { maxRows: 50 } }));
+    expect(await query.run(callOf())).toMatchObject({ count: 50, truncated: false });
+  });
+
+  test('the bytes of the whole array count, to the last one', async () => {
+    const whole = JSON.stringify([50, 49, 48].map((id) => ({ id, title: `book ${id}` })));
+    const limited = 'select id, title from book where id >= 48 order by id desc';
+    for (const [maxBytes, count] of [
+      [whole.length, 3],
+      [whole.length - 1, 2],
+    ] as const) {
+      const query = await queryOf(database, capabilityOf(limited, { result: rows(1), limits: { maxBytes } }));
+      const result = await query.run(callOf());
+      expect(result).toMatchObject({ count, truncated: count < 3 });
+      expect(result.rows.byteLength).toBeLessThanOrEqual(maxBytes);
+    }
+  });
+
+  test('bytes are those of UTF-8', async () => {
+    const options = { result: { a: 'string' }, limits: { maxBytes: 14 } } as const;
+    expect(Buffer.from('[{"a":"éé€"}]').length).toBe(17);
+    const query = await queryOf(
+      database,
+      capabilityOf("select 'éé€' as a", { ...options, limits: { maxBytes: 17 } }),
+    );
+    expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: false });
+    const tight = await queryOf(database, capabilityOf("select 'éé€' as a", options));
+    await expect(tight.run(callOf())).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
+  test('no rows are an empty array', async () => {
+    const query = await queryOf(
+      database,
+      capabilityOf('select id from book where false', { result: { id: 'integer' } }),
+    );
+    const result = await query.run(callOf());
+    expect(textOfRows(result)).toBe('[]');
+    expect(result).toMatchObject({ count: 0, truncated: false });
+  });
+
+  const huge = "select repeat('x', n) as a from (values (10), (500), (10)) v (n)";
+  test('a row that alone exceeds the bytes is an error, and so is one behind others', async () => {
+    const query = await queryOf(
+      database,
+      capabilityOf(huge, { result: { a: 'string' }, limits: { maxBytes: 400 } }),
+    );
+    await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
+  test('a row that would fit alone is only left out, with all behind it', async () => {
+    const query = await queryOf(
+      database,
+      capabilityOf(huge, { result: { a: 'string' }, limits: { maxBytes: 520 } }),
+    );
+    expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: true });
+  });
+
+  test("a long row behind the row cap is nobody's business", async () => {
+    const limits = { maxBytes: 400, maxRows: 1 };
+    const query = await queryOf(database, capabilityOf(huge, { result: { a: 'string' }, limits }));
+    expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: true });
+  });
+
+  test('on_limit error refuses what would be truncated', async () => {
+    const query = await queryOf(
+      database,
+      capabilityOf(sql, { result: rows(1), limits: { maxRows: 3, onLimit: 'error' } }),
+    );
+    await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'too_large' });
+  });
+});
+
+describe('the transaction', () => {
+  test('knows who calls what, and forgets it afterwards', async () => {
+    const names = ['api_key_name', 'capability', 'request_id'];
+    const result = Object.fromEntries(names.map((name) => [name, 'string' as const]));
+    const sql = `select ${names.map((name) => `current_setting('svc.${name}', true) as ${name}`).join(', ')}`;
+    const query = await queryOf(database, capabilityOf(sql, { name: 'who', result }));
+    const rows = await query.run(callOf({}, { apiKeyName: `o'key\\é`, requestId: 'r-7' }));
+    expect(JSON.parse(textOfRows(rows))).toEqual([
+      { api_key_name: `o'key\\é`, capability: 'who', request_id: 'r-7' },
+    ]);
+  });
+
+  test('only reads', async () => {
+    const sql = "select current_setting('transaction_read_only') as a";
+    expect(await rowsOf(sql, { result: { a: 'string' } })).toBe('[{"a":"on"}]');
+  });
+
+  test('errors of one call leave the connection fit for the next', async () => {
+    const params = { n: { type: 'integer' } } as const;
+    const query = await queryOf(
+      database,
+      capabilityOf('select 1 / :n as a, pg_backend_pid() as pid', {
+        params,
+        result: { a: 'integer', pid: 'integer' },
+      }),
+    );
+    const before = textOfRows(await query.run(callOf({ n: 1 })));
+    await expect(query.run(callOf({ n: 0 }))).rejects.toMatchObject({ kind: 'failed' });
+    expect(textOfRows(await query.run(callOf({ n: 1 })))).toBe(before);
+  });
+
+  test('many calls at once each get their own answer', async () => {
+    const params = { n: { type: 'integer' } } as const;
+    const query = await queryOf(database, capabilityOf('select id as a from book where id = :n', { params }));
+    const ids = Array.from({ length: 50 }, (_, index) => index + 1);
+    const answers = await Promise.all(ids.map(async (n) => textOfRows(await query.run(callOf({ n })))));
+    expect(answers).toEqual(ids.map((id) => `[{"a":${id}}]`));
+  });
+});

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import type { CapabilityLimits, Param } from '../../config/agent-config.ts';
+import { DatabaseError, type Query, type QueryCall, type QueryResult } from '../database.ts';
+import {
+  kindOf,
+  LOCK_NOT_AVAILABLE,
+  QUERY_CANCELED,
+  sqlStateOf,
+  textOf,
+  UNKNOWN_STATEMENT,
+} from './errors.ts';
+import { exchange, type Exchange, type Transaction } from './exchange.ts';
+import type { Outcome, Rows } from './flight.ts';
+import type { SessionPool } from './pool.ts';
+import { bindValue } from './values.ts';
+
+/** A capability whose SQL has passed every check. */
+export interface VerifiedQuery {
+  readonly capability: string;
+  /** What is sent: see wrap.ts for the row it yields. */
+  readonly text: string;
+  /** In the order of `$1`, `$2`, ... */
+  readonly params: readonly Param[];
+  readonly limits: CapabilityLimits;
+}
+
+/** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
+const MAX_TIMEOUT_MS = 2_147_000_000;
+/** Clock granularity: the server may count a millisecond less than we do. */
+const CLOCK_SLACK_MS = 2;
+
+export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
+  const name = statementName(verified);
+  return { run: (call) => run(pool, verified, name, call) };
+}
+
+/** At most the 63 bytes that a name may have, and another for another text: names last as long as a connection. */
+function statementName({ capability, text }: VerifiedQuery): string {
+  return `svc.${capability}.${createHash('sha256').update(text).digest('base64url').slice(0, 10)}`;
+}
+
+async function run(
+  pool: SessionPool,
+  verified: VerifiedQuery,
+  name: string,
+  call: QueryCall,
+): Promise<QueryResult> {
+  const deadline = performance.now() + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
+  for (let attempt = 1; ; attempt += 1) {
+    const wait = { signal: call.signal, timeoutMs: deadline - performance.now() };
+    const session = await pool.acquire(wait);
+    const timeoutMs = deadline - performance.now();
+    const done = await exchange(pool, session, transactionOf(verified, name, call), { ...wait, timeoutMs });
+    const error = errorOf(done);
+    if (error === undefined) return resultOf(done.outcomes[0], verified.limits);
+    const again = attempt === 1 && done.stopped === undefined && deadline > performance.now();
+    if (!again || !isNobodysFault(error, done, timeoutMs)) throw toDatabaseError(error, done, timeoutMs);
+  }
+}
+
+function transactionOf(verified: VerifiedQuery, name: string, call: QueryCall): Transaction {
+  const { capability, text, params } = verified;
+  const values = params.map((param) => bindValue(param.schema, valueOf(call.values, param.name)));
+  return {
+    settings: { apiKeyName: call.apiKeyName, capability, requestId: call.requestId },
+    statements: [{ name, text, values }],
+  };
+}
+
+function valueOf(values: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+function errorOf(done: Exchange): Error | undefined {
+  if (done.setUpError !== undefined) return done.setUpError;
+  const [outcome] = done.outcomes;
+  return outcome === undefined || outcome.ok ? undefined : outcome.error;
+}
+
+/** Faults that say nothing of the query and that another connection may not have. */
+function isNobodysFault(error: Error, done: Exchange, timeoutMs: number): boolean {
+  const state = sqlStateOf(error);
+  if (state === UNKNOWN_STATEMENT) return true;
+  // A cancel meant for somebody else, as poolers and administrators may let through.
+  if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
+  // Lost before the server began: the connection had died while idle. Later, the query may be what killed it.
+  return done.setUpError !== undefined && kindOf(error) === 'unavailable';
+}
+
+function toDatabaseError(error: Error, done: Exchange, timeoutMs: number): DatabaseError {
+  const options = { cause: error };
+  if (done.stopped !== undefined) return new DatabaseError(done.stopped, textOf(error), options);
+  const state = sqlStateOf(error);
+  const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
+  const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
+  return new DatabaseError(kind, `${state ?? 'connection'}: ${textOf(error)}`, options);
+}
+
+/** The server's message would tell time-outs apart, but it is in the server's language. */
+function tookItsTime(done: Exchange, timeoutMs: number): boolean {
+  return done.elapsedMs >= timeoutMs - CLOCK_SLACK_MS;
+}
+
+function resultOf(outcome: Outcome | undefined, limits: CapabilityLimits): QueryResult {
+  const row = outcome?.ok === true ? onlyRow(outcome.result) : undefined;
+  if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
+  const [count, more, oversized, rows] = row;
+  const truncated = more === 't';
+  if (oversized === 't') {
+    throw new DatabaseError('too_large', `one row alone is longer than max_bytes (${limits.maxBytes})`);
+  }
+  if (truncated && limits.onLimit === 'error') {
+    throw new DatabaseError('too_large', 'the result exceeds max_rows or max_bytes, and on_limit is error');
+  }
+  return { rows: Buffer.from(`[${rows ?? ''}]`, 'utf8'), count: Number(count), truncated };
+}
+
+function onlyRow(result: Rows): readonly (string | null)[] | undefined {
+  return result.rows.length === 1 ? result.rows[0] : undefined;
+}

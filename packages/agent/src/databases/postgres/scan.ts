@@ -1,0 +1,35 @@
+import { scanSync } from 'libpg-query';
+
+export interface Token {
+  /** Offsets into the UTF-8 form of the text. */
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly kind: TokenKind;
+}
+
+type TokenKind = 'name' | 'parameter' | 'comment' | 'other';
+
+const IDENT = 258;
+const UIDENT = 259;
+const PARAM = 267;
+const COMMENTS = new Set([275, 276]);
+
+/**
+ * The tokens of a text as PostgreSQL's own scanner sees them; throws what the scanner throws. The module must
+ * have been loaded.
+ */
+export function scan(text: string): readonly Token[] {
+  return scanSync(text).tokens.map((token) => ({
+    start: token.start,
+    end: token.end,
+    text: token.text,
+    kind: kindOf(token.tokenType, token.keywordKind),
+  }));
+}
+
+function kindOf(tokenType: number, keywordKind: number): TokenKind {
+  if (tokenType === PARAM) return 'parameter';
+  if (COMMENTS.has(tokenType)) return 'comment';
+  return tokenType === IDENT || tokenType === UIDENT || keywordKind !== 0 ? 'name' : 'other';
+}

@@ -1,0 +1,44 @@
+/** A node of PostgreSQL's parse tree as JSON: an object whose keys name node types or fields. */
+export type TreeNode = Readonly<Record<string, unknown>>;
+
+export function isNode(value: unknown): value is TreeNode {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Visits every key of every object below `value`, outermost first. */
+export function walk(value: unknown, visit: (key: string, child: unknown) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, visit);
+  } else if (isNode(value)) {
+    for (const [key, child] of Object.entries(value)) {
+      visit(key, child);
+      walk(child, visit);
+    }
+  }
+}
+
+/** The text of a name: a list of `{"String": {"sval": ...}}`. */
+export function namesIn(value: unknown): readonly string[] {
+  const names: string[] = [];
+  walk(value, (key, child) => {
+    if (key === 'sval' && typeof child === 'string') names.push(child);
+  });
+  return names;
+}
+
+const POSITIONS = new Set([
+  'location',
+  'stmt_location',
+  'stmt_len',
+  'list_start',
+  'list_end',
+  'rexpr_list_start',
+  'rexpr_list_end',
+]);
+
+/** One text for trees that differ only in where their nodes stood; `hole` is left out. */
+export function fingerprint(tree: unknown, hole?: TreeNode): string {
+  return JSON.stringify(tree, (key: string, child: unknown) =>
+    POSITIONS.has(key) || (hole !== undefined && child === hole) ? undefined : child,
+  );
+}

@@ -1,0 +1,51 @@
+import type { ParamSchema } from '../../config/agent-config.ts';
+
+/** The PostgreSQL type that a parameter is bound as. */
+export function sqlTypeOf(schema: ParamSchema): string {
+  switch (schema.type) {
+    case 'integer':
+      return 'bigint';
+    case 'number':
+      return 'numeric';
+    case 'string':
+      return 'text';
+    case 'boolean':
+      return 'boolean';
+    case 'date':
+      return 'date';
+    case 'datetime':
+      return 'timestamptz';
+    case 'uuid':
+      return 'uuid';
+    case 'array':
+      return `${schema.items === undefined ? 'text' : sqlTypeOf(schema.items)}[]`;
+    case 'object':
+      return 'jsonb';
+  }
+}
+
+/** The text form of a validated value; absent and null are SQL NULL. */
+export function bindValue(schema: ParamSchema, value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  switch (schema.type) {
+    case 'object':
+      return JSON.stringify(value);
+    case 'array':
+      return arrayLiteral(Array.isArray(value) ? value : [value], schema.items);
+    default:
+      return scalarText(value);
+  }
+}
+
+function scalarText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function arrayLiteral(values: readonly unknown[], items: ParamSchema | undefined): string {
+  const elements = values.map((value) => {
+    const text = items === undefined ? (value === null ? null : scalarText(value)) : bindValue(items, value);
+    // Quoted always, so that the text NULL, an empty text and braces stay what they are.
+    return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+  });
+  return `{${elements.join(',')}}`;
+}

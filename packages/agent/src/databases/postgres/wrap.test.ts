@@ -1,0 +1,38 @@
+import { loadModule } from 'libpg-query';
+import { beforeAll, expect, test } from 'vitest';
+import { inspectSelect } from './inspect.ts';
+import { wrapSelect, wrapsExactly, type Wrapping } from './wrap.ts';
+
+beforeAll(loadModule);
+
+const wrapping: Wrapping = {
+  columns: [{ name: 'a', sql: 'q."a"' }],
+  limits: { maxRows: 10, maxBytes: 1000 },
+  utf8: true,
+  foldLines: false,
+};
+
+test.each([
+  'select 1 as a',
+  'with x as (select 1 as a) table x',
+  'values (1), (2)',
+  'select 1 as a -- why\n union select 2',
+])('%s stays in its place', (sql) => {
+  const read = inspectSelect(sql);
+  expect(read.ok && wrapsExactly(wrapSelect(sql, wrapping), read.inspected.tree, wrapping)).toBe(true);
+});
+
+test.each([
+  'select 1 as a) q, (select 2',
+  'select 1 as a) q) r limit 1) x) y; drop table t; --',
+  'select 1 as a limit 1) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from ((select 1',
+])('%s does not pass as its first part', (sql) => {
+  const read = inspectSelect('select 1 as a');
+  let exact = false;
+  try {
+    exact = read.ok && wrapsExactly(wrapSelect(sql, wrapping), read.inspected.tree, wrapping);
+  } catch {
+    // Not SQL any more, which is as good as refused.
+  }
+  expect(exact).toBe(false);
+});
