@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startService, testDatabase, type Service } from '@svc/testkit';
+import { startService, testDatabase, type Answer, type Service } from '@svc/testkit';
 
 const SQL = `
   create table book (id int primary key, title text not null, price numeric(8,2), added timestamptz);
@@ -150,12 +150,16 @@ test('the meta capability is out of reach', async () => {
   expect((await service.call('%24describe', {})).status).toBe(404);
 });
 
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
 test('openapi.json shows what the key may call, without SQL', async () => {
   const all = await service.get('/openapi.json');
-  const names = (answer: { json: unknown }): string[] => {
-    const { paths = {} } = answer.json as { paths?: object };
-    return Object.keys(paths).map((path) => path.replace('/api/v1/capabilities/', ''));
-  };
+  const names = ({ json }: Answer): string[] =>
+    isObject(json) && isObject(json['paths'])
+      ? Object.keys(json['paths']).map((path) => path.replace('/api/v1/capabilities/', ''))
+      : [];
   expect(names(all)).toEqual(['get_book', 'list_books', 'all_books', 'slow', 'divide']);
   expect(all.text).not.toMatch(/select|secret|pg_sleep/i);
   expect(names(await service.get('/openapi.json', { key: 'reader' }))).toEqual(['get_book']);

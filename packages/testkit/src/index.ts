@@ -14,4 +14,10 @@ export {
 export { createReleasers, type Releasers } from './releasers.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
 export { createAgentSecret, createKey, SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
-export { startService, type Answer, type CallOptions, type Service, type ServiceOptions } from './service/start-service.ts';
+export {
+  startService,
+  type Answer,
+  type CallOptions,
+  type Service,
+  type ServiceOptions,
+} from './service/start-service.ts';

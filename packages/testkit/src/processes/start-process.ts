@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
+import { createLineLog, type LineLog, type Stream } from './line-log.ts';
+import { watchdog } from './watchdog.ts';
+
+export interface ProcessOptions {
+  /** Laid over PATH, HOME and TMPDIR; nothing else of this process's environment is passed on. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+  /** What asks the process to end; default SIGTERM. */
+  readonly stopSignal?: NodeJS.Signals;
+  /** What ends it when this process dies without warning; default `stopSignal`. */
+  readonly orphanSignal?: NodeJS.Signals;
+}
+
+export interface ProcessExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface RunningProcess {
+  readonly pid: number;
+  /** Never rejects. */
+  readonly exited: Promise<ProcessExit>;
+  /**
+   * The first line, already written or still to come, that `matches`. Rejects, with the end of the output in
+   * the message, after `withinMs` (default 10 000) or when the process ends without it.
+   */
+  waitForLine(matches: (line: string, stream: Stream) => boolean, withinMs?: number): Promise<string>;
+  /** What it wrote, of one stream or of both in the order of arrival; at most the last 10 000 lines. */
+  output(stream?: Stream): string;
+  signal(signal: NodeJS.Signals): void;
+  /** Asks the process to end, and ends it and its children by force after `withinMs` (default 10 000). */
+  stop(withinMs?: number): Promise<ProcessExit>;
+}
+
+const inherited = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot'];
+
+/** Starts a program in a process group of its own. Rejects when it cannot be started. */
+export async function startProcess(
+  command: string,
+  args: readonly string[],
+  options: ProcessOptions = {},
+): Promise<RunningProcess> {
+  const { cwd, uid, gid, stopSignal = 'SIGTERM', orphanSignal = stopSignal } = options;
+  const name = basename(command);
+  const base = Object.fromEntries(inherited.map((key) => [key, process.env[key]]));
+  const guardian = await watchdog();
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...base, ...options.env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+  });
+  const log = createLineLog();
+  const ended = Promise.all([feed(child.stdout, 'stdout', log), feed(child.stderr, 'stderr', log)]);
+  const { pid } = child;
+  if (pid !== undefined) guardian.guard(pid, orphanSignal);
+  const exited = new Promise<ProcessExit>((resolve) => {
+    child.once('exit', (code, signal) => {
+      if (pid !== undefined) guardian.release(pid);
+      // Its last words may still be in the pipes; a grandchild that holds them open is not waited for.
+      const enough = setTimeout(() => finish(), 1000);
+      const finish = (): void => {
+        clearTimeout(enough);
+        log.end();
+        resolve({ code, signal });
+      };
+      void ended.then(finish);
+    });
+  });
+  try {
+    await once(child, 'spawn');
+  } catch (error) {
+    throw new Error(`cannot start ${command}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  if (pid === undefined) throw new Error(`cannot start ${command}: it has no process id`);
+
+  return {
+    pid,
+    exited,
+    waitForLine: (matches, withinMs = 10_000) => log.waitFor(matches, withinMs, name),
+    output: (stream) => log.text(stream),
+    signal: (signal) => void child.kill(signal),
+    stop: async (withinMs = 10_000) => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(stopSignal);
+      const timer = setTimeout(() => killGroup(pid), withinMs);
+      const exit = await exited;
+      clearTimeout(timer);
+      return exit;
+    },
+  };
+}
+
+/** Runs a program to its end, which must come within `withinMs` (default 30 000). Any exit code is fine. */
+export async function runProcess(
+  command: string,
+  args: readonly string[],
+  options: ProcessOptions & { readonly withinMs?: number } = {},
+): Promise<ProcessExit & { readonly stdout: string; readonly stderr: string }> {
+  const { withinMs = 30_000, ...processOptions } = options;
+  const running = await startProcess(command, args, processOptions);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    killGroup(running.pid);
+  }, withinMs);
+  const exit = await running.exited;
+  clearTimeout(timer);
+  if (late) {
+    throw new Error(
+      `cannot wait for ${basename(command)}: still running after ${withinMs} ms\n${running.output()}`,
+    );
+  }
+  return { ...exit, stdout: running.output('stdout'), stderr: running.output('stderr') };
+}
+
+async function feed(source: Readable, stream: Stream, log: LineLog): Promise<void> {
+  source.setEncoding('utf8');
+  source.on('data', (text: string) => log.add(stream, text));
+  await new Promise((resolve) => source.once('close', resolve));
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+  } catch {
+    // It ended in the meantime.
+  }
+}

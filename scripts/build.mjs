@@ -1,0 +1,5 @@
+import { buildExecutables } from './bundle.mjs';
+import { install } from './install.mjs';
+
+await install();
+await buildExecutables();

@@ -1,0 +1,87 @@
+import { readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  freePort,
+  isPortFree,
+  startProcess,
+  temporaryFolder,
+  type RunningProcess,
+  type TemporaryFolder,
+} from '../../packages/testkit/src/index.ts';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const deadlineMs = 60_000;
+
+let temporary: TemporaryFolder;
+beforeEach(async () => {
+  temporary = await temporaryFolder('start-test');
+});
+afterEach(() => temporary.remove());
+
+/** What `npm start` runs once everything is installed and built. */
+async function start(...args: string[]): Promise<RunningProcess> {
+  const program = `import('./examples/start.ts').then(async ({ start }) => {
+    process.exitCode = await start(${JSON.stringify(args)});
+  })`;
+  const env = { TMPDIR: temporary.path, TSX_DISABLE_CACHE: '1' };
+  return await startProcess(process.execPath, ['--import', 'tsx', '-e', program], { cwd: root, env });
+}
+
+interface Summary {
+  readonly url: string;
+  readonly api_key: string;
+  readonly agent_pid: number;
+  readonly gateway_pid: number;
+}
+
+async function summary(demo: RunningProcess): Promise<Summary> {
+  return JSON.parse(
+    await demo.waitForLine((line, stream) => stream === 'stdout' && line.startsWith('{'), deadlineMs),
+  );
+}
+
+describe('npm start', { timeout: 2 * deadlineMs }, () => {
+  test('serves calls, and leaves nothing when it is stopped', async () => {
+    const demo = await start('--port', String(await freePort()));
+    const curl = await demo.waitForLine((line) => line.startsWith('curl'), deadlineMs);
+    await demo.waitForLine((line) => line.startsWith('Press Ctrl-C'));
+    const [, url = '', key = '', body = ''] =
+      /^curl -sS (\S+) -H 'Authorization: (\S+ \S+)' .*-d '(.*)'$/.exec(curl) ?? [];
+    const headers = { authorization: key, 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ count: expect.any(Number), rows: [expect.anything()] });
+
+    demo.signal('SIGINT');
+    expect(await demo.exited).toEqual({ code: 0, signal: null });
+    expect(demo.output('stderr')).toContain('Stopped; nothing is left');
+    expect(await isPortFree(Number(new URL(url).port))).toBe(true);
+    expect(await readdir(temporary.path)).toEqual([]);
+  });
+
+  test.each(['agent', 'gateway'] as const)('ends with the reason when the %s ends', async (part) => {
+    const demo = await start('--json', '--port', String(await freePort()));
+    const parts = await summary(demo);
+    process.kill(part === 'agent' ? parts.agent_pid : parts.gateway_pid, 'SIGKILL');
+    expect(await demo.exited).toEqual({ code: 1, signal: null });
+    expect(demo.output('stderr')).toContain(`(svc-${part}) has ended unexpectedly with SIGKILL`);
+    expect(await readdir(temporary.path)).toEqual([]);
+  });
+
+  test('can be stopped before it is up', async () => {
+    const demo = await start('--port', String(await freePort()));
+    await demo.waitForLine((line) => line.includes('PostgreSQL runs on'), deadlineMs);
+    demo.signal('SIGTERM');
+    expect(await demo.exited).toEqual({ code: 0, signal: null });
+    expect(demo.output('stdout')).toBe('');
+    expect(await readdir(temporary.path)).toEqual([]);
+  });
+
+  test('refuses what it does not know', async () => {
+    const demo = await start('--prot', '8080');
+    expect(await demo.exited).toEqual({ code: 2, signal: null });
+    expect(demo.output('stderr')).toMatch(/^cannot start: Unknown option '--prot'[^]*Usage: npm start/);
+  });
+});
