@@ -57,20 +57,6 @@ test('a fresh clone is installed; when that fails, npm is quoted', async () => {
   expect(stderr).toContain('npm ended with 7');
 });
 
-test('a lock file that npm ci finds incomplete is installed without it', async () => {
-  await writeFile(
-    join(folder, 'npm-cli.js'),
-    `if (process.argv[2] === 'ci') {
-       console.error('npm error code EUSAGE\\nnpm error Missing: other@ from lock file');
-       process.exit(1);
-     }
-     console.error('npm says', process.argv.slice(2).join(' '));
-     process.exit(7);`,
-  );
-  await writeJson('package-lock.json', { packages: { '': {}, 'node_modules/pg': pg } });
-  expect((await install()).stderr).toContain('npm says install --no-save --include=dev --include=optional');
-});
-
 test('what is installed already is not installed again', async () => {
   await lockfiles({ 'node_modules/pg': pg }, { 'node_modules/pg': pg });
   expect(await install()).toEqual({ code: 0, stderr: '' });

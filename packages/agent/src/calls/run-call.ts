@@ -64,7 +64,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     } catch (error) {
       if (error instanceof InvalidParams)
         return { outcome: failed('AGENT_INVALID_PARAMS', error.message, true) };
-      throw error;
+      return queryFailed(error);
     }
     const admitted = await options.admission.enter(timeoutMs, call.signal);
     if (typeof admitted === 'string') return { outcome: refused(admitted) };

@@ -8,7 +8,7 @@ export interface AgentConfig {
   readonly capabilities: readonly Capability[];
 }
 
-export interface GatewayLinkConfig {
+interface GatewayLinkConfig {
   /** As written in the file; also the audience that the handshake signs. */
   readonly url: string;
   /** 32-byte Ed25519 seed. */

@@ -12,7 +12,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface Verification {
+interface Verification {
   readonly queries: ReadonlyMap<string, Query>;
   readonly faults: readonly VerificationFault[];
 }

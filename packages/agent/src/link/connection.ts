@@ -117,7 +117,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       giveUp(unexpectedResponse(response.statusCode ?? 0));
     });
     socket.on('error', (error) => {
-      if (failure === '') failure = error.message;
+      if (failure === '') failure = errorText(error);
     });
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
@@ -150,6 +150,12 @@ export function openConnection(options: ConnectionOptions): Connection {
       link.end(CLOSE.going_away, 'the agent is shutting down');
     },
   };
+}
+
+/** Node gathers the failures of a name's several addresses under an error without a message. */
+function errorText(error: Error): string {
+  if (!(error instanceof AggregateError)) return error.message;
+  return error.errors.map((one: unknown) => (one instanceof Error ? one.message : String(one))).join(', ');
 }
 
 function unexpectedResponse(status: number): string {

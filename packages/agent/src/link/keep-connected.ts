@@ -24,9 +24,11 @@ export function keepConnected(options: KeepConnectedOptions): GatewayLink {
 
   function dial(): void {
     let replaced = false;
+    let welcomedAt = 0;
     const connection = openConnection({
       ...options,
       onWelcome(connId) {
+        welcomedAt = performance.now();
         welcomed.add(connection);
         options.onConnected(connId);
       },
@@ -35,7 +37,7 @@ export function keepConnected(options: KeepConnectedOptions): GatewayLink {
         if (replaced || stopped) return;
         replaced = true;
         welcomed.delete(connection);
-        scheduleDial(0, false);
+        scheduleDial(performance.now() - welcomedAt, false);
       },
     });
     open.add(connection);

@@ -178,5 +178,5 @@ export function createSession(options: SessionOptions): Session {
 function clip(message: string): string {
   return Buffer.byteLength(message) <= ERROR_MESSAGE_MAX_BYTES
     ? message
-    : message.slice(0, ERROR_MESSAGE_MAX_BYTES / 4);
+    : message.slice(0, ERROR_MESSAGE_MAX_BYTES / 4).replace(/[\uD800-\uDBFF]$/, '');
 }

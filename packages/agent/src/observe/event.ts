@@ -25,7 +25,7 @@ export type AgentEvent =
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 
 /** One per call that reached the agent. */
-export interface CallEvent {
+interface CallEvent {
   readonly event: 'call';
   readonly request_id: string;
   readonly api_key_name: string;

@@ -26,7 +26,7 @@ export function agentByHand(budget: ResultBudget, maxInflight = 1000): AgentByHa
     socket: {
       send(message, sent) {
         for (const frame of decodeMessage(Buffer.from(message))) {
-          if (frame.type !== 'ping' && frame.type !== 'pong') received.push(frame);
+          if (!isHeartbeat(frame)) received.push(frame);
         }
         setImmediate(sent);
       },
@@ -60,6 +60,10 @@ export function agentByHand(budget: ResultBudget, maxInflight = 1000): AgentByHa
   };
 }
 
+function isHeartbeat(frame: Frame): frame is Exclude<Frame, LinkFrame> {
+  return frame.type === 'ping' || frame.type === 'pong';
+}
+
 export function request(params: Uint8Array = Buffer.from('{}'), capability = 'get'): AgentRequest {
   return { capability, params, timeoutMs: 1000, metadata: { request_id: 'r1' } };
 }
@@ -73,4 +77,29 @@ export function smallResult(id: number, rows = '[]', count = 0): Frame {
 /** The first piece of a larger one. */
 export function resultHead(id: number, rowsLength: number, piece: Uint8Array = new Uint8Array(0)): Frame {
   return { type: 'result', id, count: 1, truncated: true, rowsLength, rows: piece, fin: false };
+}
+
+export function data(id: number, bytes: Uint8Array, fin: boolean): Frame {
+  return { type: 'data', id, bytes, fin };
+}
+
+export function busy(id: number, notStarted = true): Frame {
+  return { type: 'error', id, code: 'AGENT_BUSY', message: 'try again', notStarted };
+}
+
+/** What no agent may send. */
+export function requestFrame(id: number): Frame {
+  const params = Buffer.from('{}');
+  const head = { type: 'request', id, capability: 'get', timeoutMs: 1, metadata: {} } as const;
+  return { ...head, paramsLength: params.length, params, fin: true };
+}
+
+/** Bytes of parameters that reached the agent. */
+export function arrived(agent: AgentByHand): number {
+  let bytes = 0;
+  for (const frame of agent.received) {
+    if (frame.type === 'request') bytes += frame.params.length;
+    if (frame.type === 'data') bytes += frame.bytes.length;
+  }
+  return bytes;
 }

@@ -7,7 +7,8 @@ const entry = {
   properties: {
     name: { type: 'string', pattern: '^[a-z][a-z0-9_]{0,47}$' },
     exposed: { type: 'boolean' },
-    timeout_ms: { type: 'integer', minimum: 1 },
+    // A timer of Node.js holds no more than 2^31-1 milliseconds, our own margin included.
+    timeout_ms: { type: 'integer', minimum: 1, maximum: 2_000_000_000 },
   },
   required: ['name', 'exposed', 'timeout_ms'],
 };

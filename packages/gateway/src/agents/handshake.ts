@@ -77,12 +77,19 @@ export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules:
 /** Only after the signature: the text names our configuration, which strangers must not learn. */
 function checkAudience(audience: string, accepted: readonly string[] | undefined): void {
   if (accepted === undefined || accepted.includes(audience)) return;
-  if (URL.canParse(audience) && isLoopbackHost(new URL(audience).hostname)) {
-    if (normalizeAudience(audience) === audience) return;
-  }
+  if (isLoopbackAudience(audience)) return;
   throw new ProtocolError(
     `the agent dialled ${audience}, this gateway answers to ${accepted.join(', ')}: ` +
       'set gateway.url in the capability file to one of these, or add the URL to GATEWAY_AGENT_URLS',
     CLOSE.wrong_audience,
   );
+}
+
+/** The text is the agent's: anything but a normalised audience is simply none. */
+function isLoopbackAudience(audience: string): boolean {
+  try {
+    return normalizeAudience(audience) === audience && isLoopbackHost(new URL(audience).hostname);
+  } catch {
+    return false;
+  }
 }

@@ -17,7 +17,7 @@ export interface Registry {
   onDescription(listener: (description: Description) => void): void;
 }
 
-export type AgentChoice = AgentSession | 'offline' | 'unknown_capability' | 'busy';
+type AgentChoice = AgentSession | 'offline' | 'unknown_capability' | 'busy';
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number): Registry {

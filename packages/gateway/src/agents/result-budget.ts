@@ -22,13 +22,12 @@ export function createResultBudget(totalBytes: number): ResultBudget {
 
   function admit(): void {
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
-      if (next.state === 'waiting') {
-        if (reserved + next.bytes > totalBytes) return;
-        next.state = 'held';
-        reserved += next.bytes;
-        next.granted();
-      }
+      if (next.state === 'waiting' && reserved + next.bytes > totalBytes) return;
       queue.shift();
+      if (next.state === 'released') continue;
+      next.state = 'held';
+      reserved += next.bytes;
+      next.granted();
     }
   }
 

@@ -1,3 +1,4 @@
+import { WEBSOCKET_SUBPROTOCOL } from '@svc/protocol';
 import type { Exchange } from '../http/exchange.ts';
 import type { AgentEndpoint } from './accept.ts';
 
@@ -7,6 +8,14 @@ export function createAgentFace(endpoint: AgentEndpoint): (exchange: Exchange) =
     const { request, upgrade, log } = exchange;
     if (upgrade === undefined || request.headers.upgrade?.toLowerCase() !== 'websocket') {
       exchange.sendError('GATEWAY_UPGRADE_REQUIRED', 'agents connect here by WebSocket');
+      return;
+    }
+    const offered = request.headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
+    if (offered?.includes(WEBSOCKET_SUBPROTOCOL) !== true) {
+      exchange.sendError(
+        'GATEWAY_INVALID_REQUEST',
+        `agents must offer the subprotocol ${WEBSOCKET_SUBPROTOCOL}`,
+      );
       return;
     }
     if (!endpoint.hasRoom(log.source)) {

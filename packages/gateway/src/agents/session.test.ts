@@ -1,7 +1,17 @@
 import { CALL_ID_MAX, CLOSE, INITIAL_CREDIT_BYTES, RESULT_MAX_BYTES, type Frame } from '@svc/protocol';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { agentByHand, request, resultHead, smallResult, type AgentByHand } from './agent-by-hand.testing.ts';
+import {
+  agentByHand,
+  arrived,
+  busy,
+  data,
+  request,
+  requestFrame,
+  resultHead,
+  smallResult,
+  type AgentByHand,
+} from './agent-by-hand.testing.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
 import type { AgentOutcome } from './session.ts';
 
@@ -23,15 +33,6 @@ function call(agent: AgentByHand, params?: Uint8Array): { outcomes: AgentOutcome
   return { outcomes, cancel };
 }
 
-const busy = (id: number, notStarted = true): Frame => ({
-  type: 'error',
-  id,
-  code: 'AGENT_BUSY',
-  message: 'try again',
-  notStarted,
-});
-const data = (id: number, bytes: Uint8Array, fin: boolean): Frame => ({ type: 'data', id, bytes, fin });
-
 /** Large bodies cross in messages of their own. */
 function sayInPieces(agent: AgentByHand, id: number, bytes: Buffer, from: number): void {
   for (let at = from; at < bytes.length; at += 60_000) {
@@ -40,7 +41,7 @@ function sayInPieces(agent: AgentByHand, id: number, bytes: Buffer, from: number
   }
 }
 
-test('calls reach the agent as they were made, with ids that grow', async () => {
+test('I26: calls reach the agent as they were made, with ids that grow', async () => {
   const agent = connect();
   const params = Buffer.from('{"user_id":1}');
   call(agent, params);
@@ -79,8 +80,12 @@ test('an error arrives with what the agent promised', () => {
 
 // What may happen to a connection, in any order; numbers pick among the calls made so far.
 type Step =
-  | { readonly do: 'call' | 'go_away' }
-  | { readonly do: 'small' | 'begin' | 'piece' | 'last' | 'error' | 'cancel' | 'release'; readonly pick: number };
+  | { readonly do: 'call' }
+  | { readonly do: 'go_away' }
+  | {
+      readonly do: 'small' | 'begin' | 'piece' | 'last' | 'error' | 'cancel' | 'release';
+      readonly pick: number;
+    };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<Step>({ do: 'call' }) },
@@ -96,7 +101,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const ROWS_BYTES = 40;
 
-test('every call settles exactly once, or never after its cancel, and no memory stays reserved', () => {
+test('I24: every call settles exactly once, or never after its cancel, and no memory stays reserved', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const budget = createResultBudget(100);
@@ -185,7 +190,7 @@ test.each<[string, Frame]>([
   ['an error', busy(2)],
   ['credit', { type: 'credit', id: 2, bytes: 1 }],
   ['a result of the highest id', smallResult(CALL_ID_MAX)],
-])('%s for a call that was never made ends the link with 4400', async (_title, frame) => {
+])('I27: %s for a call that was never made ends the link with 4400', async (_title, frame) => {
   const agent = connect();
   const { outcomes } = call(agent);
   agent.say(frame);
@@ -196,26 +201,8 @@ test.each<[string, Frame]>([
 test.each<[string, Frame[]]>([
   ['data before its result', [data(1, Buffer.from('x'), true)]],
   ['a second result', [resultHead(1, 10), resultHead(1, 10)]],
-  ['more bytes than announced', [resultHead(1, 10), data(1, Buffer.alloc(11), true)]],
-  ['an end before the announced length', [resultHead(1, 10), data(1, Buffer.alloc(9), true)]],
-  ['a result larger than a link may carry', [resultHead(1, RESULT_MAX_BYTES + 1)]],
-  [
-    'a request, which only a gateway makes',
-    [
-      {
-        type: 'request',
-        id: 1,
-        capability: 'get',
-        timeoutMs: 1,
-        metadata: {},
-        paramsLength: 2,
-        params: Buffer.from('{}'),
-        fin: true,
-      },
-    ],
-  ],
-  ['a cancel, which only a gateway sends', [{ type: 'cancel', id: 1 }]],
-])('%s ends the link with 4400, and the call is lost without a row', (_title, frames) => {
+  ['a result above 64 MiB', [resultHead(1, RESULT_MAX_BYTES + 1)]],
+])('I29: %s ends the link with 4400', (_title, frames) => {
   const budget = createResultBudget(RESULT_MAX_BYTES);
   const agent = connect({ budget });
   const { outcomes } = call(agent);
@@ -225,15 +212,40 @@ test.each<[string, Frame[]]>([
   expect(budget.reservedBytes).toBe(0);
 });
 
-test('a link lost after the first piece of an answer says so', () => {
+test.each<[string, Frame]>([
+  ['more bytes than announced', data(1, Buffer.alloc(9), true)],
+  ['an end before the announced length', data(1, Buffer.alloc(7), true)],
+  ['the announced length without an end', data(1, Buffer.alloc(8), false)],
+])('I25: after %s the call is lost without a row', (_title, frame) => {
+  const agent = connect();
+  const { outcomes } = call(agent);
+  agent.say(resultHead(1, 10, Buffer.from('[1')), frame);
+  expect(agent.closedWith()).toBe(CLOSE.protocol_error);
+  expect(outcomes).toEqual([{ kind: 'lost', answerBegun: true }]);
+});
+
+test('I25: a link lost before the last piece of an answer says that it had begun, and gives no part of it', () => {
   const agent = connect();
   const begun = call(agent);
   const waiting = call(agent);
-  agent.say(resultHead(1, 10, Buffer.from('[')));
+  agent.say(resultHead(1, 10, Buffer.from('[1,2,3,4,')));
   agent.lose();
   expect(begun.outcomes).toEqual([{ kind: 'lost', answerBegun: true }]);
   expect(waiting.outcomes).toEqual([{ kind: 'lost', answerBegun: false }]);
 });
+
+test.each<[string, Frame]>([
+  ['a request', requestFrame(1)],
+  ['a cancel', { type: 'cancel', id: 1 }],
+])(
+  '%s, which only a gateway sends, ends the link with 4400, also for a call that is over',
+  (_title, frame) => {
+    const agent = connect();
+    call(agent);
+    agent.say(smallResult(1), frame);
+    expect(agent.closedWith()).toBe(CLOSE.protocol_error);
+  },
+);
 
 test('a call on a connection that is over is lost at once', () => {
   const agent = connect();
@@ -242,7 +254,7 @@ test('a call on a connection that is over is lost at once', () => {
   expect(call(agent).outcomes).toEqual([{ kind: 'lost', answerBegun: false }]);
 });
 
-test('a large result gets credit only once there is room for all of it', async () => {
+test('I28: a large result gets credit only once there is room for all of it', async () => {
   const budget = createResultBudget(1_000_000);
   const agent = connect({ budget });
   const first = call(agent);
@@ -266,15 +278,34 @@ test('a large result gets credit only once there is room for all of it', async (
   outcome.release();
   outcome.release();
   await agent.link.outbox.drained();
-  expect(credits()).toEqual([{ ...credit, id: 1 }, { ...credit, id: 2 }]);
+  expect(credits()).toEqual([
+    { ...credit, id: 1 },
+    { ...credit, id: 2 },
+  ]);
   expect(budget.reservedBytes).toBe(rows.length);
   second.cancel();
+  expect(budget.reservedBytes).toBe(0);
+});
+
+test('I28: an agent that sends more than was granted is cut off', async () => {
+  const budget = createResultBudget(1_000_000);
+  const release = budget.reserve(900_000, () => {});
+  const agent = connect({ budget });
+  const { outcomes } = call(agent);
+  const rows = Buffer.alloc(700_000, '[1,2,3]');
+  await agent.link.outbox.drained();
+  agent.say(resultHead(1, rows.length, rows.subarray(0, 10)));
+  sayInPieces(agent, 1, rows, 10);
+  expect(agent.closedWith()).toBe(CLOSE.protocol_error);
+  expect(outcomes).toEqual([{ kind: 'lost', answerBegun: true }]);
+  release();
   expect(budget.reservedBytes).toBe(0);
 });
 
 test('a result within the first window needs no credit', async () => {
   const agent = connect();
   const { outcomes } = call(agent);
+  await agent.link.outbox.drained();
   const rows = Buffer.alloc(INITIAL_CREDIT_BYTES, 'x');
   agent.say(resultHead(1, rows.length));
   sayInPieces(agent, 1, rows, 0);
@@ -283,17 +314,20 @@ test('a result within the first window needs no credit', async () => {
   expect(agent.received.map((frame) => frame.type)).toEqual(['request']);
 });
 
-test.each(['cancel', 'error', 'loss'] as const)('a result half arrived gives its memory back on %s', (end) => {
-  const budget = createResultBudget(RESULT_MAX_BYTES);
-  const agent = connect({ budget });
-  const { cancel } = call(agent);
-  agent.say(resultHead(1, 500_000));
-  expect(budget.reservedBytes).toBe(500_000);
-  if (end === 'cancel') cancel();
-  else if (end === 'error') agent.say(busy(1, false));
-  else agent.lose();
-  expect(budget.reservedBytes).toBe(0);
-});
+test.each(['cancel', 'error', 'loss'] as const)(
+  'a result half arrived gives its memory back on %s',
+  (end) => {
+    const budget = createResultBudget(RESULT_MAX_BYTES);
+    const agent = connect({ budget });
+    const { cancel } = call(agent);
+    agent.say(resultHead(1, 500_000));
+    expect(budget.reservedBytes).toBe(500_000);
+    if (end === 'cancel') cancel();
+    else if (end === 'error') agent.say(busy(1, false));
+    else agent.lose();
+    expect(budget.reservedBytes).toBe(0);
+  },
+);
 
 test('parameters beyond the first window follow as the agent takes them', async () => {
   const agent = connect();
@@ -316,16 +350,6 @@ test('parameters that an agent refuses before they are all there are given up', 
   expect(arrived(agent)).toBe(INITIAL_CREDIT_BYTES);
 });
 
-/** Bytes of parameters that reached the agent. */
-function arrived(agent: AgentByHand): number {
-  let bytes = 0;
-  for (const frame of agent.received) {
-    if (frame.type === 'request') bytes += frame.params.length;
-    if (frame.type === 'data') bytes += frame.bytes.length;
-  }
-  return bytes;
-}
-
 test('a call cancelled before its head has left is never heard of', async () => {
   const agent = connect();
   const { outcomes, cancel } = call(agent);
@@ -336,7 +360,7 @@ test('a call cancelled before its head has left is never heard of', async () => 
   expect(outcomes).toEqual([]);
 });
 
-test('a call cancelled later is cancelled at the agent, once, and what the agent still says is ignored', async () => {
+test('I27: a call cancelled later is cancelled at the agent, once, and what the agent still says is ignored', async () => {
   const agent = connect();
   const { outcomes, cancel } = call(agent);
   await agent.link.outbox.drained();
@@ -350,7 +374,7 @@ test('a call cancelled later is cancelled at the agent, once, and what the agent
   expect(outcomes).toEqual([]);
 });
 
-test('an agent that goes away takes no further call and still answers', () => {
+test('I30: an agent that goes away takes no further call and still answers', () => {
   const agent = connect();
   const { outcomes } = call(agent);
   expect(agent.session.available).toBe(true);
@@ -361,14 +385,15 @@ test('an agent that goes away takes no further call and still answers', () => {
   expect(outcomes).toMatchObject([{ kind: 'result' }]);
 });
 
-test('goAway() tells the agent', async () => {
+test('an agent that was told of our end still gets the calls that were accepted', async () => {
   const agent = connect();
   agent.session.goAway('shutting down');
+  expect(agent.session.available).toBe(true);
   await agent.link.outbox.drained();
   expect(agent.received).toEqual([{ type: 'go_away', reason: 'shutting down' }]);
 });
 
-test('an agent gets no more calls at once than it takes', () => {
+test('I30: an agent gets no more calls at once than it takes', () => {
   const agent = connect({ maxInflight: 2 });
   const { cancel } = call(agent);
   expect(agent.session.available).toBe(true);

@@ -60,7 +60,7 @@ export interface AgentSession {
   setManifest(manifest: readonly ManifestEntry[]): void;
   /** `settle` is called exactly once, unless the returned function (cancel) is called first. */
   call(request: AgentRequest, settle: (outcome: AgentOutcome) => void): () => void;
-  /** Tells the agent that no further call will come. */
+  /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
   goAway(reason: string): void;
   end(code: CloseCode, reason: string): void;
   /** From the link. */
@@ -80,7 +80,9 @@ export interface SessionOptions {
 
 interface Pending {
   readonly settle: (outcome: AgentOutcome) => void;
-  result: { readonly head: ResultFrame; readonly body: Body; readonly release: () => void } | undefined;
+  result:
+    | { readonly head: ResultFrame; readonly body: Body; granted: boolean; release: () => void }
+    | undefined;
 }
 
 const NOTHING = (): void => {};
@@ -95,7 +97,12 @@ export function createSession(options: SessionOptions): AgentSession {
 
   function settle(id: number, call: Pending, outcome: AgentOutcome): void {
     pending.delete(id);
+    // Parameters that the agent refused before they were all there would wait for credit for ever.
+    options.link().outbox.drop(id);
     call.settle(outcome);
+    // Ids are never used again: a new connection brings new ones.
+    if (lastId === CALL_ID_MAX && pending.size === 0)
+      options.link().end(CLOSE.going_away, 'call ids are used up');
   }
 
   function onResult(frame: ResultFrame, call: Pending): void {
@@ -109,16 +116,21 @@ export function createSession(options: SessionOptions): AgentSession {
     const body = receiveBody(frame.rowsLength);
     body.add(frame.rows, false);
     const beyondWindow = frame.rowsLength - INITIAL_CREDIT_BYTES;
-    const release = budget.reserve(frame.rowsLength, () => {
-      if (beyondWindow > 0)
-        options.link().outbox.control({ type: 'credit', id: frame.id, bytes: beyondWindow });
+    const result = { head: frame, body, granted: beyondWindow <= 0, release: NOTHING };
+    call.result = result;
+    result.release = budget.reserve(frame.rowsLength, () => {
+      if (result.granted) return;
+      result.granted = true;
+      options.link().outbox.control({ type: 'credit', id: frame.id, bytes: beyondWindow });
     });
-    call.result = { head: frame, body, release };
   }
 
   function onData(id: number, bytes: Uint8Array, fin: boolean, call: Pending): void {
     if (call.result === undefined) throw new ProtocolError('data before its result');
-    const { head, body, release } = call.result;
+    const { head, body, granted, release } = call.result;
+    if (!granted && head.rowsLength - body.missing + bytes.length > INITIAL_CREDIT_BYTES) {
+      throw new ProtocolError('more of a result than was granted');
+    }
     if (body.add(bytes, fin)) settle(id, call, completed(head, body.bytes, release));
   }
 
@@ -138,6 +150,9 @@ export function createSession(options: SessionOptions): AgentSession {
       options.onDraining();
       return;
     }
+    if (frame.type === 'request' || frame.type === 'cancel') {
+      throw new ProtocolError(`an agent must not send ${frame.type}`);
+    }
     if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
     if (frame.type === 'credit') {
       options.link().outbox.grant(frame.id, frame.bytes);
@@ -153,9 +168,6 @@ export function createSession(options: SessionOptions): AgentSession {
         return onData(frame.id, frame.bytes, frame.fin, call);
       case 'error':
         return onError(frame, call);
-      case 'request':
-      case 'cancel':
-        throw new ProtocolError(`an agent must not send ${frame.type}`);
     }
   }
 
@@ -178,9 +190,9 @@ export function createSession(options: SessionOptions): AgentSession {
         settleCall({ kind: 'lost', answerBegun: false });
         return NOTHING;
       }
-      pending.set(id, { settle: settleCall, result: undefined });
       const { capability, timeoutMs, metadata, params } = request;
       options.link().outbox.body({ type: 'request', id, capability, timeoutMs, metadata }, params);
+      pending.set(id, { settle: settleCall, result: undefined });
       return () => {
         const call = pending.get(id);
         if (call === undefined) return;
@@ -191,7 +203,6 @@ export function createSession(options: SessionOptions): AgentSession {
       };
     },
     goAway(reason) {
-      draining = true;
       options.link().outbox.control({ type: 'go_away', reason });
     },
     end: (code, reason) => options.link().end(code, reason),

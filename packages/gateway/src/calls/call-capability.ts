@@ -32,6 +32,7 @@ export function createCallCapability(registry: Registry, now: () => number): Cal
       const first = chooseAgent(registry, call.capability, tried);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
+      let current = first;
       let retried = false;
       let cancel: () => void = () => {};
       const timer = setTimeout(() => {
@@ -51,12 +52,15 @@ export function createCallCapability(registry: Registry, now: () => number): Cal
 
       function send(agent: AgentSession): void {
         tried.add(agent);
+        current = agent;
         const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
         const { capability, params } = call;
-        cancel = agent.call(
-          { capability, params, timeoutMs: remainingMs, metadata: metadataOf(call) },
+        const stop = agent.call(
+          { capability, params, timeoutMs: Math.max(1, remainingMs), metadata: metadataOf(call) },
           onOutcome,
         );
+        // An agent that was lost already settles at once, and the call may be with the next one by now.
+        if (current === agent) cancel = stop;
       }
 
       function onOutcome(outcome: AgentOutcome): void {
@@ -84,10 +88,13 @@ export function createCallCapability(registry: Registry, now: () => number): Cal
     });
 }
 
-/** A call that provably never started may move on freely, one that was lost only once. */
+/**
+ * A call that provably never started may move on freely, one that was lost only once. Parameters that one
+ * agent refuses are not offered to every other.
+ */
 function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
   if (outcome.kind === 'lost') return !outcome.answerBegun && !retried;
-  return outcome.kind === 'error' && outcome.notStarted;
+  return outcome.kind === 'error' && outcome.notStarted && outcome.code !== 'AGENT_INVALID_PARAMS';
 }
 
 function chooseAgent(registry: Registry, capability: string, tried: ReadonlySet<AgentSession>): AgentSession {

@@ -100,7 +100,7 @@ export function openExchange(
     const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
     if (length > 0 || status === 200)
       all.push('Content-Type', 'application/json', 'Content-Length', String(length));
-    if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) all.push('Connection', 'close');
+    if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) response.shouldKeepAlive = false;
     response.writeHead(status, all);
     if (length < JOIN_BELOW_BYTES) {
       response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));

@@ -1,5 +1,6 @@
 /** The request headers that decide anything, read from the raw list: Node itself drops or joins repeats. */
 export interface RequestHeaders {
+  readonly host: string | undefined;
   readonly authorization: string | undefined;
   readonly apiKey: string | undefined;
   readonly contentType: string | undefined;
@@ -16,6 +17,7 @@ export interface RequestHeaders {
 type Field = Exclude<keyof RequestHeaders, 'repeated'>;
 
 const FIELDS: ReadonlyMap<string, Field> = new Map([
+  ['host', 'host'],
   ['authorization', 'authorization'],
   ['x-api-key', 'apiKey'],
   ['content-type', 'contentType'],
@@ -30,6 +32,7 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
 /** `raw` alternates names and values, as `IncomingMessage.rawHeaders` does. */
 export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
   const headers: { -readonly [field in Field]: string | undefined } = {
+    host: undefined,
     authorization: undefined,
     apiKey: undefined,
     contentType: undefined,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   createServer,
   ServerResponse,
@@ -45,23 +46,42 @@ export interface GatewayServer {
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
 const KEEP_ALIVE_MS = 65_000;
+/** For a client to read why it was refused before the connection goes. */
+const REFUSED_LINGER_MS = 1000;
 
 /** The order of checks is decisions, section 3. */
 export function createGatewayServer(options: ServerOptions): GatewayServer {
   const { faces, observe, now } = options;
   const open = new Set<ServerResponse>();
+  /** What of it came over one connection: several with pipelining. */
+  const openOn = new WeakMap<Duplex, Set<ServerResponse>>();
   let draining = false;
   let idle: (() => void) | undefined;
 
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
     open.add(response);
+    const siblings = track(request.socket);
+    siblings.add(response);
     response.once('close', () => {
       open.delete(response);
+      siblings.delete(response);
       if (open.size === 0) idle?.();
     });
     if (draining) response.setHeader('Connection', 'close');
     const exchange = openExchange(request, response, upgrade, observe, now);
     serve(exchange).catch((error: unknown) => exchange.fail(error));
+  }
+
+  function track(socket: Duplex): Set<ServerResponse> {
+    const known = openOn.get(socket);
+    if (known !== undefined) return known;
+    const responses = new Set<ServerResponse>();
+    openOn.set(socket, responses);
+    // Node tells only the first of several pipelined answers that their connection is gone.
+    socket.once('close', () => {
+      for (const response of responses) response.emit('close');
+    });
+    return responses;
   }
 
   async function serve(exchange: Exchange): Promise<void> {
@@ -80,6 +100,11 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     if (rate?.ok === false) {
       const retryAfter = String(rate.retryAfterSeconds);
       exchange.sendError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', ['Retry-After', retryAfter]);
+      return;
+    }
+    const { host, repeated } = exchange.headers;
+    if (repeated.includes('host') || (host === undefined && request.httpVersion === '1.1')) {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request must name one host');
       return;
     }
     const target = request.url ?? '';
@@ -125,6 +150,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const onRequest: RequestListener = (request, response) => accept(request, response, undefined);
   const settings = {
     maxHeaderSize: MAX_HEADER_BYTES,
+    // Checked by us: Node's own answer is no JSON.
+    requireHostHeader: false,
     headersTimeout: HEADERS_TIMEOUT_MS,
     // Ours answers first, with the error's own body; this one stands behind it.
     requestTimeout: HEADERS_TIMEOUT_MS + 2 * options.bodyReadTimeoutMs,
@@ -143,6 +170,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     });
     accept(request, response, undefined);
   });
+  // Any other expectation may be ignored (RFC 9110, section 10.1.1); Node's own answer is no JSON.
+  server.on('checkExpectation', onRequest);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
     if (!(socket instanceof Socket)) {
@@ -153,10 +182,15 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
-    response.once('finish', () => socket.end());
+    response.once('finish', () => socket.destroySoon());
     accept(request, response, { socket, head });
   });
-  server.on('clientError', refuseUnparsable);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const unanswered = [...(openOn.get(socket) ?? [])];
+    // Our refusal would be taken for the answer to the request before it.
+    if (unanswered.some((response) => response.req.complete || response.headersSent)) socket.destroy();
+    else refuseUnparsable(error, socket);
+  });
 
   return {
     server,
@@ -165,6 +199,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     async drain(timeoutMs) {
       draining = true;
+      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
       server.close();
       if (open.size === 0) return;
       await new Promise<void>((resolve) => {
@@ -187,9 +222,11 @@ function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
   const [status, reason] = unparsableStatus(error.code);
   const code = status === 408 ? 'GATEWAY_REQUEST_TIMEOUT' : 'GATEWAY_INVALID_REQUEST';
   const { body } = errorResponse(code, reason);
+  setTimeout(() => socket.destroy(), REFUSED_LINGER_MS).unref();
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
-      `X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body.toString()}`,
+      `X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Request-Id: ${randomUUID()}\r\n` +
+      `Connection: close\r\n\r\n${body.toString()}`,
   );
 }
 

@@ -4,7 +4,7 @@ import { permits } from '../calls/permission.ts';
 import type { Permission } from '../keys/key-record.ts';
 
 /** An OpenAPI document as one key may see it, ready to send. */
-export interface VisibleDocument {
+interface VisibleDocument {
   readonly bytes: Buffer;
   /** Strong validator, quoted. */
   readonly etag: string;
@@ -36,7 +36,7 @@ function render(
   permission: Permission,
   publicUrl: string | undefined,
 ): VisibleDocument {
-  const { openapi, info, paths, ...rest } = description.openapi;
+  const { paths } = description.openapi;
   const hidden = new Set(description.manifest.filter((entry) => !entry.exposed).map((entry) => entry.name));
   const visible = Object.entries(paths).filter(([path]) => {
     const name = path.startsWith(PATH_PREFIX) ? path.slice(PATH_PREFIX.length) : '';
@@ -44,7 +44,7 @@ function render(
   });
   const servers = [{ url: publicUrl ?? '/' }];
   const bytes = Buffer.from(
-    JSON.stringify({ openapi, info, servers, paths: Object.fromEntries(visible), ...rest }),
+    JSON.stringify({ ...description.openapi, servers, paths: Object.fromEntries(visible) }),
   );
   const digest = createHash('sha256').update(bytes).digest('base64url');
   return { bytes, etag: `"${digest.slice(0, 22)}"` };

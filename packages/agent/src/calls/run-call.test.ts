@@ -1,0 +1,204 @@
+import { DESCRIBE_CAPABILITY } from '@svc/protocol';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { InvalidParams } from '../capabilities/parameters.ts';
+import { DatabaseError, type DatabaseErrorKind, type Query, type QueryCall } from '../databases/database.ts';
+import type { IncomingCall } from '../link/session.ts';
+import type { AgentEvent } from '../observe/event.ts';
+import { createAdmission, type Admission } from './admission.ts';
+import { createRunCall, type RunnableCapability } from './run-call.ts';
+
+const DESCRIPTION = Buffer.from('{"openapi":{}}');
+const SECRET = 'relation "users" does not exist';
+
+let now: number;
+let events: AgentEvent[];
+let draining: boolean;
+let admission: Admission;
+beforeEach(() => {
+  now = 100;
+  events = [];
+  draining = false;
+  admission = createAdmission(1, 0);
+});
+
+/** Runs one call of the capability `get` with this query. */
+function run(
+  query: Query['run'],
+  call: Partial<IncomingCall> = {},
+  read: RunnableCapability['read'] = (body) => JSON.parse(Buffer.from(body).toString()),
+): ReturnType<ReturnType<typeof createRunCall>> {
+  const handle = createRunCall({
+    capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500 }]]),
+    description: DESCRIPTION,
+    admission,
+    observe: (event) => events.push(event),
+    now: () => now,
+    draining: () => draining,
+  });
+  return handle({
+    capability: 'get',
+    params: Buffer.from('{"id":7}'),
+    timeoutMs: 400,
+    metadata: { request_id: 'r1', api_key_name: 'reporting', traceparent: '00-a-b-01' },
+    signal: new AbortController().signal,
+    ...call,
+  });
+}
+
+const ROWS = { rows: Buffer.from('[{"id":7}]'), count: 1, truncated: false };
+const never: Query['run'] = () => {
+  throw new Error('the query must not run');
+};
+
+test('a call runs with its values, for whom it is, and within its time', async () => {
+  const calls: QueryCall[] = [];
+  const signal = new AbortController().signal;
+  const outcome = await run(
+    async (call) => {
+      calls.push(call);
+      now += 12.3456;
+      return ROWS;
+    },
+    { signal },
+  );
+  expect(outcome).toEqual({ kind: 'result', ...ROWS });
+  expect(calls).toEqual([
+    { values: { id: 7 }, apiKeyName: 'reporting', requestId: 'r1', timeoutMs: 400, signal },
+  ]);
+  expect(events).toEqual([
+    {
+      event: 'call',
+      request_id: 'r1',
+      api_key_name: 'reporting',
+      capability: 'get',
+      outcome: 'OK',
+      duration_ms: 12.346,
+      rows: 1,
+      bytes: ROWS.rows.length,
+      traceparent: '00-a-b-01',
+    },
+  ]);
+  expect(admission.running).toBe(0);
+});
+
+test.each([
+  [400, 400],
+  [600, 500],
+])('with %i ms from the gateway and 500 of its own it gets %i', async (timeoutMs, expected) => {
+  let given = 0;
+  await run(
+    async (call) => {
+      given = call.timeoutMs;
+      return ROWS;
+    },
+    { timeoutMs },
+  );
+  expect(given).toBe(expected);
+});
+
+test('time spent waiting for a slot is gone', async () => {
+  admission = createAdmission(1, 1);
+  const release = await admission.enter(1000, new AbortController().signal);
+  let given = 0;
+  const outcome = run(async (call) => {
+    given = call.timeoutMs;
+    return ROWS;
+  });
+  now += 150;
+  if (typeof release !== 'string') release();
+  await outcome;
+  expect(given).toBe(250);
+});
+
+describe('a call that is not started', () => {
+  test('because there is no such capability', async () => {
+    expect(await run(never, { capability: 'other' })).toMatchObject({
+      kind: 'error',
+      code: 'AGENT_UNKNOWN_CAPABILITY',
+      notStarted: true,
+    });
+  });
+
+  test('because the agent is leaving', async () => {
+    draining = true;
+    expect(await run(never)).toMatchObject({ code: 'AGENT_DRAINING', notStarted: true });
+  });
+
+  test('because its parameters are refused, with every reason', async () => {
+    const outcome = await run(never, {}, () => {
+      throw new InvalidParams('id: must be >= 1; name: is required');
+    });
+    expect(outcome).toEqual({
+      kind: 'error',
+      code: 'AGENT_INVALID_PARAMS',
+      message: 'id: must be >= 1; name: is required',
+      notStarted: true,
+    });
+    expect(events).toMatchObject([{ outcome: 'AGENT_INVALID_PARAMS', rows: 0, bytes: 0 }]);
+  });
+
+  test('because there are as many as may be', async () => {
+    await admission.enter(1000, new AbortController().signal);
+    expect(await run(never)).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
+  });
+
+  test('because its time passed while it waited', async () => {
+    admission = createAdmission(1, 1);
+    await admission.enter(1000, new AbortController().signal);
+    expect(await run(never, { timeoutMs: 1 })).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
+  });
+
+  test('because it was cancelled while it waited', async () => {
+    admission = createAdmission(1, 1);
+    await admission.enter(1000, new AbortController().signal);
+    const caller = new AbortController();
+    const outcome = run(never, { signal: caller.signal });
+    caller.abort();
+    expect(await outcome).toMatchObject({ code: 'AGENT_CANCELLED', notStarted: true });
+  });
+});
+
+test.each<[DatabaseErrorKind, string]>([
+  ['timeout', 'AGENT_QUERY_TIMEOUT'],
+  ['cancelled', 'AGENT_CANCELLED'],
+  ['too_large', 'AGENT_RESULT_TOO_LARGE'],
+  ['unavailable', 'AGENT_QUERY_FAILED'],
+  ['failed', 'AGENT_QUERY_FAILED'],
+])('a query that ends as %s is %s; the database’s words go to the log only', async (kind, code) => {
+  const outcome = await run(async () => {
+    throw new DatabaseError(kind, SECRET);
+  });
+  expect(outcome).toMatchObject({ kind: 'error', code, notStarted: false });
+  expect(JSON.stringify(outcome)).not.toContain('users');
+  expect(events).toMatchObject([{ outcome: code, detail: SECRET }]);
+  expect(admission.running).toBe(0);
+});
+
+test('a fault of our own fails the call and nothing else', async () => {
+  const fault = (): never => {
+    throw new TypeError(SECRET);
+  };
+  for (const outcome of [await run(fault), await run(never, {}, fault)]) {
+    expect(outcome).toMatchObject({ kind: 'error', code: 'AGENT_QUERY_FAILED' });
+    expect(JSON.stringify(outcome)).not.toContain('users');
+  }
+  expect(events).toMatchObject([{ detail: SECRET }, { detail: SECRET }]);
+  expect(admission.running).toBe(0);
+});
+
+test('the meta capability answers with the description, also while leaving, and is not logged', async () => {
+  draining = true;
+  expect(await run(never, { capability: DESCRIBE_CAPABILITY })).toEqual({
+    kind: 'result',
+    rows: DESCRIPTION,
+    count: 0,
+    truncated: false,
+  });
+  expect(events).toEqual([]);
+});
+
+test('a call without metadata is logged with empty texts', async () => {
+  await run(async () => ROWS, { metadata: {} });
+  expect(events).toMatchObject([{ request_id: '', api_key_name: '' }]);
+  expect(events[0]).not.toHaveProperty('traceparent');
+});

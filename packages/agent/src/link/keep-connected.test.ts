@@ -1,0 +1,180 @@
+import { CLOSE } from '@svc/protocol';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  request,
+  startGateway,
+  type AgentSide,
+  type SmallGateway,
+  type SmallGatewayOptions,
+} from './gateway-by-hand.testing.ts';
+import { keepConnected, type GatewayLink, type KeepConnectedOptions } from './keep-connected.ts';
+import type { CallOutcome } from './session.ts';
+
+const OK: CallOutcome = { kind: 'result', rows: Buffer.from('[]'), count: 0, truncated: false };
+
+let gateway: SmallGateway;
+let link: GatewayLink;
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all([link.stop(), gateway.close()]);
+});
+
+interface Kept {
+  readonly connected: string[];
+  readonly losses: { readonly reason: string; readonly retryInMs: number }[];
+}
+
+async function keep(
+  options: SmallGatewayOptions = {},
+  overrides: Partial<KeepConnectedOptions> = {},
+): Promise<Kept> {
+  gateway = await startGateway(options);
+  const kept: Kept = { connected: [], losses: [] };
+  link = keepConnected({
+    url: gateway.url,
+    ca: undefined,
+    identity: gateway.identity,
+    handle: async () => OK,
+    random: () => 0,
+    onConnected: (connId) => kept.connected.push(connId),
+    onLost: (end, retryInMs) => kept.losses.push({ reason: end.reason, retryInMs }),
+    ...overrides,
+  });
+  return kept;
+}
+
+test('a lost connection is replaced, again and again', async () => {
+  const kept = await keep();
+  for (let time = 1; time <= 5; time++) {
+    const side = await gateway.next();
+    await expect.poll(() => link.connected, { interval: 2 }).toBe(true);
+    side.socket.terminate();
+    await expect.poll(() => kept.losses.length, { interval: 2 }).toBe(time);
+  }
+  await gateway.next();
+  expect(kept.connected.slice(0, 5)).toEqual([1, 2, 3, 4, 5].map((dial) => `connection-${dial}`));
+  expect(new Set(kept.losses.map(({ reason }) => reason))).toEqual(new Set(['connection lost (1006)']));
+});
+
+test('a gateway that does not want us is asked less and less often, for ever', async () => {
+  const kept = await keep(
+    { instead: { hello: (socket) => socket.close(CLOSE.handshake_timeout) } },
+    { random: () => 0.01 },
+  );
+  await expect.poll(() => kept.losses.length, { interval: 5 }).toBeGreaterThanOrEqual(5);
+  expect(kept.losses.slice(0, 5).map(({ retryInMs }) => retryInMs)).toEqual([5, 10, 20, 40, 80]);
+  expect(link.connected).toBe(false);
+});
+
+describe('a connection that held for a minute', () => {
+  /** The dice say almost nothing until the connection is good. */
+  async function holdAfterFailures(): Promise<{
+    kept: Kept;
+    side: AgentSide;
+  }> {
+    let refusals = 6;
+    let random = 0.001;
+    const kept = await keep({}, { random: () => random });
+    let side = await gateway.next();
+    while (refusals-- > 0) {
+      side.socket.terminate();
+      side = await gateway.next();
+    }
+    await expect.poll(() => kept.connected.length, { interval: 2 }).toBe(7);
+    const realNow = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => realNow() + 60_000);
+    random = 0.1;
+    return { kept, side };
+  }
+
+  test('starts the waits anew when it is lost', async () => {
+    const { kept, side } = await holdAfterFailures();
+    side.socket.terminate();
+    await expect.poll(() => kept.losses.length, { interval: 5 }).toBe(7);
+    expect(kept.losses.at(-1)).toMatchObject({ retryInMs: 50 });
+  });
+
+  test('is replaced at once when its gateway leaves', async () => {
+    const { side } = await holdAfterFailures();
+    const since = Date.now();
+    side.say({ type: 'go_away', reason: 'leaving' });
+    await gateway.next();
+    expect(Date.now() - since).toBeLessThan(1500);
+  });
+});
+
+describe('a gateway that leaves', () => {
+  test('is replaced while it still gets its answers', async () => {
+    const finish: ((outcome: CallOutcome) => void)[] = [];
+    const kept = await keep({}, { handle: () => new Promise((resolve) => finish.push(resolve)) });
+    const old = await gateway.next();
+    old.say(request(1));
+    await expect.poll(() => finish.length, { interval: 5 }).toBe(1);
+    old.say({ type: 'go_away', reason: 'leaving' }, { type: 'go_away', reason: 'leaving' });
+    const fresh = await gateway.next();
+    fresh.say(request(1));
+    await expect.poll(() => finish.length, { interval: 5 }).toBe(2);
+    for (const answer of finish) answer(OK);
+    expect(await old.frame('result')).toMatchObject({ id: 1 });
+    expect(await fresh.frame('result')).toMatchObject({ id: 1 });
+    old.socket.close(CLOSE.going_away);
+    await old.closed;
+    // Neither the second go-away nor the end of the old connection makes another dial.
+    fresh.say({ type: 'ping', token: 1 });
+    await fresh.frame('pong');
+    expect(gateway.dials()).toBe(2);
+    expect(kept.losses).toEqual([]);
+    expect(link.connected).toBe(true);
+  });
+});
+
+describe('stop()', () => {
+  const resources = (): string[] =>
+    process.getActiveResourcesInfo().filter((kind) => /^(?:TCP|Timeout|GetAddr)/.test(kind));
+
+  test('answers what is in flight, closes, and leaves neither socket nor timer', async () => {
+    const timers = resources().filter((kind) => kind === 'Timeout');
+    let stopped: Promise<void> | undefined;
+    const kept = await keep(
+      {},
+      {
+        async handle() {
+          stopped = link.stop();
+          await side.frame('go_away');
+          return OK;
+        },
+      },
+    );
+    const side = await gateway.next();
+    side.say(request(1));
+    expect(await side.closed).toBe(CLOSE.going_away);
+    expect(side.received).toMatchObject([{ type: 'go_away' }, { type: 'result', id: 1 }]);
+    await stopped;
+    expect(link.connected).toBe(false);
+    expect(kept.losses).toEqual([]);
+    expect(gateway.dials()).toBe(1);
+    await gateway.close();
+    for (let turn = 0; turn < 1000 && resources().length > timers.length; turn++) {
+      await new Promise(setImmediate);
+    }
+    expect(resources()).toEqual(timers);
+  });
+
+  test('while waiting to dial ends the waiting', async () => {
+    const kept = await keep(
+      { instead: { hello: (socket) => socket.close(CLOSE.handshake_timeout) } },
+      { random: () => 0.2 },
+    );
+    await expect.poll(() => kept.losses.length, { interval: 5 }).toBe(1);
+    await link.stop();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(gateway.dials()).toBe(1);
+  });
+
+  test('while dialling gives up, and nobody is told of a connection', async () => {
+    const kept = await keep();
+    await link.stop();
+    expect(kept.connected).toEqual([]);
+    expect(kept.losses).toEqual([]);
+  });
+});

@@ -1,0 +1,38 @@
+import { CLOSE, ProtocolError } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { parseDescription } from './description.ts';
+
+const openapi = { openapi: '3.1.0', info: { title: 'Users', version: '1' }, paths: {}, tags: [] };
+const entry = { name: 'get_user', exposed: true, timeout_ms: 1 };
+const read = (value: unknown): unknown => parseDescription(Buffer.from(JSON.stringify(value)));
+
+test('a description is read whole, with what the gateway does not know', () => {
+  const value = { openapi, manifest: [entry, { ...entry, name: 'a'.repeat(48), exposed: false }] };
+  expect(read(value)).toEqual(value);
+});
+
+test.each<[string, unknown]>([
+  ['no object', []],
+  ['no manifest', { openapi }],
+  ['no document', { manifest: [] }],
+  ['a document without paths', { openapi: { ...openapi, paths: undefined }, manifest: [] }],
+  ['paths that are no object', { openapi: { ...openapi, paths: 'x' }, manifest: [] }],
+  ['the reserved name of the meta capability', { openapi, manifest: [{ ...entry, name: '$describe' }] }],
+  ['a name that cannot stand in a path', { openapi, manifest: [{ ...entry, name: 'a/b' }] }],
+  ['a name that is too long', { openapi, manifest: [{ ...entry, name: 'a'.repeat(49) }] }],
+  ['no time limit', { openapi, manifest: [{ name: 'a', exposed: true }] }],
+  ['a time limit of nothing', { openapi, manifest: [{ ...entry, timeout_ms: 0 }] }],
+  ['a time limit with a fraction', { openapi, manifest: [{ ...entry, timeout_ms: 1.5 }] }],
+  ['a time limit beyond what a timer can hold', { openapi, manifest: [{ ...entry, timeout_ms: 2 ** 31 }] }],
+])('%s is refused with 4422', (_title, value) => {
+  expect(() => read(value)).toThrow(expect.objectContaining({ code: CLOSE.bad_description }));
+});
+
+test.each<[string, Buffer]>([
+  ['no JSON', Buffer.from('{')],
+  ['no UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+  ['a key twice', Buffer.from('{"manifest":[],"manifest":[]}')],
+])('bytes that are %s are refused with 4422', (_title, bytes) => {
+  expect(() => parseDescription(bytes)).toThrow(ProtocolError);
+  expect(() => parseDescription(bytes)).toThrow(expect.objectContaining({ code: CLOSE.bad_description }));
+});

@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import { CLOSE, parseChallenge, ProtocolError, type Welcome } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { answerHello, checkAuth, type HandshakeRules } from './handshake.ts';
+import { authBytes, createAgentKey, helloBytes } from './stranger.testing.ts';
+
+const key = createAgentKey();
+const other = createAgentKey();
+const AUDIENCE = 'wss://gateway.example/ws/agent';
+const rules: HandshakeRules = {
+  publicKeys: [other.publicKey, key.publicKey],
+  audiences: ['wss://elsewhere.example/ws/agent', AUDIENCE],
+  replicaId: 'replica',
+  maxParamsBytes: 1000,
+};
+
+/** The whole exchange with an agent that may be wrong about what it signs. */
+function shake(
+  options: {
+    readonly hello?: Buffer;
+    readonly signedHello?: Buffer;
+    readonly signedChallenge?: (challenge: Buffer) => Buffer;
+    readonly audience?: string;
+    readonly auth?: (auth: Buffer) => Buffer;
+    readonly rules?: HandshakeRules;
+  } = {},
+): Welcome {
+  const audience = options.audience ?? AUDIENCE;
+  const hello = options.hello ?? helloBytes({ keyId: key.keyId, audience });
+  const accepted = answerHello(hello, options.rules ?? rules, 'connection', randomBytes(32));
+  const sent = Buffer.from(accepted.challengeBytes);
+  const challenge = options.signedChallenge?.(sent) ?? sent;
+  const auth = authBytes(key, { hello: options.signedHello ?? hello, challenge, audience });
+  return checkAuth(options.auth?.(auth) ?? auth, accepted, options.rules ?? rules);
+}
+
+/** The code of the refusal; undefined for a welcome. */
+function refusal(attempt: () => unknown): number | undefined {
+  try {
+    attempt();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.code;
+    throw error;
+  }
+}
+
+function flip(bytes: Buffer, at: number, bit: number): Buffer {
+  const flipped = Buffer.from(bytes);
+  flipped.writeUInt8(bytes.readUInt8(at) ^ (1 << bit), at);
+  return flipped;
+}
+
+test('an agent with a configured key is welcome', () => {
+  expect(shake()).toEqual({ type: 'welcome', replica_count: 1 });
+});
+
+test('the challenge says what the agent must know, and its nonce is the one of this socket', () => {
+  const nonce = randomBytes(32);
+  const { challengeBytes } = answerHello(helloBytes({ keyId: key.keyId }), rules, 'connection', nonce);
+  expect(parseChallenge(challengeBytes)).toEqual({
+    type: 'challenge',
+    conn_id: 'connection',
+    replica_id: 'replica',
+    gateway_nonce: nonce.toString('base64url'),
+    version: 1,
+    limits: { max_params_bytes: 1000 },
+  });
+});
+
+test('of several versions ours is chosen; without it the agent is refused', () => {
+  expect(
+    shake({ hello: helloBytes({ keyId: key.keyId, audience: AUDIENCE, versions: [7, 1] }) }),
+  ).toBeDefined();
+  const hello = helloBytes({ keyId: key.keyId, audience: AUDIENCE, versions: [2, 3] });
+  expect(refusal(() => shake({ hello }))).toBe(CLOSE.no_common_version);
+});
+
+describe('one flipped bit', () => {
+  const hello = helloBytes({ keyId: key.keyId, audience: AUDIENCE });
+
+  test('anywhere in hello on its way is refused', () => {
+    for (let at = 0; at < hello.length; at++) {
+      const code = refusal(() => shake({ hello: flip(hello, at, at % 7), signedHello: hello }));
+      expect([CLOSE.protocol_error, CLOSE.unauthorized, CLOSE.no_common_version]).toContain(code);
+    }
+  });
+
+  test('anywhere in the challenge on its way is refused', () => {
+    const { length } = answerHello(hello, rules, 'connection', randomBytes(32)).challengeBytes;
+    for (let at = 0; at < length; at++) {
+      const signedChallenge = (challenge: Buffer): Buffer => flip(challenge, at, at % 8);
+      expect(refusal(() => shake({ hello, signedChallenge }))).toBe(CLOSE.unauthorized);
+    }
+  });
+
+  test('anywhere in the signature is refused', () => {
+    for (let at = 0; at < 64; at++) {
+      const auth = (bytes: Buffer): Buffer => {
+        const message: { signature: string } = JSON.parse(bytes.toString());
+        const signature = flip(Buffer.from(message.signature, 'base64url'), at, at % 8);
+        return Buffer.from(JSON.stringify({ ...message, signature: signature.toString('base64url') }));
+      };
+      expect(refusal(() => shake({ hello, auth }))).toBe(CLOSE.unauthorized);
+    }
+  });
+});
+
+test('a recorded answer is worth nothing for the next challenge', () => {
+  const hello = helloBytes({ keyId: key.keyId, audience: AUDIENCE });
+  const first = answerHello(hello, rules, 'connection', randomBytes(32));
+  const auth = authBytes(key, { hello, challenge: Buffer.from(first.challengeBytes), audience: AUDIENCE });
+  expect(checkAuth(auth, first, rules)).toBeDefined();
+  const second = answerHello(hello, rules, 'connection', randomBytes(32));
+  expect(refusal(() => checkAuth(auth, second, rules))).toBe(CLOSE.unauthorized);
+});
+
+describe('the audience', () => {
+  test('that is not ours is refused, and the reason names both sides and the settings', () => {
+    const attempt = (): unknown => shake({ audience: 'wss://typo.example/ws/agent' });
+    expect(refusal(attempt)).toBe(CLOSE.wrong_audience);
+    expect(attempt).toThrow(
+      /wss:\/\/typo\.example\/ws\/agent.*wss:\/\/elsewhere\.example\/ws\/agent, wss:\/\/gateway\.example.*gateway\.url.*GATEWAY_AGENT_URLS/,
+    );
+  });
+
+  test('is judged only when the signature is good', () => {
+    const hello = helloBytes({ keyId: key.keyId, audience: 'wss://typo.example/ws/agent' });
+    expect(refusal(() => shake({ hello, signedHello: Buffer.from('other') }))).toBe(CLOSE.unauthorized);
+  });
+
+  test.each(['ws://localhost:8080/ws/agent', 'ws://127.0.0.1/ws/agent', 'ws://[::1]:1/ws/agent'])(
+    '%s is always accepted',
+    (audience) => {
+      expect(shake({ audience })).toBeDefined();
+    },
+  );
+
+  test.each([
+    'wss://gateway.example/ws/agent/',
+    'WSS://gateway.example/ws/agent',
+    'wss://gateway.example:443/ws/agent',
+    'ws://LOCALHOST/ws/agent',
+    'ws://localhost.example/ws/agent',
+    'ws://localhost@gateway.evil/ws/agent',
+    'http://localhost/ws/agent',
+    'no url',
+  ])('%s is compared character by character', (audience) => {
+    expect(refusal(() => shake({ audience }))).toBe(CLOSE.wrong_audience);
+  });
+
+  test('is not asked for when no URL is configured', () => {
+    const open = { ...rules, audiences: undefined };
+    expect(shake({ audience: 'wss://anything.example/ws/agent', rules: open })).toBeDefined();
+  });
+});

@@ -1,0 +1,138 @@
+import type { Description } from '@svc/protocol';
+import * as fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { agentByHand, request, type AgentByHand } from './agent-by-hand.testing.ts';
+import { createRegistry, type Registry } from './registry.ts';
+import { createResultBudget } from './result-budget.ts';
+
+const NOBODY: ReadonlySet<never> = new Set();
+
+const opened: AgentByHand[] = [];
+afterEach(() => {
+  for (const agent of opened.splice(0)) agent.lose();
+});
+
+function describing(...names: string[]): Description {
+  return {
+    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} },
+    manifest: names.map((name) => ({ name, exposed: true, timeout_ms: 1000 })),
+  };
+}
+
+function join(
+  registry: Registry,
+  names: string[],
+  options: { load?: number; maxInflight?: number } = {},
+): AgentByHand {
+  const agent = agentByHand(createResultBudget(1), options.maxInflight);
+  opened.push(agent);
+  const description = describing(...names);
+  agent.session.setManifest(description.manifest);
+  for (let count = 0; count < (options.load ?? 0); count++) agent.session.call(request(), () => {});
+  registry.add(agent.session, description);
+  return agent;
+}
+
+test('without an agent every capability is offline', () => {
+  const registry = createRegistry(Math.random);
+  expect(registry.choose('get', NOBODY)).toBe('offline');
+  expect(registry.connected).toBe(false);
+  expect(registry.description).toBeUndefined();
+});
+
+test('a capability that no agent has is unknown', () => {
+  const registry = createRegistry(Math.random);
+  join(registry, ['get']);
+  expect(registry.connected).toBe(true);
+  expect(registry.choose('other', NOBODY)).toBe('unknown_capability');
+});
+
+test('a capability whose agents all have enough to do is busy, not unknown', () => {
+  const registry = createRegistry(Math.random);
+  const agent = join(registry, ['get'], { load: 1, maxInflight: 1 });
+  join(registry, ['other']);
+  expect(registry.choose('get', NOBODY)).toBe('busy');
+  agent.session.call(request(), () => {})();
+  expect(registry.choose('other', NOBODY)).not.toBe('busy');
+});
+
+test('an agent that was tried already is not there any more', () => {
+  const registry = createRegistry(Math.random);
+  const first = join(registry, ['get']);
+  expect(registry.choose('get', new Set([first.session]))).toBe('offline');
+  const second = join(registry, ['get']);
+  expect(registry.choose('get', new Set([first.session]))).toBe(second.session);
+});
+
+test('of two agents the less loaded is chosen, whatever the dice say', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (random) => {
+      const registry = createRegistry(() => random);
+      join(registry, ['get'], { load: 3 });
+      const idle = join(registry, ['get'], { load: 2 });
+      expect(registry.choose('get', NOBODY)).toBe(idle.session);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('two different agents are compared, and only such that have the capability', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ has: fc.boolean(), load: fc.nat(4) }), { maxLength: 6 }),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (agents, one, other) => {
+        const dice = [one, other];
+        const registry = createRegistry(() => dice.shift() ?? 0);
+        const joined = agents.map(({ has, load }) => join(registry, has ? ['get', 'x'] : ['x'], { load }));
+        const able = joined.filter((_, index) => agents[index]?.has).map((agent) => agent.session);
+        const chosen = registry.choose('get', NOBODY);
+        if (typeof chosen === 'string') {
+          expect(able).toEqual([]);
+          expect(chosen).toBe(agents.length === 0 ? 'offline' : 'unknown_capability');
+          return;
+        }
+        expect(able).toContain(chosen);
+        // Whoever is compared with another is never the single most loaded one.
+        const loads = able.map((session) => session.inFlight);
+        const most = Math.max(...loads);
+        if (able.length > 1 && loads.filter((load) => load === most).length === 1) {
+          expect(chosen.inFlight).toBeLessThan(most);
+        }
+      },
+    ),
+  );
+});
+
+test('calls spread: with even loads every agent has its turn', () => {
+  const registry = createRegistry(Math.random);
+  const agents = [join(registry, ['get']), join(registry, ['get']), join(registry, ['get'])];
+  for (let count = 0; count < 300; count++) {
+    const chosen = registry.choose('get', NOBODY);
+    if (typeof chosen !== 'string') chosen.call(request(), () => {});
+  }
+  for (const agent of agents) expect(agent.session.inFlight).toBeGreaterThan(90);
+});
+
+test('an agent is removed by identity: its successor of the same name stays', () => {
+  const registry = createRegistry(Math.random);
+  const before = join(registry, ['get']);
+  const after = join(registry, ['get']);
+  registry.remove(before.session);
+  registry.remove(before.session);
+  expect([...registry.sessions]).toEqual([after.session]);
+  expect(registry.choose('get', NOBODY)).toBe(after.session);
+});
+
+test('the newest description is served, also after its agent has left', () => {
+  const registry = createRegistry(Math.random);
+  const seen: (Description | undefined)[] = [];
+  registry.onDescription((description) => seen.push(description));
+  join(registry, ['get']);
+  const newest = join(registry, ['list']);
+  expect(registry.description).toEqual(describing('list'));
+  expect(seen).toEqual([describing('get'), describing('list')]);
+  registry.remove(newest.session);
+  expect(registry.description).toEqual(describing('list'));
+});

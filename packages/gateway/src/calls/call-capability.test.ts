@@ -1,0 +1,298 @@
+import type { AgentErrorCode, Frame, RequestFrame } from '@svc/protocol';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { agentByHand, resultHead, smallResult, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
+import { createRegistry, type Registry } from '../agents/registry.ts';
+import { createResultBudget } from '../agents/result-budget.ts';
+import type { AgentResult } from '../agents/session.ts';
+import { createCallCapability, type CapabilityCall } from './call-capability.ts';
+import { CallerGone } from '../errors/call-error.ts';
+
+const TIMEOUT_MS = 1000;
+const GRACE_MS = 2000;
+
+let now = 0;
+let registry: Registry;
+let agents: AgentByHand[];
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  now = 5000;
+  agents = [];
+  // The first of the candidates is compared with the second, and an even load leaves the first.
+  registry = createRegistry(() => 0);
+});
+afterEach(() => {
+  for (const agent of agents) agent.lose();
+  const timers = vi.getTimerCount();
+  vi.useRealTimers();
+  if (timers > 0) throw new Error(`${timers} timers were left behind`);
+});
+
+function join(options: { timeoutMs?: number; maxInflight?: number } = {}): AgentByHand {
+  const agent = agentByHand(createResultBudget(1_000_000), options.maxInflight);
+  const manifest = [{ name: 'get', exposed: true, timeout_ms: options.timeoutMs ?? TIMEOUT_MS }];
+  agent.session.setManifest(manifest);
+  registry.add(agent.session, {
+    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} },
+    manifest,
+  });
+  agents.push(agent);
+  return agent;
+}
+
+/** As the endpoint does it: out of the registry first, then its calls are settled. */
+function lose(agent: AgentByHand): void {
+  registry.remove(agent.session);
+  agent.lose();
+}
+
+function call(overrides: Partial<CapabilityCall> = {}): Promise<AgentResult> {
+  return createCallCapability(
+    registry,
+    () => now,
+  )({
+    capability: 'get',
+    params: Buffer.from('{}'),
+    apiKeyName: 'reporting',
+    requestId: 'r1',
+    traceparent: undefined,
+    signal: new AbortController().signal,
+    ...overrides,
+  });
+}
+
+/** How a call failed, for comparison; fails the test when it did not. */
+async function failure(result: Promise<AgentResult>): Promise<unknown> {
+  return result.then(
+    () => 'no failure',
+    (error: unknown) => error,
+  );
+}
+
+async function requests(agent: AgentByHand): Promise<RequestFrame[]> {
+  await agent.link.outbox.drained();
+  return agent.received.filter((frame) => frame.type === 'request');
+}
+
+function refusal(code: AgentErrorCode, notStarted: boolean): Frame {
+  return { type: 'error', id: 1, code, message: `because of ${code}`, notStarted };
+}
+
+test('a call reaches the agent with its time and whom it is for', async () => {
+  const agent = join();
+  const result = call({ params: Buffer.from('{"id":7}'), traceparent: '00-aa-bb-01' });
+  const [sent] = await requests(agent);
+  expect(sent).toMatchObject({
+    capability: 'get',
+    params: Buffer.from('{"id":7}'),
+    timeoutMs: TIMEOUT_MS,
+    metadata: { request_id: 'r1', api_key_name: 'reporting', traceparent: '00-aa-bb-01' },
+  });
+  agent.say(smallResult(1, '[{"id":7}]', 1));
+  expect(await result).toMatchObject({ count: 1, truncated: false });
+});
+
+test('a call without traceparent travels without', async () => {
+  const agent = join();
+  const result = call();
+  const [sent] = await requests(agent);
+  expect({ ...sent?.metadata }).toEqual({ request_id: 'r1', api_key_name: 'reporting' });
+  agent.say(smallResult(1));
+  await result;
+});
+
+test('without an agent a call fails as the specification words it', async () => {
+  expect(await failure(call())).toMatchObject({
+    code: 'GATEWAY_AGENT_OFFLINE',
+    message: 'agent is not connected',
+  });
+});
+
+test('a capability that no agent has, and agents that have enough to do', async () => {
+  const agent = join({ maxInflight: 1 });
+  expect(await failure(call({ capability: 'other' }))).toMatchObject({
+    code: 'GATEWAY_CAPABILITY_NOT_FOUND',
+  });
+  const first = call();
+  expect(await failure(call())).toMatchObject({ code: 'AGENT_BUSY' });
+  agent.say(smallResult(1));
+  await first;
+});
+
+test('an agent that does not answer in the capability’s time and 2 s is given up and told so', async () => {
+  const agent = join();
+  const failed = failure(call());
+  await requests(agent);
+  agent.say(resultHead(1, 500_000));
+  vi.advanceTimersByTime(TIMEOUT_MS + GRACE_MS - 1);
+  expect(agent.session.inFlight).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(await failed).toMatchObject({ code: 'GATEWAY_AGENT_TIMEOUT' });
+  await agent.link.outbox.drained();
+  expect(agent.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
+  expect(agent.session.inFlight).toBe(0);
+});
+
+test('a call whose agent is lost before any answer is tried on another, with the time that is left', async () => {
+  const [first, second] = [join(), join()];
+  const result = call();
+  await requests(first);
+  now += 300;
+  lose(first);
+  const [again] = await requests(second);
+  expect(again).toMatchObject({ capability: 'get', timeoutMs: TIMEOUT_MS - 300, params: Buffer.from('{}') });
+  second.say(smallResult(1, '[1]', 1));
+  expect(await result).toMatchObject({ count: 1 });
+});
+
+test('it is tried again once, not twice', async () => {
+  const [first, second, third] = [join(), join(), join()];
+  const failed = failure(call());
+  lose(first);
+  lose(second);
+  expect(await failed).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+  expect(await requests(third)).toEqual([]);
+});
+
+test('the whole time counts, not the time since the second try', async () => {
+  const [first, second] = [join(), join()];
+  const failed = failure(call());
+  vi.advanceTimersByTime(500);
+  now += 500;
+  lose(first);
+  await requests(second);
+  vi.advanceTimersByTime(TIMEOUT_MS + GRACE_MS - 500);
+  expect(await failed).toMatchObject({ code: 'GATEWAY_AGENT_TIMEOUT' });
+  await second.link.outbox.drained();
+  expect(second.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
+});
+
+test('a call whose answer has begun is not made twice', async () => {
+  const [first, second] = [join(), join()];
+  const failed = failure(call());
+  first.say(resultHead(1, 500_000));
+  lose(first);
+  expect(await failed).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+  expect(await requests(second)).toEqual([]);
+});
+
+test.each([
+  [100, 1],
+  [99, 0],
+])('with %i ms left there are %i further tries', async (leftMs, tries) => {
+  const [first, second] = [join(), join()];
+  const result = failure(call());
+  now += TIMEOUT_MS - leftMs;
+  lose(first);
+  expect(await requests(second)).toHaveLength(tries);
+  lose(second);
+  expect(await result).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+});
+
+test('a call that no agent starts moves on until none is left; the last says why', async () => {
+  const [first, second, third] = [join(), join(), join()];
+  const failed = failure(call());
+  first.say(refusal('AGENT_DRAINING', true));
+  second.say(refusal('AGENT_UNKNOWN_CAPABILITY', true));
+  expect(third.session.inFlight).toBe(1);
+  third.say(refusal('AGENT_BUSY', true));
+  expect(await failed).toMatchObject({ code: 'AGENT_BUSY', message: 'because of AGENT_BUSY' });
+});
+
+test('a call that moved on because it was not started may still be tried again after a loss', async () => {
+  const [first, second, third] = [join(), join(), join()];
+  const result = call();
+  first.say(refusal('AGENT_DRAINING', true));
+  lose(second);
+  third.say(smallResult(1));
+  expect(await result).toMatchObject({ count: 0 });
+});
+
+test('parameters that one agent refuses are not offered to the next', async () => {
+  const [first, second] = [join(), join()];
+  const failed = failure(call());
+  first.say(refusal('AGENT_INVALID_PARAMS', true));
+  expect(second.session.inFlight).toBe(0);
+  expect(await failed).toMatchObject({ code: 'AGENT_INVALID_PARAMS' });
+});
+
+test.each<[AgentErrorCode, string]>([
+  ['AGENT_INVALID_PARAMS', 'AGENT_INVALID_PARAMS'],
+  ['AGENT_QUERY_TIMEOUT', 'AGENT_QUERY_TIMEOUT'],
+  ['AGENT_RESULT_TOO_LARGE', 'AGENT_RESULT_TOO_LARGE'],
+  ['AGENT_QUERY_FAILED', 'AGENT_QUERY_FAILED'],
+  ['AGENT_BUSY', 'AGENT_BUSY'],
+  ['AGENT_UNKNOWN_CAPABILITY', 'GATEWAY_CAPABILITY_NOT_FOUND'],
+  ['AGENT_CANCELLED', 'GATEWAY_AGENT_OFFLINE'],
+  ['AGENT_DRAINING', 'GATEWAY_AGENT_OFFLINE'],
+])('%s of a started call is final and reaches the caller as %s', async (code, publicCode) => {
+  const [first, second] = [join(), join()];
+  const failed = failure(call());
+  first.say(refusal(code, false));
+  expect(await failed).toMatchObject({ name: 'CallError', code: publicCode });
+  expect(await requests(second)).toEqual([]);
+});
+
+test('when the caller leaves, the agent is told to stop', async () => {
+  const agent = join();
+  const caller = new AbortController();
+  const failed = failure(call({ signal: caller.signal }));
+  await requests(agent);
+  caller.abort();
+  expect(await failed).toBeInstanceOf(CallerGone);
+  await agent.link.outbox.drained();
+  expect(agent.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
+  agent.say(smallResult(1));
+  expect(agent.closedWith()).toBeUndefined();
+});
+
+test('when the caller leaves after the second try began, the second agent is told', async () => {
+  const [first, second] = [join(), join()];
+  const caller = new AbortController();
+  // Lost already, but not yet out of the registry.
+  first.lose();
+  vi.spyOn(first.session, 'available', 'get').mockReturnValue(true);
+  const failed = failure(call({ signal: caller.signal }));
+  await requests(second);
+  caller.abort();
+  expect(await failed).toBeInstanceOf(CallerGone);
+  await second.link.outbox.drained();
+  expect(second.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
+});
+
+test('a caller who has left already costs no agent anything', async () => {
+  const agent = join();
+  expect(await failure(call({ signal: AbortSignal.abort() }))).toBeInstanceOf(CallerGone);
+  expect(await requests(agent)).toEqual([]);
+});
+
+test('a caller who leaves after the answer changes nothing', async () => {
+  const agent = join();
+  const caller = new AbortController();
+  const result = call({ signal: caller.signal });
+  await requests(agent);
+  agent.say(smallResult(1));
+  await result;
+  caller.abort();
+  await agent.link.outbox.drained();
+  expect(agent.received.map((frame) => frame.type)).toEqual(['request']);
+});
+
+test('a capability whose whole time passes before the call can be sent is still answered properly', async () => {
+  const agent = join({ timeoutMs: 1 });
+  const failed = failure(
+    createCallCapability(
+      registry,
+      () => (now += 5),
+    )({
+      capability: 'get',
+      params: Buffer.from('{}'),
+      apiKeyName: '',
+      requestId: '',
+      traceparent: undefined,
+      signal: new AbortController().signal,
+    }),
+  );
+  expect(await requests(agent)).toMatchObject([{ timeoutMs: 1 }]);
+  agent.say(refusal('AGENT_QUERY_TIMEOUT', false));
+  expect(await failed).toMatchObject({ code: 'AGENT_QUERY_TIMEOUT' });
+});

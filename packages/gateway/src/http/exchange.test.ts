@@ -1,0 +1,182 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { CallError } from '../errors/call-error.ts';
+import type { Exchange } from './exchange.ts';
+import {
+  ask,
+  CALL,
+  dial,
+  post,
+  silentCalls,
+  startServer,
+  type StartedServer,
+} from './server-by-hand.testing.ts';
+import type { Faces } from './server.ts';
+
+const started: StartedServer[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((server) => server.close()));
+});
+
+async function start(faces?: Partial<Faces>): Promise<StartedServer> {
+  const server = await startServer(faces);
+  started.push(server);
+  return server;
+}
+
+const code = (text: string): unknown => JSON.parse(text).error.code;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
+test.each([
+  ['a-Z.9_', true],
+  ['x'.repeat(128), true],
+  ['x'.repeat(129), false],
+  ['with blank', false],
+  ['', false],
+])('an answer keeps the caller’s request id %j: %s', async (id, kept) => {
+  const { port } = await start();
+  const { headers } = await ask(port, '/healthz', { headers: { 'X-Request-Id': id } });
+  expect(headers['x-request-id']).toEqual(kept ? id : expect.stringMatching(UUID));
+});
+
+describe('what a face throws', () => {
+  test('what a face throws becomes its answer', async () => {
+    const { port, recorded } = await start({
+      call: async (exchange, capability) => {
+        exchange.log.apiKeyName = 'reporting';
+        exchange.log.capability = capability;
+        throw new CallError('AGENT_BUSY', 'try again', { cause: new Error('secret') });
+      },
+    });
+    const { status, headers, text } = await ask(port, CALL, { method: 'POST' });
+    expect(status).toBe(503);
+    expect(headers['retry-after']).toBe('1');
+    expect(text).toBe('{"error":{"code":"AGENT_BUSY","message":"try again"}}');
+    expect(await recorded(1)).toMatchObject([
+      {
+        route: '/api/v1/capabilities/{name}',
+        api_key_name: 'reporting',
+        capability: 'get',
+        error_code: 'AGENT_BUSY',
+      },
+    ]);
+  });
+
+  test.each(['call', 'health'] as const)('a fault of our own in %s stays in the log', async (name) => {
+    const fault = (): never => {
+      throw new TypeError('secret detail');
+    };
+    const { port, events } = await start({ [name]: fault });
+    const answer = await (name === 'call' ? ask(port, CALL, { method: 'POST' }) : ask(port, '/healthz'));
+    expect(answer.status).toBe(500);
+    expect(code(answer.text)).toBe('GATEWAY_INTERNAL');
+    expect(answer.text).not.toContain('secret');
+    expect(events).toContainEqual({
+      event: 'internal_error',
+      request_id: answer.headers['x-request-id'],
+      message: expect.stringContaining('secret detail'),
+    });
+  });
+});
+
+describe('a caller who leaves before the answer', () => {
+  test('is noticed: the signal aborts, 499 is recorded, and a late answer goes nowhere', async () => {
+    const { faces, next } = silentCalls();
+    const server = await start(faces);
+    const client = await dial(server.port);
+    client.send(post('{}'));
+    const exchange = await next();
+    expect(server.gateway.inFlight).toBe(1);
+    const aborted = new Promise<void>((resolve) => {
+      exchange.signal.addEventListener('abort', () => resolve());
+    });
+    client.socket.destroy();
+    await aborted;
+    let delivered = 0;
+    exchange.send(200, [], [Buffer.from('{}')], () => delivered++);
+    expect(delivered).toBe(1);
+    expect(server.requests()).toMatchObject([{ http_status: 499, error_code: '' }]);
+    expect(server.gateway.inFlight).toBe(0);
+  });
+
+  test('takes the requests behind along', async () => {
+    const { faces, next } = silentCalls();
+    const server = await start(faces);
+    const client = await dial(server.port);
+    client.send(post('{}') + post('{}'));
+    await next();
+    await next();
+    expect(server.gateway.inFlight).toBe(2);
+    client.socket.destroy();
+    expect(await server.recorded(2)).toMatchObject([{ http_status: 499 }, { http_status: 499 }]);
+    expect(server.gateway.inFlight).toBe(0);
+  });
+});
+
+describe('a caller who takes nothing of a large answer', () => {
+  // Far more than two kernels' buffers hold.
+  const LARGE = Buffer.alloc(32_000_000, 'x');
+
+  test('is cut off, and the memory is free then and not before', async () => {
+    let delivered = 0;
+    const exchanges: Exchange[] = [];
+    const { port, gateway } = await start({
+      call: async (exchange) => {
+        exchange.send(200, [], [LARGE], () => delivered++);
+        exchanges.push(exchange);
+      },
+    });
+    const client = await dial(port);
+    client.socket.pause();
+    client.send(post('{}'));
+    await expect.poll(() => exchanges.length, { interval: 5 }).toBe(1);
+    const socket = exchanges[0]?.request.socket;
+    expect(socket?.timeout).toBe(10_000);
+    expect(delivered).toBe(0);
+    socket?.setTimeout(200);
+    await expect.poll(() => gateway.inFlight, { interval: 20, timeout: 5000 }).toBe(0);
+    expect(delivered).toBe(1);
+    client.socket.destroy();
+  });
+
+  test('is not cut off while it takes something', async () => {
+    let delivered = 0;
+    const { port, gateway } = await start({
+      call: async (exchange) => {
+        exchange.send(200, [], [LARGE], () => delivered++);
+        exchange.request.socket.setTimeout(800);
+      },
+    });
+    const client = connect({ port, host: '127.0.0.1' });
+    client.write(post('{}'));
+    let taken = 0;
+    await new Promise<void>((resolve) => {
+      client.on('data', (chunk: Buffer) => {
+        taken += chunk.length;
+        if (taken > LARGE.length) resolve();
+        // Slow at first, for longer than the time-out.
+        else if (taken < 10_000_000) {
+          client.pause();
+          setTimeout(() => client.resume(), 10);
+        }
+      });
+    });
+    await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(0);
+    expect(delivered).toBe(1);
+    client.destroy();
+  });
+});
+
+test('a connection is closed when it stays idle after a large answer', async () => {
+  const { port, gateway } = await start({
+    call: async (exchange) => exchange.send(200, [], [Buffer.alloc(300_000, 'x')]),
+  });
+  gateway.server.keepAliveTimeout = 100;
+  const client = await dial(port);
+  client.send(post('{}'));
+  const text = await client.ended;
+  expect(text).toMatch(/^HTTP\/1\.1 200 [^]*^connection: keep-alive\r$/im);
+  expect(text).toMatch(/x{300000}$/);
+  client.socket.destroy();
+});

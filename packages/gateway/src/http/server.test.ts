@@ -1,0 +1,301 @@
+import { Agent } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import { CallError } from '../errors/call-error.ts';
+import { createRateLimiter } from './rate-limit.ts';
+import { readJsonBody } from './body.ts';
+import {
+  ask,
+  CALL,
+  dial,
+  post,
+  silentCalls,
+  startServer,
+  type StartedServer,
+} from './server-by-hand.testing.ts';
+import type { Faces, ServerOptions } from './server.ts';
+import { createSourceResolver } from './source.ts';
+
+const started: StartedServer[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((server) => server.close()));
+});
+
+async function start(faces?: Partial<Faces>, options?: Partial<ServerOptions>): Promise<StartedServer> {
+  const server = await startServer(faces, options);
+  started.push(server);
+  return server;
+}
+
+const code = (text: string): unknown => JSON.parse(text).error.code;
+const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+describe('every answer', () => {
+  test.each([
+    ['GET', '/healthz', 200],
+    ['GET', '/readyz', 200],
+    ['GET', '/openapi.json', 200],
+    ['POST', CALL, 200],
+    ['GET', '/nothing', 404],
+    ['DELETE', '/healthz', 405],
+    ['GET', '/ws/agent', 426],
+  ])('to %s %s is JSON, names the request and is not stored', async (method, path, status) => {
+    const { port, recorded } = await start();
+    const answer = await ask(port, path, { method });
+    expect(answer.status).toBe(status);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(answer.text)),
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'x-request-id': expect.stringMatching(UUID),
+    });
+    const [record] = await recorded(1);
+    expect(record).toMatchObject({
+      event: 'request',
+      method,
+      http_status: status,
+      request_id: answer.headers['x-request-id'],
+      source: '127.0.0.1',
+      api_key_name: '',
+      capability: '',
+    });
+  });
+
+  test.each<[string, string]>([
+    ['bytes that are no HTTP', 'hello\r\n\r\n'],
+    ['a header that is too large', `GET /healthz HTTP/1.1\r\nHost: h\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['two lengths', `POST ${CALL} HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`],
+    ['a request without Host', 'GET /healthz HTTP/1.1\r\n\r\n'],
+    ['a request with two hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ['the whole URL as target', 'GET http://h/healthz HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['a target that is no path', 'OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n'],
+  ])('to %s is an error in JSON too', async (_title, bytes) => {
+    const { port } = await start();
+    const client = await dial(port);
+    client.send(bytes);
+    const [head = '', body = ''] = (await client.until(/\}\}$/)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 4(00|31) /);
+    expect(head).toMatch(/^x-request-id: \S+$/im);
+    expect(head).toMatch(/^x-content-type-options: nosniff$/im);
+    expect(head).toMatch(/^cache-control: no-store$/im);
+    expect(code(body)).toBe('GATEWAY_INVALID_REQUEST');
+    client.socket.destroy();
+  });
+});
+
+test('HEAD /healthz has the headers of GET and no body', async () => {
+  const { port } = await start();
+  const client = await dial(port);
+  client.send('HEAD /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n');
+  const [head = '', body] = (await client.ended).split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 200 /);
+  expect(head).toMatch(/^content-length: 11$/im);
+  expect(body).toBe('');
+});
+
+test.each([
+  ['/healthz', 'GET, HEAD'],
+  ['/openapi.json', 'GET, HEAD'],
+  [CALL, 'POST'],
+])('a wrong method on %s is told which are right', async (path, allow) => {
+  const { port } = await start();
+  const { status, headers, text } = await ask(port, path, { method: 'PUT' });
+  expect(status).toBe(405);
+  expect(headers.allow).toBe(allow);
+  expect(code(text)).toBe('GATEWAY_METHOD_NOT_ALLOWED');
+});
+
+describe('the first check that fails answers', () => {
+  const limited = (): Partial<ServerOptions> => ({
+    rateLimiter: createRateLimiter({ requestsPerSecond: 0.1, burst: 1, now: () => 0 }),
+  });
+
+  test('an address outside the allow list learns nothing else', async () => {
+    const resolveSource = createSourceResolver({ allowList: ['10.0.0.0/8'], trustedProxies: [] });
+    const { port, recorded } = await start({}, { resolveSource, ...limited() });
+    for (const path of ['/healthz', '/nothing', CALL]) {
+      const { status, text } = await ask(port, path);
+      expect(status).toBe(403);
+      expect(code(text)).toBe('GATEWAY_SOURCE_NOT_ALLOWED');
+    }
+    expect(await recorded(3)).toMatchObject([
+      { source: '127.0.0.1', route: '', error_code: 'GATEWAY_SOURCE_NOT_ALLOWED' },
+      {},
+      {},
+    ]);
+  });
+
+  test('a forwarding header that names no address is refused', async () => {
+    const resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: ['127.0.0.1'] });
+    const { port } = await start({}, { resolveSource });
+    const { status, text } = await ask(port, '/healthz', { headers: { 'X-Forwarded-For': 'nonsense' } });
+    expect(status).toBe(400);
+    expect(code(text)).toBe('GATEWAY_INVALID_REQUEST');
+  });
+
+  test('the rate limit comes before routing and counts every path', async () => {
+    const { port } = await start({}, limited());
+    expect((await ask(port, '/nothing')).status).toBe(404);
+    for (const path of ['/healthz', '/nothing', '/ws/agent']) {
+      const { status, headers, text } = await ask(port, path);
+      expect(status).toBe(429);
+      expect(headers['retry-after']).toBe('10');
+      expect(code(text)).toBe('GATEWAY_RATE_LIMITED');
+    }
+  });
+});
+
+describe('a connection', () => {
+  test('serves the next request after an error with a small body that nobody read', async () => {
+    const { port } = await start({
+      call: async () => {
+        throw new CallError('GATEWAY_UNAUTHORIZED', 'a valid API key is required');
+      },
+    });
+    const client = await dial(port);
+    client.send(post('x'.repeat(1000)));
+    expect(await client.until(/\}\}$/)).toMatch(/^HTTP\/1\.1 401 [^]*^WWW-Authenticate: Bearer\r$/im);
+    client.send('GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n');
+    await client.until(/\{"ok":true\}$/);
+    client.socket.destroy();
+  });
+
+  test('is closed after an error with a large body that nobody read, and the caller still gets the answer', async () => {
+    const { port, gateway } = await start({
+      call: async () => {
+        throw new CallError('GATEWAY_UNAUTHORIZED', 'a valid API key is required');
+      },
+    });
+    for (let count = 0; count < 20; count++) {
+      const body = Buffer.alloc(5_000_000, 'x');
+      const answer = await ask(port, CALL, { method: 'POST', body });
+      expect(answer.status).toBe(401);
+      expect(answer.headers.connection).toBe('close');
+    }
+    await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(0);
+  });
+
+  test('that asks before it sends is told to go on only by who wants the body', async () => {
+    const { port } = await start({
+      call: async (exchange) => {
+        if (exchange.headers.apiKey === undefined) {
+          throw new CallError('GATEWAY_UNAUTHORIZED', 'a valid API key is required');
+        }
+        const body = await readJsonBody(exchange, { maxBytes: 100, timeoutMs: 5000 });
+        exchange.send(200, [], [body]);
+      },
+    });
+    const head =
+      `POST ${CALL} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n` +
+      'Content-Length: 7\r\nExpect: 100-continue\r\n';
+    const stranger = await dial(port);
+    stranger.send(`${head}\r\n`);
+    expect(await stranger.until(/\}\}$/)).toMatch(/^HTTP\/1\.1 401 /);
+    stranger.socket.destroy();
+
+    const caller = await dial(port);
+    caller.send(`${head}X-API-Key: k\r\n\r\n`);
+    expect(await caller.until(/\r\n\r\n$/)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    caller.send('{"a":1}');
+    expect(await caller.until(/\{"a":1\}$/)).toContain('HTTP/1.1 200 OK');
+    caller.socket.destroy();
+  });
+
+  test('with an expectation that is not known is served as if there were none', async () => {
+    const { port } = await start();
+    const { status, headers } = await ask(port, '/healthz', { headers: { Expect: 'miracles' } });
+    expect(status).toBe(200);
+    expect(headers['x-request-id']).toMatch(UUID);
+  });
+
+  test('that asks for a WebSocket where there is none is refused and closed, whatever the client does', async () => {
+    const { port, gateway, recorded } = await start();
+    const client = await dial(port);
+    client.send('GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    const text = await client.ended;
+    expect(text).toMatch(/^HTTP\/1\.1 400 [^]*^connection: close\r$/im);
+    expect(text).toMatch(/^x-request-id: /im);
+    expect(await recorded(1)).toMatchObject([{ http_status: 400, route: '/healthz' }]);
+    // The client has not ended its side.
+    await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(0);
+    client.socket.destroy();
+  });
+
+  test('whose second request is no HTTP gets no answer to the first that is not its own', async () => {
+    const { faces, next } = silentCalls();
+    const { port, recorded } = await start(faces);
+    const client = await dial(port);
+    client.send(`${post('{}')}nonsense\r\n\r\n`);
+    const exchange = await next();
+    const [record] = await recorded(1);
+    expect(record).toMatchObject({ http_status: 499 });
+    expect(exchange.signal.aborted).toBe(true);
+    expect(await client.ended).toBe('');
+    client.socket.destroy();
+  });
+});
+
+describe('draining', () => {
+  test('ends at once when nothing is in flight, and nobody new gets in', async () => {
+    const { gateway, port } = await start();
+    await gateway.drain(5000);
+    await expect(dial(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('waits for what was accepted, whose caller is told to leave', async () => {
+    const { faces, next } = silentCalls();
+    const { gateway, port } = await start(faces);
+    const client = await dial(port);
+    client.send(post('{}'));
+    const exchange = await next();
+    let drained = false;
+    const draining = gateway.drain(10_000).then(() => {
+      drained = true;
+    });
+    await expect(dial(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect(drained).toBe(false);
+    exchange.send(200, [], [Buffer.from('{"rows":[],"count":0}')]);
+    await draining;
+    expect(await client.ended).toMatch(/^HTTP\/1\.1 200 [^]*^connection: close\r$/im);
+    client.socket.destroy();
+  });
+
+  test('ends when its time is up', async () => {
+    const { faces, next } = silentCalls();
+    const { gateway, port } = await start(faces);
+    const client = await dial(port);
+    client.send(post('{}'));
+    await next();
+    await gateway.drain(50);
+    expect(gateway.inFlight).toBe(1);
+    client.socket.destroy();
+  });
+
+  test('a request on a connection that was open already is still answered, and the connection closed', async () => {
+    const { faces, next } = silentCalls();
+    const { gateway, port } = await start(faces);
+    const [busy, idle] = [await dial(port), await dial(port)];
+    // Half a request keeps the connection from being idle.
+    idle.send('GET /healthz HTTP/1.1\r\n');
+    busy.send(post('{}'));
+    const exchange = await next();
+    const draining = gateway.drain(10_000);
+    idle.send('Host: h\r\n\r\n');
+    expect(await idle.ended).toMatch(/^HTTP\/1\.1 200 [^]*^connection: close\r$/im);
+    exchange.send(200, [], [Buffer.from('{}')]);
+    await draining;
+    for (const client of [busy, idle]) client.socket.destroy();
+  });
+});
+
+test('many requests on kept connections leave nothing behind', async () => {
+  const server = await start();
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () => ask(server.port, CALL, { method: 'POST', agent })),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(200);
+  expect(server.gateway.inFlight).toBe(0);
+  expect(await server.recorded(200)).toHaveLength(200);
+  agent.destroy();
+});

@@ -1,0 +1,63 @@
+import type { Description } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { createDocuments } from './document.ts';
+
+const PREFIX = '/api/v1/capabilities/';
+
+function describing(...names: string[]): Description {
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Users', version: '7' },
+      paths: Object.fromEntries(names.map((name) => [`${PREFIX}${name}`, { post: { operationId: name } }])),
+      components: { schemas: { Error: { type: 'object' } } },
+    },
+    manifest: names.map((name) => ({ name, exposed: name !== 'hidden', timeout_ms: 1 })),
+  };
+}
+
+const description = describing('get', 'list', 'hidden');
+const parse = (document: { bytes: Buffer }): Record<string, unknown> => JSON.parse(document.bytes.toString());
+
+test('a key sees what it may call, and no key sees what is hidden', () => {
+  const documentFor = createDocuments(undefined);
+  const paths = (permission: Parameters<typeof documentFor>[1]): string[] =>
+    Object.keys(parse(documentFor(description, permission))['paths'] ?? {});
+  expect(paths('*')).toEqual([`${PREFIX}get`, `${PREFIX}list`]);
+  expect(paths(new Set(['list', 'hidden', 'other']))).toEqual([`${PREFIX}list`]);
+  expect(paths(new Set())).toEqual([]);
+});
+
+test('everything else is the agent’s, and the server is ours', () => {
+  expect(parse(createDocuments('https://gateway.example')(description, new Set(['get'])))).toEqual({
+    openapi: '3.1.0',
+    info: { title: 'Users', version: '7' },
+    servers: [{ url: 'https://gateway.example' }],
+    paths: { [`${PREFIX}get`]: { post: { operationId: 'get' } } },
+    components: { schemas: { Error: { type: 'object' } } },
+  });
+  expect(parse(createDocuments(undefined)(description, '*'))).toMatchObject({ servers: [{ url: '/' }] });
+});
+
+test('a path of the agent’s that is no capability is not shown', () => {
+  const odd = describing('get');
+  const { openapi } = odd;
+  const paths = { ...openapi.paths, '/admin': {}, [PREFIX]: {} };
+  const document = createDocuments(undefined)({ ...odd, openapi: { ...openapi, paths } }, '*');
+  expect(Object.keys(parse(document)['paths'] ?? {})).toEqual([`${PREFIX}get`]);
+});
+
+test('the validator is of the bytes: equal for equal documents, another for another view', () => {
+  const documentFor = createDocuments(undefined);
+  const all = documentFor(description, '*');
+  expect(all.etag).toMatch(/^"[A-Za-z0-9_-]{22}"$/);
+  expect(documentFor(describing('get', 'list', 'hidden'), '*').etag).toBe(all.etag);
+  expect(documentFor(description, new Set(['get'])).etag).not.toBe(all.etag);
+  expect(documentFor(describing('get'), '*').etag).not.toBe(all.etag);
+});
+
+test('a document is made once for a description and a key', () => {
+  const documentFor = createDocuments(undefined);
+  const permission = new Set(['get']);
+  expect(documentFor(description, permission)).toBe(documentFor(description, permission));
+});
