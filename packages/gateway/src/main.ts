@@ -70,16 +70,17 @@ async function run(envFile: string | undefined): Promise<void> {
   });
   try {
     const gateway = await startGateway(loaded.config, { observe: log.observe, verifier });
-    const signal = await firstSignal(EXIT_FAILURE);
-    await gateway.shutDown(signal);
+    void firstSignal(EXIT_FAILURE).then(async (signal) => {
+      await gateway.shutDown(signal);
+      await log.close();
+      process.exit();
+    });
   } catch (error) {
-    process.stderr.write(
-      `svc-gateway: cannot start: ${error instanceof Error ? error.message : 'unknown error'}\n`,
-    );
-    process.exitCode = EXIT_FAILURE;
+    const reason = error instanceof Error ? error.message : 'unknown error';
+    process.stderr.write(`svc-gateway: cannot start: ${reason}\n`);
+    await log.close();
+    process.exit(EXIT_FAILURE);
   }
-  await log.close();
-  process.exit();
 }
 
 /** The process environment, over what the file says; undefined when the file is faulty. */

@@ -1,3 +1,6 @@
+/** Decisions, section 6. The meta capability's reserved name does not match it. */
+export const CAPABILITY_NAME_PATTERN = '^[a-z][a-z0-9_]{0,47}$';
+
 /**
  * What the internal meta capability answers: the OpenAPI description to serve and what the
  * gateway must know of each capability to route and time its calls. Never SQL, never connection data.

@@ -1,7 +1,12 @@
 export { isLoopbackHost, normalizeAudience } from './audience.ts';
 export { AGENT_ERROR_CODES, type AgentErrorCode } from './call-error-code.ts';
 export { CLOSE, ProtocolError, type CloseCode } from './close-code.ts';
-export type { Description, ManifestEntry, OpenApiDocument } from './description.ts';
+export {
+  CAPABILITY_NAME_PATTERN,
+  type Description,
+  type ManifestEntry,
+  type OpenApiDocument,
+} from './description.ts';
 export { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
 export { receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';

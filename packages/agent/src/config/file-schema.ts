@@ -1,3 +1,4 @@
+import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
 import { stringFormats } from '../values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from './agent-config.ts';
 import { DURATION_PATTERN } from '@svc/edge';
@@ -274,7 +275,7 @@ export const fileSchema: JsonSchema = {
       }),
       capabilities: named(
         'The capabilities by name; the name is part of the URL and names the MCP tool.',
-        '^[a-z][a-z0-9_]{0,47}$',
+        CAPABILITY_NAME_PATTERN,
         'this is no capability name: use 1 to 48 lower-case letters, digits and `_`, beginning with a letter',
         capabilitySchema,
       ),

@@ -8,10 +8,10 @@ import type { GatewayEvent } from '../observe/event.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './accept.ts';
 import type { HandshakeRules } from './handshake.ts';
 import { createRegistry, type Registry } from './registry.ts';
-import { createResultBudget } from './result-budget.ts';
+import { createResultBudget, type ResultBudget } from './result-budget.ts';
 import { createAgentFace } from './serve.ts';
 import type { AgentOutcome } from './session.ts';
-import { request } from './agent-by-hand.testing.ts';
+import { request, resultHead } from './agent-by-hand.testing.ts';
 import {
   answer,
   authBytes,
@@ -32,9 +32,12 @@ let server: StartedServer;
 let endpoint: AgentEndpoint;
 let registry: Registry;
 let events: GatewayEvent[];
+let budget: ResultBudget;
+let bucket: string | undefined;
 let source: string;
 beforeEach(async () => {
   source = '192.0.2.1';
+  bucket = undefined;
   await start({
     publicKeys: [key.publicKey],
     audiences: [AUDIENCE],
@@ -50,16 +53,17 @@ afterEach(async () => {
 
 async function start(rules: HandshakeRules): Promise<void> {
   events = [];
+  budget = createResultBudget(1_000_000);
   registry = createRegistry(() => 0);
   endpoint = createAgentEndpoint({
     rules,
     registry,
-    budget: createResultBudget(1_000_000),
+    budget,
     observe: (event) => events.push(event),
   });
   server = await startServer(
     { agent: createAgentFace(endpoint) },
-    { resolveSource: () => ({ address: source, bucket: source, allowed: true }) },
+    { resolveSource: () => ({ address: source, bucket: bucket ?? source, allowed: true }) },
   );
 }
 
@@ -234,6 +238,35 @@ describe('strangers are few', () => {
     expect(endpoint.hasRoom('192.0.2.1')).toBe(true);
   });
 
+  test('addresses of one network are one source', async () => {
+    bucket = '2001:db8::/64';
+    for (let host = 1; host <= 20; host++) {
+      source = `2001:db8::${host}`;
+      await dialAgentEndpoint(server.port);
+    }
+    source = '2001:db8::99';
+    expect((await refused()).status).toBe(429);
+  });
+
+  test('one that was turned away counts until its socket is gone', async () => {
+    const { socket } = await dialAgentEndpoint(server.port);
+    const strangers = await Promise.all(Array.from({ length: 19 }, () => dialAgentEndpoint(server.port)));
+    socket.pause();
+    socket.send('nonsense');
+    await reported('agent_rejected');
+    expect(endpoint.hasRoom(source)).toBe(false);
+    await expect.poll(() => endpoint.hasRoom(source), { interval: 20, timeout: 3000 }).toBe(true);
+    expect(strangers).toHaveLength(19);
+    socket.terminate();
+  });
+
+  test('handshakes are bounded in time too, whoever comes', () => {
+    let taken = 0;
+    while (endpoint.hasRoom(`192.0.2.${taken}`) && taken < 1000) taken++;
+    expect(taken).toBeGreaterThanOrEqual(200);
+    expect(taken).toBeLessThan(1000);
+  });
+
   test('200 in all', async () => {
     for (let address = 1; address <= 10; address++) {
       source = `192.0.2.${address}`;
@@ -287,6 +320,21 @@ describe('I32: an agent takes no call before its description', () => {
     sayFrames(agent, answer(1, description));
     expect((await agent.closed).code).toBe(CLOSE.bad_description);
     expect(registry.connected).toBe(false);
+  });
+
+  test('I32: and a large one that is no good gives its memory back', async () => {
+    const description = Buffer.alloc(100_000, 'x');
+    const { agent } = await becomeAgent(server.port, key, { description });
+    sayFrames(agent, resultHead(1, description.length, description.subarray(0, 50_000)), {
+      type: 'data',
+      id: 1,
+      bytes: description.subarray(50_000, 65_000),
+      fin: false,
+    });
+    await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(100_000);
+    sayFrames(agent, { type: 'data', id: 1, bytes: description.subarray(65_000), fin: true });
+    expect((await agent.closed).code).toBe(CLOSE.bad_description);
+    expect(budget.reservedBytes).toBe(0);
   });
 
   test('I32: which it must not refuse', async () => {

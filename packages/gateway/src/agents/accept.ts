@@ -15,6 +15,7 @@ import {
   type Link,
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { createRateLimiter } from '../http/rate-limit.ts';
 import type { Observe } from '../observe/event.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
@@ -24,14 +25,21 @@ import { badDescription, createSession, type AgentSession } from './session.ts';
 
 /** Where agents connect: bounded strangers, a signature, a description, and then a session in the registry. */
 export interface AgentEndpoint {
-  /** Whether one more stranger from there may be waited for. */
-  hasRoom(source: string): boolean;
+  /** Whether one more stranger from there may be waited for now; to be asked once for each. */
+  hasRoom(bucket: string): boolean;
   /** Takes over the socket of a WebSocket upgrade. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, source: string): void;
-  /** Tells every agent that no call will follow. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, source: AgentSource): void;
+  /** Tells every agent to look for another gateway. */
   goAway(): void;
   /** Closes every connection, authenticated or not. */
   close(): void;
+}
+
+export interface AgentSource {
+  /** For the log. */
+  readonly address: string;
+  /** What the bounds count by. */
+  readonly bucket: string;
 }
 
 export interface EndpointOptions {
@@ -43,6 +51,8 @@ export interface EndpointOptions {
 
 const STRANGERS_MAX = 200;
 const STRANGERS_PER_SOURCE_MAX = 20;
+/** After a restart a whole fleet comes at once; whoever is turned away backs off with jitter. */
+const HANDSHAKES = { requestsPerSecond: 100, burst: 200 };
 const DESCRIBE_TIMEOUT_MS = 10_000;
 
 export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
@@ -52,29 +62,33 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     maxPayload: MESSAGE_MAX_BYTES,
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
+  const handshakes = createRateLimiter({ ...HANDSHAKES, now: () => performance.now() });
   const strangers = new Map<string, number>();
   const sockets = new Set<WebSocket>();
   const sessions = new Set<AgentSession>();
   let strangerCount = 0;
 
-  function countStranger(source: string, change: 1 | -1): void {
+  function countStranger(bucket: string, change: 1 | -1): void {
     strangerCount += change;
-    const count = (strangers.get(source) ?? 0) + change;
-    if (count === 0) strangers.delete(source);
-    else strangers.set(source, count);
+    const count = (strangers.get(bucket) ?? 0) + change;
+    if (count === 0) strangers.delete(bucket);
+    else strangers.set(bucket, count);
   }
 
-  function greet(socket: WebSocket, source: string): void {
+  function greet(socket: WebSocket, source: AgentSource): void {
     sockets.add(socket);
     let stranger = true;
+    let rejected = false;
     const known = (): void => {
-      if (stranger) countStranger(source, -1);
+      if (stranger) countStranger(source.bucket, -1);
       stranger = false;
       clearTimeout(deadline);
     };
+    // One who was turned away counts until the socket is gone.
     const reject = (error: ProtocolError): void => {
-      known();
-      options.observe({ event: 'agent_rejected', source, reason: error.message });
+      rejected = true;
+      clearTimeout(deadline);
+      options.observe({ event: 'agent_rejected', source: source.address, reason: error.message });
       // Strangers learn the code only; one whose signature is good may read the reason too.
       socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
       setTimeout(() => socket.terminate(), 1000).unref();
@@ -91,7 +105,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         else admitted.link.end(CLOSE.protocol_error, 'text message after the handshake');
         return;
       }
-      if (!stranger) return;
+      if (rejected) return;
       try {
         if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
         if (accepted === undefined) {
@@ -102,7 +116,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         const welcome = checkAuth(data, accepted, options.rules);
         known();
         socket.send(JSON.stringify(welcome));
-        admitted = admit(socket, accepted, source);
+        admitted = admit(socket, accepted, source.address);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
         reject(error);
@@ -186,23 +200,26 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
           throw badDescription('the description is not the one that the agent signed');
         }
         const description = parseDescription(outcome.rows);
-        outcome.release();
         session.setManifest(description.manifest);
         options.registry.add(session, description);
         done(description.manifest.length);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
         session.end(error.code, error.message);
+      } finally {
+        if (outcome.kind === 'result') outcome.release();
       }
     });
   }
 
   return {
-    hasRoom: (source) =>
-      strangerCount < STRANGERS_MAX && (strangers.get(source) ?? 0) < STRANGERS_PER_SOURCE_MAX,
+    hasRoom: (bucket) =>
+      strangerCount < STRANGERS_MAX &&
+      (strangers.get(bucket) ?? 0) < STRANGERS_PER_SOURCE_MAX &&
+      handshakes.take('all').ok,
     upgrade(request, socket, head, source) {
-      countStranger(source, 1);
-      const abandoned = (): void => countStranger(source, -1);
+      countStranger(source.bucket, 1);
+      const abandoned = (): void => countStranger(source.bucket, -1);
       socket.once('close', abandoned);
       server.handleUpgrade(request, socket, head, (webSocket) => {
         socket.off('close', abandoned);

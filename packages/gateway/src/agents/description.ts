@@ -1,11 +1,11 @@
 import { Ajv } from 'ajv';
-import { JsonError, parseStrictJson, type Description } from '@svc/protocol';
+import { CAPABILITY_NAME_PATTERN, JsonError, parseStrictJson, type Description } from '@svc/protocol';
 import { badDescription } from './session.ts';
 
 const entry = {
   type: 'object',
   properties: {
-    name: { type: 'string', pattern: '^[a-z][a-z0-9_]{0,47}$' },
+    name: { type: 'string', pattern: CAPABILITY_NAME_PATTERN },
     exposed: { type: 'boolean' },
     // A timer of Node.js holds no more than 2^31-1 milliseconds, our own margin included.
     timeout_ms: { type: 'integer', minimum: 1, maximum: 2_000_000_000 },

@@ -10,7 +10,6 @@ export interface Registry {
   /** The less loaded of two agents picked at random among those that have the capability. */
   choose(capability: string, except: ReadonlySet<AgentSession>): AgentChoice;
   readonly connected: boolean;
-  readonly sessions: ReadonlySet<AgentSession>;
   /** Survives the loss of the agents; undefined until the first has connected. */
   readonly description: Description | undefined;
   /** Called when the served description changes. */
@@ -59,7 +58,6 @@ export function createRegistry(random: () => number): Registry {
     get connected() {
       return sessions.size > 0;
     },
-    sessions,
     get description() {
       return served;
     },

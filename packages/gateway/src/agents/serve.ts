@@ -2,6 +2,9 @@ import { WEBSOCKET_SUBPROTOCOL } from '@svc/protocol';
 import type { Exchange } from '../http/exchange.ts';
 import type { AgentEndpoint } from './accept.ts';
 
+/** 16 bytes in base64 (RFC 6455, section 4.1). */
+const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
+
 /** GET /ws/agent: only a WebSocket upgrade gets anywhere. */
 export function createAgentFace(endpoint: AgentEndpoint): (exchange: Exchange) => void {
   return (exchange) => {
@@ -18,11 +21,17 @@ export function createAgentFace(endpoint: AgentEndpoint): (exchange: Exchange) =
       );
       return;
     }
-    if (!endpoint.hasRoom(log.source)) {
+    const key = request.headers['sec-websocket-key'] ?? '';
+    if (!WEBSOCKET_KEY.test(key) || request.headers['sec-websocket-version'] !== '13') {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the WebSocket handshake is malformed');
+      return;
+    }
+    if (!endpoint.hasRoom(exchange.sourceBucket)) {
       exchange.sendError('GATEWAY_RATE_LIMITED', 'too many connections are still to be authenticated');
       return;
     }
     exchange.switchedProtocols();
-    endpoint.upgrade(request, upgrade.socket, upgrade.head, log.source);
+    const source = { address: log.source, bucket: exchange.sourceBucket };
+    endpoint.upgrade(request, upgrade.socket, upgrade.head, source);
   };
 }

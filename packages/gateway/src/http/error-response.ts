@@ -37,7 +37,7 @@ export interface ErrorResponse {
   readonly body: Buffer;
 }
 
-/** `extraHeaders` replace those of the table that have the same name. */
+/** `extraHeaders`, when given, stand instead of those of the table. */
 export function errorResponse(
   code: CallErrorCode,
   message: string,

@@ -140,6 +140,27 @@ describe('a caller who takes nothing of a large answer', () => {
     client.socket.destroy();
   });
 
+  test('is cut off also when the answer waited behind another', async () => {
+    const exchanges: Exchange[] = [];
+    const { port, gateway } = await start({
+      call: async (exchange) => void exchanges.push(exchange),
+    });
+    const client = await dial(port);
+    client.socket.pause();
+    client.send(post('{}') + post('{}'));
+    await expect.poll(() => exchanges.length, { interval: 5 }).toBe(2);
+    const [first, second] = exchanges;
+    let delivered = 0;
+    second?.send(200, [], [LARGE], () => delivered++);
+    expect(first?.request.socket.timeout).not.toBe(10_000);
+    first?.send(200, [], [Buffer.from('{}')]);
+    await expect.poll(() => first?.request.socket.timeout, { interval: 5 }).toBe(10_000);
+    first?.request.socket.setTimeout(200);
+    await expect.poll(() => gateway.inFlight, { interval: 20, timeout: 5000 }).toBe(0);
+    expect(delivered).toBe(1);
+    client.socket.destroy();
+  });
+
   test('is not cut off while it takes something', async () => {
     let delivered = 0;
     const { port, gateway } = await start({

@@ -17,6 +17,8 @@ export interface Exchange {
   readonly upgrade: { readonly socket: Socket; readonly head: Buffer } | undefined;
   /** Filled in as it becomes known; `route` is the template. */
   readonly log: { source: string; route: string; apiKeyName: string; capability: string };
+  /** What is bounded per source counts by this: an IPv4 address or an IPv6 /64. */
+  sourceBucket: string;
   /** Whether the body has been or need not be read. */
   bodyTaken: boolean;
   /** Sends the answer; `parts` are concatenated. `delivered` is called when they need no more memory. */
@@ -42,6 +44,9 @@ const STALLED_CALLER_MS = 10_000;
 const JOIN_BELOW_BYTES = 65_536;
 /** A refused body up to this size is read and forgotten so that the connection can be kept. */
 const DISCARD_BODY_BYTES = 65_536;
+/** How long and how far a refused larger body is still read. */
+const LINGER_MS = 1000;
+const LINGER_BYTES = 16 * 1024 * 1024;
 /** nginx's name for "client closed request"; only ever logged. */
 const CALLER_GONE_STATUS = 499;
 
@@ -100,7 +105,13 @@ export function openExchange(
     const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
     if (length > 0 || status === 200)
       all.push('Content-Type', 'application/json', 'Content-Length', String(length));
-    if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) response.shouldKeepAlive = false;
+    if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) {
+      response.shouldKeepAlive = false;
+      response.writeHead(status, all);
+      endAfterBody(request, response, Buffer.concat(parts, length));
+      delivered?.();
+      return;
+    }
     response.writeHead(status, all);
     if (length < JOIN_BELOW_BYTES) {
       response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
@@ -119,6 +130,7 @@ export function openExchange(
     signal: abort.signal,
     upgrade,
     log,
+    sourceBucket: '',
     bodyTaken: false,
     send: (status, extra, parts, delivered) => write(status, extra, parts, '', delivered),
     sendError(code, message, extraHeaders) {
@@ -147,21 +159,50 @@ export function openExchange(
 
 /** Node restarts the socket's timeout while bytes leave, so it fires only for a caller that takes none. */
 function watchStalled(response: ServerResponse, delivered: (() => void) | undefined): void {
-  const { socket } = response;
+  let watched: Socket | undefined;
   const onTimeout = (): void => {
-    socket?.destroy();
+    watched?.destroy();
   };
-  socket?.setTimeout(STALLED_CALLER_MS, onTimeout);
+  const watch = (socket: Socket): void => {
+    watched = socket;
+    socket.setTimeout(STALLED_CALLER_MS, onTimeout);
+  };
   let settled = false;
   const settle = (): void => {
     if (settled) return;
     settled = true;
     // Node has set its own keep-alive timeout by now.
-    socket?.off('timeout', onTimeout);
+    watched?.off('timeout', onTimeout);
+    response.off('socket', watch);
     delivered?.();
   };
   response.once('finish', settle);
   response.once('close', settle);
+  // A pipelined answer gets its socket when the one before it has left.
+  if (response.socket === null) response.once('socket', watch);
+  else watch(response.socket);
+}
+
+/**
+ * The whole answer leaves at once, but the connection ends only when the refused body has been read and
+ * forgotten, within bounds: closing with data unread resets the connection and can take the answer along.
+ */
+function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+  response.write(body);
+  let discarded = 0;
+  const end = (): void => {
+    clearTimeout(timer);
+    request.off('data', onData).off('end', end).off('close', end);
+    response.end();
+  };
+  const onData = (chunk: Buffer): void => {
+    discarded += chunk.length;
+    if (discarded > LINGER_BYTES) end();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  request.once('end', end).once('close', end);
+  // A caller that waits for "100 Continue" sends nothing more once it has our answer.
+  if (request.headers.expect === undefined) request.on('data', onData);
 }
 
 /** Bytes of body that the headers announce; infinite for chunked ones. */

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CallError } from '../errors/call-error.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { readJsonBody } from './body.ts';
+import { readCredential } from './credential.ts';
 import {
   ask,
   CALL,
@@ -12,6 +14,7 @@ import {
   startServer,
   type StartedServer,
 } from './server-by-hand.testing.ts';
+import type { Exchange } from './exchange.ts';
 import type { Faces, ServerOptions } from './server.ts';
 import { createSourceResolver } from './source.ts';
 
@@ -142,6 +145,75 @@ describe('the first check that fails answers', () => {
       expect(code(text)).toBe('GATEWAY_RATE_LIMITED');
     }
   });
+});
+
+test.each([
+  ['the forwarding header', 'X-Forwarded-For: 192.0.2.66', 403],
+  ['a second credential', 'Authorization: Bearer a\r\nAuthorization: Bearer b', 400],
+])('%s counts behind thousands of others too', async (_title, header, status) => {
+  const { port } = await start(
+    {
+      call: async (exchange) => {
+        readCredential(exchange.headers);
+        exchange.send(200, [], []);
+      },
+    },
+    {
+      resolveSource: createSourceResolver({ allowList: ['127.0.0.1/32'], trustedProxies: ['127.0.0.1/32'] }),
+    },
+  );
+  const client = await dial(port);
+  client.send(post('{}', `${'a:\r\n'.repeat(2100)}${header}\r\n`));
+  expect(await client.until(/\r\n\r\n/)).toContain(`HTTP/1.1 ${status} `);
+  client.socket.destroy();
+});
+
+test.each([
+  [
+    'after some of the body',
+    (exchange: Exchange) => readJsonBody(exchange, { maxBytes: 1000, timeoutMs: 5000 }),
+  ],
+  ['before any of it', () => Promise.reject(new CallError('GATEWAY_INVALID_REQUEST', 'no'))],
+])('a caller that still sends when it is refused %s gets its answer', async (_title, refuse) => {
+  const { port } = await start({
+    call: async (exchange) => {
+      await refuse(exchange);
+    },
+  });
+  const client = await dial(port);
+  const errors: Error[] = [];
+  client.socket.on('error', (error) => errors.push(error));
+  const closed = once(client.socket, 'close');
+  client.send(
+    `POST ${CALL} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  const chunk = `c350\r\n${'x'.repeat(50_000)}\r\n`;
+  client.send(chunk);
+  expect(await client.until(/"GATEWAY_INVALID_REQUEST".*\}\}$/)).toContain('HTTP/1.1 400 ');
+  client.send(chunk.repeat(20));
+  client.send('0\r\n\r\n');
+  await client.ended;
+  client.socket.end();
+  await closed;
+  expect(errors).toEqual([]);
+});
+
+test('an offer to speak HTTP/2 is ignored', async () => {
+  const { port, recorded, gateway } = await start({
+    call: async (exchange) => {
+      const body = await readJsonBody(exchange, { maxBytes: 1000, timeoutMs: 5000 });
+      exchange.send(200, [], [body]);
+    },
+  });
+  const client = await dial(port);
+  const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
+  client.send(post('{"a":1}', offer));
+  expect(await client.until(/\{"a":1\}$/)).toContain('HTTP/1.1 200 ');
+  client.send(post('{"b":2}', offer) + post('{"c":3}'));
+  await client.until(/\{"c":3\}$/);
+  expect((await recorded(3)).map((record) => record.http_status)).toEqual([200, 200, 200]);
+  client.socket.destroy();
+  await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(0);
 });
 
 describe('a connection', () => {

@@ -45,6 +45,8 @@ export interface GatewayServer {
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
+/** Far above what a gateway serves at once; keeps a flood from taking every file descriptor. */
+const MAX_CONNECTIONS = 20_000;
 const KEEP_ALIVE_MS = 65_000;
 /** For a client to read why it was refused before the connection goes. */
 const REFUSED_LINGER_MS = 1000;
@@ -92,6 +94,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       return;
     }
     exchange.log.source = source.address;
+    exchange.sourceBucket = source.bucket;
     if (!source.allowed) {
       exchange.sendError('GATEWAY_SOURCE_NOT_ALLOWED', 'the source address is not allowed');
       return;
@@ -158,11 +161,15 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
+    handshakeTimeout: HEADERS_TIMEOUT_MS,
   };
   const server =
     options.tls === undefined
       ? createServer(settings, onRequest)
       : createTlsServer({ ...settings, ...options.tls }, onRequest);
+  // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
+  server.maxHeadersCount = 0;
+  server.maxConnections = MAX_CONNECTIONS;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('newListener', (event) => {
       // Only asked for once somebody wants the body, which is after authentication.
@@ -176,6 +183,10 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     socket.on('error', () => socket.destroy());
     if (!(socket instanceof Socket)) {
       socket.destroy();
+      return;
+    }
+    if (options.tls === undefined && !isWebSocket(request)) {
+      serveWithoutUpgrade(server, request, socket, head);
       return;
     }
     // A response of our own lets an upgrade be refused with the same answers as any other request.
@@ -212,6 +223,27 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
   };
 }
+
+function isWebSocket(request: IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/**
+ * An offer to speak HTTP/2 may be ignored (RFC 9110, section 7.8), as Java's HttpClient expects. Node hands every
+ * upgrade over with its body unread, so the request is given back to the server without the offer.
+ */
+function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+  const lines = [`${request.method ?? ''} ${request.url ?? ''} HTTP/1.1`];
+  const { rawHeaders } = request;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (!HOP_BY_HOP.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[at + 1] ?? ''}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
+}
+
+const HOP_BY_HOP = new Set(['upgrade', 'connection', 'http2-settings']);
 
 /** What Node's parser refuses never becomes a request; it still gets a JSON answer. */
 function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {

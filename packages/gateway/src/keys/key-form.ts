@@ -1,3 +1,7 @@
+import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
+
+const CAPABILITY_NAME = new RegExp(CAPABILITY_NAME_PATTERN);
+
 /** The public part of a created key, `svc_<key_id>_<secret>`. */
 export function isKeyId(text: string): boolean {
   return /^[A-Za-z0-9]{1,32}$/.test(text);
@@ -5,7 +9,7 @@ export function isKeyId(text: string): boolean {
 
 /** The same rule as in the capability file. */
 export function isCapabilityName(text: string): boolean {
-  return /^[a-z][a-z0-9_]{0,47}$/.test(text);
+  return CAPABILITY_NAME.test(text);
 }
 
 export const KEY_NAME_ACCEPTED = '1 to 128 characters without control characters';

@@ -1,4 +1,4 @@
-import { JsonError, parseStrictJson } from '@svc/protocol';
+import { CAPABILITY_NAME_PATTERN, JsonError, parseStrictJson } from '@svc/protocol';
 import type { CallCapability } from '../calls/call-capability.ts';
 import { CallError } from '../errors/call-error.ts';
 import { permits } from '../calls/permission.ts';
@@ -12,7 +12,7 @@ export interface RestOptions {
   readonly bodyLimits: BodyLimits;
 }
 
-const CAPABILITY_NAME = /^[a-z][a-z0-9_]{0,47}$/;
+const CAPABILITY_NAME = new RegExp(CAPABILITY_NAME_PATTERN);
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const ROWS = Buffer.from('{"rows":');
 

@@ -22,7 +22,7 @@ export function receiveBody(totalBytes: number): Body {
       if (received === 0 && fin) {
         bytes = piece;
       } else {
-        // Allocated in full only once there is more than one piece: one announced byte must not cost 64 MiB.
+        // Memory follows what arrives, not what was announced: one byte must not cost 64 MiB.
         if (bytes.length < received + piece.length) bytes = grow(bytes, received + piece.length, totalBytes);
         bytes.set(piece, received);
       }
