@@ -69,7 +69,7 @@ ${strong('See everything it offers (OpenAPI)')}
 
 curl -sS ${url}/openapi.json -H '${authorization}'
 
-${strong('Use it from an MCP client: add this to its configuration')}
+${strong('Configuration for an MCP client (the endpoint comes with the next release)')}
 
 ${JSON.stringify(client, undefined, 2)}
 

@@ -95,7 +95,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   pg: ['packages/agent/src/databases/postgres/'],
   'libpg-query': ['packages/agent/src/databases/postgres/'],
   bcryptjs: ['packages/gateway/src/keys/'],
-  pino: ['packages/gateway/src/observe/', 'packages/agent/src/observe/'],
+  pino: ['packages/gateway/src/observe/'],
   'rotating-file-stream': ['packages/agent/src/observe/'],
   yaml: ['packages/agent/src/config/'],
 };

@@ -55,8 +55,14 @@ export function startAgent({ config, database, queries }: VerifiedAgent, observe
       draining: () => draining,
     }),
     onConnected: (connId) => observe({ event: 'connected', gateway: gateway.url, conn_id: connId }),
-    onLost: ({ reason }, retryInMs) => {
-      observe({ event: 'disconnected', gateway: gateway.url, reason, retry_in_ms: retryInMs });
+    onLost: ({ reason, connId }, retryInMs) => {
+      observe({
+        event: 'disconnected',
+        gateway: gateway.url,
+        reason,
+        ...(connId === undefined ? {} : { conn_id: connId }),
+        ...(retryInMs === undefined ? {} : { retry_in_ms: retryInMs }),
+      });
     },
     random: Math.random,
   });

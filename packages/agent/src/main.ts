@@ -5,10 +5,11 @@ import { startAgent } from './app.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
+import type { AgentConfig } from './config/agent-config.ts';
 import { editorSchema } from './config/editor-schema.ts';
 import type { VerificationFault } from './databases/database.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { lintFile, verifyDatabase } from './start-up.ts';
+import { auditAccount, lintFile, verifyDatabase, type AuditFinding } from './start-up.ts';
 
 declare const __SVC_VERSION__: string;
 
@@ -53,66 +54,94 @@ function capabilityFile(argument: string | undefined): string {
 }
 
 async function check(file: string, offline: boolean): Promise<void> {
-  const linted = lintFile(file, process.env);
-  if ('faults' in linted) {
-    await refuse(linted.faults, file, process.stdout, openLog(LOG_DEFAULTS));
-    return;
-  }
-  const { config } = linted;
-  process.stdout.write(`${file}: well formed, ${config.capabilities.length} capabilities\n`);
-  if (offline) return;
-  const outcome = await verifyDatabase(config);
-  if ('faults' in outcome) {
-    await refuse(outcome.faults, file, process.stdout, openLog(config.logging));
-    return;
-  }
-  process.stdout.write('database: answers; every capability only reads and yields what it declares\n');
-  const { database } = outcome.verified;
-  const findings = await database.auditAccount();
-  for (const { problem, remedy } of findings) {
-    process.stdout.write(`account: ${problem}; to mend it: ${remedy}\n`);
-  }
-  if (findings.length > 0 && config.database.requireReadonlyAccount) process.exitCode = EXIT_USAGE;
-  await database.close();
+  await withConfig(file, process.stdout, async (config, log) => {
+    process.stdout.write(`${file}: well formed, ${config.capabilities.length} capabilities\n`);
+    if (offline) return;
+    const outcome = await verifyDatabase(config);
+    if ('faults' in outcome) {
+      refuse(outcome.faults, file, process.stdout, log);
+      return;
+    }
+    const { database } = outcome.verified;
+    try {
+      process.stdout.write('database: answers; every capability only reads and yields what it declares\n');
+      const findings = await auditAccount(database);
+      for (const finding of findings) {
+        log.observe({ event: 'account_finding', ...finding });
+        process.stdout.write(`account: ${finding.problem}; to mend it: ${finding.remedy}\n`);
+      }
+      if (findings.length > 0 && config.database.requireReadonlyAccount) process.exitCode = EXIT_USAGE;
+    } finally {
+      await database.close();
+    }
+  });
 }
 
 async function run(file: string): Promise<void> {
-  const linted = lintFile(file, process.env);
-  if ('faults' in linted) {
-    await refuse(linted.faults, file, process.stderr, openLog(LOG_DEFAULTS));
-    return;
-  }
-  const { config } = linted;
-  const log = openLog(config.logging);
-  // A stack trace may quote the database; it goes to the log file only.
-  process.on('uncaughtException', (error) => {
-    log.observe({ event: 'crashed', detail: error.stack ?? error.message });
-    void log.close().finally(() => process.exit(EXIT_FAILURE));
+  await withConfig(file, process.stderr, async (config, log) => {
+    const outcome = await verifyDatabase(config);
+    if ('faults' in outcome) {
+      refuse(outcome.faults, file, process.stderr, log);
+      return;
+    }
+    const { verified } = outcome;
+    const findings = await auditAccount(verified.database);
+    for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
+    if (findings.length > 0 && config.database.requireReadonlyAccount) {
+      await verified.database.close();
+      refuse([notReadonly(findings)], file, process.stderr, log);
+      return;
+    }
+    if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
+    // From the first sign of life on, a signal ends the agent gracefully.
+    const signal = firstSignal(EXIT_FAILURE);
+    log.observe({
+      event: 'starting',
+      version: __SVC_VERSION__,
+      config_file: file,
+      capabilities: config.capabilities.length,
+    });
+    const agent = startAgent(verified, log.observe);
+    await agent.shutDown(await signal);
   });
-  const outcome = await verifyDatabase(config);
-  if ('faults' in outcome) {
-    await refuse(outcome.faults, file, process.stderr, log);
-    return;
-  }
-  const { verified } = outcome;
-  const findings = await verified.database.auditAccount();
-  for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
-  if (config.database.requireReadonlyAccount && findings.length > 0) {
-    await verified.database.close();
-    const message = `is true, but the account may do more than read (${findings.length} findings in ${LOG_FILE})`;
-    await refuse([{ path: 'database.require_readonly_account', message }], file, process.stderr, log);
-    return;
-  }
-  log.observe({
-    event: 'starting',
-    version: __SVC_VERSION__,
-    config_file: file,
-    capabilities: config.capabilities.length,
-  });
-  const agent = startAgent(verified, log.observe);
-  await agent.shutDown(await firstSignal(EXIT_FAILURE));
-  await log.close();
   process.exit();
+}
+
+function notReadonly(findings: readonly AuditFinding[]): VerificationFault {
+  const audited = findings.every(({ detail }) => detail === undefined);
+  const why = audited
+    ? `the account may do more than read (${findings.length} findings in ${LOG_FILE})`
+    : `the account could not be audited (${LOG_FILE} says why)`;
+  return { path: 'database.require_readonly_account', message: `is true, but ${why}` };
+}
+
+/** Reads the file, and does the work that needs it with a log that is complete however the work ends. */
+async function withConfig(
+  file: string,
+  faultStream: NodeJS.WriteStream,
+  work: (config: AgentConfig, log: Log) => Promise<void>,
+): Promise<void> {
+  let log = openLog(LOG_DEFAULTS);
+  // A stack trace may quote the database; it goes to the log file only.
+  const crash = async (error: unknown): Promise<void> => {
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    log.observe({ event: 'crashed', detail });
+    await log.close();
+    process.exit(EXIT_FAILURE);
+  };
+  process.on('uncaughtException', (error) => void crash(error));
+  try {
+    const linted = lintFile(file, process.env);
+    if ('faults' in linted) {
+      refuse(linted.faults, file, faultStream, log);
+    } else {
+      log = openLog(linted.config.logging);
+      await work(linted.config, log);
+    }
+  } catch (error) {
+    await crash(error);
+  }
+  await log.close();
 }
 
 function openLog(limits: { readonly maxSizeBytes: number; readonly maxFiles: number }): Log {
@@ -120,15 +149,14 @@ function openLog(limits: { readonly maxSizeBytes: number; readonly maxFiles: num
 }
 
 /** One line a fault; what the database said of it goes to the log file only. */
-async function refuse(
+function refuse(
   faults: readonly VerificationFault[],
   file: string,
   stream: NodeJS.WriteStream,
   log: Log,
-): Promise<void> {
+): void {
   printFaults(faults, stream, file);
   for (const { path, message, detail = '' } of faults)
     log.observe({ event: 'startup_fault', path, message, detail });
-  await log.close();
   process.exitCode = EXIT_USAGE;
 }

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Fault } from './config/agent-config.ts';
 import { loadConfig } from './config/load-config.ts';
-import { DatabaseError, type VerificationFault } from './databases/database.ts';
+import {
+  DatabaseError,
+  type AccountFinding,
+  type Database,
+  type VerificationFault,
+} from './databases/database.ts';
 import { openPostgres } from './databases/postgres/postgres.ts';
 import type { AgentConfig } from './config/agent-config.ts';
 import type { VerifiedAgent } from './app.ts';
@@ -20,21 +25,35 @@ export type DatabaseOutcome =
 /** Steps two and three: database ping, then EXPLAIN of every capability (specification, section 2.1). */
 export async function verifyDatabase(config: AgentConfig): Promise<DatabaseOutcome> {
   const database = openPostgres(config.database);
-  const faults = await check();
-  if ('queries' in faults) return { verified: { config, database, queries: faults.queries } };
-  await database.close();
-  return faults;
+  let outcome: DatabaseOutcome | undefined;
+  try {
+    await database.ping();
+    const { queries, faults } = await database.verify(config.capabilities);
+    outcome = faults.length > 0 ? { faults } : { verified: { config, database, queries } };
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const message =
+      'cannot use the database: it does not answer or refuses the login; check host, port, name, user, password and sslmode';
+    outcome = { faults: [{ path: 'database', message, detail: error.message }] };
+  } finally {
+    if (outcome === undefined || 'faults' in outcome) await database.close();
+  }
+  return outcome;
+}
 
-  async function check(): Promise<Pick<VerifiedAgent, 'queries'> | { faults: readonly VerificationFault[] }> {
-    try {
-      await database.ping();
-      const { queries, faults: found } = await database.verify(config.capabilities);
-      return found.length > 0 ? { faults: found } : { queries };
-    } catch (error) {
-      if (!(error instanceof DatabaseError)) throw error;
-      const message =
-        'cannot use the database: it does not answer or refuses the login; check host, port, name, user, password and sslmode';
-      return { faults: [{ path: 'database', message, detail: error.message }] };
-    }
+export interface AuditFinding extends AccountFinding {
+  /** Database text, for the log file only. */
+  readonly detail?: string;
+}
+
+/** What the account may do beyond reading; not being able to tell is a finding too. */
+export async function auditAccount(database: Database): Promise<readonly AuditFinding[]> {
+  try {
+    return await database.auditAccount();
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const problem = 'the account could not be audited';
+    const remedy = 'let it read the system catalog that the detail in the log file names';
+    return [{ problem, remedy, detail: error.message }];
   }
 }

@@ -51,7 +51,11 @@ test('the agent proves itself, is welcomed, and answers calls', async () => {
   expect(await side.frame('result')).toMatchObject({ id: 1, count: 0, fin: true });
   expect(welcomes).toEqual(['connection-1']);
   side.socket.close(CLOSE.going_away);
-  expect(await connection.over).toMatchObject({ reason: 'going_away (1001)', refused: false });
+  expect(await connection.over).toMatchObject({
+    reason: 'going_away (1001)',
+    connId: 'connection-1',
+    refused: false,
+  });
 });
 
 test('no compression is offered', async () => {

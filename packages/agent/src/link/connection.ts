@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { errorText } from '@svc/edge';
 import {
   CLOSE,
   closeReason,
@@ -7,12 +8,13 @@ import {
   HANDSHAKE_TIMEOUT_MS,
   linkSocket,
   MESSAGE_MAX_BYTES,
+  parseWelcome,
   ProtocolError,
   WEBSOCKET_SUBPROTOCOL,
   type Link,
 } from '@svc/protocol';
 import { WebSocket } from 'ws';
-import { answerChallenge, readWelcome, sayHello, type AgentIdentity } from './handshake.ts';
+import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
 import { createSession, type HandleCall, type Session } from './session.ts';
 
 /** One attempt to reach the gateway and, if it succeeds, the connection's whole life. */
@@ -25,6 +27,8 @@ export interface Connection {
 
 export interface ConnectionEnd {
   readonly reason: string;
+  /** The gateway's name for the connection; undefined without a `welcome`. */
+  readonly connId: string | undefined;
   /** Milliseconds since `welcome`; 0 without one. */
   readonly heldMs: number;
   /** The gateway refused the key or the audience: only a change of configuration helps. */
@@ -68,7 +72,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       socket.send(authBytes, { binary: false });
       return;
     }
-    readWelcome(data);
+    parseWelcome(data);
     clearTimeout(deadline);
     admitted = admit();
     options.onWelcome(connId);
@@ -126,6 +130,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       const heldMs = admitted === undefined ? 0 : performance.now() - admitted.since;
       resolve({
         reason: explain(code, text),
+        connId: admitted === undefined ? undefined : connId,
         heldMs,
         refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
       });
@@ -150,12 +155,6 @@ export function openConnection(options: ConnectionOptions): Connection {
       link.end(CLOSE.going_away, 'the agent is shutting down');
     },
   };
-}
-
-/** Node gathers the failures of a name's several addresses under an error without a message. */
-function errorText(error: Error): string {
-  if (!(error instanceof AggregateError)) return error.message;
-  return error.errors.map((one: unknown) => (one instanceof Error ? one.message : String(one))).join(', ');
 }
 
 function unexpectedResponse(status: number): string {

@@ -10,7 +10,7 @@ import {
   verifyTranscript,
 } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import { answerChallenge, readWelcome, sayHello, type AgentIdentity } from './handshake.ts';
+import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
 
 const privateKey = privateKeyFromSeed(randomBytes(32));
 const publicKey = rawPublicKey(privateKey);
@@ -68,11 +68,4 @@ test.each([
 ])('a challenge with %s is not signed', (_title, message) => {
   const bytes = Buffer.from(JSON.stringify(message));
   expect(() => answerChallenge(bytes, sayHello(identity, randomBytes(32)), identity)).toThrow(ProtocolError);
-});
-
-test('only a welcome is a welcome', () => {
-  expect(readWelcome(Buffer.from('{"type":"welcome","replica_count":2}'))).toMatchObject({
-    replica_count: 2,
-  });
-  expect(() => readWelcome(Buffer.from(JSON.stringify(challenge)))).toThrow(ProtocolError);
 });

@@ -1,14 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import {
   parseChallenge,
-  parseWelcome,
   PROTOCOL_VERSION,
   ProtocolError,
   signTranscript,
   type Auth,
   type Challenge,
   type Hello,
-  type Welcome,
 } from '@svc/protocol';
 
 /** What the agent says of itself; PROTOCOL.md, "Handshake". */
@@ -52,8 +50,4 @@ export function answerChallenge(
   );
   const auth: Auth = { type: 'auth', signature: signature.toString('base64url') };
   return { challenge, authBytes: Buffer.from(JSON.stringify(auth)) };
-}
-
-export function readWelcome(bytes: Uint8Array): Welcome {
-  return parseWelcome(bytes);
 }

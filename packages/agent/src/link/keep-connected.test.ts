@@ -15,13 +15,18 @@ const OK: CallOutcome = { kind: 'result', rows: Buffer.from('[]'), count: 0, tru
 let gateway: SmallGateway;
 let link: GatewayLink;
 afterEach(async () => {
+  vi.useRealTimers();
   vi.restoreAllMocks();
   await Promise.all([link.stop(), gateway.close()]);
 });
 
 interface Kept {
   readonly connected: string[];
-  readonly losses: { readonly reason: string; readonly retryInMs: number }[];
+  readonly losses: {
+    readonly reason: string;
+    readonly connId: string | undefined;
+    readonly retryInMs: number | undefined;
+  }[];
 }
 
 async function keep(
@@ -37,7 +42,7 @@ async function keep(
     handle: async () => OK,
     random: () => 0,
     onConnected: (connId) => kept.connected.push(connId),
-    onLost: (end, retryInMs) => kept.losses.push({ reason: end.reason, retryInMs }),
+    onLost: ({ reason, connId }, retryInMs) => kept.losses.push({ reason, connId, retryInMs }),
     ...overrides,
   });
   return kept;
@@ -47,7 +52,7 @@ test('a lost connection is replaced, again and again', async () => {
   const kept = await keep();
   for (let time = 1; time <= 5; time++) {
     const side = await gateway.next();
-    await expect.poll(() => link.connected, { interval: 2 }).toBe(true);
+    await expect.poll(() => kept.connected.length, { interval: 2 }).toBe(time);
     side.socket.terminate();
     await expect.poll(() => kept.losses.length, { interval: 2 }).toBe(time);
   }
@@ -63,39 +68,39 @@ test('a gateway that does not want us is asked less and less often, for ever', a
   );
   await expect.poll(() => kept.losses.length, { interval: 5 }).toBeGreaterThanOrEqual(5);
   expect(kept.losses.slice(0, 5).map(({ retryInMs }) => retryInMs)).toEqual([5, 10, 20, 40, 80]);
-  expect(link.connected).toBe(false);
+  expect(kept.connected).toEqual([]);
 });
 
-describe('a connection that held for a minute', () => {
-  /** The dice say almost nothing until the connection is good. */
-  async function holdAfterFailures(): Promise<{
-    kept: Kept;
-    side: AgentSide;
-  }> {
-    let refusals = 6;
+describe('after six losses, a connection that held', () => {
+  /** The dice say almost nothing until then, and 0.1 from then on. */
+  async function holdAfterLosses(heldMs: number): Promise<{ kept: Kept; side: AgentSide }> {
     let random = 0.001;
     const kept = await keep({}, { random: () => random });
     let side = await gateway.next();
-    while (refusals-- > 0) {
+    for (let losses = 6; losses > 0; losses--) {
       side.socket.terminate();
       side = await gateway.next();
     }
     await expect.poll(() => kept.connected.length, { interval: 2 }).toBe(7);
     const realNow = performance.now.bind(performance);
-    vi.spyOn(performance, 'now').mockImplementation(() => realNow() + 60_000);
+    vi.spyOn(performance, 'now').mockImplementation(() => realNow() + heldMs);
     random = 0.1;
     return { kept, side };
   }
 
-  test('starts the waits anew when it is lost', async () => {
-    const { kept, side } = await holdAfterFailures();
+  test.each([
+    [0, 3000],
+    [30_000, 200],
+    [60_000, 50],
+  ])('%i ms and is lost makes the next wait %i ms at this throw of the dice', async (heldMs, retryInMs) => {
+    const { kept, side } = await holdAfterLosses(heldMs);
     side.socket.terminate();
     await expect.poll(() => kept.losses.length, { interval: 5 }).toBe(7);
-    expect(kept.losses.at(-1)).toMatchObject({ retryInMs: 50 });
+    expect(kept.losses.at(-1)).toMatchObject({ retryInMs });
   });
 
-  test('is replaced at once when its gateway leaves', async () => {
-    const { side } = await holdAfterFailures();
+  test('I39: hardly at all is replaced at once when its gateway leaves', async () => {
+    const { side } = await holdAfterLosses(0);
     const since = Date.now();
     side.say({ type: 'go_away', reason: 'leaving' });
     await gateway.next();
@@ -117,14 +122,16 @@ describe('a gateway that leaves', () => {
     for (const answer of finish) answer(OK);
     expect(await old.frame('result')).toMatchObject({ id: 1 });
     expect(await fresh.frame('result')).toMatchObject({ id: 1 });
+    expect(kept.losses).toEqual([]);
     old.socket.close(CLOSE.going_away);
     await old.closed;
     // Neither the second go-away nor the end of the old connection makes another dial.
     fresh.say({ type: 'ping', token: 1 });
     await fresh.frame('pong');
     expect(gateway.dials()).toBe(2);
-    expect(kept.losses).toEqual([]);
-    expect(link.connected).toBe(true);
+    expect(kept.losses).toEqual([
+      { reason: 'going_away (1001)', connId: 'connection-1', retryInMs: undefined },
+    ]);
   });
 });
 
@@ -150,7 +157,6 @@ describe('stop()', () => {
     expect(await side.closed).toBe(CLOSE.going_away);
     expect(side.received).toMatchObject([{ type: 'go_away' }, { type: 'result', id: 1 }]);
     await stopped;
-    expect(link.connected).toBe(false);
     expect(kept.losses).toEqual([]);
     expect(gateway.dials()).toBe(1);
     await gateway.close();
@@ -161,13 +167,15 @@ describe('stop()', () => {
   });
 
   test('while waiting to dial ends the waiting', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const kept = await keep(
       { instead: { hello: (socket) => socket.close(CLOSE.handshake_timeout) } },
       { random: () => 0.2 },
     );
     await expect.poll(() => kept.losses.length, { interval: 5 }).toBe(1);
+    expect(kept.losses).toMatchObject([{ retryInMs: 100, connId: undefined }]);
     await link.stop();
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(vi.getTimerCount()).toBe(0);
     expect(gateway.dials()).toBe(1);
   });
 

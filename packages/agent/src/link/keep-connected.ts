@@ -1,23 +1,22 @@
 import { DRAIN_TIMEOUT_MS } from '@svc/protocol';
-import { afterLoss, FRESH } from './back-off.ts';
+import { afterGoAway, afterLoss, FRESH, type Wait } from './back-off.ts';
 import { openConnection, type Connection, type ConnectionEnd, type ConnectionOptions } from './connection.ts';
 
 /** Holds a connection to the gateway for as long as the agent lives. */
 export interface GatewayLink {
-  readonly connected: boolean;
   /** No further dialling; every connection answers what it has and closes. */
   stop(): Promise<void>;
 }
 
 export interface KeepConnectedOptions extends Omit<ConnectionOptions, 'onWelcome' | 'onGoAway'> {
   readonly onConnected: (connId: string) => void;
-  readonly onLost: (end: ConnectionEnd, retryInMs: number) => void;
+  /** `retryInMs` is undefined when the gateway had left, so that another connection was sought already. */
+  readonly onLost: (end: ConnectionEnd, retryInMs: number | undefined) => void;
   readonly random: () => number;
 }
 
 export function keepConnected(options: KeepConnectedOptions): GatewayLink {
   const open = new Set<Connection>();
-  const welcomed = new Set<Connection>();
   let backOff = FRESH;
   let stopped = false;
   let retryTimer: NodeJS.Timeout | undefined;
@@ -29,38 +28,34 @@ export function keepConnected(options: KeepConnectedOptions): GatewayLink {
       ...options,
       onWelcome(connId) {
         welcomedAt = performance.now();
-        welcomed.add(connection);
         options.onConnected(connId);
       },
       onGoAway() {
         // Make before break: the next connection is sought while this one finishes its calls.
         if (replaced || stopped) return;
         replaced = true;
-        welcomed.delete(connection);
-        scheduleDial(performance.now() - welcomedAt, false);
+        dialAfter(afterGoAway(backOff, performance.now() - welcomedAt, options.random()));
       },
     });
     open.add(connection);
     void connection.over.then((end) => {
       open.delete(connection);
-      welcomed.delete(connection);
-      if (stopped || replaced) return;
-      options.onLost(end, scheduleDial(end.heldMs, end.refused));
+      if (stopped) return;
+      const retryInMs = replaced
+        ? undefined
+        : dialAfter(afterLoss(backOff, end.heldMs, end.refused, options.random()));
+      options.onLost(end, retryInMs);
     });
   }
 
-  function scheduleDial(heldMs: number, refused: boolean): number {
-    const next = afterLoss(backOff, heldMs, refused, options.random());
-    backOff = next.state;
-    retryTimer = setTimeout(dial, next.waitMs);
-    return next.waitMs;
+  function dialAfter({ state, waitMs }: Wait): number {
+    backOff = state;
+    retryTimer = setTimeout(dial, waitMs);
+    return waitMs;
   }
 
   dial();
   return {
-    get connected() {
-      return welcomed.size > 0;
-    },
     async stop() {
       stopped = true;
       clearTimeout(retryTimer);

@@ -6,6 +6,7 @@ import {
   ERROR_MESSAGE_MAX_BYTES,
   INITIAL_CREDIT_BYTES,
   PARAMS_MAX_BYTES,
+  RESULT_MAX_BYTES,
   type Frame,
   type Link,
 } from '@svc/protocol';
@@ -41,7 +42,8 @@ afterEach(() => {
   for (const gateway of opened.splice(0)) gateway.lose();
 });
 
-function connect(maxInflight = 100): GatewayByHand {
+/** `reads` false: a gateway whose connection takes nothing, as when its reading has stopped. */
+function connect(maxInflight = 100, reads = true): GatewayByHand {
   const received: Frame[] = [];
   const arrived: Arrived[] = [];
   let goAways = 0;
@@ -54,7 +56,7 @@ function connect(maxInflight = 100): GatewayByHand {
     socket: {
       send(message, sent) {
         received.push(...decodeMessage(Buffer.from(message)));
-        setImmediate(sent);
+        if (reads) setImmediate(sent);
       },
       close(code) {
         closedWith = code;
@@ -93,8 +95,9 @@ function request(
 }
 const data = (id: number, bytes: Uint8Array, fin: boolean): Frame => ({ type: 'data', id, bytes, fin });
 
-function rows(text: string, count = 1): CallOutcome {
-  return { kind: 'result', rows: Buffer.from(text), count, truncated: false };
+function rows(content: string | Buffer, count = 1): CallOutcome {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  return { kind: 'result', rows: bytes, count, truncated: false };
 }
 const FAILED: CallOutcome = {
   kind: 'error',
@@ -105,8 +108,12 @@ const FAILED: CallOutcome = {
 
 /** Lets what was answered become frames, and these leave. */
 async function settled(gateway: GatewayByHand): Promise<void> {
-  await new Promise(setImmediate);
+  await turn();
   await gateway.link.outbox.drained();
+}
+
+async function turn(): Promise<void> {
+  await new Promise(setImmediate);
 }
 
 test('a call is handed over as it was sent and answered under its id', async () => {
@@ -278,6 +285,56 @@ test('I36: parameters beyond 64 MiB in all are refused as not started; what was 
   await settled(gateway);
   expect(refusals()).toHaveLength(1);
   expect(gateway.session.inFlight).toBe(3);
+});
+
+test('I36: a call counts until its answer has left to the last piece', async () => {
+  const gateway = connect(1);
+  gateway.say(request(1));
+  gateway.arrived[0]?.answer(rows('x'.repeat(200_000)));
+  await expect.poll(() => bytesOf(gateway, 1), { interval: 5 }).toBe(INITIAL_CREDIT_BYTES);
+  gateway.say(request(2));
+  expect(gateway.arrived).toHaveLength(1);
+  gateway.say({ type: 'credit', id: 1, bytes: 200_000 });
+  await settled(gateway);
+  expect(gateway.received).toContainEqual(
+    expect.objectContaining({ type: 'error', id: 2, code: 'AGENT_BUSY', notStarted: true }),
+  );
+  expect(bytesOf(gateway, 1)).toBe(200_000);
+  gateway.say(request(3));
+  expect(gateway.arrived).toHaveLength(2);
+});
+
+test('I36: while answers of more than 64 MiB wait, calls are refused as not started', async () => {
+  const gateway = connect();
+  gateway.say(request(1), request(2), request(3));
+  gateway.arrived[0]?.answer(rows(Buffer.alloc(RESULT_MAX_BYTES)));
+  await turn();
+  gateway.say(request(4));
+  expect(gateway.arrived).toHaveLength(4);
+  gateway.arrived[1]?.answer(rows(Buffer.alloc(2 * INITIAL_CREDIT_BYTES)));
+  await expect.poll(() => bytesOf(gateway, 2), { interval: 5 }).toBe(INITIAL_CREDIT_BYTES);
+  gateway.arrived[2]?.answer(rows(Buffer.alloc(2 * INITIAL_CREDIT_BYTES)));
+  await expect.poll(() => bytesOf(gateway, 3), { interval: 5 }).toBe(INITIAL_CREDIT_BYTES);
+  gateway.say(request(5));
+  expect(gateway.arrived).toHaveLength(4);
+  gateway.say({ type: 'cancel', id: 1 }, request(6));
+  expect(gateway.arrived).toHaveLength(5);
+  expect(gateway.closedWith()).toBeUndefined();
+});
+
+test('I38: a gateway that asks and asks and never reads is left before it fills the memory', async () => {
+  const gateway = connect(10, false);
+  const pending = (): number => gateway.link.outbox.queuedControls;
+  let id = 0;
+  for (let most = 0; gateway.closedWith() === undefined && id < 20_000; most = pending()) {
+    gateway.say(...Array.from({ length: 100 }, () => request(++id)));
+    await turn();
+    expect(most).toBeLessThan(5000);
+  }
+  expect(gateway.closedWith()).toBe(CLOSE.protocol_error);
+  expect(gateway.arrived.map(({ call }) => call.signal.aborted)).toEqual(
+    Array.from({ length: 10 }, () => true),
+  );
 });
 
 test('I35: the loss of the link aborts every call, those still arriving too, and nothing is sent any more', async () => {

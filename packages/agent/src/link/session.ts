@@ -1,11 +1,14 @@
 import {
+  CLOSE,
   ERROR_MESSAGE_MAX_BYTES,
   INITIAL_CREDIT_BYTES,
   PARAMS_MAX_BYTES,
   ProtocolError,
   receiveBody,
+  RESULT_MAX_BYTES,
   type AgentErrorCode,
   type Body,
+  type Frame,
   type Link,
   type LinkFrame,
   type Metadata,
@@ -59,6 +62,9 @@ export interface SessionOptions {
   readonly onGoAway: () => void;
 }
 
+/** Beyond the two frames, credit and error, that each open call may leave unread. */
+const SPARE_CONTROLS = 4000;
+
 interface Running {
   readonly abort: AbortController;
   readonly request: RequestFrame;
@@ -73,7 +79,24 @@ export function createSession(options: SessionOptions): Session {
   let arrivingBytes = 0;
 
   function fail(id: number, code: AgentErrorCode, message: string, notStarted: boolean): void {
-    options.link().outbox.control({ type: 'error', id, code, message: clip(message), notStarted });
+    control({ type: 'error', id, code, message: clip(message), notStarted });
+  }
+
+  function control(frame: Frame): void {
+    const link = options.link();
+    link.outbox.control(frame);
+    if (link.outbox.queuedControls > 2 * options.maxInflight + SPARE_CONTROLS)
+      link.end(CLOSE.protocol_error, 'the gateway does not read');
+  }
+
+  /** An answer that the gateway does not take counts like a call that runs: both hold memory. */
+  function isBusy(laterBytes: number): boolean {
+    const { queuedBodies, queuedBytes } = options.link().outbox;
+    return (
+      calls.size + queuedBodies >= options.maxInflight ||
+      queuedBytes > RESULT_MAX_BYTES ||
+      arrivingBytes + laterBytes > PARAMS_MAX_BYTES
+    );
   }
 
   function onRequest(request: RequestFrame): void {
@@ -81,7 +104,7 @@ export function createSession(options: SessionOptions): Session {
     if (id <= lastId) throw new ProtocolError('call ids must grow');
     lastId = id;
     const later = paramsLength - request.params.length;
-    if (calls.size >= options.maxInflight || arrivingBytes + later > PARAMS_MAX_BYTES) {
+    if (isBusy(later)) {
       fail(id, 'AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
       return;
     }
@@ -93,7 +116,7 @@ export function createSession(options: SessionOptions): Session {
     }
     arrivingBytes += later;
     const beyondWindow = paramsLength - INITIAL_CREDIT_BYTES;
-    if (beyondWindow > 0) options.link().outbox.control({ type: 'credit', id, bytes: beyondWindow });
+    if (beyondWindow > 0) control({ type: 'credit', id, bytes: beyondWindow });
   }
 
   function start(id: number, running: Running): void {

@@ -11,10 +11,21 @@ export type AgentEvent =
       readonly event: 'disconnected';
       readonly gateway: string;
       readonly reason: string;
-      readonly retry_in_ms: number;
+      /** Absent when the gateway never accepted the connection. */
+      readonly conn_id?: string;
+      /** Absent when the gateway had left, so that another connection was sought already. */
+      readonly retry_in_ms?: number;
     }
   | CallEvent
-  | { readonly event: 'account_finding'; readonly problem: string; readonly remedy: string }
+  | {
+      readonly event: 'account_finding';
+      readonly problem: string;
+      readonly remedy: string;
+      /** Database text, for the log file only. */
+      readonly detail?: string;
+    }
+  /** After the findings, when the agent starts in spite of them. */
+  | { readonly event: 'account_audited'; readonly findings: number }
   | {
       readonly event: 'startup_fault';
       readonly path: string;

@@ -1,16 +1,15 @@
-import { basename, dirname } from 'node:path';
-import { pino } from 'pino';
-import { createStream } from 'rotating-file-stream';
+import { createJsonLines, printable } from '@svc/edge';
 import type { AgentEvent, Observe } from './event.ts';
+import { rotatingFile } from './rotating-file.ts';
 
 export interface Log {
   readonly observe: Observe;
-  /** Resolves when everything has been written. */
+  /** Writes what is still buffered, for at most two seconds, and drops everything that comes later. */
   close(): Promise<void>;
 }
 
 export interface LogOptions {
-  /** The active file; older ones are called `<file>.1` and so on. */
+  /** The active file, made with the first record; older ones are called `<file>.1` and so on. */
   readonly file: string;
   readonly maxSizeBytes: number;
   /** Kept files, the active one included. */
@@ -19,34 +18,30 @@ export interface LogOptions {
   readonly standardError: { write(text: string): unknown };
 }
 
+const GATHER_CHARACTERS = 8192;
+/** Reasons come from gateways and proxies, who may say anything. */
+const REASON_MAX_CHARACTERS = 200;
+
 /** JSON lines into the log file (the only place for database text), short ones to standard error. */
 export function createLog(options: LogOptions): Log {
-  const stream = createStream(basename(options.file), {
-    path: dirname(options.file),
-    size: `${options.maxSizeBytes}B`,
-    ...(options.maxFiles > 1 ? { rotate: options.maxFiles - 1 } : { rotate: 1 }),
+  const { file, maxSizeBytes, maxFiles } = options;
+  // A file is left behind once it is full: what is gathered must not carry it far beyond its size.
+  const gatherCharacters = Math.min(GATHER_CHARACTERS, Math.ceil(maxSizeBytes / 4));
+  const say = (line: string): unknown => options.standardError.write(`svc-agent: ${printable(line)}\n`);
+  const sink = rotatingFile({
+    file,
+    sizeBytes: Math.max(1, maxSizeBytes - gatherCharacters),
+    maxFiles,
+    onBroken: (error) => say(`cannot write ${file}: ${error.message}`),
   });
-  let broken = false;
-  stream.on('error', (error) => {
-    if (broken) return;
-    broken = true;
-    options.standardError.write(`svc-agent: cannot write ${options.file}: ${error.message}\n`);
-  });
-  const logger = pino(
-    {
-      base: null,
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    stream,
-  );
+  const lines = createJsonLines(sink, gatherCharacters);
   return {
     observe(event) {
-      logger[levelOf(event)](event);
+      lines.write(levelOf(event), event, event.event !== 'call');
       const line = shortLine(event);
-      if (line !== undefined) options.standardError.write(`svc-agent: ${line}\n`);
+      if (line !== undefined) say(line);
     },
-    close: () => new Promise((resolve) => stream.end(() => resolve())),
+    close: async () => sink.close(await lines.close()),
   };
 }
 
@@ -59,6 +54,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
       return 'info';
     case 'disconnected':
     case 'account_finding':
+    case 'account_audited':
       return 'warn';
     case 'startup_fault':
     case 'crashed':
@@ -72,16 +68,25 @@ function shortLine(event: AgentEvent): string | undefined {
       return `starting with ${event.capabilities} capabilities of ${event.config_file}`;
     case 'connected':
       return `connected to ${event.gateway}`;
-    case 'disconnected':
-      return `not connected to ${event.gateway}: ${event.reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
-    case 'account_finding':
-      return `the database account ${event.problem}; the log file says how to mend it`;
+    case 'disconnected': {
+      const reason = clip(event.reason);
+      return event.retry_in_ms === undefined
+        ? `the replaced connection to ${event.gateway} has ended: ${reason}`
+        : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
+    }
+    case 'account_audited':
+      return `the database account may do more than read (${event.findings} findings); the log file says what, and how to mend it`;
     case 'crashed':
       return 'internal error, ending; the log file holds the details';
     case 'shutting_down':
       return `${event.signal}: finishing ${event.in_flight} calls`;
     case 'call':
+    case 'account_finding':
     case 'startup_fault':
       return undefined;
   }
+}
+
+function clip(reason: string): string {
+  return reason.length <= REASON_MAX_CHARACTERS ? reason : `${reason.slice(0, REASON_MAX_CHARACTERS)}...`;
 }

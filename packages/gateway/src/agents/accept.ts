@@ -35,7 +35,7 @@ export interface AgentEndpoint {
   close(): void;
 }
 
-export interface AgentSource {
+interface AgentSource {
   /** For the log. */
   readonly address: string;
   /** What the bounds count by. */

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { createJsonLines } from '@svc/edge';
 import pino from 'pino';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { GatewayEvent, Observe } from './event.ts';
@@ -12,69 +13,51 @@ export interface Log {
 }
 
 const SEVERITY: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
-/** Request records are gathered up to this many characters or milliseconds, so that calls do not pay for system calls. */
-const GATHER_CHARACTERS = 8192;
-const GATHER_MS = 100;
-/** A reader that stops must not fill the memory; later records are lost instead. */
-const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
-const CLOSE_MS = 2000;
-// JSON leaves these as they are, but some readers take them for line ends or for terminal commands.
-const UNSAFE = /[\u007f-\u009f\u2028\u2029]/g;
+/** How long until a full disk is tried again. */
+const RETRY_MS = 1000;
 
 /**
  * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. `destination` is a
  * file descriptor. A reader that goes away silences the log and never ends the process.
  */
 export function createLog(options: { readonly level: Level; readonly destination: number }): Log {
-  const threshold = SEVERITY[options.level];
-  const output = pino.destination({ dest: options.destination, sync: false, maxLength: MAX_BUFFERED_BYTES });
-  let gathered = '';
-  let timer: NodeJS.Timeout | undefined;
-  let writing = false;
+  const { level: least, destination } = options;
+  const output = pino.destination({ dest: destination, sync: false });
+  let confirm: (() => void) | undefined;
   let silent = false;
-
-  output.on('drain', () => (writing = false));
-  output.on('error', (error: NodeJS.ErrnoException) => {
-    // A full disk may have room again; a broken pipe never comes back.
-    writing = false;
-    silent ||= error.code === 'EPIPE';
-  });
-  const writeLastWords = (): void => {
-    if (silent || gathered === '') return;
-    try {
-      writeSync(options.destination, gathered);
-    } catch {
-      // The process ends: there is nobody left to tell.
-    }
+  const written = (): void => {
+    const done = confirm;
+    confirm = undefined;
+    done?.();
   };
-  process.once('exit', writeLastWords);
-
-  function handOver(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    if (silent || gathered === '') return;
-    const text = gathered;
-    gathered = '';
-    writing = true;
-    output.write(text);
-  }
+  output.on('drain', written);
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    silent ||= error.code === 'EPIPE';
+    // A broken pipe never comes back; the output keeps what a full disk refused and tries it first.
+    if (silent) written();
+    else setTimeout(() => !silent && output.write(''), RETRY_MS).unref();
+  });
+  const lines = createJsonLines({
+    write(text, done) {
+      confirm = done;
+      if (silent) written();
+      else output.write(text);
+    },
+    lastWords(_begun, rest) {
+      if (!silent) writeSync(destination, rest);
+    },
+  });
 
   return {
     observe(event) {
       const level = levelOf(event);
-      if (silent || SEVERITY[level] < threshold) return;
-      const line = `{"time":"${isoTime()}","level":"${level}",${JSON.stringify(event).slice(1)}\n`;
-      gathered += line.replace(UNSAFE, escapeCharacter);
-      if (event.event !== 'request' || gathered.length >= GATHER_CHARACTERS) handOver();
-      else timer ??= setTimeout(handOver, GATHER_MS).unref();
+      if (!silent && SEVERITY[level] >= SEVERITY[least]) lines.write(level, event, event.event !== 'request');
     },
     async close() {
-      handOver();
-      process.off('exit', writeLastWords);
-      if (writing && !silent) await settled(output);
+      // A reader that stands still must not hold up the end of the process.
+      const complete = await lines.close();
       silent = true;
-      // A reader that stands still must not hold up the end of the process either.
-      if (writing) output.destroy();
+      if (!complete) output.destroy();
     },
   };
 }
@@ -93,35 +76,4 @@ function levelOf(event: GatewayEvent): Level {
     case 'internal_error':
       return 'error';
   }
-}
-
-function escapeCharacter(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
-let isoMs = 0;
-let isoText = '';
-/** Many records fall into one millisecond; formatting the time costs more than the rest of the line. */
-function isoTime(): string {
-  const ms = Date.now();
-  if (ms !== isoMs) {
-    isoMs = ms;
-    isoText = new Date(ms).toISOString();
-  }
-  return isoText;
-}
-
-type Output = ReturnType<typeof pino.destination>;
-
-/** Resolves when the output has written everything, has failed, or has had its time. */
-function settled(output: Output): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = setTimeout(resolve, CLOSE_MS);
-    const done = (): void => {
-      clearTimeout(deadline);
-      resolve();
-    };
-    output.once('drain', done);
-    output.once('error', done);
-  });
 }

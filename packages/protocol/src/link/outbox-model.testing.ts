@@ -186,6 +186,9 @@ export function createOutboxModel(): OutboxModel {
       if (verdict !== undefined) throw verdict;
       const queued = live().reduce((sum, body) => sum + body.bytes.length - body.sent, 0);
       assert.equal(outbox.queuedBytes, closed ? 0 : queued, 'queuedBytes');
+      const unfinished = live().filter(({ begun, bytes, sent }) => !begun || sent < bytes.length);
+      assert.equal(outbox.queuedBodies, closed ? 0 : unfinished.length, 'queuedBodies');
+      assert.equal(outbox.queuedControls, closed ? 0 : controls.length, 'queuedControls');
     },
   };
 }

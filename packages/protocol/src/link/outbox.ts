@@ -31,6 +31,10 @@ export interface Outbox {
   drained(): Promise<void>;
   /** Bytes of bodies that wait here. */
   readonly queuedBytes: number;
+  /** Bodies of which a part waits here. */
+  readonly queuedBodies: number;
+  /** Control frames that wait here: many only when the peer does not read. */
+  readonly queuedControls: number;
 }
 
 export interface OutboxSocket {
@@ -232,6 +236,12 @@ export function createOutbox(socket: OutboxSocket): Outbox {
     },
     get queuedBytes() {
       return queuedBytes;
+    },
+    get queuedBodies() {
+      return bodies.size;
+    },
+    get queuedControls() {
+      return controls.length;
     },
   };
 }

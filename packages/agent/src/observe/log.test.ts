@@ -1,0 +1,166 @@
+import { mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runProcess, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { AgentEvent } from './event.ts';
+import { createLog, type Log, type LogOptions } from './log.ts';
+
+let folder: TemporaryFolder;
+let file: string;
+let said: string[];
+beforeEach(async () => {
+  folder = await temporaryFolder('log');
+  file = join(folder.path, 'svc-agent.log');
+  said = [];
+});
+afterEach(() => folder.remove());
+
+function open(options: Partial<LogOptions> = {}): Log {
+  const standardError = { write: (text: string) => said.push(text) };
+  return createLog({ file, maxSizeBytes: 1024 * 1024, maxFiles: 3, standardError, ...options });
+}
+
+function call(rows: number): AgentEvent {
+  return {
+    event: 'call',
+    request_id: 'r1',
+    api_key_name: 'reporting',
+    capability: 'find_book',
+    outcome: 'OK',
+    duration_ms: 1.25,
+    rows,
+    bytes: 2,
+  };
+}
+const CRASHED: AgentEvent = { event: 'crashed', detail: 'relation "secret" at line 1\n  at x' };
+
+async function records(name: string = file): Promise<Record<string, unknown>[]> {
+  const text = await readFile(name, 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
+test('a record has time, level and the fields of its event; nothing is written before the first', async () => {
+  const log = open();
+  expect(await readdir(folder.path)).toEqual([]);
+  log.observe(call(1));
+  log.observe(CRASHED);
+  await log.close();
+  const [first, second] = await records();
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(first).toEqual({ time, level: 'info', ...call(1) });
+  expect(second).toEqual({ time, level: 'error', ...CRASHED });
+  expect(said).toEqual(['svc-agent: internal error, ending; the log file holds the details\n']);
+});
+
+test('rare events are written at once and calls soon, without being closed', async () => {
+  const log = open();
+  log.observe(CRASHED);
+  await expect.poll(() => records(), { interval: 2, timeout: 1000 }).toHaveLength(1);
+  log.observe(call(1));
+  await expect.poll(() => records(), { interval: 20, timeout: 1000 }).toHaveLength(2);
+  await log.close();
+});
+
+describe('what the gateway or a proxy says', () => {
+  const disconnected = (reason: string): AgentEvent => ({
+    event: 'disconnected',
+    gateway: 'wss://gateway.example/ws/agent',
+    reason,
+    retry_in_ms: 1500,
+  });
+
+  test('reaches the terminal on one short line without commands, and the log whole', async () => {
+    const log = open();
+    const reason = `\u001b[2J\r\n\u009b\u2028svc-agent: forged${'x'.repeat(10_000)}`;
+    log.observe(disconnected(reason));
+    await log.close();
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(/^[^\p{Cc}\u2028\u2029]+\n$/u);
+    expect(said[0]?.length).toBeLessThan(400);
+    expect(said[0]).toContain('next try in 1.5 s');
+    expect(await records()).toMatchObject([{ reason }]);
+  });
+
+  test('of a connection that has been replaced is told apart', async () => {
+    const log = open();
+    const { retry_in_ms: _, ...replaced } = { ...disconnected('bye'), retry_in_ms: 0 };
+    log.observe(replaced);
+    await log.close();
+    expect(said).toEqual([
+      'svc-agent: the replaced connection to wss://gateway.example/ws/agent has ended: bye\n',
+    ]);
+  });
+});
+
+describe('logging.max_files and max_size', () => {
+  test.each([
+    [1, ['svc-agent.log']],
+    [2, ['svc-agent.log', 'svc-agent.log.1']],
+    [3, ['svc-agent.log', 'svc-agent.log.1', 'svc-agent.log.2']],
+  ])('%i keeps that many files, the newest records in the active one', async (maxFiles, names) => {
+    const log = open({ maxFiles, maxSizeBytes: 5000 });
+    const last = 500;
+    for (let n = 0; n <= last; n++) log.observe(call(n));
+    await log.close();
+    expect((await readdir(folder.path)).toSorted()).toEqual(names);
+    const kept: unknown[] = [];
+    for (const name of names.toReversed()) {
+      const path = join(folder.path, name);
+      kept.push(...(await records(path)).map(({ rows }) => rows));
+      // One record may still go into a file that is almost full.
+      expect((await stat(path)).size).toBeLessThan(5000 + 250);
+    }
+    expect(kept).toEqual(Array.from(kept, (_, index) => last + 1 - kept.length + index));
+    // A file may just have been started anew.
+    if (maxFiles > 1) expect(kept.length).toBeGreaterThan(10);
+  });
+});
+
+test('a file that cannot be written is told once, and written again as soon as it can be', async () => {
+  await mkdir(file);
+  const log = open();
+  log.observe(CRASHED);
+  await expect.poll(() => said.length, { interval: 5 }).toBe(2);
+  log.observe(call(1));
+  await new Promise(setImmediate);
+  await rmdir(file);
+  await expect
+    .poll(
+      async () => {
+        log.observe(call(2));
+        return (await records()).length;
+      },
+      { interval: 50 },
+    )
+    .toBeGreaterThan(0);
+  await log.close();
+  expect(said.filter((line) => line.includes(`cannot write ${file}`))).toHaveLength(1);
+});
+
+test.each([
+  ['at once', ''],
+  ['a turn later', 'await new Promise(setImmediate);'],
+  ['while it writes', 'for (let n = 0; n < 20; n++) await null;'],
+  ['later', 'await new Promise((resolve) => setTimeout(resolve, 50));'],
+])('no record is lost or doubled when the process just exits, %s', async (_when, pause) => {
+  const script = `import { createLog } from ${JSON.stringify(join(import.meta.dirname, 'log.ts'))};
+    const log = createLog(${JSON.stringify({ file, maxSizeBytes: 1e6, maxFiles: 2 })});
+    log.observe(${JSON.stringify(call(1))});
+    log.observe(${JSON.stringify({ event: 'startup_fault', path: 'p', message: 'm', detail: 'd' })});
+    log.observe(${JSON.stringify(call(2))});
+    ${pause}
+    log.observe(${JSON.stringify(call(3))});
+    process.exit(3);`;
+  const { code, stderr } = await runProcess(process.execPath, [
+    '--import',
+    'tsx',
+    '--input-type=module',
+    '-e',
+    script,
+  ]);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+  expect((await records()).map(({ event, rows }) => rows ?? event)).toEqual([1, 'startup_fault', 2, 3]);
+});

@@ -1,0 +1,161 @@
+/** Where the lines go. */
+export interface LineSink {
+  /** Writes `text` and calls `done` once it is written or never will be; gets nothing else before that. */
+  write(text: string, done: () => void): void;
+  /**
+   * The process ends within this call. `begun` was given to `write` and is not confirmed, `rest` never was.
+   * What it throws is ignored: there is nobody left to tell.
+   */
+  lastWords(begun: string, rest: string): void;
+}
+
+/** A log of JSON objects, one a line whatever they contain. */
+export interface JsonLines {
+  /** `time` (ISO 8601), `level`, then the fields of `record`; at once when `urgent`, else soon. */
+  write(level: string, record: object, urgent: boolean): void;
+  /** Takes nothing more. False when the sink stood still for two seconds, and the rest is lost. */
+  close(): Promise<boolean>;
+}
+
+/** Lines are gathered up to this many characters or milliseconds, so that calls do not pay for system calls. */
+const GATHER_CHARACTERS = 8192;
+const GATHER_MS = 100;
+/** A sink that stands still must not fill the memory: later records are lost, and their number is told. */
+const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
+const CLOSE_MS = 2000;
+// Some readers take them for line ends or for terminal commands.
+// oxlint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHER_CHARACTERS): JsonLines {
+  /** Full batches, the oldest first; the newest lines gather beside them. */
+  const full: string[] = [];
+  let fullCharacters = 0;
+  let gathered = '';
+  let begun = '';
+  let lost = 0;
+  let urgentWaits = false;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+  let closing: Promise<boolean> | undefined;
+  let onIdle: (() => void) | undefined;
+
+  const writeLastWords = (): void => {
+    noteLost();
+    const rest = full.join('') + gathered;
+    if (begun === '' && rest === '') return;
+    try {
+      sink.lastWords(begun, rest);
+    } catch {
+      // See LineSink.
+    }
+  };
+  process.once('exit', writeLastWords);
+
+  function gather(line: string): void {
+    gathered += line;
+    if (gathered.length < gatherCharacters) return;
+    full.push(gathered);
+    fullCharacters += gathered.length;
+    gathered = '';
+  }
+
+  function noteLost(): void {
+    if (lost === 0) return;
+    gather(jsonLine('error', { event: 'log_records_lost', count: lost }));
+    lost = 0;
+  }
+
+  function takeBatch(): string {
+    const batch = full.shift();
+    if (batch !== undefined) {
+      fullCharacters -= batch.length;
+      return batch;
+    }
+    const text = gathered;
+    gathered = '';
+    urgentWaits = false;
+    return text;
+  }
+
+  function handOver(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (begun !== '') return;
+    begun = takeBatch();
+    if (begun === '') onIdle?.();
+    else sink.write(begun, onWritten);
+  }
+
+  function onWritten(): void {
+    begun = '';
+    next();
+  }
+
+  function next(): void {
+    if (full.length > 0 || urgentWaits || closed) handOver();
+    else if (gathered !== '') timer ??= setTimeout(handOver, GATHER_MS).unref();
+  }
+
+  async function close(): Promise<boolean> {
+    closed = true;
+    noteLost();
+    const drained = await new Promise<boolean>((resolve) => {
+      const deadline = setTimeout(() => resolve(false), CLOSE_MS);
+      onIdle = () => {
+        clearTimeout(deadline);
+        resolve(true);
+      };
+      handOver();
+    });
+    process.off('exit', writeLastWords);
+    full.length = 0;
+    gathered = '';
+    return drained;
+  }
+
+  return {
+    write(level, record, urgent) {
+      if (closed) return;
+      if (fullCharacters >= MAX_WAITING_CHARACTERS) {
+        lost++;
+        return;
+      }
+      noteLost();
+      gather(jsonLine(level, record));
+      urgentWaits ||= urgent;
+      if (begun === '') next();
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** One line of text without control characters, for a terminal. */
+export function printable(text: string): string {
+  return text.replace(CONTROLS, escapeCharacter);
+}
+
+function jsonLine(level: string, record: object): string {
+  const line = `{"time":"${isoTime()}","level":"${level}",${JSON.stringify(record).slice(1)}`;
+  // JSON itself escapes some of them only.
+  return `${printable(line)}\n`;
+}
+
+function escapeCharacter(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+let isoMs = 0;
+let isoText = '';
+/** Many records fall into one millisecond; formatting the time costs more than the rest of the line. */
+function isoTime(): string {
+  const ms = Date.now();
+  if (ms !== isoMs) {
+    isoMs = ms;
+    isoText = new Date(ms).toISOString();
+  }
+  return isoText;
+}

@@ -1,0 +1,189 @@
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createAgentSecret,
+  freePort,
+  runProcess,
+  startProcess,
+  SVC_AGENT,
+  temporaryFolder,
+  testDatabase,
+  type TemporaryFolder,
+  type TestDatabase,
+} from '@svc/testkit';
+
+// Connections that an agent leaves open fail the file when its database is dropped.
+let database: TestDatabase;
+let reader: { readonly user: string; readonly password: string };
+let privateKey: string;
+let folder: TemporaryFolder;
+let agent: string;
+beforeAll(async () => {
+  database = await testDatabase({ sql: ['create table confidential_table (id int)'] });
+  reader = { user: `${database.name}_reader`, password: 'reader' };
+  await database.execute(`
+    create role ${reader.user} login password '${reader.password}';
+    revoke temporary on database ${database.name} from public;
+    grant select on confidential_table to ${reader.user};
+  `);
+  privateKey = (await createAgentSecret()).agent_private_key;
+});
+afterAll(() => database.execute(`drop owned by ${reader.user}; drop role ${reader.user}`));
+beforeEach(async () => {
+  folder = await temporaryFolder('start-up');
+  agent = join(folder.path, 'svc-agent');
+  await copyFile(SVC_AGENT, agent);
+});
+afterEach(() => folder.remove());
+
+interface FileOptions {
+  readonly database?: Readonly<Record<string, unknown>>;
+  readonly sql?: string;
+  readonly gatewayPort?: number;
+}
+
+/** JSON is YAML, too. */
+async function writeCapabilityFile(options: FileOptions = {}): Promise<void> {
+  const { host, port, name } = database;
+  const { sql = 'select id from confidential_table', gatewayPort = 1 } = options;
+  const file = {
+    service: { title: 'Test', version: '1.0.0' },
+    gateway: { url: `ws://127.0.0.1:${gatewayPort}/ws/agent`, agent_private_key: privateKey },
+    database: { driver: 'postgres', host, port, name, ...reader, ...options.database },
+    capabilities: { get: { description: 'Get', sql, result: { id: { type: 'integer' } } } },
+  };
+  await writeFile(join(folder.path, 'capability.yaml'), JSON.stringify(file));
+}
+
+async function logged(event: string): Promise<Record<string, unknown>[]> {
+  const text = await readFile(join(folder.path, 'svc-agent.log'), 'utf8');
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line): Record<string, unknown> => JSON.parse(line))
+    .filter((record) => record['event'] === event);
+}
+
+const MISTAKES: readonly (readonly [string, FileOptions | (() => Promise<FileOptions>), string, RegExp])[] = [
+  ['a wrong password', { database: { password: 'wrong' } }, 'database: ', /password authentication failed/],
+  [
+    'a database that cannot be reached',
+    async () => ({ database: { port: await freePort() } }),
+    'database: ',
+    /ECONNREFUSED/,
+  ],
+  [
+    'SQL that the parser refuses',
+    { sql: 'select id frm confidential_table wher' },
+    'capabilities.get.sql: ',
+    /syntax error/,
+  ],
+  [
+    'SQL that the database refuses',
+    { sql: 'select id from confidential_tables' },
+    'capabilities.get.sql: ',
+    /"confidential_tables" does not exist/,
+  ],
+];
+
+describe.each(MISTAKES)('%s', (_title, options, path, detail) => {
+  test.each([
+    ['svc-agent', [], 'stderr', 0],
+    ['svc-agent check', ['check'], 'stdout', 1],
+  ] as const)('is one line of %s, the detail is in the log', async (_command, args, stream, linesBefore) => {
+    await writeCapabilityFile(typeof options === 'function' ? await options() : options);
+    const ran = await runProcess(agent, args, { cwd: folder.path });
+    expect(ran.code).toBe(2);
+    const lines = ran[stream].trimEnd().split('\n').slice(linesBefore);
+    expect(lines).toEqual([expect.stringMatching(/capability\.yaml(?::\d+:\d+)? {2}/)]);
+    expect(lines[0]).toContain(`  ${path}`);
+    if (stream === 'stdout') expect(ran.stderr).toBe('');
+    expect(ran.stdout + ran.stderr).not.toMatch(
+      /confidential|select|authentication|syntax error|ECONN|    at /,
+    );
+    expect(await logged('startup_fault')).toEqual([
+      expect.objectContaining({ detail: expect.stringMatching(detail) }),
+    ]);
+  });
+});
+
+describe('an account that cannot be audited', () => {
+  beforeAll(() => database.execute('revoke select on pg_catalog.pg_foreign_server from public'));
+  afterAll(() => database.execute('grant select on pg_catalog.pg_foreign_server to public'));
+  const detail = expect.stringMatching(/permission denied.*pg_foreign_server/);
+
+  test('is a finding of svc-agent check', async () => {
+    await writeCapabilityFile();
+    const { code, stdout, stderr } = await runProcess(agent, ['check'], { cwd: folder.path });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.trimEnd().split('\n').slice(2)).toEqual([
+      expect.stringMatching(/^account: the account could not be audited; to mend it: /),
+    ]);
+    expect(stdout).not.toMatch(/permission denied|pg_foreign_server/);
+    expect(await logged('account_finding')).toEqual([expect.objectContaining({ level: 'warn', detail })]);
+  });
+
+  test('does not keep svc-agent from starting', async () => {
+    await writeCapabilityFile();
+    const running = await startProcess(agent, [], { cwd: folder.path });
+    await running.waitForLine((line) => line.includes('starting with 1 capabilities'));
+    expect(await running.stop()).toEqual({ code: 0, signal: null });
+    expect(running.output()).toContain('(1 findings)');
+    expect(running.output()).not.toMatch(/permission denied|pg_foreign_server|internal error/);
+    expect(await logged('account_finding')).toEqual([expect.objectContaining({ detail })]);
+  });
+
+  test.each([
+    ['svc-agent', [], 'stderr'],
+    ['svc-agent check', ['check'], 'stdout'],
+  ] as const)('is a fault of %s when the account is required to only read', async (_title, args, stream) => {
+    await writeCapabilityFile({ database: { require_readonly_account: true } });
+    const ran = await runProcess(agent, args, { cwd: folder.path });
+    expect(ran.code).toBe(2);
+    expect(ran[stream].trimEnd().split('\n').at(-1)).toContain('could not be audited');
+    expect(ran.stdout + ran.stderr).not.toMatch(/permission denied|pg_foreign_server|    at /);
+    expect(await logged('account_finding')).toEqual([expect.objectContaining({ detail })]);
+  });
+});
+
+test.each([
+  ['svc-agent', []],
+  ['svc-agent check', ['check']],
+])('a fault of %s itself is one line without its words, which are in the log', async (_title, args) => {
+  await writeCapabilityFile();
+  const fault = join(folder.path, 'fault.cjs');
+  await writeFile(fault, 'setTimeout(() => { throw new Error("words of the database"); }, 0);');
+  const env = { NODE_OPTIONS: `--require ${fault}` };
+  const { code, stderr } = await runProcess(agent, args, { cwd: folder.path, env });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: 'svc-agent: internal error, ending; the log file holds the details\n',
+  });
+  expect(await logged('crashed')).toEqual([
+    expect.objectContaining({ detail: expect.stringContaining('words of the database\n    at ') }),
+  ]);
+});
+
+test('an account that only reads has no finding, also when it is required', async () => {
+  await writeCapabilityFile({ database: { require_readonly_account: true } });
+  const { code, stdout } = await runProcess(agent, ['check'], { cwd: folder.path });
+  expect(code).toBe(0);
+  expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+});
+
+test('what an account may write is said on standard error without names, and named in the log', async () => {
+  await database.execute(`grant insert on confidential_table to ${reader.user}`);
+  try {
+    await writeCapabilityFile();
+    const running = await startProcess(agent, [], { cwd: folder.path });
+    await running.waitForLine((line) => line.includes('starting with'));
+    await running.stop();
+    expect(running.output()).not.toContain('confidential');
+    expect(await logged('account_finding')).toEqual([
+      expect.objectContaining({ problem: expect.stringContaining('confidential_table') }),
+    ]);
+  } finally {
+    await database.execute(`revoke insert on confidential_table from ${reader.user}`);
+  }
+});
