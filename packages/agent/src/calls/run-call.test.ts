@@ -145,7 +145,10 @@ describe('a call that is not started', () => {
   test('because its time passed while it waited', async () => {
     admission = createAdmission(1, 1);
     await admission.enter(1000, new AbortController().signal);
-    expect(await run(never, { timeoutMs: 1 })).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
+    expect(await run(never, { timeoutMs: 1 })).toMatchObject({
+      code: 'AGENT_QUERY_TIMEOUT',
+      notStarted: true,
+    });
   });
 
   test('because it was cancelled while it waited', async () => {
@@ -166,23 +169,30 @@ test.each<[DatabaseErrorKind, string]>([
   ['failed', 'AGENT_QUERY_FAILED'],
 ])('a query that ends as %s is %s; the database’s words go to the log only', async (kind, code) => {
   const outcome = await run(async () => {
-    throw new DatabaseError(kind, SECRET);
+    throw new DatabaseError(kind, SECRET, { cause: new Error('a value') });
   });
   expect(outcome).toMatchObject({ kind: 'error', code, notStarted: false });
   expect(JSON.stringify(outcome)).not.toContain('users');
   expect(events).toMatchObject([{ outcome: code, detail: SECRET }]);
+  expect(JSON.stringify(events)).not.toContain('a value');
   expect(admission.running).toBe(0);
 });
 
 test('a fault of our own fails the call and nothing else', async () => {
   const fault = (): never => {
-    throw new TypeError(SECRET);
+    throw new TypeError(`${SECRET}\n    at value (here)`, { cause: SECRET });
   };
   for (const outcome of [await run(fault), await run(never, {}, fault)]) {
     expect(outcome).toMatchObject({ kind: 'error', code: 'AGENT_QUERY_FAILED' });
     expect(JSON.stringify(outcome)).not.toContain('users');
   }
-  expect(events).toMatchObject([{ detail: SECRET }, { detail: SECRET }]);
+  // Where it came from, but not its message, which may quote values.
+  const told = /^unexpected error at \S*fault .*run-call\.test\.ts/;
+  expect(events).toMatchObject([
+    { detail: expect.stringMatching(told) },
+    { detail: expect.stringMatching(told) },
+  ]);
+  expect(JSON.stringify(events)).not.toMatch(/users|at value/);
   expect(admission.running).toBe(0);
 });
 

@@ -87,12 +87,13 @@ export function createRunCall(options: RunCallOptions): HandleCall {
 
 function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {
   if (why === 'aborted') return failed('AGENT_CANCELLED', 'the call was cancelled', true);
+  if (why === 'late') return failed('AGENT_QUERY_TIMEOUT', 'the time was up before the query began', true);
   return failed('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
 }
 
-/** The database's own words go to the log only. */
+/** What the database says goes to the log only, and no values of parameters go even there. */
 function queryFailed(error: unknown): { outcome: CallOutcome; detail: string } {
-  const detail = error instanceof Error ? error.message : 'unknown error';
+  const detail = error instanceof DatabaseError ? error.message : unexpected(error);
   const kind = error instanceof DatabaseError ? error.kind : 'failed';
   switch (kind) {
     case 'timeout':
@@ -112,6 +113,13 @@ function queryFailed(error: unknown): { outcome: CallOutcome; detail: string } {
     case 'failed':
       return { outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false), detail };
   }
+}
+
+/** Messages of unexpected errors may quote what was being worked on, so only where they came from is told. */
+function unexpected(error: unknown): string {
+  if (!(error instanceof Error)) return 'unexpected: something other than an error was thrown';
+  const frames = (error.stack ?? '').replace(error.message, '').match(/^ +at .+$/gm) ?? [];
+  return ['unexpected error', ...frames.slice(0, 5).map((frame) => frame.trim())].join(' ');
 }
 
 function failed(code: AgentErrorCode, message: string, notStarted: boolean): CallOutcome {

@@ -54,7 +54,10 @@ export interface QueryResult {
 
 export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'cancelled' | 'too_large' | 'failed';
 
-/** `message` and `cause` may hold database text: for the agent's log file only. */
+/**
+ * For the agent's log file only: `message` and `cause` may hold database text. What `Query.run` throws holds no value
+ * of a parameter or row, only SQLSTATEs and names.
+ */
 export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
   constructor(kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {

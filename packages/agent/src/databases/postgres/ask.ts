@@ -1,7 +1,7 @@
 import { DatabaseError } from '../database.ts';
 import { kindOf, textOf } from './errors.ts';
 import { exchange } from './exchange.ts';
-import { firstError, type Rows, type Statement } from './flight.ts';
+import type { Rows, Statement } from './flight.ts';
 import type { SessionPool } from './pool.ts';
 import type { SessionFacts } from './session.ts';
 
@@ -17,17 +17,14 @@ export interface Answer {
   readonly facts: SessionFacts;
 }
 
-/** Runs the service's own statements as calls are run; throws `DatabaseError`, its cause being the first error. */
+/** Runs the service's own statements as calls are run; throws `DatabaseError`, its cause being what failed. */
 export async function ask(pool: SessionPool, question: Question): Promise<Answer> {
   const wait = { signal: new AbortController().signal, timeoutMs: question.timeoutMs };
   const session = await pool.acquire(wait);
   const settings = { apiKeyName: '', capability: question.capability, requestId: '' };
   const done = await exchange(pool, session, { ...question, settings }, wait);
-  const error = done.setUpError ?? firstError(done.outcomes);
+  const { error } = done;
   if (error !== undefined)
     throw new DatabaseError(done.stopped ?? kindOf(error), textOf(error), { cause: error });
-  return {
-    results: done.outcomes.flatMap((outcome) => (outcome.ok ? [outcome.result] : [])),
-    facts: session.facts,
-  };
+  return { results: done.results, facts: session.facts };
 }

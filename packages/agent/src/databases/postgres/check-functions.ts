@@ -6,7 +6,11 @@ import type { QualifiedName } from './inspect.ts';
 import { faultAt, forbiddenMessage } from './read-statement.ts';
 import { bindValue } from './values.ts';
 
-/** Asks which of the names are volatile functions: (kind, schema, name, on the search path). */
+const EXTENSION = `(select e.extname from pg_catalog.pg_depend d join pg_catalog.pg_extension e on e.oid = d.refobjid
+          where d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and d.objid = p.oid and d.deptype = 'e'
+          and d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass)`;
+
+/** Asks which of the names are volatile functions: (kind, schema, name, on the search path, its extension). */
 export function functionsStatement(
   called: readonly QualifiedName[],
   operators: readonly string[],
@@ -14,10 +18,10 @@ export function functionsStatement(
   const texts = (values: readonly string[]): string | null =>
     bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(values)]);
   return {
-    text: `select 'function', n.nspname, p.proname, pg_catalog.pg_function_is_visible(p.oid)
+    text: `select 'function', n.nspname, p.proname, pg_catalog.pg_function_is_visible(p.oid), ${EXTENSION}
         from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
         where p.provolatile = 'v' and p.proname = any ($1::pg_catalog.text[])
-      union select 'operator', n.nspname, p.proname, true
+      union select 'operator', n.nspname, p.proname, true, ${EXTENSION}
         from pg_catalog.pg_operator o join pg_catalog.pg_proc p on p.oid = o.oprcode
         join pg_catalog.pg_namespace n on n.oid = p.pronamespace
         where p.provolatile = 'v' and o.oprname = any ($2::pg_catalog.text[])`,
@@ -34,7 +38,7 @@ export function* checkFunctions(
   called: readonly QualifiedName[],
   volatile: Rows,
 ): Generator<VerificationFault> {
-  for (const [kind, schema, name, visible] of volatile.rows) {
+  for (const [kind, schema, name, visible, extension] of volatile.rows) {
     if (typeof schema !== 'string' || typeof name !== 'string') continue;
     const isCalled =
       kind === 'operator' ||
@@ -44,7 +48,7 @@ export function* checkFunctions(
     if (!isCalled) continue;
     if (isForbidden(name)) {
       yield faultAt(capability, { message: forbiddenMessage(name) });
-    } else if (!isAllowed(schema, name, capability.allowFunctions)) {
+    } else if (!isAllowed({ schema, name, extension: extension ?? undefined }, capability.allowFunctions)) {
       // The names of the server's own functions are public, others tell of the schema.
       const which = schema === 'pg_catalog' ? name : 'a function of the database';
       const message = `calls ${which}, which is volatile: remove it or name it in policy.allow_functions`;

@@ -16,6 +16,63 @@ export function sqlStateOf(error: unknown): string | undefined {
 // Connection exceptions, insufficient resources, operator intervention, and the server's own idle time-outs.
 const UNAVAILABLE = /^(?:08|53|57P0|57P1|25P03$)/;
 
+/** Conditions that a query which passed verification can still meet, by their names in PostgreSQL's manual. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  '22001': 'string_data_right_truncation',
+  '22003': 'numeric_value_out_of_range',
+  '22007': 'invalid_datetime_format',
+  '22008': 'datetime_field_overflow',
+  '22012': 'division_by_zero',
+  '22021': 'character_not_in_repertoire',
+  '22023': 'invalid_parameter_value',
+  '22025': 'invalid_escape_sequence',
+  '2201B': 'invalid_regular_expression',
+  '2201W': 'invalid_row_count_in_limit_clause',
+  '2201X': 'invalid_row_count_in_result_offset_clause',
+  '22P02': 'invalid_text_representation',
+  '22P05': 'untranslatable_character',
+  '21000': 'cardinality_violation',
+  '23502': 'not_null_violation',
+  '23514': 'check_violation',
+  '25006': 'read_only_sql_transaction',
+  [UNKNOWN_STATEMENT]: 'invalid_sql_statement_name',
+  '42501': 'insufficient_privilege',
+  '42703': 'undefined_column',
+  '42883': 'undefined_function',
+  '42P01': 'undefined_table',
+  '53200': 'out_of_memory',
+  '53300': 'too_many_connections',
+  '54000': 'program_limit_exceeded',
+  [LOCK_NOT_AVAILABLE]: 'lock_not_available',
+  [QUERY_CANCELED]: 'query_canceled',
+  '57P01': 'admin_shutdown',
+  '57P03': 'cannot_connect_now',
+  P0001: 'raise_exception',
+  XX000: 'internal_error',
+};
+
+/** Where a function's own text becomes an error: it may put a value even into the fields meant for names. */
+const RAISED = /^(?:exec_stmt_raise|PLy_)/;
+
+/**
+ * What an error of a call may leave in the log: its SQLSTATE and the names of what was involved. The server's texts
+ * (message, detail, hint, where, internal query) quote the values of parameters and rows.
+ */
+export function nameOf(error: Error): string {
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return `connection: ${textOf(error)}`;
+  const { code, routine, schema, table, column, dataType, constraint } = error;
+  const condition = CONDITIONS[code];
+  const names = {
+    routine,
+    ...(RAISED.test(routine ?? '') ? {} : { schema, table, column, dataType, constraint }),
+  };
+  return [
+    `SQLSTATE ${code}`,
+    ...(condition === undefined ? [] : [condition]),
+    ...Object.entries(names).flatMap(([kind, name]) => (name === undefined ? [] : [`${kind} ${name}`])),
+  ].join(', ');
+}
+
 /** The kind of an error that neither a deadline nor an abort explains. */
 export function kindOf(error: unknown): DatabaseErrorKind {
   if (error instanceof DatabaseError) return error.kind;

@@ -1,5 +1,5 @@
 import { sendCancelRequest } from './cancel.ts';
-import { firstError, fly, type Outcome, type Statement } from './flight.ts';
+import { fly, type Landing, type Rows, type Statement } from './flight.ts';
 import type { SessionPool, Wait } from './pool.ts';
 import { destroy, type Session } from './session.ts';
 import { applySettings, BEGIN, ROLLBACK, type TransactionSettings } from './settings.ts';
@@ -10,10 +10,12 @@ export interface Transaction {
 }
 
 export interface Exchange {
-  /** One for each statement of the transaction. */
-  readonly outcomes: readonly Outcome[];
-  /** Why the transaction could not be set up; what the statements then gave is void. */
-  readonly setUpError: Error | undefined;
+  /** One for each statement of the transaction that completed. */
+  readonly results: readonly Rows[];
+  /** Of the statement behind the last result; none of those after it ran. */
+  readonly error: Error | undefined;
+  /** Whether the server said that the transaction was set up: READ ONLY, with its settings. */
+  readonly begun: boolean;
   /** Set when the query was cancelled from here, by the signal or by the deadline. */
   readonly stopped: 'timeout' | 'cancelled' | undefined;
   readonly elapsedMs: number;
@@ -53,23 +55,25 @@ export async function exchange(
   wait.signal.addEventListener('abort', onAbort);
   if (wait.signal.aborted) stop('cancelled');
 
-  const all = await fly(session.client, [BEGIN, settings, ...statements, ROLLBACK]);
+  // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
+  const setUp = [BEGIN, settings];
+  const [unit, rollback] = await fly(session, [[...setUp, ...statements], [ROLLBACK]]);
 
   clearTimeout(deadline);
   clearTimeout(patience);
   wait.signal.removeEventListener('abort', onAbort);
-  const rollback = all.at(-1);
-  const setUpError = firstError(all.slice(0, 2));
+  const completed = unit?.results ?? [];
   if (cancelSent !== undefined) {
     void recover(pool, session, cancelSent);
-  } else if (setUpError === undefined && rollback?.ok === true && isIdle(session)) {
+  } else if (isEnded(rollback) && isIdle(session)) {
     pool.release(session);
   } else {
     pool.discard(session);
   }
   return {
-    outcomes: all.slice(2, -1),
-    setUpError,
+    results: completed.slice(setUp.length),
+    error: unit?.error,
+    begun: completed.length >= setUp.length,
     stopped,
     elapsedMs: performance.now() - started,
   };
@@ -86,14 +90,18 @@ async function recover(pool: SessionPool, session: Session, cancelSent: Promise<
   if (await cancelSent) {
     const patience = setTimeout(() => destroy(session), CANCEL_PATIENCE_MS);
     // Takes in a late cancellation, and ends the transaction should the first rollback have been what it hit.
-    const [probe] = await fly(session.client, [ROLLBACK]);
+    const [probe] = await fly(session, [[ROLLBACK]]);
     clearTimeout(patience);
-    if (probe?.ok === true && isIdle(session)) {
+    if (isEnded(probe) && isIdle(session)) {
       pool.release(session);
       return;
     }
   }
   pool.discard(session);
+}
+
+function isEnded(rollback: Landing | undefined): boolean {
+  return rollback !== undefined && rollback.error === undefined;
 }
 
 function isIdle(session: Session): boolean {

@@ -1,64 +1,142 @@
-import type pg from 'pg';
+import { PassThrough } from 'node:stream';
+import pg from 'pg';
+import { sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
 
 export interface Statement {
   /** Prepared under this name once per connection; without one it is parsed each time. */
   readonly name?: string;
   readonly text: string;
-  readonly values?: readonly (string | null)[];
+  readonly values?: (string | null)[];
+  /** What runs it once it is prepared, where that never changes: see `constantStatement`. */
+  readonly bytes?: Buffer;
 }
 
 export interface Rows {
   /** Every value as the text that the server sent. */
   readonly rows: readonly (readonly (string | null)[])[];
+  /** Empty for a statement that was already prepared: only with parsing comes a description. */
   readonly fields: readonly pg.FieldDef[];
 }
 
-export type Outcome =
-  | { readonly ok: true; readonly result: Rows }
-  | { readonly ok: false; readonly error: Error };
-
-interface ExtendedQuery extends pg.QueryArrayConfig<(string | null)[]> {
-  /** Without it node-postgres sends text without values by the simple protocol, which runs `COMMIT; DROP ...`. */
-  queryMode: 'extended';
+/** How a unit ended. An error is that of the statement behind the last result, or of the connection. */
+export interface Landing {
+  readonly results: readonly Rows[];
+  readonly error: Error | undefined;
 }
 
-const asText = (value: string): string => value;
-const untouched: pg.CustomTypesConfig = { getTypeParser: () => asText };
+/** A connection, and the statements that its server is known to have prepared. */
+export interface Line {
+  readonly client: pg.Client;
+  readonly prepared: Set<string>;
+}
 
 /**
- * Sends all statements at once, each by the extended protocol, and resolves with their outcomes in order.
- * Never rejects; a lost connection is the outcome of every statement it left unanswered.
+ * Sends all units at once by the extended protocol, in one write, and resolves with how each ended, in order. A unit
+ * ends with its only Sync: when one of its statements fails, the server skips all that follow it in the unit.
+ * Never rejects; a lost connection is the error of every unit that it left unanswered.
  */
-export function fly(client: pg.Client, statements: readonly Statement[]): Promise<readonly Outcome[]> {
-  return new Promise((resolve) => {
-    const outcomes: Outcome[] = [];
-    let left = statements.length;
-    const { stream } = client.connection;
-    // One write for the whole flight instead of one for each statement.
-    stream.cork();
-    for (const [index, statement] of statements.entries()) {
-      client.query<(string | null)[]>(configOf(statement), (error: Error | null, result) => {
-        outcomes[index] = error === null ? { ok: true, result } : { ok: false, error };
-        left -= 1;
-        if (left === 0) resolve(outcomes);
-      });
+export function fly(line: Line, units: readonly (readonly Statement[])[]): Promise<readonly Landing[]> {
+  const { client, prepared } = line;
+  const { stream } = client.connection;
+  stream.cork();
+  const landings = units.map(
+    (statements) =>
+      new Promise<Landing>((resolve) => {
+        client.query(new Unit(statements, prepared, resolve));
+      }),
+  );
+  stream.uncork();
+  return Promise.all(landings);
+}
+
+/** A statement without values, whose messages are made once. */
+export function constantStatement(name: string, text: string): Statement {
+  const recorder = new PassThrough();
+  bindAndExecute(new pg.Connection({ stream: () => recorder }), { name, text });
+  const bytes: unknown = recorder.read();
+  return Buffer.isBuffer(bytes) ? { name, text, bytes } : { name, text };
+}
+
+/** What node-postgres sends as one query: its client calls `submit`, and `handle...` for each message of the answer. */
+class Unit extends pg.Query {
+  readonly #statements: readonly Statement[];
+  readonly #prepared: Set<string>;
+  readonly #land: (landing: Landing) => void;
+  readonly #results: Rows[] = [];
+  #rows: (string | null)[][] = [];
+  #fields: pg.FieldDef[] = [];
+
+  constructor(statements: readonly Statement[], prepared: Set<string>, land: (landing: Landing) => void) {
+    super('');
+    this.#statements = statements;
+    this.#prepared = prepared;
+    this.#land = land;
+  }
+
+  override submit = (connection: pg.Connection): Error | undefined => {
+    try {
+      for (const statement of this.#statements) send(connection, statement, this.#prepared);
+      connection.sync();
+      return undefined;
+    } catch (error) {
+      // Half a unit may not be completed by what somebody else sends.
+      connection.stream.destroy();
+      return error instanceof Error ? error : new Error('cannot encode a statement');
     }
-    stream.uncork();
-  });
-}
-
-function configOf(statement: Statement): ExtendedQuery {
-  return {
-    text: statement.text,
-    values: [...(statement.values ?? [])],
-    rowMode: 'array',
-    types: untouched,
-    queryMode: 'extended',
-    ...(statement.name === undefined ? {} : { name: statement.name }),
   };
+
+  handleRowDescription(message: { readonly fields: pg.FieldDef[] }): void {
+    this.#fields = message.fields;
+    // Known already here, so that a query whose runs fail, which planning for the values may do, is not parsed each time.
+    this.#markPrepared();
+  }
+
+  handleDataRow(message: { readonly fields: (string | null)[] }): void {
+    this.#rows.push(message.fields);
+  }
+
+  handleCommandComplete(): void {
+    this.#markPrepared();
+    this.#results.push({ rows: this.#rows, fields: this.#fields });
+    this.#rows = [];
+    this.#fields = [];
+  }
+
+  handleEmptyQuery(): void {
+    this.handleCommandComplete();
+  }
+
+  handleError(error: Error): void {
+    // A pooler that lost one has lost them all.
+    if (sqlStateOf(error) === UNKNOWN_STATEMENT) this.#prepared.clear();
+    this.#land({ results: this.#results, error });
+  }
+
+  handleReadyForQuery(): void {
+    this.#land({ results: this.#results, error: undefined });
+  }
+
+  #markPrepared(): void {
+    const name = this.#statements[this.#results.length]?.name;
+    if (name !== undefined) this.#prepared.add(name);
+  }
 }
 
-export function firstError(outcomes: readonly Outcome[]): Error | undefined {
-  for (const outcome of outcomes) if (!outcome.ok) return outcome.error;
-  return undefined;
+function send(connection: pg.Connection, statement: Statement, prepared: ReadonlySet<string>): void {
+  const { name, text, bytes } = statement;
+  if (name !== undefined && prepared.has(name)) {
+    if (bytes === undefined) bindAndExecute(connection, statement);
+    else if (connection.stream.writable) connection.stream.write(bytes);
+    return;
+  }
+  // The server may have it after all, be it from before an error or from another client of a pooler.
+  if (name !== undefined) connection.close({ type: 'S', name }, true);
+  connection.parse({ name: name ?? '', text, types: [] }, true);
+  connection.describe({ type: 'S', name: name ?? '' }, true);
+  bindAndExecute(connection, statement);
+}
+
+function bindAndExecute(connection: pg.Connection, { name, values }: Statement): void {
+  connection.bind({ statement: name ?? '', values }, true);
+  connection.execute(null, true);
 }

@@ -20,17 +20,15 @@ const FORBIDDEN: readonly RegExp[] = [
   /^(?:binary_upgrade_|brin_summarize|brin_desummarize|gin_clean_pending_list$)/,
 ];
 
-/** Volatile only in that they answer differently each time, or read sizes and states. */
+/** Volatile only in that they answer differently each time, or read sizes and states; all of `pg_catalog`. */
 const HARMLESS = new Set([
   'random',
   'random_normal',
   'clock_timestamp',
   'timeofday',
   'gen_random_uuid',
-  'gen_random_bytes',
   'uuidv4',
   'uuidv7',
-  'uuid_generate_v4',
   'pg_relation_size',
   'pg_table_size',
   'pg_indexes_size',
@@ -44,9 +42,31 @@ export function isForbidden(name: string): boolean {
   return FORBIDDEN.some((pattern) => pattern.test(name));
 }
 
+/** Likewise, but of extensions, which may lie in any schema. */
+const HARMLESS_IN_EXTENSIONS = new Set([
+  'pgcrypto.gen_random_bytes',
+  'pgcrypto.gen_random_uuid',
+  'uuid-ossp.uuid_generate_v4',
+]);
+
+interface VolatileFunction {
+  readonly schema: string;
+  readonly name: string;
+  /** Undefined for a function that no extension brought. */
+  readonly extension: string | undefined;
+}
+
 /** Whether a volatile function may be called: harmless, or named in `policy.allow_functions`. */
-export function isAllowed(schema: string, name: string, allowFunctions: readonly string[]): boolean {
-  return HARMLESS.has(name) || allowFunctions.includes(name) || allowFunctions.includes(`${schema}.${name}`);
+export function isAllowed(
+  { schema, name, extension }: VolatileFunction,
+  allowFunctions: readonly string[],
+): boolean {
+  if (allowFunctions.includes(name) || allowFunctions.includes(`${schema}.${name}`)) return true;
+  // Anybody may make a function of such a name elsewhere.
+  return (
+    (schema === 'pg_catalog' && HARMLESS.has(name)) ||
+    (extension !== undefined && HARMLESS_IN_EXTENSIONS.has(`${extension}.${name}`))
+  );
 }
 
 /** Keys of a plan whose texts are names of things, which may hold anything. */

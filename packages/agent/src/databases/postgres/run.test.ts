@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { testDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ParamSchema, ResultType } from '../../config/agent-config.ts';
@@ -12,7 +13,18 @@ import {
 } from './capability.fixture.ts';
 import { openPostgres } from './postgres.ts';
 
+const MARKER = 'zq7marker';
 const schema = `
+  create domain short as text constraint short_enough check (length(value) < 3);
+  create function shout(v text) returns text language plpgsql stable as $$ begin
+    raise exception 'no %', v using detail = v, hint = v, column = v, constraint = v, datatype = v, table = v, schema = v;
+  end $$;
+  create function divide(v text) returns int language plpgsql stable as $$ begin
+    return (execute_text(v))::int;
+  end $$;
+  create function execute_text(v text) returns text language plpgsql stable as $$ declare r text; begin
+    execute 'select ''' || v || '''::int' into r; return r;
+  end $$;
   create type mood as enum ('sad', 'glad');
   create domain percent as numeric(5, 0);
   create table book (id int primary key, title text, price numeric(10, 2));
@@ -221,6 +233,24 @@ describe('caps', () => {
       capabilityOf(sql, { result: rows(1), limits: { maxRows: 3, onLimit: 'error' } }),
     );
     await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'too_large' });
+  });
+});
+
+describe('what a failing query leaves for the log', () => {
+  test.each<[string, RegExp]>([
+    ['select :v::int as a', /^SQLSTATE 22P02, invalid_text_representation, routine \w+$/],
+    ['select :v::date::text::int as a', /^SQLSTATE 22007, invalid_datetime_format/],
+    ['select (:v::json->>0)::int as a', /^SQLSTATE 22P02/],
+    ["select length(:v) / length(replace(:v, :v, '')) as a", /^SQLSTATE 22012, division_by_zero/],
+    ['select length(:v::short) as a', /^SQLSTATE 23514, check_violation, .*constraint short_enough/],
+    ["select 1 as a where 'x' ~ ('(' || :v)", /^SQLSTATE 2201B, invalid_regular_expression/],
+    ['select length(shout(:v)) as a', /^SQLSTATE P0001, raise_exception, routine exec_stmt_raise$/],
+    ['select divide(:v) as a', /^SQLSTATE 22P02/],
+  ])('%s: no value', async (sql, expected) => {
+    const query = await queryOf(database, capabilityOf(sql, { params: { v: { type: 'string' } } }));
+    const error: unknown = await query.run(callOf({ v: MARKER })).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ kind: 'failed', message: expect.stringMatching(expected) });
+    expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain(MARKER);
   });
 });
 

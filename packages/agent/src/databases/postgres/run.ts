@@ -4,13 +4,13 @@ import { DatabaseError, type Query, type QueryCall, type QueryResult } from '../
 import {
   kindOf,
   LOCK_NOT_AVAILABLE,
+  nameOf,
   QUERY_CANCELED,
   sqlStateOf,
-  textOf,
   UNKNOWN_STATEMENT,
 } from './errors.ts';
 import { exchange, type Exchange, type Transaction } from './exchange.ts';
-import type { Outcome, Rows } from './flight.ts';
+import type { Rows } from './flight.ts';
 import type { SessionPool } from './pool.ts';
 import { bindValue } from './values.ts';
 
@@ -28,6 +28,8 @@ export interface VerifiedQuery {
 const MAX_TIMEOUT_MS = 2_147_000_000;
 /** Clock granularity: the server may count a millisecond less than we do. */
 const CLOCK_SLACK_MS = 2;
+/** The server keeps back its answers until the query is through, so when it vanishes only time tells what ran. */
+const IDLE_LOSS_MS = 1000;
 
 export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
   const name = statementName(verified);
@@ -49,10 +51,12 @@ async function run(
   for (let attempt = 1; ; attempt += 1) {
     const wait = { signal: call.signal, timeoutMs: deadline - performance.now() };
     const session = await pool.acquire(wait);
+    // Prepared anew, since another connection may have lost its statements just like the first one.
+    if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
     const done = await exchange(pool, session, transactionOf(verified, name, call), { ...wait, timeoutMs });
-    const error = errorOf(done);
-    if (error === undefined) return resultOf(done.outcomes[0], verified.limits);
+    const { error } = done;
+    if (error === undefined) return resultOf(done.results[0], verified.limits);
     const again = attempt === 1 && done.stopped === undefined && deadline > performance.now();
     if (!again || !isNobodysFault(error, done, timeoutMs)) throw toDatabaseError(error, done, timeoutMs);
   }
@@ -71,29 +75,23 @@ function valueOf(values: Readonly<Record<string, unknown>>, name: string): unkno
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-function errorOf(done: Exchange): Error | undefined {
-  if (done.setUpError !== undefined) return done.setUpError;
-  const [outcome] = done.outcomes;
-  return outcome === undefined || outcome.ok ? undefined : outcome.error;
-}
-
 /** Faults that say nothing of the query and that another connection may not have. */
 function isNobodysFault(error: Error, done: Exchange, timeoutMs: number): boolean {
   const state = sqlStateOf(error);
   if (state === UNKNOWN_STATEMENT) return true;
   // A cancel meant for somebody else, as poolers and administrators may let through.
   if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
-  // Lost before the server began: the connection had died while idle. Later, the query may be what killed it.
-  return done.setUpError !== undefined && kindOf(error) === 'unavailable';
+  // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.
+  return !done.begun && done.elapsedMs < IDLE_LOSS_MS && kindOf(error) === 'unavailable';
 }
 
 function toDatabaseError(error: Error, done: Exchange, timeoutMs: number): DatabaseError {
-  const options = { cause: error };
-  if (done.stopped !== undefined) return new DatabaseError(done.stopped, textOf(error), options);
+  // Without the error as cause: its texts quote values.
+  if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error));
   const state = sqlStateOf(error);
   const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
   const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
-  return new DatabaseError(kind, `${state ?? 'connection'}: ${textOf(error)}`, options);
+  return new DatabaseError(kind, nameOf(error));
 }
 
 /** The server's message would tell time-outs apart, but it is in the server's language. */
@@ -101,8 +99,8 @@ function tookItsTime(done: Exchange, timeoutMs: number): boolean {
   return done.elapsedMs >= timeoutMs - CLOCK_SLACK_MS;
 }
 
-function resultOf(outcome: Outcome | undefined, limits: CapabilityLimits): QueryResult {
-  const row = outcome?.ok === true ? onlyRow(outcome.result) : undefined;
+function resultOf(result: Rows | undefined, limits: CapabilityLimits): QueryResult {
+  const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
   const [count, more, oversized, rows] = row;
   const truncated = more === 't';
@@ -113,8 +111,4 @@ function resultOf(outcome: Outcome | undefined, limits: CapabilityLimits): Query
     throw new DatabaseError('too_large', 'the result exceeds max_rows or max_bytes, and on_limit is error');
   }
   return { rows: Buffer.from(`[${rows ?? ''}]`, 'utf8'), count: Number(count), truncated };
-}
-
-function onlyRow(result: Rows): readonly (string | null)[] | undefined {
-  return result.rows.length === 1 ? result.rows[0] : undefined;
 }

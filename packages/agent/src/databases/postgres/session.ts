@@ -4,11 +4,10 @@ import pg from 'pg';
 import type { DatabaseConfig } from '../../config/agent-config.ts';
 import type { CancelTarget } from './cancel.ts';
 import { unavailable } from './errors.ts';
-import { fly } from './flight.ts';
+import { fly, type Line } from './flight.ts';
 
 /** One connection and what was learnt when it was made. */
-export interface Session {
-  readonly client: pg.Client;
+export interface Session extends Line {
   /** Absent when the server gave no key: then only closing the socket ends a query. */
   readonly cancelTarget?: CancelTarget;
   readonly facts: SessionFacts;
@@ -85,7 +84,8 @@ async function attempt(config: DatabaseConfig, ssl: tls.ConnectionOptions | fals
       key === undefined || address === undefined
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
-    return { client, facts: await readFacts(client), ...cancelTarget };
+    const line = { client, prepared: new Set<string>() };
+    return { ...line, facts: await readFacts(line), ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
@@ -128,10 +128,10 @@ const FACTS =
   "select pg_catalog.current_setting('search_path'), pg_catalog.current_setting('server_version_num'), " +
   "pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('standard_conforming_strings')";
 
-async function readFacts(client: pg.Client): Promise<SessionFacts> {
-  const [outcome] = await fly(client, [{ text: FACTS }]);
-  if (outcome === undefined || !outcome.ok) throw outcome?.error ?? new Error('no answer');
-  const [searchPath, version, encoding, conforming] = outcome.result.rows[0] ?? [];
+async function readFacts(line: Line): Promise<SessionFacts> {
+  const [landing] = await fly(line, [[{ text: FACTS }]]);
+  if (landing?.error !== undefined) throw landing.error;
+  const [searchPath, version, encoding, conforming] = landing?.results[0]?.rows[0] ?? [];
   if (conforming !== 'on') {
     throw new Error(
       'standard_conforming_strings is off, so the server reads quotes differently from the check of the SQL: ' +

@@ -1,4 +1,4 @@
-import type { Statement } from './flight.ts';
+import { constantStatement, type Statement } from './flight.ts';
 
 /** What a transaction is told before its query runs. */
 export interface TransactionSettings {
@@ -24,8 +24,8 @@ const CALLS = SETTINGS.map(([name, value]) => `pg_catalog.set_config('${name}', 
 // In one column, since each column costs both sides a description.
 const TEXT = `select pg_catalog.concat(${CALLS.join(', ')})`;
 
-export const BEGIN: Statement = { name: 'svc/begin', text: 'begin transaction read only' };
-export const ROLLBACK: Statement = { name: 'svc/rollback', text: 'rollback' };
+export const BEGIN: Statement = constantStatement('svc/begin', 'begin transaction read only');
+export const ROLLBACK: Statement = constantStatement('svc/rollback', 'rollback');
 
 /** All settings end with the transaction, so nothing stays on a connection that a pooler lends on. */
 export function applySettings(settings: TransactionSettings): Statement {

@@ -17,6 +17,8 @@ const schema = `
   insert into diary values (1, 'glad', 'x');
   create view locked as select id from diary for update;
   create view sleepy as select 1 as id from pg_sleep(0);
+  create function random() returns double precision language sql volatile as 'select 0.5';
+  create function gen_random_bytes(int) returns bytea language sql volatile as 'select null::bytea';
   create function restless() returns int language sql volatile as 'select 1';
   create function writes() returns int language sql volatile as 'delete from diary returning id';
   create function steady(int) returns int language sql stable as 'select $1';
@@ -49,6 +51,8 @@ describe('what is refused, and what the public message says', () => {
     ['select nextval(1) as a', {}, /calls nextval, .* never allowed/],
     ['select id as a from sleepy', {}, /calls pg_sleep, which is volatile/],
     ['select restless() as a', {}, /a function of the database, which is volatile/],
+    ['select 1 as a where public.random() > 0', {}, /a function of the database, which is volatile/],
+    ['select 1 as a where gen_random_bytes(2) is null', {}, /a function of the database, which is volatile/],
     ['select steady(restless()) as a', {}, /which is volatile/],
     ['select 1 as a where 1 === 2', {}, /which is volatile/],
     ['select (r).restless as a from (select 1) r', {}, /refused by the database/],
@@ -171,6 +175,19 @@ describe('the ways out that others left open', () => {
     const s = "'; drop table diary; --\n$1 :s";
     expect(JSON.parse(textOfRows(await query.run(callOf({ n: -1, s }))))).toEqual([{ a: 0, b: s }]);
   });
+});
+
+test('the harmless functions of an extension are allowed in whatever schema it is', async () => {
+  const own = await testDatabase({ sql: ['create schema crypto; create extension pgcrypto schema crypto'] });
+  const database = openPostgres(configOf(own));
+  const sql = (call: string): string => `select 1 as a where crypto.${call} is not null`;
+  const capabilities = ['gen_random_bytes(8)', "gen_salt('md5')"].map((call, index) =>
+    capabilityOf(sql(call), { name: `c${index}` }),
+  );
+  const { queries, faults } = await database.verify(capabilities);
+  expect([...queries.keys()]).toEqual(['c0']);
+  expect(faults).toMatchObject([{ detail: 'volatile function crypto.gen_salt' }]);
+  await database.close();
 });
 
 test('verification leaves no prepared statement behind', async () => {
