@@ -61,6 +61,10 @@ ${strong('The gateway is running.')}
   URL      ${url}
   API key  ${apiKey}
 
+To try the examples of examples/library/README.md, paste this into the terminal that you use:
+
+export URL=${url} KEY=${apiKey}
+
 ${strong('Call a capability over REST')}
 
 curl -sS ${url}/api/v1/capabilities/${sample.capability} -H '${authorization}' -H 'Content-Type: application/json' -d '${JSON.stringify(sample.params)}'

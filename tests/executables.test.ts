@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { copyFile, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -97,4 +99,31 @@ test('a gateway without settings names every one that is missing', async () => {
   expect(stderr).toContain('GATEWAY_AGENT_PUBLIC_KEY');
   expect(stderr).toContain('GATEWAY_API_KEYS_JSON');
   expect(stderr).not.toContain(' at ');
+});
+
+test('a gateway whose port is taken says which setting to change', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const address = taken.address();
+  if (address === null || typeof address === 'string') throw new Error('no TCP address');
+  const secret = JSON.parse((await run(SVC_GATEWAY, ['create-agent-secret', '--json'])).stdout);
+  const { code, stderr } = await run(SVC_GATEWAY, [], {
+    GATEWAY_ADDR: `127.0.0.1:${address.port}`,
+    GATEWAY_AGENT_PUBLIC_KEY: secret.agent_public_key,
+    GATEWAY_API_KEYS_JSON: '[]',
+  });
+  taken.close();
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    'svc-gateway: cannot start: GATEWAY_ADDR: another process listens on this address; choose another, ' +
+      'or port 0 for any free one\n',
+  );
+});
+
+test.each([
+  [SVC_GATEWAY, '--help'],
+  [SVC_AGENT, 'schema'],
+])('%s %s into a reader that stops early ends quietly', async (executable, argument) => {
+  const { code, stderr } = await runProcess('/bin/sh', ['-c', `"${executable}" ${argument} | true`]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });

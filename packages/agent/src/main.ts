@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { firstSignal } from '@svc/edge';
+import { firstSignal, tolerateClosedOutput } from '@svc/edge';
 import { startAgent } from './app.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
@@ -25,6 +25,7 @@ const home = dirname(realpathSync(__filename));
 void main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<void> {
+  tolerateClosedOutput('svc-agent', EXIT_FAILURE);
   const command = parseArguments(argv);
   switch (command.kind) {
     case 'help':
@@ -70,7 +71,9 @@ async function check(file: string, offline: boolean): Promise<void> {
         log.observe({ event: 'account_finding', ...finding });
         process.stdout.write(`account: ${finding.problem}; to mend it: ${finding.remedy}\n`);
       }
-      if (findings.length > 0 && config.database.requireReadonlyAccount) process.exitCode = EXIT_USAGE;
+      if (findings.length > 0 && config.database.requireReadonlyAccount) {
+        refuse([notReadonly(findings)], file, process.stdout, log);
+      }
     } finally {
       await database.close();
     }
@@ -110,7 +113,7 @@ async function run(file: string): Promise<void> {
 function notReadonly(findings: readonly AuditFinding[]): VerificationFault {
   const audited = findings.every(({ detail }) => detail === undefined);
   const why = audited
-    ? `the account may do more than read (${findings.length} findings in ${LOG_FILE})`
+    ? `the account may do more than read: ${LOG_FILE} lists what and how to mend it`
     : `the account could not be audited (${LOG_FILE} says why)`;
   return { path: 'database.require_readonly_account', message: `is true, but ${why}` };
 }

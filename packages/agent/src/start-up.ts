@@ -32,8 +32,8 @@ export async function verifyDatabase(config: AgentConfig): Promise<DatabaseOutco
     outcome = faults.length > 0 ? { faults } : { verified: { config, database, queries } };
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    const message =
-      'cannot use the database: it does not answer or refuses the login; check host, port, name, user, password and sslmode';
+    const advice = error.advice ?? 'it does not answer as it should';
+    const message = `cannot use the database: ${advice} (the log file has the details)`;
     outcome = { faults: [{ path: 'database', message, detail: error.message }] };
   } finally {
     if (outcome === undefined || 'faults' in outcome) await database.close();

@@ -1,3 +1,4 @@
+export { tolerateClosedOutput } from './closed-output.ts';
 export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';
 export { firstSignal } from './first-signal.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { randomBytes } from 'node:crypto';
-import { firstSignal } from '@svc/edge';
+import { firstSignal, tolerateClosedOutput } from '@svc/edge';
 import { startGateway } from './app.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { HELP } from './cli/help.ts';
@@ -26,6 +26,7 @@ if (isMainThread) void main(process.argv.slice(2));
 else runVerifierWorker();
 
 async function main(argv: readonly string[]): Promise<void> {
+  tolerateClosedOutput('svc-gateway', EXIT_FAILURE);
   const command = parseArguments(argv);
   switch (command.command) {
     case 'help':
@@ -76,10 +77,22 @@ async function run(envFile: string | undefined): Promise<void> {
       process.exit();
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown error';
-    process.stderr.write(`svc-gateway: cannot start: ${reason}\n`);
+    process.stderr.write(`svc-gateway: cannot start: ${whyNotListening(error)}\n`);
     await log.close();
     process.exit(EXIT_FAILURE);
+  }
+}
+
+function whyNotListening(error: unknown): string {
+  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
+    case 'EADDRINUSE':
+      return 'GATEWAY_ADDR: another process listens on this address; choose another, or port 0 for any free one';
+    case 'EACCES':
+      return 'GATEWAY_ADDR: this account may not listen on that port; choose one above 1023';
+    case 'EADDRNOTAVAIL':
+      return 'GATEWAY_ADDR: this machine does not have that address';
+    default:
+      return error instanceof Error ? error.message : 'unknown error';
   }
 }
 

@@ -54,15 +54,22 @@ export interface QueryResult {
 
 export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'cancelled' | 'too_large' | 'failed';
 
+export interface DatabaseErrorOptions extends ErrorOptions {
+  readonly advice?: string;
+}
+
 /**
  * For the agent's log file only: `message` and `cause` may hold database text. What `Query.run` throws holds no value
  * of a parameter or row, only SQLSTATEs and names.
  */
 export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
-  constructor(kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {
+  /** What to check, for one who cannot connect; the only part that may be shown. */
+  readonly advice: string | undefined;
+  constructor(kind: DatabaseErrorKind, message: string, options: DatabaseErrorOptions = {}) {
     super(message, options);
     this.name = 'DatabaseError';
     this.kind = kind;
+    this.advice = options.advice;
   }
 }

@@ -81,7 +81,32 @@ export function kindOf(error: unknown): DatabaseErrorKind {
 }
 
 export function unavailable(cause: unknown): DatabaseError {
-  return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, { cause });
+  const advice = adviceFor(cause);
+  return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, { cause, advice });
+}
+
+function adviceFor(cause: unknown): string {
+  const [error] = cause instanceof AggregateError ? cause.errors : [cause];
+  switch (sqlStateOf(error) ?? systemCodeOf(error)) {
+    case '28P01':
+    case '28000':
+      return 'it refuses the login: check user and password, and what pg_hba.conf allows';
+    case '3D000':
+      return 'it has no database of that name: check name';
+    case '53300':
+      return 'it has no connection left for this account: check max_connections here and there';
+    case 'ECONNREFUSED':
+      return 'nothing listens there: check host and port, and that the server runs';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'the host name cannot be looked up: check host';
+    default:
+      return 'it cannot be connected to: check host, port and sslmode';
+  }
+}
+
+function systemCodeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 export function textOf(error: unknown): string {
