@@ -66,11 +66,16 @@ async function logged(event: string): Promise<Record<string, unknown>[]> {
 }
 
 const MISTAKES: readonly (readonly [string, FileOptions | (() => Promise<FileOptions>), string, RegExp])[] = [
-  ['a wrong password', { database: { password: 'wrong' } }, 'database: ', /password authentication failed/],
+  [
+    'a wrong password',
+    { database: { password: 'wrong' } },
+    'database: cannot use the database: it refuses the login: check user',
+    /password authentication failed/,
+  ],
   [
     'a database that cannot be reached',
     async () => ({ database: { port: await freePort() } }),
-    'database: ',
+    'database: cannot use the database: nothing listens there: check host and port',
     /ECONNREFUSED/,
   ],
   [
