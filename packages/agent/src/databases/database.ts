@@ -55,7 +55,7 @@ export interface QueryResult {
 export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'cancelled' | 'too_large' | 'failed';
 
 export interface DatabaseErrorOptions extends ErrorOptions {
-  readonly advice?: string;
+  readonly advice?: string | undefined;
 }
 
 /**

@@ -138,7 +138,8 @@ export class SessionPool {
   #refuseAll(error: DatabaseError): void {
     // Each waiter gets an error of its own: a shared one would carry the stack of another call.
     for (const waiter of this.#waiters) {
-      waiter.refuse(new DatabaseError(error.kind, error.message, { cause: error.cause }));
+      const { kind, message, cause, advice } = error;
+      waiter.refuse(new DatabaseError(kind, message, { cause, advice }));
     }
   }
 
