@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { requirements } from './tests/requirements/manifest.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
 const config: ViteUserConfig = defineConfig({
@@ -7,6 +8,7 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: 'tests/setup/postgres.ts',
     setupFiles: 'tests/setup/drop-databases.ts',
     reporters: [new RepositoryReporter()],
+    tags: requirements.map(({ id, says }) => ({ name: id, description: says })),
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 20_000,
