@@ -85,13 +85,14 @@ function isForOtherMachine(entry) {
   return !fits;
 }
 
-function npm(args) {
+/** Runs npm in `folder`; resolves to its exit code and all that it wrote. */
+export function npm(args, folder = root) {
   const cli = process.env.npm_execpath;
   const child =
     cli !== undefined && basename(cli) === 'npm-cli.js'
-      ? spawn(process.execPath, [cli, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+      ? spawn(process.execPath, [cli, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
       : spawn('npm', args, {
-          cwd: root,
+          cwd: folder,
           stdio: ['ignore', 'pipe', 'pipe'],
           shell: process.platform === 'win32',
         });

@@ -41,7 +41,7 @@ function run(
   return runProcess(command, args, { cwd: join(folder.path, 'empty'), env: { PATH: path, ...env } });
 }
 
-test('the gateway runs alone, answers and ends cleanly', async () => {
+test('the gateway runs alone, answers and ends cleanly', { tags: ['command:executables'] }, async () => {
   const gateway = await alone(SVC_GATEWAY);
   const created = await run(gateway, ['create-key', '--name', 'k', '--capabilities', '*', '--json']);
   const { api_key, record } = JSON.parse(created.stdout);
@@ -68,18 +68,22 @@ test('the gateway runs alone, answers and ends cleanly', async () => {
   expect(await readdir(join(folder.path, 'empty'))).toEqual(['svc-gateway']);
 });
 
-test('the agent starts alone and finds its file next to itself, also through a link', async () => {
-  const agent = await alone(SVC_AGENT);
-  expect(await run(agent, ['--version'])).toMatchObject({ code: 0, stderr: '' });
-  expect(JSON.parse((await run(agent, ['schema'])).stdout)).toMatchObject({ title: 'capability.yaml' });
-  await symlink(agent, join(path, 'agent'));
-  const { code, stderr } = await run(join(path, 'agent'), []);
-  expect(code).toBe(2);
-  expect(stderr).toContain(join(folder.path, 'empty', 'capability.yaml'));
-  expect(await readFile(join(folder.path, 'empty', 'svc-agent.log'), 'utf8')).toContain(
-    '"event":"startup_fault"',
-  );
-});
+test(
+  'the agent starts alone and finds its file next to itself, also through a link',
+  { tags: ['command:executables'] },
+  async () => {
+    const agent = await alone(SVC_AGENT);
+    expect(await run(agent, ['--version'])).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse((await run(agent, ['schema'])).stdout)).toMatchObject({ title: 'capability.yaml' });
+    await symlink(agent, join(path, 'agent'));
+    const { code, stderr } = await run(join(path, 'agent'), []);
+    expect(code).toBe(2);
+    expect(stderr).toContain(join(folder.path, 'empty', 'capability.yaml'));
+    expect(await readFile(join(folder.path, 'empty', 'svc-agent.log'), 'utf8')).toContain(
+      '"event":"startup_fault"',
+    );
+  },
+);
 
 test.each([
   [SVC_GATEWAY, ['--verison'], '--version'],

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { createMetricsRegister, serveMetrics } from '@svc/edge';
 import { agentKeyId, normalizeAudience, privateKeyFromSeed, rawPublicKey } from '@svc/protocol';
 import { createAdmission } from './calls/admission.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
@@ -8,6 +9,7 @@ import type { AgentConfig } from './config/agent-config.ts';
 import type { Database, Query } from './databases/database.ts';
 import { keepConnected } from './link/keep-connected.ts';
 import type { Observe } from './observe/event.ts';
+import { createAgentMetrics } from './observe/metrics.ts';
 
 export interface RunningAgent {
   /** Answers what runs, for at most 25 s, and closes everything. */
@@ -21,8 +23,14 @@ export interface VerifiedAgent {
   readonly queries: ReadonlyMap<string, Query>;
 }
 
-/** The one place where the rooms of the agent meet; everything in `verified` has passed the start-up checks. */
-export function startAgent({ config, database, queries }: VerifiedAgent, observe: Observe): RunningAgent {
+/**
+ * The one place where the rooms of the agent meet; everything in `verified` has passed the start-up checks.
+ * Rejects with CannotListen.
+ */
+export async function startAgent(
+  { config, database, queries }: VerifiedAgent,
+  log: Observe,
+): Promise<RunningAgent> {
   const { runtime, gateway } = config;
   const capabilities = new Map<string, RunnableCapability>();
   for (const capability of config.capabilities) {
@@ -33,6 +41,24 @@ export function startAgent({ config, database, queries }: VerifiedAgent, observe
   }
   const description = Buffer.from(JSON.stringify(describeCapabilities(config)));
   const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
+  const register = config.metricsListen && (await createMetricsRegister());
+  let observe = log;
+  if (register !== undefined) {
+    const count = createAgentMetrics(register, {
+      callsRunning: () => admission.running,
+      callsQueued: () => admission.queued,
+      database: () => database.connections,
+      maxDatabaseConnections: config.database.maxConnections,
+    });
+    observe = (event) => {
+      log(event);
+      count(event);
+    };
+  }
+  const scraped = register && (await serveMetrics(register, config.metricsListen, 'metrics.addr'));
+  if (scraped !== undefined) {
+    observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
+  }
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
   const link = keepConnected({
@@ -72,6 +98,8 @@ export function startAgent({ config, database, queries }: VerifiedAgent, observe
       observe({ event: 'shutting_down', signal, in_flight: admission.running + admission.queued });
       await link.stop();
       await database.close();
+      // Last, so that the end can be watched.
+      await scraped?.close();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { firstSignal, tolerateClosedOutput } from '@svc/edge';
+import { CannotListen, firstSignal, tolerateClosedOutput } from '@svc/edge';
 import { startAgent } from './app.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
@@ -104,8 +104,16 @@ async function run(file: string): Promise<void> {
       config_file: file,
       capabilities: config.capabilities.length,
     });
-    const agent = startAgent(verified, log.observe);
-    await agent.shutDown(await signal);
+    try {
+      const agent = await startAgent(verified, log.observe);
+      await agent.shutDown(await signal);
+    } catch (error) {
+      if (!(error instanceof CannotListen)) throw error;
+      await verified.database.close();
+      process.stderr.write(`svc-agent: cannot start: ${error.message}\n`);
+      log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
+      process.exitCode = EXIT_FAILURE;
+    }
   });
   process.exit();
 }

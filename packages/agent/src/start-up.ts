@@ -28,8 +28,11 @@ export async function verifyDatabase(config: AgentConfig): Promise<DatabaseOutco
   let outcome: DatabaseOutcome | undefined;
   try {
     await database.ping();
-    const { queries, faults } = await database.verify(config.capabilities);
-    outcome = faults.length > 0 ? { faults } : { verified: { config, database, queries } };
+    const { queries, capabilities, faults } = await database.verify(config.capabilities);
+    outcome =
+      faults.length > 0
+        ? { faults }
+        : { verified: { config: { ...config, capabilities }, database, queries } };
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const advice = error.advice ?? 'it does not answer as it should';

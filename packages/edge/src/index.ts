@@ -3,4 +3,15 @@ export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';
 export { firstSignal } from './first-signal.ts';
 export { createJsonLines, printable, type JsonLines, type LineSink } from './json-lines.ts';
+export { CannotListen, listen } from './listen.ts';
+export { readListenAddress, type ListenAddress } from './listen-address.ts';
+export {
+  createMetricsRegister,
+  type AddDuration,
+  type Metric,
+  type MetricsRegister,
+  type Sample,
+} from './metrics/register.ts';
+export { serveMetrics, type MetricsListener } from './metrics/serve-metrics.ts';
 export { nearest, nearestWithin } from './nearest.ts';
+export { readProblem } from './read-problem.ts';

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
+import { createMetricsRegister, listen, serveMetrics } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/accept.ts';
-import { createRegistry } from './agents/registry.ts';
+import { createRegistry, type Registry } from './agents/registry.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentFace } from './agents/serve.ts';
 import { createCallCapability } from './calls/call-capability.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
+import { createCors } from './http/cors.ts';
 import { createHealth, createReady } from './http/health.ts';
 import { createRateLimiter } from './http/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -15,6 +16,7 @@ import { createAuthenticator } from './keys/authenticator.ts';
 import { createIdentify } from './keys/identify.ts';
 import type { Verifier } from './keys/verifier.ts';
 import type { Observe } from './observe/event.ts';
+import { createGatewayMetrics } from './observe/metrics.ts';
 import { createOpenApiFace } from './openapi/serve.ts';
 import { keepSnapshot } from './openapi/snapshot.ts';
 import { createRestCall } from './rest/call.ts';
@@ -30,13 +32,38 @@ export interface Surroundings {
   readonly verifier: Verifier;
 }
 
+/** How long the last errors may take to leave. */
+const CUT_OFF_MS = 1000;
+
 /** The one place where the rooms of the gateway meet. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { observe, verifier }: Surroundings,
+  { observe: log, verifier }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const registry = createRegistry(Math.random);
+  const budget = createResultBudget(RESULT_MAX_BYTES);
+  const authenticator = createAuthenticator({
+    records: config.keys,
+    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+    now,
+  });
+  const register = config.metricsListen && (await createMetricsRegister());
+  let observe = log;
+  if (register !== undefined) {
+    const count = createGatewayMetrics(register, {
+      requestsInFlight: () => http.inFlight,
+      agentConnections: () => registry.connections,
+      agentCallsInFlight: () => registry.callsInFlight,
+      resultBytesReserved: () => budget.reservedBytes,
+      authentication: () => authenticator.counters,
+      isCapability: capabilityNames(registry),
+    });
+    observe = (event) => {
+      log(event);
+      count(event);
+    };
+  }
   if (config.emitOpenapiSnapshot) keepSnapshot(registry, config.publicUrl, observe);
   const endpoint = createAgentEndpoint({
     rules: {
@@ -46,16 +73,10 @@ export async function startGateway(
       maxParamsBytes: config.maxRequestBodyBytes,
     },
     registry,
-    budget: createResultBudget(RESULT_MAX_BYTES),
+    budget,
     observe,
   });
-  const identify = createIdentify(
-    createAuthenticator({
-      records: config.keys,
-      verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-      now,
-    }),
-  );
+  const identify = createIdentify(authenticator);
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
   const bodyLimits = { maxBytes: config.maxRequestBodyBytes, timeoutMs: config.bodyReadTimeoutMs };
@@ -72,12 +93,17 @@ export async function startGateway(
       trustedProxies: config.trustedProxies,
     }),
     rateLimiter: config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now }),
+    cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
     observe,
     now,
   });
-  const { address, port } = await listen(http.server, config.listen);
+  const scraped = register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR'));
+  if (scraped !== undefined) {
+    observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
+  }
+  const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR');
   const scheme = config.tls === undefined ? 'http' : 'https';
   const host = config.listen.host ?? 'localhost';
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -90,23 +116,21 @@ export async function startGateway(
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
       endpoint.close();
+      // What this cuts off still gets its error.
+      await http.answered(CUT_OFF_MS);
       http.server.closeAllConnections();
       await verifier.close();
+      // Last, so that the end can be watched.
+      await scraped?.close();
     },
   };
 }
 
-function listen(
-  server: ReturnType<typeof createGatewayServer>['server'],
-  address: GatewayConfig['listen'],
-): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(address.port, address.host, () => {
-      server.off('error', reject);
-      const bound = server.address();
-      if (bound === null || typeof bound === 'string') reject(new Error('cannot listen: no TCP address'));
-      else resolve(bound);
-    });
+/** Every name that an agent has ever had; agents prove who they are, callers may send any name. */
+function capabilityNames(registry: Registry): (name: string) => boolean {
+  const names = new Set<string>();
+  registry.onDescription(({ manifest }) => {
+    for (const { name } of manifest) names.add(name);
   });
+  return (name) => names.has(name);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isMainThread, Worker } from 'node:worker_threads';
 import { randomBytes } from 'node:crypto';
-import { firstSignal, tolerateClosedOutput } from '@svc/edge';
+import { errorText, firstSignal, readProblem, tolerateClosedOutput } from '@svc/edge';
 import { startGateway } from './app.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { HELP } from './cli/help.ts';
@@ -57,7 +57,10 @@ async function run(envFile: string | undefined): Promise<void> {
   if (env === undefined) return;
   const loaded = loadConfig(env, (path) => readFileSync(path, 'utf8'));
   if ('faults' in loaded) {
-    complain(loaded.faults.map((fault) => `${fault.setting}: ${fault.message}`));
+    complain([
+      ...loaded.faults.map((fault) => `${fault.setting}: ${fault.message}`),
+      ...loaded.warnings.map((message) => `warning: ${message}`),
+    ]);
     return;
   }
   const log = createLog({ level: loaded.config.logLevel, destination: STANDARD_OUTPUT });
@@ -77,22 +80,9 @@ async function run(envFile: string | undefined): Promise<void> {
       process.exit();
     });
   } catch (error) {
-    process.stderr.write(`svc-gateway: cannot start: ${whyNotListening(error)}\n`);
+    process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
     await log.close();
     process.exit(EXIT_FAILURE);
-  }
-}
-
-function whyNotListening(error: unknown): string {
-  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
-    case 'EADDRINUSE':
-      return 'GATEWAY_ADDR: another process listens on this address; choose another, or port 0 for any free one';
-    case 'EACCES':
-      return 'GATEWAY_ADDR: this account may not listen on that port; choose one above 1023';
-    case 'EADDRNOTAVAIL':
-      return 'GATEWAY_ADDR: this machine does not have that address';
-    default:
-      return error instanceof Error ? error.message : 'unknown error';
   }
 }
 
@@ -101,11 +91,9 @@ function environment(envFile: string | undefined): Environment | undefined {
   if (envFile === undefined) return process.env;
   let text: string;
   try {
-    text = readFileSync(envFile, 'utf8');
+    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(envFile));
   } catch (error) {
-    complain([
-      `--env-file: cannot read ${envFile}: ${error instanceof Error ? error.message : 'unknown error'}`,
-    ]);
+    complain([`--env-file: cannot read ${envFile}: ${readProblem(error)}`]);
     return undefined;
   }
   const file = readEnvFile(text);

@@ -13,7 +13,13 @@ export {
 } from './processes/start-process.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
-export { createAgentSecret, createKey, SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
+export {
+  createAgentSecret,
+  createKey,
+  SVC_AGENT,
+  SVC_GATEWAY,
+  type CreatedKey,
+} from './service/executables.ts';
 export {
   startService,
   type Answer,

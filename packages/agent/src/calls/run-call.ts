@@ -109,6 +109,11 @@ function queryFailed(error: unknown): { outcome: CallOutcome; detail: string } {
         ),
         detail,
       };
+    case 'invalid_params': {
+      const why = error instanceof DatabaseError ? error.advice : undefined;
+      const message = why ?? 'the database does not take a value of a parameter';
+      return { outcome: failed('AGENT_INVALID_PARAMS', message, false), detail };
+    }
     case 'unavailable':
     case 'failed':
       return { outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false), detail };

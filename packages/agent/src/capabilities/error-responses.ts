@@ -1,6 +1,8 @@
 interface Failure {
   readonly component: string;
   readonly description: string;
+  /** Code to a message as callers see it. */
+  readonly codes: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, unknown>>;
 }
 
@@ -11,15 +13,23 @@ const retryAfter = {
   },
 };
 
+/** On every answer, so that a report can name its record in the log. */
+const requestId = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+
 /** What a call can fail with, by HTTP status (specification 7, decisions section 5). */
 const FAILURES: Readonly<Record<string, Failure>> = {
   400: {
     component: 'BadRequest',
     description: 'The body is refused (GATEWAY_INVALID_REQUEST) or a parameter is (AGENT_INVALID_PARAMS).',
+    codes: {
+      GATEWAY_INVALID_REQUEST: 'the content type must be application/json',
+      AGENT_INVALID_PARAMS: 'user_id: must be >= 1; name: is required',
+    },
   },
   401: {
     component: 'Unauthorized',
     description: 'The API key is missing or wrong (GATEWAY_UNAUTHORIZED).',
+    codes: { GATEWAY_UNAUTHORIZED: 'a valid API key is required' },
     headers: {
       'WWW-Authenticate': { description: 'The accepted scheme.', schema: { type: 'string' } },
     },
@@ -28,33 +38,56 @@ const FAILURES: Readonly<Record<string, Failure>> = {
     component: 'Forbidden',
     description:
       'The API key may not call this capability (GATEWAY_CAPABILITY_NOT_PERMITTED), or the source address is not allowed (GATEWAY_SOURCE_NOT_ALLOWED).',
+    codes: {
+      GATEWAY_CAPABILITY_NOT_PERMITTED: 'the API key may not call this capability',
+      GATEWAY_SOURCE_NOT_ALLOWED: 'the source address is not allowed',
+    },
   },
   404: {
     component: 'NotFound',
     description: 'The capability no longer exists (GATEWAY_CAPABILITY_NOT_FOUND).',
+    codes: { GATEWAY_CAPABILITY_NOT_FOUND: 'no such capability' },
   },
   408: {
     component: 'RequestTimeout',
     description: 'The body did not arrive in time (GATEWAY_REQUEST_TIMEOUT).',
+    codes: { GATEWAY_REQUEST_TIMEOUT: 'the body did not arrive in time' },
   },
   429: {
     component: 'TooManyRequests',
     description: 'Too many requests (GATEWAY_RATE_LIMITED).',
+    codes: { GATEWAY_RATE_LIMITED: 'too many requests, slow down' },
     headers: retryAfter,
   },
-  500: { component: 'InternalError', description: 'A fault of the gateway itself (GATEWAY_INTERNAL).' },
+  500: {
+    component: 'InternalError',
+    description: 'A fault of the gateway itself (GATEWAY_INTERNAL).',
+    codes: { GATEWAY_INTERNAL: 'the gateway failed; the request id leads to its log' },
+  },
   502: {
     component: 'BadGateway',
     description: 'The query failed (AGENT_QUERY_FAILED) or its result is too large (AGENT_RESULT_TOO_LARGE).',
+    codes: {
+      AGENT_QUERY_FAILED: 'the query could not be completed',
+      AGENT_RESULT_TOO_LARGE: 'the result is larger than it may be, narrow the request',
+    },
   },
   503: {
     component: 'Unavailable',
     description: 'No agent is connected (GATEWAY_AGENT_OFFLINE) or it is busy (AGENT_BUSY).',
+    codes: {
+      GATEWAY_AGENT_OFFLINE: 'agent is not connected',
+      AGENT_BUSY: 'the agent has as many calls as it takes, try again shortly',
+    },
     headers: retryAfter,
   },
   504: {
     component: 'GatewayTimeout',
     description: 'The query took too long (AGENT_QUERY_TIMEOUT) or no answer came (GATEWAY_AGENT_TIMEOUT).',
+    codes: {
+      AGENT_QUERY_TIMEOUT: 'the query took longer than it may',
+      GATEWAY_AGENT_TIMEOUT: 'the agent did not answer in time',
+    },
   },
 };
 
@@ -66,31 +99,51 @@ export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntr
   ]),
 );
 
-/** The shared responses themselves, for the components. */
-export const errorComponents: Readonly<Record<string, unknown>> = Object.fromEntries(
-  Object.values(FAILURES).map(({ component, description, headers }) => [
-    component,
-    {
-      description,
-      ...(headers === undefined ? {} : { headers }),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-    },
-  ]),
-);
+/** Headers of every response, for an operation. */
+export const responseHeaders: Readonly<Record<string, unknown>> = requestId;
 
-export const errorSchema: Readonly<Record<string, unknown>> = {
-  type: 'object',
-  properties: {
-    error: {
+/** What the responses refer to. */
+export const responseComponents: Readonly<Record<string, unknown>> = {
+  schemas: {
+    Error: {
       type: 'object',
       properties: {
-        code: { type: 'string', description: 'Machine-readable code.' },
-        message: { type: 'string', description: 'Text for people.' },
+        error: {
+          type: 'object',
+          properties: {
+            code: { type: 'string', description: 'Machine-readable code.' },
+            message: { type: 'string', description: 'Text for people.' },
+          },
+          required: ['code', 'message'],
+          additionalProperties: false,
+        },
       },
-      required: ['code', 'message'],
+      required: ['error'],
       additionalProperties: false,
     },
   },
-  required: ['error'],
-  additionalProperties: false,
+  headers: {
+    RequestId: {
+      description: 'Names this request in the log: the `X-Request-Id` of the request, or a new one.',
+      schema: { type: 'string' },
+    },
+  },
+  responses: Object.fromEntries(
+    Object.values(FAILURES).map(({ component, description, codes, headers }) => [
+      component,
+      {
+        description,
+        headers: { ...requestId, ...headers },
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/Error' },
+            // Names the codes of this status, which stays open to new ones.
+            examples: Object.fromEntries(
+              Object.entries(codes).map(([code, message]) => [code, { value: { error: { code, message } } }]),
+            ),
+          },
+        },
+      },
+    ]),
+  ),
 };

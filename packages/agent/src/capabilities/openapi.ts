@@ -1,6 +1,6 @@
 import type { Description, OpenApiDocument } from '@svc/protocol';
 import type { AgentConfig, Capability } from '../config/agent-config.ts';
-import { errorComponents, errorResponses, errorSchema } from './error-responses.ts';
+import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
 import { resultSchema } from './result-schema.ts';
 
@@ -34,8 +34,7 @@ export function describeCapabilities({ service, capabilities }: AgentConfig): De
             description: 'The API key in a header of its own.',
           },
         },
-        schemas: { Error: errorSchema },
-        responses: errorComponents,
+        ...responseComponents,
       },
     },
     manifest: capabilities.map(({ name, exposeInOpenapi, limits }) => ({
@@ -67,12 +66,13 @@ function operation({ name, description, params, result }: Capability): Readonly<
     tags: [TAG],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: paramsSchema(params) } },
+      content: { 'application/json': { schema: { title: `${name}_params`, ...paramsSchema(params) } } },
     },
     responses: {
       '200': {
         description: 'The rows.',
-        content: { 'application/json': { schema: resultSchema(result) } },
+        headers: responseHeaders,
+        content: { 'application/json': { schema: resultSchema(name, result) } },
       },
       ...errorResponses,
     },

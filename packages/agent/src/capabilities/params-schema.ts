@@ -1,5 +1,6 @@
-import type { Param } from '../config/agent-config.ts';
+import type { Param, ParamSchema } from '../config/agent-config.ts';
 import { valueSchema } from '../values/value-schema.ts';
+import { publishedBounds } from './published-bounds.ts';
 
 /** The JSON Schema of a call's body, inlined. Optional parameters also take null, which is as good as absent. */
 export function paramsSchema(params: readonly Param[]): Readonly<Record<string, unknown>> {
@@ -13,11 +14,16 @@ export function paramsSchema(params: readonly Param[]): Readonly<Record<string, 
 }
 
 function paramSchema({ required, description, schema }: Param): Readonly<Record<string, unknown>> {
-  const { type, enum: allowed, ...rules } = valueSchema(schema);
+  const { type, enum: allowed, ...rules } = valueSchema(published(schema));
   return {
     type: required ? type : [type, 'null'],
     ...(Array.isArray(allowed) ? { enum: required ? allowed : [...allowed, null] } : {}),
     ...rules,
     ...(description === undefined ? {} : { description }),
   };
+}
+
+function published(schema: ParamSchema): ParamSchema {
+  const bounded = publishedBounds(schema);
+  return bounded.items === undefined ? bounded : { ...bounded, items: publishedBounds(bounded.items) };
 }

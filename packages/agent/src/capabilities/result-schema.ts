@@ -1,13 +1,21 @@
 import type { ResultField, ResultType } from '../config/agent-config.ts';
 
-/** The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row. */
-export function resultSchema(fields: readonly ResultField[]): Readonly<Record<string, unknown>> {
+/**
+ * The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row. The titles
+ * are what generators call the types.
+ */
+export function resultSchema(
+  capability: string,
+  fields: readonly ResultField[],
+): Readonly<Record<string, unknown>> {
   return {
+    title: `${capability}_result`,
     type: 'object',
     properties: {
       rows: {
         type: 'array',
         items: {
+          title: `${capability}_row`,
           type: 'object',
           properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
           required: fields.map(({ name }) => name),

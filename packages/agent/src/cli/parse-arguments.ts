@@ -11,13 +11,14 @@ export type Command =
   /** Exit code 2. */
   | { readonly kind: 'usage_error'; readonly message: string };
 
-const FLAGS_OF = {
+export const FLAGS_OF: Readonly<Record<'run' | 'check' | 'schema', readonly string[]>> = {
   run: ['--config'],
   check: ['--config', '--offline'],
   schema: [],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+};
 
-const EVERYWHERE = ['--help', '--version'];
+/** Flags of every command. */
+export const EVERYWHERE: readonly string[] = ['--help', '--version'];
 const ALL_FLAGS: readonly string[] = [...FLAGS_OF.check, ...EVERYWHERE];
 const COMMANDS = ['check', 'schema'] as const;
 
@@ -63,7 +64,7 @@ function readTokens(argv: readonly string[]): Given {
       config: { type: 'string' },
       offline: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
-      version: { type: 'boolean' },
+      version: { type: 'boolean', short: 'v' },
     },
     // The refusals here say more than those of parseArgs.
     strict: false,

@@ -1,3 +1,5 @@
+import type { ListenAddress } from '@svc/edge';
+
 /** The capability file after parsing: every value checked, every default applied, every secret resolved. */
 export interface AgentConfig {
   readonly service: { readonly title: string; readonly version: string; readonly description: string };
@@ -5,6 +7,8 @@ export interface AgentConfig {
   readonly gateway: GatewayLinkConfig;
   readonly database: DatabaseConfig;
   readonly logging: { readonly maxSizeBytes: number; readonly maxFiles: number };
+  /** Absent without metrics. */
+  readonly metricsListen?: ListenAddress;
   readonly capabilities: readonly Capability[];
 }
 

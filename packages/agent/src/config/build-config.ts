@@ -1,6 +1,6 @@
 import type { AgentConfig, Capability, Position } from './agent-config.ts';
 import type { CapabilityFile, CapabilitySpec, LimitsSpec } from './capability-file.ts';
-import { parseDuration } from '@svc/edge';
+import { parseDuration, readListenAddress } from '@svc/edge';
 import type { Path } from './path.ts';
 import { parseSize } from './size.ts';
 
@@ -19,7 +19,8 @@ export function buildConfig(
   secrets: BuildSecrets,
   positionOf: PositionOf,
 ): AgentConfig {
-  const { service, runtime, gateway, database, logging, defaults } = file;
+  const { service, runtime, gateway, database, logging, metrics, defaults } = file;
+  const metricsListen = readListenAddress(metrics?.addr ?? '');
   return {
     service: {
       title: service?.title ?? 'Capabilities',
@@ -51,6 +52,7 @@ export function buildConfig(
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
       maxFiles: logging?.max_files ?? 5,
     },
+    ...(metricsListen === undefined ? {} : { metricsListen }),
     capabilities: Object.entries(file.capabilities).map(([name, spec]) =>
       buildCapability(name, spec, defaults ?? {}, positionOf),
     ),

@@ -1,5 +1,5 @@
 import { checkParam, checkResultField } from './check-params.ts';
-import { parseDuration } from '@svc/edge';
+import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from './fault-log.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
 import { isRecord, valueAt } from './path.ts';
@@ -16,6 +16,7 @@ const LEAST_LOG_BYTES = 1024;
 export function checkFile(root: unknown, faults: FaultLog): void {
   checkGatewayUrl(root, faults);
   checkSize(root, ['logging', 'max_size'], LEAST_LOG_BYTES, Number.MAX_SAFE_INTEGER, faults);
+  checkMetricsAddress(root, faults);
   checkLimits(root, ['defaults'], faults);
   for (const name of namesAt(root, ['capabilities'])) {
     const path = ['capabilities', name];
@@ -29,6 +30,12 @@ function checkGatewayUrl(root: unknown, faults: FaultLog): void {
   const url = valueAt(root, ['gateway', 'url']);
   const problem = typeof url === 'string' ? gatewayUrlProblem(url) : undefined;
   if (problem !== undefined) faults.add(['gateway', 'url'], problem);
+}
+
+function checkMetricsAddress(root: unknown, faults: FaultLog): void {
+  const address = valueAt(root, ['metrics', 'addr']);
+  if (typeof address !== 'string' || readListenAddress(address) !== undefined) return;
+  faults.add(['metrics', 'addr'], 'must be `:<port>` or `<host>:<port>`, with an IPv6 address in brackets');
 }
 
 function checkLimits(root: unknown, path: Path, faults: FaultLog): void {

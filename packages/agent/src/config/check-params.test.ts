@@ -18,19 +18,34 @@ test.each([
 
 test.each([
   ['{}', 'type: is required'],
-  ['{ type: string, minimum: 1 }', 'minimum: does not fit the type string'],
-  ['{ type: integer, maxLength: 1 }', 'maxLength: does not fit the type integer'],
-  ['{ type: date, format: date }', 'format: does not fit the type date'],
-  ['{ type: object, minItems: 1 }', 'minItems: does not fit the type object'],
-  ['{ type: object, enum: [a] }', 'enum: does not fit the type object'],
-  ['{ type: string, items: { type: string } }', 'items: does not fit the type string'],
+  [
+    '{ type: string, minimum: 1 }',
+    'minimum: does not fit the type string; accepted: minLength, maxLength, pattern, format, enum, default',
+  ],
+  [
+    '{ type: integer, maxLength: 1 }',
+    'maxLength: does not fit the type integer; accepted: minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, enum, default',
+  ],
+  ['{ type: date, format: date }', 'format: does not fit the type date; accepted: enum, default'],
+  ['{ type: object, minItems: 1 }', 'minItems: does not fit the type object; accepted: default'],
+  ['{ type: object, enum: [a] }', 'enum: does not fit the type object; accepted: default'],
+  [
+    '{ type: string, items: { type: string } }',
+    'items: does not fit the type string; accepted: minLength, maxLength, pattern, format, enum, default',
+  ],
   ['{ type: array }', 'items: is required for the type array'],
   [
     '{ type: array, items: { type: array } }',
     'items.type: must be one of integer, number, string, boolean, date, datetime, uuid',
   ],
-  ['{ type: array, items: { type: integer, pattern: a } }', 'items.pattern: does not fit the type integer'],
-  ['{ type: array, items: { type: string, default: a } }', 'items.default: unknown key'],
+  [
+    '{ type: array, items: { type: integer, pattern: a } }',
+    'items.pattern: does not fit the type integer; accepted: minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, enum',
+  ],
+  [
+    '{ type: array, items: { type: string, default: a } }',
+    'items.default: unknown key; accepted: type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern, format, enum',
+  ],
   ['{ type: integer, minimum: 5, maximum: 4 }', 'maximum: must not be below minimum'],
   ['{ type: string, minLength: 5, maxLength: 4 }', 'maxLength: must not be below minLength'],
   [

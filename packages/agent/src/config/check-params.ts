@@ -17,7 +17,8 @@ const NUMERIC = [
   'default',
 ];
 
-const CONSTRAINTS_OF: Readonly<Record<ParamType, readonly string[]>> = {
+/** Also what the reference in docs/ says. */
+export const CONSTRAINTS_OF: Readonly<Record<ParamType, readonly string[]>> = {
   integer: NUMERIC,
   number: NUMERIC,
   string: ['minLength', 'maxLength', 'pattern', 'format', 'enum', 'default'],
@@ -45,7 +46,8 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
   checkConstraints(spec, path, faults);
   if (spec['type'] === 'array') {
     if (spec['items'] === undefined) faults.add([...path, 'items'], 'is required for the type array');
-    else if (isRecord(spec['items'])) checkConstraints(spec['items'], [...path, 'items'], faults);
+    else if (isRecord(spec['items']))
+      checkConstraints(spec['items'], [...path, 'items'], faults, ['default']);
   }
   if ('default' in spec && spec['required'] === true) {
     faults.add([...path, 'default'], 'a required parameter cannot have a default: remove one of the two');
@@ -54,13 +56,19 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
   if (faults.list().length === before && isParamSpec(spec)) checkValues(spec, path, faults);
 }
 
-function checkConstraints(spec: Readonly<Record<string, unknown>>, path: Path, faults: FaultLog): void {
+/** `elsewhere`: constraints that only a whole parameter takes; the schema refuses them here. */
+function checkConstraints(
+  spec: Readonly<Record<string, unknown>>,
+  path: Path,
+  faults: FaultLog,
+  elsewhere: readonly string[] = [],
+): void {
   const type = PARAM_TYPES.find((name) => name === spec['type']);
   if (type !== undefined) {
-    const fitting = CONSTRAINTS_OF[type];
+    const fitting = CONSTRAINTS_OF[type].filter((name) => !elsewhere.includes(name));
     for (const name of Object.keys(spec)) {
       if (ALL_CONSTRAINTS.has(name) && !fitting.includes(name)) {
-        faults.addForKey([...path, name], `does not fit the type ${type}`);
+        faults.addForKey([...path, name], `does not fit the type ${type}; accepted: ${fitting.join(', ')}`);
       }
     }
   }
@@ -120,6 +128,6 @@ export function checkResultField(spec: unknown, path: Path, faults: FaultLog): v
   const type = valueAt(spec, ['type']);
   const annotated = valueAt(spec, ['format']) !== undefined;
   if (annotated && typeof type === 'string' && !['integer', 'number', 'string'].includes(type)) {
-    faults.addForKey([...path, 'format'], `does not fit the type ${type}`);
+    faults.addForKey([...path, 'format'], `does not fit the type ${type}: remove it`);
   }
 }

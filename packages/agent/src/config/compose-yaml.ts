@@ -34,7 +34,12 @@ export function composeYaml(text: string): ComposedYaml {
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false });
   const [document, second] = composer.compose(tokens, true, text.length);
   const problems = document === undefined ? [] : [...document.errors, ...document.warnings];
-  const faults = problems.map(({ code, pos }) => fault(pos[0], code));
+  const faults = problems.map(({ code, pos }) => {
+    const quote = code === 'MISSING_CHAR' ? openQuote(tokens, pos[0]) : undefined;
+    return quote === undefined
+      ? fault(pos[0], code)
+      : { position: toPosition(quote), message: 'this quote is not closed' };
+  });
   if (second !== undefined) faults.push(fault(second.range[0], 'MULTIPLE_DOCS'));
   return { contents: document?.contents ?? null, faults, toPosition };
 }
@@ -56,6 +61,19 @@ function tooDeep(tokens: readonly CST.Token[]): CST.Token | undefined {
   let level = tokens;
   for (let depth = 0; depth <= MAX_YAML_DEPTH; depth += 1) level = level.flatMap(inner);
   return level[0];
+}
+
+/** Where the quoted text begins that ends at `end`: a missing quote is noticed at the end of the file only. */
+function openQuote(tokens: readonly CST.Token[], end: number): number | undefined {
+  for (let level = tokens; level.length > 0; level = level.flatMap(inner)) {
+    const quoted = level.find(
+      (token) =>
+        (token.type === 'double-quoted-scalar' || token.type === 'single-quoted-scalar') &&
+        token.offset + token.source.length === end,
+    );
+    if (quoted !== undefined) return quoted.offset;
+  }
+  return undefined;
 }
 
 function inner(token: CST.Token): readonly CST.Token[] {

@@ -43,8 +43,14 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
 
 export function unknownKeyMessage(name: string, error: ErrorObject): string {
   const known = valueAt(schemaOf(error), ['properties']);
-  const nearest = isRecord(known) ? nearestWithin(name, Object.keys(known)) : undefined;
-  return nearest === undefined ? 'unknown key' : `unknown key, did you mean \`${nearest}\`?`;
+  const names = isRecord(known) ? Object.keys(known) : [];
+  if (name === '<<') {
+    return 'merge keys do not exist in YAML 1.2: repeat the keys, or write an alias as the whole value';
+  }
+  const nearest = nearestWithin(name, names);
+  return nearest === undefined
+    ? `unknown key; accepted: ${names.join(', ')}`
+    : `unknown key, did you mean \`${nearest}\`?`;
 }
 
 /** The schema that holds the keyword at fault. */
@@ -54,8 +60,16 @@ function schemaOf(error: ErrorObject): unknown {
 
 function typeMessage(type: string, value: unknown): string {
   const message = TYPES[type] ?? 'has the wrong type';
-  const scalar = typeof value === 'number' || typeof value === 'boolean';
-  return type === 'string' && scalar ? `${message}: put it in quotes` : message;
+  if (type === 'string') {
+    return typeof value === 'number' || typeof value === 'boolean' ? `${message}: put it in quotes` : message;
+  }
+  return isQuoted(type, value) ? `${message}: remove the quotes` : message;
+}
+
+/** Whether a text holds what would be of the type without its quotes. */
+function isQuoted(type: string, value: unknown): boolean {
+  if (typeof value !== 'string') return false;
+  return type === 'boolean' ? /^(?:true|false)$/.test(value) : /^-?\d+(?:\.\d+)?$/.test(value);
 }
 
 function enumMessage(allowed: unknown, value: unknown): string {

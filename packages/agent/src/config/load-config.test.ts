@@ -7,6 +7,8 @@ import { faultLines, fileText, load, testKey } from './load-for-test.ts';
 
 const seed = new Uint8Array(Buffer.from(testKey.seed, 'base64url'));
 
+const SECTIONS = 'service, runtime, gateway, database, logging, metrics, defaults, capabilities';
+
 describe('a file without faults', () => {
   test('gets the defaults', () => {
     expect(load(fileText())).toEqual({
@@ -167,7 +169,7 @@ capabilities:
     ['runtime: { max_concurrent_requests: 0 }', 'runtime.max_concurrent_requests: must be >= 1'],
     ['runtime: { max_concurrent_requests: 1.5 }', 'runtime.max_concurrent_requests: must be an integer'],
     ['runtime: { queue_size: 12345678901234567890 }', 'runtime.queue_size: must be <= 1000000'],
-    ['runtime: { queue_size: "5" }', 'runtime.queue_size: must be an integer'],
+    ['runtime: { queue_size: "5" }', 'runtime.queue_size: must be an integer: remove the quotes'],
     ['logging: { max_size: 10XB }', 'logging.max_size: must be a size such as `512KB`, `10MB` or `1GB`'],
     ['logging: { max_size: 0 }', 'logging.max_size: must be at least 1KB'],
     ['logging: { max_files: 0 }', 'logging.max_files: must be >= 1'],
@@ -184,8 +186,8 @@ capabilities:
       'metrics: { addr: ":65536" }',
       'metrics.addr: must be `:<port>` or `<host>:<port>`, such as `127.0.0.1:9090`',
     ],
-    ['extra: 1', 'extra: unknown key'],
-    ['"a b\\n": 1', '"a b\\n": unknown key'],
+    ['extra: 1', `extra: unknown key; accepted: ${SECTIONS}`],
+    ['"a b\\n": 1', `"a b\\n": unknown key; accepted: ${SECTIONS}`],
   ])('%s', (section, fault) => {
     const name = section.split(':')[0] ?? '';
     const lines = faultLines(load(fileText({ [name]: section })));
@@ -206,7 +208,7 @@ capabilities:
       'result: { 1: { type: string } }',
       'result.1: this is no field name: use 1 to 63 characters, not digits alone',
     ],
-    ['result: { a: { type: date, format: date } }', 'result.a.format: does not fit the type date'],
+    ['result: { a: { type: date, format: date } }', 'result.a.format: does not fit the type date: remove it'],
     [
       'result: { a: { type: uuid } }',
       'result.a.type: must be one of integer, number, string, boolean, date, datetime, array, object',
@@ -281,9 +283,11 @@ capabilities:
   test('a file that cannot be read', () => {
     const readFile = (): Uint8Array => Uint8Array.of(0xff);
     expect(faultLines(loadConfig({ path: 'x', env: {}, readFile }))).toEqual([
-      ': cannot read the file: it is not UTF-8 text',
+      ': cannot read the file: it is not UTF-8 text; name another with --config or AGENT_CAPABILITY_FILE',
     ]);
     const absent = loadConfig({ path: '/nowhere/x', env: {}, readFile: (name) => readFileSync(name) });
-    expect(faultLines(absent)).toEqual([': cannot read the file: there is no such file']);
+    expect(faultLines(absent)).toEqual([
+      ': cannot read the file: there is no such file; name another with --config or AGENT_CAPABILITY_FILE',
+    ]);
   });
 });

@@ -1,11 +1,13 @@
+import { readProblem } from '@svc/edge';
 import type { AgentConfig, Fault } from './agent-config.ts';
 import { buildConfig } from './build-config.ts';
 import { checkFile } from './check-file.ts';
 import { createFaultLog } from './fault-log.ts';
 import { isCapabilityFile, lint } from './lint.ts';
-import { readProblem, readSecrets } from './read-files.ts';
+import { readSecrets } from './read-files.ts';
 import type { ReadFile } from './read-files.ts';
 import { readYaml } from './read-yaml.ts';
+import { formatSize } from './size.ts';
 
 export interface ConfigSource {
   /** Of the capability file; the files that it names are relative to its folder. */
@@ -14,6 +16,9 @@ export interface ConfigSource {
   /** Throws what `fs.readFileSync` throws. */
   readonly readFile: ReadFile;
 }
+
+/** Tens of thousands of capabilities; reading that many takes seconds. */
+const MAX_FILE_BYTES = 4 * 1024 ** 2;
 
 export type LoadedConfig = { readonly config: AgentConfig } | { readonly faults: readonly Fault[] };
 
@@ -25,14 +30,24 @@ export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig 
   const faults = createFaultLog();
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(readFile(path));
+    const bytes = readFile(path);
+    if (bytes.length > MAX_FILE_BYTES) {
+      const size = formatSize(MAX_FILE_BYTES);
+      return { faults: [{ path: '', message: `cannot read the file: it is larger than ${size}` }] };
+    }
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    return { faults: [{ path: '', message: `cannot read the file: ${readProblem(error)}` }] };
+    const problem = readProblem(error);
+    const message = `cannot read the file: ${problem}; name another with --config or AGENT_CAPABILITY_FILE`;
+    return { faults: [{ path: '', message }] };
   }
   const document = readYaml(text, env, faults);
   if (document === undefined) return { faults: faults.list() };
   const { root } = document;
-  if (root === null) return { faults: [{ path: '', message: 'the file is empty' }] };
+  if (root === null)
+    return {
+      faults: [{ path: '', message: 'the file is empty: it needs `gateway`, `database` and `capabilities`' }],
+    };
   lint(root, faults);
   checkFile(root, faults);
   const { privateKeySeed, password, ...certificates } = readSecrets(root, path, readFile, faults);

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
+import { readProblem } from '@svc/edge';
 import type { FaultLog } from './fault-log.ts';
 import { isRecord, valueAt } from './path.ts';
 import type { Path } from './path.ts';
@@ -95,23 +96,5 @@ function readNamed(
     // As written: the name may hold the value of an environment variable.
     faults.add(path, `cannot read \`${faults.placeOf(path)?.written ?? name}\`: ${readProblem(error)}`);
     return undefined;
-  }
-}
-
-/** Why a file cannot be read, without its name. */
-export function readProblem(error: unknown): string {
-  const code = isRecord(error) ? error['code'] : undefined;
-  switch (code) {
-    case 'ENOENT':
-      return 'there is no such file';
-    case 'EACCES':
-    case 'EPERM':
-      return 'permission denied';
-    case 'EISDIR':
-      return 'it is a folder';
-    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
-      return 'it is not UTF-8 text';
-    default:
-      return typeof code === 'string' ? code : 'it is unreadable';
   }
 }

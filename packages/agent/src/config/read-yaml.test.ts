@@ -29,7 +29,8 @@ test('anchors and aliases share a value', () => {
 test.each([
   ['a:\n\tb: 1', '2:1', 'use spaces'],
   ['a: 1\n b: 2', '1:4', 'quote'],
-  ['a: "x', '1:6', 'closing quote'],
+  ['a: "x', '1:4', 'quote is not closed'],
+  ["a: 'x\nb: 1\n", '1:4', 'quote is not closed'],
   ['a: [1, 2', '1:9', 'indentation'],
   ['---\na: 1\n---\nb: 2', '3:1', 'one document'],
   ['a: 1\nb: 2\na: 3', '3:1', 'stands twice'],

@@ -19,7 +19,8 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   IMPOSSIBLE: 'cannot be read as YAML',
   KEY_OVER_1024_CHARS: 'a key must be shorter than 1024 characters',
   MISSING_CHAR: 'a character is missing here: a closing quote or bracket, a comma, or a space after `:`',
-  MULTILINE_IMPLICIT_KEY: 'a key must be on one line: is a `:` missing, or is a quote not closed?',
+  MULTILINE_IMPLICIT_KEY:
+    'a key must be on one line: is a `:` missing, or the space after it, or a closing quote?',
   MULTIPLE_ANCHORS: 'a value can have only one anchor',
   MULTIPLE_DOCS: 'the file must hold one document: remove the `---` that begins another',
   MULTIPLE_TAGS: 'a value can have only one tag',

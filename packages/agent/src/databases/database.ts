@@ -8,12 +8,23 @@ export interface Database {
   verify(capabilities: readonly Capability[]): Promise<Verification>;
   /** What the account may do beyond reading, each with the statement that mends it. */
   auditAccount(): Promise<readonly AccountFinding[]>;
+  readonly connections: DatabaseConnections;
   /** Ends idle connections at once and the others when their call ends. */
   close(): Promise<void>;
 }
 
+/** How many there are of each now, and how many calls wait for one. */
+export interface DatabaseConnections {
+  readonly idle: number;
+  readonly busy: number;
+  readonly opening: number;
+  readonly waiting: number;
+}
+
 interface Verification {
   readonly queries: ReadonlyMap<string, Query>;
+  /** Those that passed, in their order; parameters are narrowed where the database takes less than was declared. */
+  readonly capabilities: readonly Capability[];
   readonly faults: readonly VerificationFault[];
 }
 
@@ -52,7 +63,13 @@ export interface QueryResult {
   readonly truncated: boolean;
 }
 
-export type DatabaseErrorKind = 'unavailable' | 'timeout' | 'cancelled' | 'too_large' | 'failed';
+export type DatabaseErrorKind =
+  | 'unavailable'
+  | 'timeout'
+  | 'cancelled'
+  | 'too_large'
+  | 'invalid_params'
+  | 'failed';
 
 export interface DatabaseErrorOptions extends ErrorOptions {
   readonly advice?: string | undefined;
@@ -64,7 +81,10 @@ export interface DatabaseErrorOptions extends ErrorOptions {
  */
 export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
-  /** What to check, for one who cannot connect; the only part that may be shown. */
+  /**
+   * The only part that may be shown: what to check, for one who cannot connect; for `invalid_params` each parameter
+   * whose value the database does not take, and why, on one line.
+   */
   readonly advice: string | undefined;
   constructor(kind: DatabaseErrorKind, message: string, options: DatabaseErrorOptions = {}) {
     super(message, options);

@@ -1,4 +1,4 @@
-/** Everything the agent reports. `observe/` turns it into the log file and short lines on standard error. */
+/** Everything the agent reports. `observe/` turns it into the log file, short lines on standard error, and metrics. */
 export type AgentEvent =
   | {
       readonly event: 'starting';
@@ -6,6 +6,7 @@ export type AgentEvent =
       readonly config_file: string;
       readonly capabilities: number;
     }
+  | { readonly event: 'metrics_listening'; readonly address: string; readonly port: number }
   | { readonly event: 'connected'; readonly gateway: string; readonly conn_id: string }
   | {
       readonly event: 'disconnected';

@@ -48,6 +48,7 @@ export function createLog(options: LogOptions): Log {
 function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
   switch (event.event) {
     case 'starting':
+    case 'metrics_listening':
     case 'connected':
     case 'call':
     case 'shutting_down':
@@ -66,6 +67,8 @@ function shortLine(event: AgentEvent): string | undefined {
   switch (event.event) {
     case 'starting':
       return `starting with ${event.capabilities} capabilities of ${event.config_file}`;
+    case 'metrics_listening':
+      return `metrics on ${event.address} port ${event.port}, path /metrics`;
     case 'connected':
       return `connected to ${event.gateway}`;
     case 'disconnected': {

@@ -10,6 +10,9 @@ export interface Registry {
   /** The less loaded of two agents picked at random among those that have the capability. */
   choose(capability: string, except: ReadonlySet<AgentSession>): AgentChoice;
   readonly connected: boolean;
+  readonly connections: number;
+  /** Calls that the connected agents have and have not answered. */
+  readonly callsInFlight: number;
   /** Survives the loss of the agents; undefined until the first has connected. */
   readonly description: Description | undefined;
   /** Called when the served description changes. */
@@ -57,6 +60,14 @@ export function createRegistry(random: () => number): Registry {
     },
     get connected() {
       return sessions.size > 0;
+    },
+    get connections() {
+      return sessions.size;
+    },
+    get callsInFlight() {
+      let calls = 0;
+      for (const session of sessions) calls += session.inFlight;
+      return calls;
     },
     get description() {
       return served;

@@ -144,7 +144,7 @@ test('a call whose agent is lost before any answer is tried on another, with the
   expect(await result).toMatchObject({ count: 1 });
 });
 
-test('it is tried again once, not twice', async () => {
+test('it is tried again once, not twice', { tags: ['agent:retry'] }, async () => {
   const [first, second, third] = [join(), join(), join()];
   const failed = failure(call());
   lose(first);

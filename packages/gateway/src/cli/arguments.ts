@@ -25,12 +25,12 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;
-type Flag = keyof typeof OPTIONS;
+export type Flag = keyof typeof OPTIONS;
 
 const COMMANDS = ['create-key', 'create-agent-secret', 'create-agent'] as const;
-type CommandName = (typeof COMMANDS)[number] | 'run';
+export type CommandName = (typeof COMMANDS)[number] | 'run';
 
-const FLAGS: Readonly<Record<CommandName, readonly Flag[]>> = {
+export const FLAGS: Readonly<Record<CommandName, readonly Flag[]>> = {
   run: ['env-file', 'help', 'version'],
   'create-key': ['name', 'capabilities', 'json', 'help', 'version'],
   'create-agent-secret': ['json', 'help', 'version'],

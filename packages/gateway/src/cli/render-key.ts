@@ -10,9 +10,10 @@ export function renderCreatedKey(created: CreatedKey, json: boolean): string {
 
   ${apiKey}
 
-The caller sends it with each request:
+The caller sends it with each request, in one of two headers:
 
-  Authorization: Bearer ${apiKey}
+  Authorization: Bearer <key>
+  X-API-Key: <key>
 
 Record for the gateway: add it to the JSON array in GATEWAY_API_KEYS_JSON, with a comma
 between records, then restart the gateway:

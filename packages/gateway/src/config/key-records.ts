@@ -3,14 +3,19 @@ import { JsonError, parseStrictJson } from '@svc/protocol';
 import { canonicalBcryptHash } from '../keys/bcrypt-hash.ts';
 import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED } from '../keys/key-form.ts';
 import type { KeyRecord, Permission } from '../keys/key-record.ts';
+import { jsonFaultOffset } from './json-position.ts';
 import { bad, good, quoted, type Parsed } from './parsed.ts';
 
 /** Specification, section 8. */
 const MAX_RECORDS = 100;
 const FIELDS: readonly string[] = ['name', 'key_hash', 'key_id', 'capabilities'];
 const SINGLE_QUOTE_HINT =
-  'a shell expands the $ in bcrypt hashes: put the whole value in single quotes, as in ' +
-  "GATEWAY_API_KEYS_JSON='[...]'";
+  "where a shell reads it, put the whole value in single quotes, as in GATEWAY_API_KEYS_JSON='[...]', " +
+  'for a shell expands the $ in hashes';
+
+const KEPT_QUOTE_HINT =
+  'it begins with a quote, which a shell takes away and other readers, like docker --env-file, keep: ' +
+  'leave the quotes out there';
 
 /** Reads GATEWAY_API_KEYS_JSON (specification 2.3). Problems name record and field, never a hash. */
 export function parseKeyRecords(text: string): Parsed<readonly KeyRecord[]> {
@@ -19,9 +24,10 @@ export function parseKeyRecords(text: string): Parsed<readonly KeyRecord[]> {
     json = parseStrictJson(Buffer.from(text));
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    return bad(
-      `cannot be read as JSON (${error.message}); accepted: a JSON array of records; ${SINGLE_QUOTE_HINT}`,
-    );
+    const place = where(text);
+    return place === undefined
+      ? bad(`is refused: ${error.message}; accepted: a JSON array of records with each field once`)
+      : bad(`is not JSON ${place}; accepted: a JSON array of records; ${quoteHint(text)}`);
   }
   if (!Array.isArray(json))
     return bad('is not a JSON array; accepted: [{"name", "key_hash", "capabilities"}, ...]');
@@ -37,6 +43,19 @@ export function parseKeyRecords(text: string): Parsed<readonly KeyRecord[]> {
   }
   problems.push(...repeated(entries, 'name'), ...repeated(entries, 'key_id'));
   return problems.length > 0 ? bad(...problems) : good(records);
+}
+
+/** The place and nothing of the text around it, which may be part of a hash. */
+function where(text: string): string | undefined {
+  const offset = jsonFaultOffset(text);
+  if (offset === undefined) return undefined;
+  return offset === text.length
+    ? `since it ends too early, after character ${text.length}`
+    : `at character ${offset + 1} of ${text.length}`;
+}
+
+function quoteHint(text: string): string {
+  return /^['"`]/.test(text) ? KEPT_QUOTE_HINT : SINGLE_QUOTE_HINT;
 }
 
 function parseRecord(entry: unknown): Parsed<KeyRecord> {
@@ -94,7 +113,14 @@ function parsePermission(value: unknown): Parsed<Permission> {
 function hashProblem(hash: unknown): string {
   const accepted =
     'accepted: a bcrypt hash of 60 characters that begins with $2a$, $2b$ or $2y$ and a cost of 04 to 16';
+  const [, cost] = typeof hash === 'string' ? (/^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(hash) ?? []) : [];
+  if (cost !== undefined) {
+    return `key_hash has the cost ${cost}; accepted: 04 to 16, so make a new hash or a new key`;
+  }
   const problem = `key_hash is ${missingOr(hash, 'not a valid bcrypt hash')}; ${accepted}`;
+  if (typeof hash === 'string' && hash.startsWith('svc_')) {
+    return 'key_hash holds a key instead of its hash; accepted: the record as svc-gateway create-key prints it';
+  }
   const mangled = typeof hash === 'string' && hash !== '' && !/^\$2[aby]\$\d\d\$.{53}$/.test(hash);
   return mangled ? `${problem}; ${SINGLE_QUOTE_HINT}` : problem;
 }
@@ -108,7 +134,10 @@ function repeated(entries: readonly unknown[], field: 'name' | 'key_id'): readon
     if (typeof value !== 'string') continue;
     const earlier = first.get(value);
     if (earlier === undefined) first.set(value, index + 1);
-    else problems.push(`record ${index + 1}: ${field} ${quoted(value)} is already that of record ${earlier}`);
+    else {
+      const problem = `${field} ${quoted(value)} is already that of record ${earlier}`;
+      problems.push(`record ${index + 1}: ${problem}; accepted: each ${field} once`);
+    }
   }
   return problems;
 }

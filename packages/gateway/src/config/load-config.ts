@@ -15,7 +15,8 @@ import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './u
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type LoadedConfig =
   | { readonly config: GatewayConfig; readonly warnings: readonly string[] }
-  | { readonly faults: readonly Fault[] };
+  /** A setting may be missing because its name is misspelt, so the warnings about names belong to the faults. */
+  | { readonly faults: readonly Fault[]; readonly warnings: readonly string[] };
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 const MAX_BODY_READ_MS = 3_600_000;
@@ -102,17 +103,24 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     metricsListen,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
   };
-  return faults.length > 0 ? { faults } : { config, warnings: warningsFor(env, config) };
+  const unknown = unknownSettings(env);
+  return faults.length > 0
+    ? { faults, warnings: unknown }
+    : { config, warnings: [...unknown, ...warningsFor(config)] };
 }
 
-function warningsFor(env: Environment, config: GatewayConfig): readonly string[] {
-  const warnings: string[] = [];
-  for (const name of Object.keys(env).toSorted()) {
-    if (!name.startsWith('GATEWAY_') || SETTINGS.some((setting) => setting === name)) continue;
-    warnings.push(
-      `${name} is not a setting of the gateway and is ignored; did you mean ${nearest(name, SETTINGS)}?`,
+function unknownSettings(env: Environment): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('GATEWAY_') && !SETTINGS.some((setting) => setting === name))
+    .toSorted()
+    .map(
+      (name) =>
+        `${name} is not a setting of the gateway and is ignored; did you mean ${nearest(name, SETTINGS)}?`,
     );
-  }
+}
+
+function warningsFor(config: GatewayConfig): readonly string[] {
+  const warnings: string[] = [];
   if (config.agentUrls === undefined) {
     warnings.push(
       'an agent is accepted whatever URL it dialled, so its signature could be relayed from another server; ' +

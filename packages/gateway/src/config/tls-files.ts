@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { readProblem } from '@svc/edge';
 import type { Fault } from './fault.ts';
 
 export type ReadFile = (path: string) => string;
@@ -36,7 +37,11 @@ export function readTlsFiles(
     add('GATEWAY_TLS_KEY_FILE', 'names a file that holds no private key; accepted: PEM without a passphrase');
   }
   if (certificate !== undefined && privateKey !== undefined && !certificate.checkPrivateKey(privateKey)) {
-    add('GATEWAY_TLS_KEY_FILE', 'does not belong to the first certificate in GATEWAY_TLS_CERT_FILE');
+    add(
+      'GATEWAY_TLS_KEY_FILE',
+      'does not belong to the first certificate in GATEWAY_TLS_CERT_FILE; accepted: the key of the certificate, ' +
+        'which stands before those that signed it',
+    );
   }
   return cert === undefined || key === undefined ? undefined : { cert, key };
 
@@ -45,8 +50,10 @@ export function readTlsFiles(
     try {
       return readFile(path);
     } catch (error) {
-      const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-      add(setting, `names a file that cannot be read (${reason}); accepted: the path of a readable PEM file`);
+      add(
+        setting,
+        `names a file that cannot be read: ${readProblem(error)}; accepted: the path of a readable PEM file`,
+      );
       return undefined;
     }
   }

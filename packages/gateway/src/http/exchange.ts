@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { CallError, CallerGone, type CallErrorCode } from '../errors/call-error.ts';
 import type { Observe } from '../observe/event.ts';
+import type { Cors } from './cors.ts';
 import { errorResponse } from './error-response.ts';
 import { readRequestHeaders, type RequestHeaders } from './request-headers.ts';
 
@@ -54,9 +55,9 @@ export function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
   upgrade: Exchange['upgrade'],
-  observe: Observe,
-  now: () => number,
+  options: { readonly cors: Cors | undefined; readonly observe: Observe; readonly now: () => number },
 ): Exchange {
+  const { cors, observe, now } = options;
   const startedAt = now();
   const headers = readRequestHeaders(request.rawHeaders);
   const requestId =
@@ -103,6 +104,7 @@ export function openExchange(
     let length = 0;
     for (const part of parts) length += part.length;
     const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
+    if (cors !== undefined) all.push(...cors.answerHeaders(headers));
     if (length > 0 || status === 200)
       all.push('Content-Type', 'application/json', 'Content-Length', String(length));
     if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) {

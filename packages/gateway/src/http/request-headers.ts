@@ -10,6 +10,8 @@ export interface RequestHeaders {
   readonly requestId: string | undefined;
   readonly traceparent: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  readonly origin: string | undefined;
+  readonly accessControlRequestMethod: string | undefined;
   /** Lower-case names of headers that must not be repeated and were. */
   readonly repeated: readonly string[];
 }
@@ -27,6 +29,8 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['x-request-id', 'requestId'],
   ['traceparent', 'traceparent'],
   ['if-none-match', 'ifNoneMatch'],
+  ['origin', 'origin'],
+  ['access-control-request-method', 'accessControlRequestMethod'],
 ]);
 
 /** `raw` alternates names and values, as `IncomingMessage.rawHeaders` does. */
@@ -42,6 +46,8 @@ export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
     requestId: undefined,
     traceparent: undefined,
     ifNoneMatch: undefined,
+    origin: undefined,
+    accessControlRequestMethod: undefined,
   };
   const repeated: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -15,7 +15,8 @@ export type Route =
 const READ = ['GET', 'HEAD'];
 const CALL_PREFIX = '/api/v1/capabilities/';
 
-const FIXED: ReadonlyMap<string, Route> = new Map<string, Route>([
+/** Every path but those of calls. */
+export const FIXED_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/openapi.json', { kind: 'openapi', template: '/openapi.json', methods: READ }],
   ['/healthz', { kind: 'health', template: '/healthz', methods: READ }],
   ['/readyz', { kind: 'ready', template: '/readyz', methods: READ }],
@@ -31,5 +32,5 @@ export function findRoute(target: string): Route | undefined {
     if (capability === '' || capability.includes('/')) return undefined;
     return { kind: 'call', template: '/api/v1/capabilities/{name}', methods: ['POST'], capability };
   }
-  return FIXED.get(path);
+  return FIXED_ROUTES.get(path);
 }

@@ -40,6 +40,7 @@ export async function startServer(
     },
     resolveSource: () => ({ address: '127.0.0.1', bucket: '127.0.0.1', allowed: true }),
     rateLimiter: undefined,
+    cors: undefined,
     tls: undefined,
     bodyReadTimeoutMs: 10_000,
     observe(event) {

@@ -7,9 +7,11 @@ import {
   type Server,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { Socket } from 'node:net';
+import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Observe } from '../observe/event.ts';
+import type { Cors } from './cors.ts';
 import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange } from './exchange.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -29,6 +31,8 @@ export interface ServerOptions {
   readonly faces: Faces;
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RateLimiter | undefined;
+  /** Undefined when pages of no other origin may call. */
+  readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly bodyReadTimeoutMs: number;
   readonly observe: Observe;
@@ -39,8 +43,13 @@ export interface GatewayServer {
   readonly server: Server;
   /** Requests accepted and not answered. */
   readonly inFlight: number;
-  /** Accepts no further connection; resolves when every accepted request is answered or the time is up. */
+  /**
+   * Accepts no further connection; resolves when every accepted request is answered or the time is up. Connections
+   * that callers kept are served for half a second at least, and end with their next answer.
+   */
   drain(timeoutMs: number): Promise<void>;
+  /** Resolves when every accepted request is answered or the time is up. */
+  answered(timeoutMs: number): Promise<void>;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -48,15 +57,19 @@ const MAX_HEADER_BYTES = 16_384;
 /** Far above what a gateway serves at once; keeps a flood from taking every file descriptor. */
 const MAX_CONNECTIONS = 20_000;
 const KEEP_ALIVE_MS = 65_000;
+/** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
+const LAST_REQUESTS_MS = 500;
 /** For a client to read why it was refused before the connection goes. */
 const REFUSED_LINGER_MS = 1000;
 
 /** The order of checks is decisions, section 3. */
 export function createGatewayServer(options: ServerOptions): GatewayServer {
-  const { faces, observe, now } = options;
+  const { faces } = options;
   const open = new Set<ServerResponse>();
   /** What of it came over one connection: several with pipelining. */
   const openOn = new WeakMap<Duplex, Set<ServerResponse>>();
+  /** Connections over which a request came, agents' apart. */
+  const callers = new Set<Duplex>();
   let draining = false;
   let idle: (() => void) | undefined;
 
@@ -64,13 +77,14 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     open.add(response);
     const siblings = track(request.socket);
     siblings.add(response);
+    if (upgrade === undefined) callers.add(request.socket);
     response.once('close', () => {
       open.delete(response);
       siblings.delete(response);
       if (open.size === 0) idle?.();
     });
     if (draining) response.setHeader('Connection', 'close');
-    const exchange = openExchange(request, response, upgrade, observe, now);
+    const exchange = openExchange(request, response, upgrade, options);
     serve(exchange).catch((error: unknown) => exchange.fail(error));
   }
 
@@ -81,6 +95,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     openOn.set(socket, responses);
     // Node tells only the first of several pipelined answers that their connection is gone.
     socket.once('close', () => {
+      callers.delete(socket);
       for (const response of responses) response.emit('close');
     });
     return responses;
@@ -121,6 +136,13 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       return;
     }
     exchange.log.route = route.template;
+    if (request.method === 'OPTIONS') {
+      const preflight = options.cors?.preflightHeaders(exchange.headers, route.methods);
+      if (preflight !== undefined) {
+        exchange.send(204, preflight, []);
+        return;
+      }
+    }
     if (!route.methods.includes(request.method ?? '')) {
       exchange.sendError('GATEWAY_METHOD_NOT_ALLOWED', 'the method is not allowed here', [
         'Allow',
@@ -211,17 +233,25 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     async drain(timeoutMs) {
       draining = true;
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
-      server.close();
-      if (open.size === 0) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
-        idle = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      // What HTTP adds to closing is the end of all kept connections, whatever is on its way there.
+      TcpServer.prototype.close.call(server);
+      const lingerMs = callers.size === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);
+      await wait(lingerMs);
+      await answered(timeoutMs - lingerMs);
     },
+    answered,
   };
+
+  async function answered(timeoutMs: number): Promise<void> {
+    if (open.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      idle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
 }
 
 function isWebSocket(request: IncomingMessage): boolean {

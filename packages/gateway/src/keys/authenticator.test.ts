@@ -81,7 +81,7 @@ describe('authenticate', () => {
     expect(pending.map((job) => job.hash)).toEqual([alice.keyHash]);
   });
 
-  it('answers a known key at once, for five minutes', async () => {
+  it('answers a known key at once, for five minutes', { tags: ['credential:cache'] }, async () => {
     const setup = setUp([alice]);
     expect(await verifyOnce(setup, 'key', true)).toBe(alice);
     setup.clock.ms = 4 * MINUTE;
@@ -154,6 +154,15 @@ describe('authenticate', () => {
     await expect(outcome).rejects.toThrow('thread lost');
     expect(authenticator.counters.slotsInUse).toBe(0);
     expect(authenticator.authenticate('key')).toBeInstanceOf(Promise);
+  });
+
+  it('remembers 1,024 keys and no more', { tags: ['credential:cache-bound'] }, async () => {
+    const authenticator = createAuthenticator({ records: [alice], now: () => 0, verify: async () => true });
+    for (let index = 0; index < 1024; index++) await authenticator.authenticate(`key ${index}`);
+    for (let index = 0; index < 1024; index++) expect(authenticator.authenticate(`key ${index}`)).toBe(alice);
+    await authenticator.authenticate('one more');
+    expect(authenticator.authenticate('key 1')).toBe(alice);
+    expect(authenticator.authenticate('key 0')).toBeInstanceOf(Promise);
   });
 
   it('never remembers more than 1,024 refusals', async () => {

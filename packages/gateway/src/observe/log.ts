@@ -65,6 +65,7 @@ export function createLog(options: { readonly level: Level; readonly destination
 function levelOf(event: GatewayEvent): Level {
   switch (event.event) {
     case 'listening':
+    case 'metrics_listening':
     case 'request':
     case 'agent_connected':
     case 'agent_disconnected':

@@ -39,6 +39,17 @@ test('everything else is the agent’s, and the server is ours', () => {
   expect(parse(createDocuments(undefined)(description, '*'))).toMatchObject({ servers: [{ url: '/' }] });
 });
 
+test('a key without capabilities gets no components that nothing refers to', () => {
+  const bare = describing('get');
+  const components = { securitySchemes: { bearer: { type: 'http' } }, schemas: { Error: {} } };
+  const document = createDocuments(undefined)(
+    { ...bare, openapi: { ...bare.openapi, components } },
+    new Set(),
+  );
+  expect(parse(document)).toMatchObject({ paths: {} });
+  expect(parse(document)['components']).toEqual({ securitySchemes: { bearer: { type: 'http' } } });
+});
+
 test('a path of the agent’s that is no capability is not shown', () => {
   const odd = describing('get');
   const { openapi } = odd;

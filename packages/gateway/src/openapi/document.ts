@@ -42,10 +42,19 @@ function render(
     const name = path.startsWith(PATH_PREFIX) ? path.slice(PATH_PREFIX.length) : '';
     return name !== '' && !hidden.has(name) && permits(permission, name);
   });
-  const servers = [{ url: publicUrl ?? '/' }];
-  const bytes = Buffer.from(
-    JSON.stringify({ ...description.openapi, servers, paths: Object.fromEntries(visible) }),
-  );
+  const document = {
+    ...description.openapi,
+    servers: [{ url: publicUrl ?? '/' }],
+    paths: Object.fromEntries(visible),
+    ...(visible.length > 0 ? {} : { components: withoutShared(description.openapi['components']) }),
+  };
+  const bytes = Buffer.from(JSON.stringify(document));
   const digest = createHash('sha256').update(bytes).digest('base64url');
   return { bytes, etag: `"${digest.slice(0, 22)}"` };
+}
+
+/** No operation refers to the shared schemas and responses any more; the security stays. */
+function withoutShared(components: unknown): Readonly<Record<string, unknown>> {
+  if (typeof components !== 'object' || components === null || !('securitySchemes' in components)) return {};
+  return { securitySchemes: components.securitySchemes };
 }

@@ -94,6 +94,27 @@ test('a stall holds for connections made during it', async () => {
   socket.destroy();
 });
 
+test('what is stranded stays silent, and new connections work', async () => {
+  const first = await client();
+  const answer = reply(first, 1);
+  first.write('x');
+  await answer;
+  proxy.strand();
+  let received = '';
+  first.on('data', (chunk) => (received += String(chunk)));
+  first.write('lost');
+  const second = await client();
+  const works = reply(second, 2);
+  second.write('ok');
+  expect((await works).toString()).toBe('ok');
+  proxy.stall('both');
+  proxy.resume();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(received).toBe('');
+  first.destroy();
+  second.destroy();
+});
+
 test('cut resets what is open, and new connections work', async () => {
   const first = await client();
   const failure = once(first, 'error');

@@ -16,6 +16,8 @@ export interface FaultProxy {
   stall(direction: Direction): void;
   /** Ends a stall; what was held back goes on its way. */
   resume(): void;
+  /** What is connected now falls silent for ever; new connections work, as when a firewall forgets its state. */
+  strand(): void;
   /** Resets every connection at once; new ones are accepted. */
   cut(): void;
   /** Resets every connection and stops listening. */
@@ -27,6 +29,7 @@ interface Pair {
   readonly target: Socket;
   readonly toTarget: Lane;
   readonly toClient: Lane;
+  stranded: boolean;
 }
 
 export async function startFaultProxy(options: {
@@ -39,8 +42,8 @@ export async function startFaultProxy(options: {
   const stalled = { toTarget: false, toClient: false };
 
   const apply = (pair: Pair): void => {
-    pair.toTarget.set({ delayMs, stalled: stalled.toTarget });
-    pair.toClient.set({ delayMs, stalled: stalled.toClient });
+    pair.toTarget.set({ delayMs, stalled: pair.stranded || stalled.toTarget });
+    pair.toClient.set({ delayMs, stalled: pair.stranded || stalled.toClient });
   };
   const applyAll = (): void => {
     for (const pair of pairs) apply(pair);
@@ -63,6 +66,7 @@ export async function startFaultProxy(options: {
       target,
       toTarget: createLane(client, target),
       toClient: createLane(target, client),
+      stranded: false,
     };
     pairs.add(pair);
     apply(pair);
@@ -97,6 +101,10 @@ export async function startFaultProxy(options: {
     resume: () => {
       stalled.toTarget = false;
       stalled.toClient = false;
+      applyAll();
+    },
+    strand: () => {
+      for (const pair of pairs) pair.stranded = true;
       applyAll();
     },
     cut,

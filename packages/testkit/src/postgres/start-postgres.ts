@@ -11,7 +11,7 @@ import {
 } from '../processes/start-process.ts';
 import { createReleasers, type Releasers } from '../releasers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { completeBinaries, copyBinaries, findBinaries, program } from './binaries.ts';
+import { completeBinaries, copyBinaries, findBinaries, program, type Binaries } from './binaries.ts';
 import { canEnter, serverAccount, type Account } from './server-account.ts';
 import { createDatabase, dropDatabase, execute, type ServerAddress } from './server-address.ts';
 
@@ -46,7 +46,7 @@ const superuser = 'postgres';
 const environment = { TZ: 'UTC', LC_ALL: 'C' };
 const fast = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
-/** Starts a real PostgreSQL on a free port of 127.0.0.1, as root under another account that exists. */
+/** Starts a real PostgreSQL on 127.0.0.1, on a free port or that of the settings; as root under another account that exists. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const releasers = createReleasers();
   try {
@@ -59,14 +59,18 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 
 async function start(options: PostgresOptions, releasers: Releasers): Promise<Postgres> {
   const account = await serverAccount();
-  const native = await usableBinaries(account, releasers);
+  const binaries = await usableBinaries(account, releasers);
   const folder = await clusterFolder(options.folder, account, releasers);
-  const { data, password, isNew } = await initialise(native, folder, account);
+  const { data, password, isNew } = await initialise(binaries, folder, account);
   const settings = { ...(options.folder === undefined ? fast : {}), ...options.settings };
-  const { server, port } = await launch(native, data, settings, account);
+  const { server, port } = await launch(binaries.native, data, settings, account);
   await releasers.add(() => shutDown(server));
 
   const address: ServerAddress = { host: '127.0.0.1', port, user: superuser, password };
+  // As it is from 15 on, so that an account that may only read is one on every version.
+  if (isNew && binaries.major < 15) {
+    await execute(address, 'template1', 'revoke create on schema public from public');
+  }
   return {
     ...address,
     pid: server.pid,
@@ -81,16 +85,16 @@ async function start(options: PostgresOptions, releasers: Releasers): Promise<Po
 }
 
 /** The installed binaries where the account can reach them, else a copy that lives as long as the server. */
-async function usableBinaries(account: Account | undefined, releasers: Releasers): Promise<string> {
-  const installed = findBinaries();
+async function usableBinaries(account: Account | undefined, releasers: Releasers): Promise<Binaries> {
+  const { native: installed, major } = findBinaries();
   await completeBinaries(installed);
   const reachable = await canEnter(join(installed, 'share', 'postgresql'), account);
-  if (reachable && (await canEnter(join(installed, 'bin'), account))) return installed;
+  if (reachable && (await canEnter(join(installed, 'bin'), account))) return { native: installed, major };
   const copy = await temporaryFolder('binaries', { parent: await temporaryParent(account), owner: account });
   await releasers.add(() => copy.remove());
   const native = join(copy.path, 'native');
   await copyBinaries(installed, native);
-  return native;
+  return { native, major };
 }
 
 async function clusterFolder(
@@ -120,7 +124,7 @@ async function temporaryParent(account: Account | undefined): Promise<string> {
 }
 
 async function initialise(
-  native: string,
+  { native, major }: Binaries,
   folder: string,
   account: Account | undefined,
 ): Promise<{ data: string; password: string; isNew: boolean }> {
@@ -142,12 +146,11 @@ async function initialise(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // PostgreSQL's own locale: the same on every machine.
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
+      // PostgreSQL's own locale: the same on every machine. Before 17 it had only one that knows ASCII alone.
+      ...(major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
       '--locale=C',
       '--no-sync',
-      '--no-instructions',
+      ...(major >= 14 ? ['--no-instructions'] : []),
     ],
     { cwd: folder, env: environment, withinMs: startWithinMs, ...identity(account) },
   );
@@ -163,7 +166,7 @@ async function launch(
   account: Account | undefined,
 ): Promise<{ server: RunningProcess; port: number }> {
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
+    const port = settings['port'] === undefined ? await freePort() : Number(settings['port']);
     const all = {
       listen_addresses: '127.0.0.1',
       port: String(port),
@@ -183,7 +186,10 @@ async function launch(
       },
     );
     try {
-      await server.waitForLine((line) => line.includes('ready to accept connections'), startWithinMs);
+      await server.waitForLine(
+        (line) => /ready to accept (?:read.only )?connections/.test(line),
+        startWithinMs,
+      );
       return { server, port };
     } catch (error) {
       await shutDown(server);

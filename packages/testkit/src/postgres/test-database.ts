@@ -21,6 +21,8 @@ declare module 'vitest' {
 export interface TestDatabase extends ServerAddress {
   readonly name: string;
   readonly url: string;
+  /** The server's `server_version_num`, e.g. 150018. */
+  version(): Promise<number>;
   query<Row extends QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Runs SQL text of any number of statements. */
   execute(sql: string): Promise<void>;
@@ -41,12 +43,18 @@ export async function testDatabase(
   const name = `test_${randomBytes(6).toString('hex')}`;
   await createDatabase(server, name, await templateFor(server, options.sql ?? []));
   open.set(name, server);
+  const query = async <Row extends QueryResultRow>(
+    sql: string,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> =>
+    await withClient(server, name, async (client) => (await client.query<Row>(sql, [...values])).rows);
   return {
     ...server,
     name,
     url: databaseUrl(server, name),
-    query: async <Row extends QueryResultRow>(sql: string, values: readonly unknown[] = []) =>
-      await withClient(server, name, async (client) => (await client.query<Row>(sql, [...values])).rows),
+    query,
+    version: async () =>
+      Number((await query<{ server_version_num: string }>('show server_version_num'))[0]?.server_version_num),
     execute: (sql) => execute(server, name, sql),
   };
 }

@@ -13,6 +13,8 @@ export interface ServiceOptions {
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   /** Keys besides `all`, which may call everything: name to comma-separated capabilities. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** The port that agents dial, when something stands between them and the gateway; default the gateway's own. */
+  readonly linkPort?: number;
   /** How many agents to start; default 1. */
   readonly agents?: number;
 }
@@ -89,7 +91,7 @@ async function start(
     const home = agentFolder(agents.length);
     await mkdir(home);
     await copyFile(SVC_AGENT, join(home, 'svc-agent'));
-    await writeFile(join(home, 'capability.yaml'), capabilityFile(options, port, secret));
+    await writeFile(join(home, 'capability.yaml'), capabilityFile(options, options.linkPort ?? port, secret));
     const listed = countEvents(gateway.process, 'agent_connected') + 1;
     const agent = await startProcess(join(home, 'svc-agent'), [], { cwd: home });
     agents.push(agent);

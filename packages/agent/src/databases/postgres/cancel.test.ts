@@ -40,6 +40,15 @@ async function asleep(): Promise<void> {
   while ((await server.query<Activity>(sql)).length === 0);
 }
 
+/** Ends our connections, and waits until the server has. */
+async function terminate(): Promise<void> {
+  const alive = await server.query<{ pid: number }>(
+    `select pid, pg_terminate_backend(pid) from pg_stat_activity where ${ours}`,
+  );
+  const sql = 'select from pg_stat_activity where pid = any ($1)';
+  while ((await server.query(sql, [alive.map((session) => session.pid)])).length > 0);
+}
+
 async function elapsed(work: Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work.catch(() => {});
@@ -116,7 +125,7 @@ test('a cancel meant for somebody else does not fail the call', async () => {
 
 test('a connection lost while idle is replaced without failing a call', async () => {
   await pid.run(callOf());
-  await server.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity where ${ours}`);
+  await terminate();
   expect((await pid.run(callOf())).count).toBe(1);
 });
 
@@ -124,7 +133,7 @@ test('a connection lost under a query fails that call only', async () => {
   const call = sleep.run(callOf({ s: 30 }));
   const failure = call.catch((error: unknown) => error);
   await asleep();
-  await server.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity where ${ours}`);
+  await terminate();
   expect(await failure).toMatchObject({ kind: 'unavailable' });
   expect((await pid.run(callOf())).count).toBe(1);
 });

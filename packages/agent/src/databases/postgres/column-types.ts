@@ -14,11 +14,14 @@ export function unknownTypes(catalog: TypeCatalog, fields: readonly pg.FieldDef[
 /** Asks for the types; the element of an array counts as what it is based on when it is a domain. */
 export function typesStatement(oids: readonly number[]): Statement {
   return {
-    text: `select t.oid, case when t.typcategory = 'A' and t.typlen = -1 and t.typelem <> 0 then 'array'
+    text: `select t.oid, case when t.typcategory in ('A', 'P') and t.typlen = -1 and t.typelem <> 0 then 'array'
         when t.typtype = 'c' then 'composite' else 'scalar' end,
-      coalesce(nullif(e.typbasetype, 0), e.oid), pg_catalog.format_type(t.oid, null)
-      from pg_catalog.pg_type t left join pg_catalog.pg_type e on e.oid = t.typelem
-      where t.oid = any ($1::pg_catalog.oid[])`,
+      (with recursive base as (
+          select e.oid, e.typbasetype from pg_catalog.pg_type e where e.oid = t.typelem
+          union all select e.oid, e.typbasetype from base b join pg_catalog.pg_type e on e.oid = b.typbasetype)
+        select b.oid from base b where b.typbasetype = 0),
+      pg_catalog.format_type(t.oid, null)
+      from pg_catalog.pg_type t where t.oid = any ($1::pg_catalog.oid[])`,
     values: [`{${oids.join(',')}}`],
   };
 }

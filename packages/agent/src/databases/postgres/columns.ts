@@ -27,19 +27,42 @@ const TIMESTAMPTZ = 1184;
 const JSON_TYPE = 114;
 const JSONB = 3802;
 const RECORD = 2249;
+/** Casting these to text gives another form than the one that the database shows: no padding, a mask. */
+const BPCHAR = 1042;
+const INET = 869;
+/**
+ * A column may change its type while the agent runs. The cast, which costs nothing until then, gives what was checked
+ * at the start or fails; whole numbers may grow.
+ */
+const LASTING: ReadonlyMap<number, string> = new Map([
+  [BOOL, 'bool'],
+  [20, 'int8'],
+  [21, 'int8'],
+  [23, 'int8'],
+  [OID, 'oid'],
+  [700, 'float4'],
+  [701, 'float8'],
+  [NUMERIC, 'numeric'],
+  [DATE, 'date'],
+  [TIMESTAMP, 'timestamp'],
+  [TIMESTAMPTZ, 'timestamptz'],
+  [JSON_TYPE, 'json'],
+  [JSONB, 'jsonb'],
+]);
 /** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
 const FIRST_USER_OID = 16_384;
 
 /** The SQL that gives a column as its declared type, or why it cannot be given so. */
 export function convertColumn(field: ResultField, column: ColumnType, version: number): Conversion {
-  const value = `q.${quoteIdentifier(field.name)}`;
+  const type = column.form === 'scalar' ? LASTING.get(column.oid) : undefined;
+  const value = `q.${quoteIdentifier(field.name)}${type === undefined ? '' : `::pg_catalog.${type}`}`;
   switch (field.type) {
     case 'integer':
       return asInteger(value, column);
     case 'number':
       return asNumber(value, column, version);
     case 'string':
-      return accepted(`${value}::pg_catalog.text`);
+      return accepted(column.oid === BPCHAR || column.oid === INET ? value : `${value}::pg_catalog.text`);
     case 'boolean':
       return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
     case 'date':
@@ -63,8 +86,10 @@ export function quoteIdentifier(name: string): string {
 export function mayHoldUserJson(column: ColumnType): boolean {
   return (
     column.oid === JSON_TYPE ||
+    column.oid === RECORD ||
     column.form === 'composite' ||
     column.element === JSON_TYPE ||
+    column.element === RECORD ||
     isUserElement(column)
   );
 }
@@ -100,10 +125,19 @@ function scaleOf(modifier: number): number | undefined {
 }
 
 function asDatetime(value: string, column: ColumnType): Conversion {
-  if (column.oid === TIMESTAMP) return accepted(withinYears(value, value));
-  // As it is written, so in the session's time zone.
-  if (column.oid === TIMESTAMPTZ) return accepted(withinYears(`${value}::pg_catalog.timestamp`, value));
+  if (column.oid === TIMESTAMPTZ) return accepted(inUtc(value));
+  // Without an offset it would be no date-time of JSON Schema; the session's time zone is PostgreSQL's own reading.
+  if (column.oid === TIMESTAMP) {
+    return accepted(withinYears(value, inUtc(`${value}::pg_catalog.timestamptz`)));
+  }
   return mismatch(column, 'is a timestamp (::timestamptz)');
+}
+
+/** In UTC: offsets of old times in other zones have seconds, which neither ISO 8601 nor RFC 3339 can write. */
+function inUtc(value: string): string {
+  const utc = `pg_catalog.timezone('UTC'::pg_catalog.text, ${value})`;
+  const iso = `pg_catalog.btrim(pg_catalog.to_json(${utc})::pg_catalog.text, '"')`;
+  return withinYears(utc, `pg_catalog.concat(${iso}, '+00:00')`);
 }
 
 /** Infinity, and years that ISO 8601 cannot write in four digits, become null. */

@@ -81,12 +81,14 @@ export function kindOf(error: unknown): DatabaseErrorKind {
 }
 
 export function unavailable(cause: unknown): DatabaseError {
+  if (cause instanceof DatabaseError) return cause;
   const advice = adviceFor(cause);
   return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, { cause, advice });
 }
 
 function adviceFor(cause: unknown): string {
   const [error] = cause instanceof AggregateError ? cause.errors : [cause];
+  if (isWithoutTls(error)) return 'it offers no TLS: turn it on there, or check port and sslmode';
   switch (sqlStateOf(error) ?? systemCodeOf(error)) {
     case '28P01':
     case '28000':
@@ -103,6 +105,11 @@ function adviceFor(cause: unknown): string {
     default:
       return 'it cannot be connected to: check host, port and sslmode';
   }
+}
+
+/** pg tells this refusal by its text alone. */
+export function isWithoutTls(error: unknown): boolean {
+  return error instanceof Error && error.message === 'The server does not support SSL connections';
 }
 
 function systemCodeOf(error: unknown): unknown {

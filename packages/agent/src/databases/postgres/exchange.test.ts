@@ -14,7 +14,7 @@ let server: TestDatabase;
 let pool: SessionPool;
 beforeEach(async () => {
   server = await testDatabase({ sql: ['create table note (text text)'] });
-  pool = new SessionPool(() => openSession(configOf(server)), 3);
+  pool = new SessionPool((signal) => openSession(configOf(server), signal), 3);
 });
 afterEach(() => pool.close());
 

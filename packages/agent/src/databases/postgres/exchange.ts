@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { sendCancelRequest } from './cancel.ts';
 import { fly, type Landing, type Rows, type Statement } from './flight.ts';
 import type { SessionPool, Wait } from './pool.ts';
@@ -25,6 +26,8 @@ export interface Exchange {
 const DEADLINE_GRACE_MS = 250;
 /** How long a cancelled query may go on before its connection is closed, and a cancel request may take. */
 const CANCEL_PATIENCE_MS = 1000;
+/** The first pause between two cancel requests; each is twice as long as the one before. */
+const CANCEL_AGAIN_MS = 20;
 
 /**
  * Runs statements in a READ ONLY transaction in one flight, always rolled back, and gives the session back to the
@@ -42,13 +45,18 @@ export async function exchange(
   const { statements } = transaction;
 
   let stopped: Exchange['stopped'];
+  let silent = false;
+  let landed = false;
   let cancelSent: Promise<boolean> | undefined;
   let patience: NodeJS.Timeout | undefined;
   const stop = (reason: 'timeout' | 'cancelled'): void => {
     if (stopped !== undefined) return;
     stopped = reason;
-    patience = setTimeout(() => destroy(session), CANCEL_PATIENCE_MS);
-    cancelSent = requestCancel(session);
+    patience = setTimeout(() => {
+      silent = true;
+      destroy(session);
+    }, CANCEL_PATIENCE_MS);
+    cancelSent = requestCancel(session, () => landed);
   };
   const onAbort = (): void => stop('cancelled');
   const deadline = setTimeout(() => stop('timeout'), wait.timeoutMs + DEADLINE_GRACE_MS);
@@ -59,11 +67,14 @@ export async function exchange(
   const setUp = [BEGIN, settings];
   const [unit, rollback] = await fly(session, [[...setUp, ...statements], [ROLLBACK]]);
 
+  landed = true;
   clearTimeout(deadline);
   clearTimeout(patience);
   wait.signal.removeEventListener('abort', onAbort);
   const completed = unit?.results ?? [];
-  if (cancelSent !== undefined) {
+  if (silent) {
+    pool.discardSilent(session, started);
+  } else if (cancelSent !== undefined) {
     void recover(pool, session, cancelSent);
   } else if (isEnded(rollback) && isIdle(session)) {
     pool.release(session);
@@ -79,10 +90,22 @@ export async function exchange(
   };
 }
 
-async function requestCancel(session: Session): Promise<boolean> {
-  if (session.cancelTarget !== undefined) return sendCancelRequest(session.cancelTarget, CANCEL_PATIENCE_MS);
-  destroy(session);
-  return false;
+/**
+ * Asks again and again, since what reaches the server before it has begun with the query has no effect. Resolves
+ * true when no request is under way any more.
+ */
+async function requestCancel(session: Session, landed: () => boolean): Promise<boolean> {
+  const { cancelTarget } = session;
+  if (cancelTarget === undefined) {
+    destroy(session);
+    return false;
+  }
+  const started = performance.now();
+  for (let pauseMs = CANCEL_AGAIN_MS; ; pauseMs *= 2) {
+    if (!(await sendCancelRequest(cancelTarget, CANCEL_PATIENCE_MS))) return false;
+    if (!landed()) await pause(pauseMs);
+    if (landed() || performance.now() - started > CANCEL_PATIENCE_MS) return true;
+  }
 }
 
 /** The cancel request may outlive the query it was for: the session serves again only when it can hit nobody. */

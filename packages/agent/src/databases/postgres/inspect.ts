@@ -15,6 +15,8 @@ export interface Inspected {
   readonly operators: readonly string[];
   /** Number and byte offset of each `$n` that the parser found. */
   readonly parameters: readonly { readonly number: number; readonly offset: number }[];
+  /** The offsets of those, cast once, of which is only asked whether they are null: they may be of any type. */
+  readonly nullTested: readonly number[];
 }
 
 interface InspectFault {
@@ -46,6 +48,7 @@ export function inspectSelect(text: string): InspectResult {
   const functions: QualifiedName[] = [];
   const operators = new Set<string>();
   const parameters: { number: number; offset: number }[] = [];
+  const nullTested: number[] = [];
   walk(root, (key, child) => {
     const refusal = refusalOf(key);
     if (refusal !== undefined) messages.add(refusal);
@@ -54,12 +57,35 @@ export function inspectSelect(text: string): InspectResult {
     if (key === 'A_Expr' || key === 'SubLink') {
       for (const name of namesIn(child[key === 'A_Expr' ? 'name' : 'operName'])) operators.add(name);
     }
+    if (key === 'NullTest') {
+      const tested = inside(inside(inside(child, 'arg'), 'TypeCast'), 'arg')?.['ParamRef'];
+      if (isNode(tested)) nullTested.push(Number(tested['location'] ?? 0));
+    }
     if (key === 'ParamRef') {
       parameters.push({ number: Number(child['number'] ?? 0), offset: Number(child['location'] ?? 0) });
     }
   });
   if (messages.size > 0) return { ok: false, faults: [...messages].map((message) => ({ message })) };
-  return { ok: true, inspected: { tree, functions, operators: [...operators], parameters } };
+  return { ok: true, inspected: { tree, functions, operators: [...operators], parameters, nullTested } };
+}
+
+function inside(node: TreeNode | undefined, key: string): TreeNode | undefined {
+  const child = node?.[key];
+  return isNode(child) ? child : undefined;
+}
+
+/** The numbers of the parameters in the outermost expression that begins, or has its operator, at a byte offset. */
+export function parametersAt(tree: TreeNode, offset: number): readonly number[] {
+  let found: readonly number[] | undefined;
+  walk(tree, (key, child) => {
+    if (found !== undefined || !isNode(child) || child['location'] !== offset) return;
+    const numbers: number[] = [];
+    walk({ [key]: child }, (inner, node) => {
+      if (inner === 'ParamRef' && isNode(node)) numbers.push(Number(node['number'] ?? 0));
+    });
+    if (numbers.length > 0) found = numbers;
+  });
+  return found ?? [];
 }
 
 function refusalOf(key: string): string | undefined {

@@ -1,6 +1,6 @@
-import { DatabaseError } from '../database.ts';
+import { DatabaseError, type DatabaseConnections } from '../database.ts';
 import { unavailable } from './errors.ts';
-import { destroy, type Session } from './session.ts';
+import { destroy, farewell, type Session } from './session.ts';
 
 export interface Wait {
   readonly signal: AbortSignal;
@@ -17,18 +17,28 @@ interface Waiter {
  * needed, up to `max`, kept while idle, and forgotten when they break.
  */
 export class SessionPool {
-  readonly #open: () => Promise<Session>;
+  readonly #open: (signal: AbortSignal) => Promise<Session>;
   readonly #max: number;
   readonly #live = new Set<Session>();
   readonly #idle: Session[] = [];
+  /** When the server last answered on a session, by `performance.now()`. */
+  readonly #heardAt = new WeakMap<Session, number>();
+  readonly #giveUpOpening = new AbortController();
   readonly #waiters = new Set<Waiter>();
   #opening = 0;
   #closing = false;
   #closed: (() => void) | undefined;
 
-  constructor(open: () => Promise<Session>, max: number) {
+  /** Aborting the signal that `open` gets makes it reject soon. */
+  constructor(open: (signal: AbortSignal) => Promise<Session>, max: number) {
     this.#open = open;
     this.#max = max;
+  }
+
+  get connections(): DatabaseConnections {
+    const idle = this.#idle.length;
+    const busy = this.#live.size - idle;
+    return { idle, busy, opening: this.#opening, waiting: this.#waiters.size };
   }
 
   /** Throws `DatabaseError`: `cancelled` by the signal, `timeout`, or `unavailable` when no connection can be made. */
@@ -44,9 +54,10 @@ export class SessionPool {
   release(session: Session): void {
     if (!this.#live.has(session)) return;
     if (this.#closing) {
-      void session.client.end();
+      farewell(session);
       return;
     }
+    this.#heardAt.set(session, performance.now());
     this.#hand(session);
   }
 
@@ -56,11 +67,25 @@ export class SessionPool {
     destroy(session);
   }
 
-  /** Ends idle sessions now and the others when they come back; resolves when none is left. */
+  /**
+   * Ends a session that has been silent since then, and the idle ones not heard of since: what took its connection,
+   * a network that drops packets or a server that hangs, may well have taken theirs.
+   */
+  discardSilent(session: Session, since: number): void {
+    this.discard(session);
+    const doubtful = this.#idle.filter((idle) => (this.#heardAt.get(idle) ?? 0) < since);
+    for (const idle of doubtful) this.discard(idle);
+  }
+
+  /**
+   * Ends idle sessions now and the others when they come back; resolves when none is left, which a server out of
+   * reach delays by a second at most.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     this.#refuseAll(new DatabaseError('unavailable', 'cannot run: the database is being closed'));
-    for (const session of this.#idle.splice(0)) void session.client.end();
+    this.#giveUpOpening.abort();
+    for (const session of this.#idle.splice(0)) farewell(session);
     if (this.#live.size + this.#opening === 0) return;
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
@@ -97,7 +122,7 @@ export class SessionPool {
   #grow(): void {
     while (this.#opening < this.#waiters.size && this.#live.size + this.#opening < this.#max) {
       this.#opening += 1;
-      this.#open().then(
+      this.#open(this.#giveUpOpening.signal).then(
         (session) => {
           this.#opening -= 1;
           this.#adopt(session);
@@ -118,6 +143,7 @@ export class SessionPool {
     }
     this.#live.add(session);
     session.client.once('end', () => this.#forget(session));
+    this.#heardAt.set(session, performance.now());
     this.#hand(session);
   }
 

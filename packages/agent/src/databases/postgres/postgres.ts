@@ -12,19 +12,23 @@ const PING_TIMEOUT_MS = 11_000;
 
 /** A PostgreSQL database. Connects when it is first used, and again whenever a connection was lost. */
 export function openPostgres(config: DatabaseConfig): Database {
-  const pool = new SessionPool(() => openSession(config), config.maxConnections);
+  const pool = new SessionPool((signal) => openSession(config, signal), config.maxConnections);
   return {
     ping: async () => {
       await ask(pool, { statements: [{ text: 'select 1' }], capability: '', timeoutMs: PING_TIMEOUT_MS });
     },
     verify: async (capabilities) => {
-      const { queries, faults } = await verifyCapabilities(pool, capabilities);
+      const { queries, faults, ...verified } = await verifyCapabilities(pool, capabilities);
       return {
         queries: new Map(queries.map((query) => [query.capability, createQuery(pool, query)])),
+        capabilities: verified.capabilities,
         faults,
       };
     },
     auditAccount: () => auditAccount(pool),
+    get connections() {
+      return pool.connections;
+    },
     close: () => pool.close(),
   };
 }

@@ -2,28 +2,52 @@ import type { Capability } from '../../config/agent-config.ts';
 import type { VerificationFault } from '../database.ts';
 import { isForbidden } from './functions.ts';
 import { inspectSelect, type Inspected } from './inspect.ts';
-import { rewriteParameters, type Rewritten } from './rewrite.ts';
+import { fillTemplate, findParameters, type Placeholder, type Rewritten, type Template } from './rewrite.ts';
+import { sqlTypeOf } from './values.ts';
+
+export interface ReadStatement {
+  readonly template: Template;
+  readonly rewritten: Rewritten;
+  readonly inspected: Inspected;
+}
 
 export type ReadResult =
-  | { readonly ok: true; readonly rewritten: Rewritten; readonly inspected: Inspected }
+  | { readonly ok: true; readonly read: ReadStatement }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
 /**
  * All that can be known of a capability's SQL without a database: one reading statement, every `:name` declared
- * and used, nothing called that is never allowed. The parser module must have been loaded.
+ * and used, nothing called that is never allowed. Parameters have their declared types. The parser module must have
+ * been loaded.
  */
 export function readStatement(capability: Capability): ReadResult {
-  const result = rewriteParameters(capability.sql, capability.params);
-  if (!result.ok) {
+  const found = findParameters(capability.sql, capability.params);
+  if (!found.ok) {
     return {
       ok: false,
-      faults: result.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
+      faults: found.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
     };
   }
-  const { rewritten } = result;
-  const read = inspectSelect(rewritten.text);
-  if (!read.ok) return { ok: false, faults: read.faults.map((fault) => faultAt(capability, fault)) };
-  const { inspected } = read;
+  return readFilled(capability, found.template, declaredPlaceholders(found.template));
+}
+
+function declaredPlaceholders({ params, references }: Template): readonly Placeholder[] {
+  return references.flatMap((index) => {
+    const param = params[index];
+    return param === undefined ? [] : [{ number: index + 1, casts: [sqlTypeOf(param.schema)] }];
+  });
+}
+
+/** The same checks for other placeholders: whatever is sent to the server has passed them as it is sent. */
+export function readFilled(
+  capability: Capability,
+  template: Template,
+  placeholders: readonly Placeholder[],
+): ReadResult {
+  const rewritten = fillTemplate(template, placeholders);
+  const result = inspectSelect(rewritten.text);
+  if (!result.ok) return { ok: false, faults: result.faults.map((fault) => faultAt(capability, fault)) };
+  const { inspected } = result;
   if (!sameParameters(rewritten, inspected)) {
     const message = 'uses a parameter where PostgreSQL does not take one: write (:name) in parentheses';
     return { ok: false, faults: [faultAt(capability, { message })] };
@@ -33,7 +57,7 @@ export function readStatement(capability: Capability): ReadResult {
     const faults = forbidden.map((name) => faultAt(capability, { message: forbiddenMessage(name) }));
     return { ok: false, faults };
   }
-  return { ok: true, rewritten, inspected };
+  return { ok: true, read: { template, rewritten, inspected } };
 }
 
 export function forbiddenMessage(name: string): string {

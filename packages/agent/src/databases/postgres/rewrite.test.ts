@@ -13,7 +13,7 @@ const integer: ParamSchema = { type: 'integer' };
 function rewritten(sql: string, params: Readonly<Record<string, ParamSchema>>): string {
   const read = readStatement(capabilityOf(sql, { params }));
   if (!read.ok) throw new Error(read.faults.map(({ message }) => message).join('; '));
-  return read.rewritten.text.replaceAll(/ +/g, ' ');
+  return read.read.rewritten.text.replaceAll(/ +/g, ' ');
 }
 
 function faultsOf(sql: string, params: Readonly<Record<string, ParamSchema>> = {}): string {
@@ -159,7 +159,7 @@ test('parameters are found among everything that looks like one', () => {
           /\$(p|q|limit_)\$/g,
           (_, name: string) => `($${names.indexOf(name) + 1}::text)`,
         );
-        expect(read.ok && fingerprint(read.inspected.tree)).toBe(selectTreeOf(expected));
+        expect(read.ok && fingerprint(read.read.inspected.tree)).toBe(selectTreeOf(expected));
       },
     ),
   );
@@ -213,9 +213,9 @@ test('whatever the text, it is refused or its parameters are where the parser se
         capabilityOf(sql, { params: sql.includes(':p') ? { p: { type: 'integer' } } : {} }),
       );
       if (!read.ok) return;
-      const { text, places } = read.rewritten;
+      const { text, places } = read.read.rewritten;
       const bytes = Buffer.from(text, 'utf8');
-      expect(read.inspected.parameters).toHaveLength(places.length);
+      expect(read.read.inspected.parameters).toHaveLength(places.length);
       for (const place of places)
         expect(bytes.toString('utf8', place.offset, place.offset + 12)).toBe('$1::bigint) ');
     }),

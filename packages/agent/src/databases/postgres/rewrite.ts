@@ -1,13 +1,26 @@
 import type { Param } from '../../config/agent-config.ts';
-import { sqlTypeOf } from './values.ts';
 import { scan, type Token } from './scan.ts';
 import { textOf } from './errors.ts';
 
-export interface Rewritten {
-  /** The statement up to its last token, so without `;` or a comment at its end; `($n::type)` for each `:name`. */
-  readonly text: string;
-  /** The parameters in the order of their numbers: the first is `$1`. */
+/** A statement with its parameters taken out. */
+export interface Template {
+  /** The text before, between and behind the references, up to the last token: without `;` or a comment at its end. */
+  readonly pieces: readonly Buffer[];
+  /** What each `:name` in turn refers to, as an index of `params`. */
+  readonly references: readonly number[];
+  /** Every parameter used, in the order of its first use. */
   readonly params: readonly Param[];
+}
+
+/** What stands in place of one reference: `($number)`, or cast `($number::type)`. */
+export interface Placeholder {
+  readonly number: number;
+  /** SQL types, the first one first; none leaves the type to the server. */
+  readonly casts: readonly string[];
+}
+
+export interface Rewritten {
+  readonly text: string;
   /** Every place where a parameter was put. */
   readonly places: readonly Place[];
 }
@@ -26,7 +39,7 @@ interface RewriteFault {
 }
 
 export type RewriteResult =
-  | { readonly ok: true; readonly rewritten: Rewritten }
+  | { readonly ok: true; readonly template: Template }
   | { readonly ok: false; readonly faults: readonly RewriteFault[] };
 
 interface Reference {
@@ -36,10 +49,10 @@ interface Reference {
 }
 
 /**
- * Replaces `:name` by numbered parameters of the declared types. PostgreSQL's scanner decides what is a string, a
- * comment or a cast; where even it cannot tell a parameter from a slice bound, the SQL is refused.
+ * Finds each `:name`. PostgreSQL's scanner decides what is a string, a comment or a cast; where even it cannot tell a
+ * parameter from a slice bound, the SQL is refused.
  */
-export function rewriteParameters(sql: string, declared: readonly Param[]): RewriteResult {
+export function findParameters(sql: string, declared: readonly Param[]): RewriteResult {
   if (sql.includes('\0') || Buffer.from(sql, 'utf8').toString('utf8') !== sql) {
     return refused('contains characters that PostgreSQL does not accept: remove NUL and unpaired surrogates');
   }
@@ -60,7 +73,7 @@ export function rewriteParameters(sql: string, declared: readonly Param[]): Rewr
   const references = findReferences(tokens, faults);
   const params = numberParameters(references, declared, faults);
   if (faults.length > 0) return { ok: false, faults };
-  return { ok: true, rewritten: emit(sql, last.end, references, params) };
+  return { ok: true, template: cut(sql, last.end, references, params) };
 }
 
 function refused(message: string): RewriteResult {
@@ -126,33 +139,34 @@ function numberParameters(
   return [...used.values()];
 }
 
-function emit(
-  sql: string,
-  end: number,
-  references: readonly Reference[],
-  params: readonly Param[],
-): Rewritten {
+function cut(sql: string, end: number, references: readonly Reference[], params: readonly Param[]): Template {
   const source = Buffer.from(sql, 'utf8');
-  const numbers = new Map(
-    params.map((param, index) => [param.name, { number: index + 1, type: sqlTypeOf(param.schema) }]),
-  );
-  const pieces: Buffer[] = [];
+  const starts = [0, ...references.map((reference) => reference.end)];
+  const ends = [...references.map((reference) => reference.start), end];
+  return {
+    pieces: starts.map((start, index) => source.subarray(start, ends[index])),
+    references: references.map(({ name }) => params.findIndex((param) => param.name === name)),
+    params,
+  };
+}
+
+/** Puts the placeholders, one for each reference, where the references were. */
+export function fillTemplate({ pieces }: Template, placeholders: readonly Placeholder[]): Rewritten {
+  const filled: Buffer[] = [];
   const places: Place[] = [];
-  let at = 0;
   let length = 0;
   const push = (piece: Buffer): void => {
-    pieces.push(piece);
+    filled.push(piece);
     length += piece.length;
   };
-  for (const reference of references) {
-    const param = numbers.get(reference.name);
-    if (param === undefined) continue;
-    push(source.subarray(at, reference.start));
+  for (const [index, piece] of pieces.entries()) {
+    push(piece);
+    const placeholder = placeholders[index];
+    if (placeholder === undefined) continue;
+    const { number, casts } = placeholder;
     // The spaces keep `x:a` from becoming `x$1`, the parentheses keep the cast from taking in what follows.
-    places.push({ number: param.number, offset: length + 2 });
-    push(Buffer.from(` ($${param.number}::${param.type}) `));
-    at = reference.end;
+    places.push({ number, offset: length + 2 });
+    push(Buffer.from(` (${[`$${number}`, ...casts].join('::')}) `));
   }
-  push(source.subarray(at, end));
-  return { text: Buffer.concat(pieces).toString('utf8'), params, places };
+  return { text: Buffer.concat(filled).toString('utf8'), places };
 }

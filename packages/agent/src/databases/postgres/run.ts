@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { CapabilityLimits, Param } from '../../config/agent-config.ts';
+import type { CapabilityLimits } from '../../config/agent-config.ts';
 import { DatabaseError, type Query, type QueryCall, type QueryResult } from '../database.ts';
+import type { BoundParam } from './choose-types.ts';
 import {
   kindOf,
   LOCK_NOT_AVAILABLE,
@@ -11,7 +12,8 @@ import {
 } from './errors.ts';
 import { exchange, type Exchange, type Transaction } from './exchange.ts';
 import type { Rows } from './flight.ts';
-import type { SessionPool } from './pool.ts';
+import type { SessionPool, Wait } from './pool.ts';
+import { mayBeInputError, mustBe, refusedValues } from './refused-values.ts';
 import { bindValue } from './values.ts';
 
 /** A capability whose SQL has passed every check. */
@@ -20,7 +22,7 @@ export interface VerifiedQuery {
   /** What is sent: see wrap.ts for the row it yields. */
   readonly text: string;
   /** In the order of `$1`, `$2`, ... */
-  readonly params: readonly Param[];
+  readonly params: readonly BoundParam[];
   readonly limits: CapabilityLimits;
 }
 
@@ -58,17 +60,46 @@ async function run(
     const { error } = done;
     if (error === undefined) return resultOf(done.results[0], verified.limits);
     const again = attempt === 1 && done.stopped === undefined && deadline > performance.now();
-    if (!again || !isNobodysFault(error, done, timeoutMs)) throw toDatabaseError(error, done, timeoutMs);
+    if (again && isNobodysFault(error, done, timeoutMs)) continue;
+    const left = { ...wait, timeoutMs: deadline - performance.now() };
+    const problems = done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left) : [];
+    if (problems.length === 0) throw toDatabaseError(error, done, timeoutMs);
+    throw new DatabaseError('invalid_params', nameOf(error), { advice: problems.join('; ') });
   }
 }
 
 function transactionOf(verified: VerifiedQuery, name: string, call: QueryCall): Transaction {
-  const { capability, text, params } = verified;
-  const values = params.map((param) => bindValue(param.schema, valueOf(call.values, param.name)));
-  return {
-    settings: { apiKeyName: call.apiKeyName, capability, requestId: call.requestId },
-    statements: [{ name, text, values }],
-  };
+  const { text, params } = verified;
+  const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
+  return { settings: settingsOf(verified, call), statements: [{ name, text, values }] };
+}
+
+function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {
+  return { apiKeyName: call.apiKeyName, capability, requestId: call.requestId };
+}
+
+/** Which parameters have values that the database does not take; empty where it is not they that made it fail. */
+async function problemsOf(
+  pool: SessionPool,
+  verified: VerifiedQuery,
+  call: QueryCall,
+  wait: Wait,
+): Promise<readonly string[]> {
+  const values = verified.params.map((param) => ({
+    param,
+    text: bindValue(param.param.schema, valueOf(call.values, param.param.name)),
+  }));
+  try {
+    const refused = await refusedValues(pool, settingsOf(verified, call), values, wait);
+    return refused.flatMap((index) => {
+      const param = verified.params[index];
+      return param === undefined ? [] : [`${param.param.name}: ${mustBe(param)}`];
+    });
+  } catch (error) {
+    // Then the first error stands.
+    if (error instanceof DatabaseError) return [];
+    throw error;
+  }
 }
 
 function valueOf(values: Readonly<Record<string, unknown>>, name: string): unknown {
@@ -102,13 +133,16 @@ function tookItsTime(done: Exchange, timeoutMs: number): boolean {
 function resultOf(result: Rows | undefined, limits: CapabilityLimits): QueryResult {
   const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
-  const [count, more, oversized, rows] = row;
+  const [count, more, oversized, rows, missing] = row;
   const truncated = more === 't';
   if (oversized === 't') {
     throw new DatabaseError('too_large', `one row alone is longer than max_bytes (${limits.maxBytes})`);
   }
   if (truncated && limits.onLimit === 'error') {
     throw new DatabaseError('too_large', 'the result exceeds max_rows or max_bytes, and on_limit is error');
+  }
+  if (typeof missing === 'string') {
+    throw new DatabaseError('failed', `field ${missing} is null, and its nullable is false`);
   }
   return { rows: Buffer.from(`[${rows ?? ''}]`, 'utf8'), count: Number(count), truncated };
 }

@@ -1,7 +1,16 @@
 import { createServer, type Server } from 'node:net';
-import { freePort, startPostgres, temporaryFolder, testDatabase, type TestDatabase } from '@svc/testkit';
+import {
+  freePort,
+  startFaultProxy,
+  startPostgres,
+  temporaryFolder,
+  testDatabase,
+  type FaultProxy,
+  type TestDatabase,
+} from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { callOf, capabilityOf, configOf, queryOf } from './capability.fixture.ts';
+import { callOf, capabilityOf, configOf, queryOf, textOfRows } from './capability.fixture.ts';
+import type { Database, Query } from '../database.ts';
 import { openPostgres } from './postgres.ts';
 
 let server: TestDatabase;
@@ -109,4 +118,76 @@ test('calls recover by themselves when the database is back', async () => {
   await database.close();
   await second.stop();
   await folder.remove();
+});
+
+describe('a network that swallows what is sent', () => {
+  let network: FaultProxy;
+  let database: Database;
+  beforeEach(async () => {
+    network = await startFaultProxy({ target: server });
+    const { host, port } = network;
+    database = openPostgres(configOf({ ...server, host, port }, { sslmode: 'disable' }));
+  });
+  afterEach(async () => {
+    await database.close();
+    await network.close();
+  });
+
+  function sleepQuery(): Promise<Query> {
+    const params = { s: { type: 'number' } } as const;
+    const sql = 'select 1 as a from pg_sleep(:s::float8)';
+    return queryOf(database, capabilityOf(sql, { params, allowFunctions: ['pg_sleep'] }));
+  }
+
+  /** Makes `count` connections and leaves them idle. */
+  async function warmUp(count: number): Promise<void> {
+    const sleep = await sleepQuery();
+    await Promise.all(Array.from({ length: count }, () => sleep.run(callOf({ s: 0.2 }))));
+  }
+
+  test('may bring a cancel request before its query, which is ended all the same', async () => {
+    const sleep = await sleepQuery();
+    network.delay(300);
+    const abort = new AbortController();
+    const call = sleep.run(callOf({ s: 30 }, { signal: abort.signal }));
+    // The proxy holds the query by now; what comes later overtakes it.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    network.delay(0);
+    abort.abort();
+    await expect(call).rejects.toMatchObject({ kind: 'cancelled' });
+    const running = "datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()";
+    expect(await server.query(`select query from pg_stat_activity where ${running}`)).toEqual([]);
+  });
+
+  test('costs one call its time: the other idle connections are not tried one after the other', async () => {
+    const query = await queryOf(database, capabilityOf('select 1 as a'));
+    await warmUp(4);
+    network.strand();
+    await expect(query.run(callOf({}, { timeoutMs: 100 }))).rejects.toMatchObject({ kind: 'timeout' });
+    const next = Array.from({ length: 4 }, () => query.run(callOf({}, { timeoutMs: 1000 })));
+    expect((await Promise.all(next)).map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+  });
+
+  test('leaves connections alone that have answered since', async () => {
+    const pid = await queryOf(database, capabilityOf('select pg_backend_pid() as a'));
+    await warmUp(1);
+    network.strand();
+    const swallowed = pid.run(callOf({}, { timeoutMs: 100 }));
+    const before = textOfRows(await pid.run(callOf()));
+    await expect(swallowed).rejects.toMatchObject({ kind: 'timeout' });
+    expect(textOfRows(await pid.run(callOf()))).toBe(before);
+  });
+
+  test.each([
+    ['idle', 0],
+    ['being made', 1],
+  ])('delays closing by a second at most, with a connection that is %s', async (_title, pings) => {
+    if (pings === 0) await warmUp(1);
+    network.stall('both');
+    const ended = Promise.allSettled(Array.from({ length: pings }, () => database.ping()));
+    const started = performance.now();
+    await database.close();
+    expect(performance.now() - started).toBeLessThan(1900);
+    await ended;
+  });
 });

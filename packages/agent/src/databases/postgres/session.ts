@@ -2,9 +2,11 @@ import net from 'node:net';
 import type tls from 'node:tls';
 import pg from 'pg';
 import type { DatabaseConfig } from '../../config/agent-config.ts';
+import { DatabaseError } from '../database.ts';
 import type { CancelTarget } from './cancel.ts';
-import { unavailable } from './errors.ts';
+import { isWithoutTls, unavailable } from './errors.ts';
 import { fly, type Line } from './flight.ts';
+import { whyUnsupported } from './server-support.ts';
 
 /** One connection and what was learnt when it was made. */
 export interface Session extends Line {
@@ -23,17 +25,19 @@ export interface SessionFacts {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEPALIVE_MS = 30_000;
+/** How long a server may take to part from us. */
+const FAREWELL_MS = 1000;
 
-/** Connects; throws `DatabaseError` of kind `unavailable`, after 10 s at the latest. */
-export async function openSession(config: DatabaseConfig): Promise<Session> {
+/** Connects; throws `DatabaseError` of kind `unavailable`, after 10 s or soon after the abort at the latest. */
+export async function openSession(config: DatabaseConfig, signal: AbortSignal): Promise<Session> {
   const encrypted = tlsOptions(config);
   try {
-    return await attempt(config, encrypted);
+    return await attempt(config, encrypted, signal);
   } catch (error) {
     if (config.sslmode !== 'prefer' || encrypted === false || !isWithoutTls(error)) throw unavailable(error);
   }
   try {
-    return await attempt(config, false);
+    return await attempt(config, false, signal);
   } catch (error) {
     throw unavailable(error);
   }
@@ -41,6 +45,13 @@ export async function openSession(config: DatabaseConfig): Promise<Session> {
 
 export function destroy(session: Session): void {
   session.client.connection.stream.destroy();
+}
+
+/** Ends an idle session as the server wants it, or without the server when that does not answer. */
+export function farewell(session: Session): void {
+  const patience = setTimeout(() => destroy(session), FAREWELL_MS);
+  session.client.once('end', () => clearTimeout(patience));
+  void session.client.end();
 }
 
 /** What `tls.connect` gets for each sslmode; as with libpq a Unix socket is never encrypted. */
@@ -62,11 +73,11 @@ function tlsOptions(config: DatabaseConfig): tls.ConnectionOptions | false {
   }
 }
 
-function isWithoutTls(error: unknown): boolean {
-  return error instanceof Error && error.message === 'The server does not support SSL connections';
-}
-
-async function attempt(config: DatabaseConfig, ssl: tls.ConnectionOptions | false): Promise<Session> {
+async function attempt(
+  config: DatabaseConfig,
+  ssl: tls.ConnectionOptions | false,
+  signal: AbortSignal,
+): Promise<Session> {
   const client = newClient(config, ssl);
   // Without a listener the loss of an idle connection would end the process; the pool sees it by `end`.
   client.on('error', () => {});
@@ -74,10 +85,15 @@ async function attempt(config: DatabaseConfig, ssl: tls.ConnectionOptions | fals
   client.connection.on('backendKeyData', (message: { processID: number; secretKey: number }) => {
     key = { processId: message.processID, secret: message.secretKey };
   });
-  const timer = setTimeout(() => {
-    client.connection.stream.destroy(new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`));
-  }, CONNECT_TIMEOUT_MS);
+  const giveUp = (why: string): void => void client.connection.stream.destroy(new Error(why));
+  const timer = setTimeout(
+    () => giveUp(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`),
+    CONNECT_TIMEOUT_MS,
+  );
+  const onAbort = (): void => giveUp('given up');
+  signal.addEventListener('abort', onAbort);
   try {
+    if (signal.aborted) throw new Error('given up');
     await client.connect();
     const address = addressOf(client, config);
     const cancelTarget =
@@ -91,6 +107,7 @@ async function attempt(config: DatabaseConfig, ssl: tls.ConnectionOptions | fals
     throw error;
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -132,11 +149,9 @@ async function readFacts(line: Line): Promise<SessionFacts> {
   const [landing] = await fly(line, [[{ text: FACTS }]]);
   if (landing?.error !== undefined) throw landing.error;
   const [searchPath, version, encoding, conforming] = landing?.results[0]?.rows[0] ?? [];
-  if (conforming !== 'on') {
-    throw new Error(
-      'standard_conforming_strings is off, so the server reads quotes differently from the check of the SQL: ' +
-        'set it to on for this account',
-    );
-  }
-  return { searchPath: searchPath ?? '', version: Number(version), utf8: encoding === 'UTF8' };
+  const facts = { version: Number(version ?? Number.NaN), standardConformingStrings: conforming ?? null };
+  const advice = whyUnsupported(facts);
+  if (advice !== undefined)
+    throw new DatabaseError('unavailable', `cannot use the server: ${advice}`, { advice });
+  return { searchPath: searchPath ?? '', version: facts.version, utf8: encoding === 'UTF8' };
 }

@@ -15,6 +15,8 @@ const SETTINGS = [
   ['idle_in_transaction_session_timeout', '$1'],
   ['search_path', '$2'],
   ['client_encoding', "'UTF8'"],
+  // An account may have fewer digits than tell one number from the next.
+  ['extra_float_digits', "'1'"],
   ['svc.api_key_name', '$3'],
   ['svc.capability', '$4'],
   ['svc.request_id', '$5'],

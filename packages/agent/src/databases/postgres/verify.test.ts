@@ -71,14 +71,9 @@ describe('what is refused, and what the public message says', () => {
     ['select id as a from nowhere', {}, /a table or view does not exist/],
     ['select nothing as a from diary', {}, /a column does not exist/],
     [
-      'select id as a from diary where feeling = :f',
+      'select id as a from diary where id = :f',
       { params: { f: { type: 'string' } } },
-      /cast the parameter/,
-    ],
-    [
-      'select current_date - :n = current_date as a',
-      { params: { n: { type: 'integer' } } },
-      /cast the parameter/,
+      /params\.f is declared string, but the SQL takes it as integer: .* :f::integer/,
     ],
   ])('%s', async (sql, options, reason) => {
     expect((await faultsOf(sql, options)).message).toMatch(reason);
@@ -113,6 +108,8 @@ describe('what is allowed', () => {
   test.each<[string, CapabilityOptions]>([
     ['select steady(:n::int) as a', { params: { n: { type: 'integer' } } }],
     ['select id as a from diary where feeling = :f::mood', { params: { f: { type: 'string' } } }],
+    ['select id as a from diary where feeling = :f', { params: { f: { type: 'string' } } }],
+    ['select current_date - (current_date - :n) as a', { params: { n: { type: 'integer' } } }],
     ['select restless() as a', { allowFunctions: ['restless'] }],
     ['select public.restless() as a', { allowFunctions: ['public.restless'] }],
     ['select id as a from sleepy', { allowFunctions: ['pg_catalog.pg_sleep'] }],

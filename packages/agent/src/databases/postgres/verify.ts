@@ -1,28 +1,27 @@
-import { randomBytes } from 'node:crypto';
 import { loadModule } from 'libpg-query';
 import type pg from 'pg';
 import type { Capability } from '../../config/agent-config.ts';
-import { DatabaseError, type VerificationFault } from '../database.ts';
-import { ask, type Answer } from './ask.ts';
+import type { VerificationFault } from '../database.ts';
 import { checkFunctions, functionsStatement } from './check-functions.ts';
+import { checkPresets } from './check-presets.ts';
+import { chooseTypes } from './choose-types.ts';
 import { learnTypes, typeOfColumn, typesStatement, unknownTypes, type TypeCatalog } from './column-types.ts';
 import { convertColumn, mayHoldUserJson } from './columns.ts';
-import { QUERY_CANCELED, sqlStateOf, textOf } from './errors.ts';
-import type { Statement } from './flight.ts';
 import { readPlan } from './functions.ts';
 import type { SessionPool } from './pool.ts';
-import { faultAt, readStatement } from './read-statement.ts';
+import { explain, refused, step, type Refusal } from './plan-statement.ts';
+import { faultAt } from './read-statement.ts';
 import type { VerifiedQuery } from './run.ts';
 import type { SessionFacts } from './session.ts';
 import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap.ts';
 
 export interface Verified {
   readonly queries: readonly VerifiedQuery[];
+  /** Those that passed, their parameters narrowed to what the types take that they are bound as. */
+  readonly capabilities: readonly Capability[];
   readonly faults: readonly VerificationFault[];
 }
 
-/** Planning runs functions that the SQL calls with constants, so even that is bounded. */
-const STEP_TIMEOUT_MS = 10_000;
 /** Enough to hide the way to the database, few enough to leave it at peace. */
 const WORKERS = 4;
 const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
@@ -42,39 +41,33 @@ export async function verifyCapabilities(
   await Promise.all(Array.from({ length: WORKERS }, work));
   return {
     queries: results.flatMap((result) => (result.ok ? [result.query] : [])),
+    capabilities: results.flatMap((result) => (result.ok ? [result.capability] : [])),
     faults: results.flatMap((result) => (result.ok ? [] : result.faults)),
   };
 }
 
-type Refusal = { readonly ok: false; readonly faults: readonly VerificationFault[] };
-type CheckResult = { readonly ok: true; readonly query: VerifiedQuery } | Refusal;
-
-type Step = ({ readonly ok: true } & Answer) | Refusal;
+type CheckResult =
+  | { readonly ok: true; readonly query: VerifiedQuery; readonly capability: Capability }
+  | Refusal;
 
 async function check(pool: SessionPool, capability: Capability, catalog: TypeCatalog): Promise<CheckResult> {
-  const read = readStatement(capability);
-  if (!read.ok) return read;
-  const { text, params } = read.rewritten;
-
-  const planned = await step(pool, capability, [
-    ...explain(text, params.length),
-    // Runs nothing: a limit of 0 never asks for a row, but the server says of what types the columns are.
-    { text: `select * from (\n${text}\n) q limit 0`, values: params.map(() => null) },
-  ]);
-  if (!planned.ok) return planned;
-  const plan = readPlan(JSON.parse(planned.results[2]?.rows[0]?.[0] ?? 'null'));
+  const typed = await chooseTypes(pool, capability);
+  if (!typed.ok) return typed;
+  const { read, plan: planned, params } = typed;
+  const { text } = read.rewritten;
+  const plan = readPlan(planned.plan);
   if ([...plan.nodes].some((node) => READS_ONLY.has(node))) {
     return refused(capability, 'writes or locks rows: only reading is allowed');
   }
 
-  const columns = planned.results[4]?.fields ?? [];
+  const { columns } = planned;
   const called = [...read.inspected.functions, ...plan.functions];
   const lookedUp = await step(pool, capability, [
     typesStatement(unknownTypes(catalog, columns)),
     functionsStatement(called, read.inspected.operators),
   ]);
   if (!lookedUp.ok) return lookedUp;
-  const [types, volatile] = lookedUp.results;
+  const [types, volatile] = lookedUp.answer.results;
   if (types !== undefined) learnTypes(catalog, types);
 
   const faults = volatile === undefined ? [] : [...checkFunctions(capability, called, volatile)];
@@ -87,74 +80,15 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   }
   const proven = await step(pool, capability, explain(wrapped, params.length));
   if (!proven.ok) return proven;
+  const presets = await checkPresets(pool, capability, params);
+  if (presets.length > 0) return { ok: false, faults: presets };
+  const byName = new Map(params.map(({ param }) => [param.name, param]));
   return {
     ok: true,
     query: { capability: capability.name, text: wrapped, params, limits: capability.limits },
+    capability: { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
   };
 }
-
-function refused(capability: Capability, message: string, detail?: string): Refusal {
-  return {
-    ok: false,
-    faults: [faultAt(capability, detail === undefined ? { message } : { message, detail })],
-  };
-}
-
-/**
- * The way that shows the plan for any values on every version: prepared, planned generically, explained. A rollback
- * does not undo the preparing, and behind a pooler what follows it may reach another connection.
- */
-function explain(text: string, parameters: number): readonly Statement[] {
-  const name = `svc_verify_${randomBytes(8).toString('hex')}`;
-  const nulls = parameters === 0 ? '' : `(${Array.from({ length: parameters }, () => 'null').join(', ')})`;
-  return [
-    { text: "select pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)" },
-    { text: `prepare ${name} as ${text}` },
-    { text: `explain (verbose, format json) execute ${name}${nulls}` },
-    { text: `deallocate ${name}` },
-  ];
-}
-
-async function step(
-  pool: SessionPool,
-  capability: Capability,
-  statements: readonly Statement[],
-): Promise<Step> {
-  try {
-    const question = { statements, capability: capability.name, timeoutMs: STEP_TIMEOUT_MS };
-    return { ok: true, ...(await ask(pool, question)) };
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;
-    return refused(capability, publicMessage(error.cause), textOf(error));
-  }
-}
-
-/** What to do about the server's refusal, told without its words, which may quote the SQL. */
-function publicMessage(error: unknown): string {
-  const state = sqlStateOf(error);
-  const why = state === undefined ? undefined : HINTS[state];
-  return `is refused by the database (${why ?? `SQLSTATE ${state ?? 'unknown'}`}): see the log file for its words`;
-}
-
-const POOLER =
-  'a pooler in between loses prepared statements: PgBouncer needs 1.21 or later with max_prepared_statements above 0';
-
-const HINTS: Readonly<Record<string, string>> = {
-  [QUERY_CANCELED]: `planning it takes more than ${STEP_TIMEOUT_MS / 1000} s`,
-  '25006': 'it writes or locks rows',
-  '26000': POOLER,
-  '42P05': POOLER,
-  '42501': 'the account may not read something that it names',
-  '42601': 'it is not valid SQL for this server',
-  '42702': 'a column name is ambiguous',
-  '42703': 'a column does not exist',
-  '42725': 'a function or operator fits in several ways: cast the parameter, as in :name::integer',
-  '42804': 'types do not fit: cast the parameter, as in :name::integer',
-  '42883':
-    'a function or operator does not exist for the types given: cast the parameter to what it takes, as in :name::integer',
-  '42P01': 'a table or view does not exist, or is not on the search path',
-  '3F000': 'a schema does not exist',
-};
 
 function wrappingOf(
   capability: Capability,
@@ -192,7 +126,7 @@ function wrappingOf(
     }
     const type = typeOfColumn(catalog, column);
     const conversion = convertColumn(field, type, facts.version);
-    if (conversion.ok) output.push({ name: field.name, sql: conversion.sql });
+    if (conversion.ok) output.push({ name: field.name, sql: conversion.sql, nullable: field.nullable });
     else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
     foldLines ||= field.type !== 'string' && mayHoldUserJson(type);
   }

@@ -6,7 +6,7 @@ import { wrapSelect, wrapsExactly, type Wrapping } from './wrap.ts';
 beforeAll(loadModule);
 
 const wrapping: Wrapping = {
-  columns: [{ name: 'a', sql: 'q."a"' }],
+  columns: [{ name: 'a', sql: 'q."a"', nullable: false }],
   limits: { maxRows: 10, maxBytes: 1000 },
   utf8: true,
   foldLines: false,

@@ -7,6 +7,8 @@ export interface OutputColumn {
   readonly name: string;
   /** SQL over `q."column"`. */
   readonly sql: string;
+  /** Where false, a null among the rows given is reported. */
+  readonly nullable: boolean;
 }
 
 export interface Wrapping {
@@ -24,7 +26,8 @@ const DEPTH = 4;
 
 /**
  * Puts the SQL around the user's statement that makes the answer in the database: one row of
- * (rows given, some were left out, one alone is over the cap, the rows as JSON joined by commas).
+ * (rows given, some were left out, one alone is over the cap, the rows as JSON joined by commas, a field that is null
+ * and must not be, which only those have that know such fields).
  * Rows are a prefix in the user's order; what is over a cap never leaves the database.
  */
 export function wrapSelect(select: string, wrapping: Wrapping): string {
@@ -41,16 +44,28 @@ export function wrapSelect(select: string, wrapping: Wrapping): string {
   // row that alone is too long is told from one that merely comes late by what went before it.
   const fits = `y.n <= ${maxRows} and y.total <= ${maxBytes}`;
   const alone = `y.n <= ${maxRows} and y.total - y.size <= ${maxBytes} and y.size + 1 > ${maxBytes}`;
+  const nulls = wrapping.columns.flatMap(({ name, nullable }) =>
+    // Unlike "is null", this is false for a row whose fields are all null.
+    nullable ? [] : [`when r.${quoteIdentifier(name)} is not distinct from null then ${quoteLiteral(name)}`],
+  );
+  const [missing, missed] =
+    nulls.length === 0
+      ? ['', '']
+      : [`, case ${nulls.join(' ')} end as missing`, `, pg_catalog.min(y.missing) filter (where ${fits})`];
   // The limit also keeps the planner from merging the levels, which would build each row's JSON several times.
   return `select pg_catalog.count(*) filter (where ${fits}),
  coalesce(pg_catalog.bool_or(not (${fits})), false),
  coalesce(pg_catalog.bool_or(${alone}), false),
- pg_catalog.string_agg(y.j, ',') filter (where ${fits})
-from (select x.j, ${length} + 1 as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${length} + 1) over w + 1 as total
-from (select ${json} as j from (select ${fields} from (
+ pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missed}
+from (select x.*, ${length} + 1 as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${length} + 1) over w + 1 as total
+from (select ${json} as j${missing} from (select ${fields} from (
 ${select}
 ) q) r limit ${maxRows + 1}) x
 window w as (rows unbounded preceding)) y`;
+}
+
+function quoteLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'::pg_catalog.text`;
 }
 
 /**

@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { CannotListen, listen } from './listen.ts';
+
+test('tells the port that was chosen', async () => {
+  const server = createServer();
+  const { address, port } = await listen(server, { host: '127.0.0.1', port: 0 }, 'SETTING');
+  expect(address).toBe('127.0.0.1');
+  expect(port).toBeGreaterThan(0);
+  server.close();
+  await once(server, 'close');
+});
+
+test.each([
+  ['192.0.2.1', 'this machine does not have that address'],
+  ['no-such-host.invalid', /^(this machine does not know that host name|cannot listen: .+)$/],
+])('says why it cannot listen on %s', async (host, reason) => {
+  const refused: unknown = await listen(createServer(), { host, port: 0 }, 'SETTING').catch(
+    (error: unknown) => error,
+  );
+  if (!(refused instanceof CannotListen)) throw new Error('it listens');
+  expect(refused).toMatchObject({ setting: 'SETTING', message: `SETTING: ${refused.reason}` });
+  expect(refused.reason).toMatch(reason);
+});

@@ -1,0 +1,45 @@
+import type { AddressInfo, Server } from 'node:net';
+import { errorText } from './error-text.ts';
+import type { ListenAddress } from './listen-address.ts';
+
+/** The user's to mend: the message names the setting and says what to do. */
+export class CannotListen extends Error {
+  readonly setting: string;
+  readonly reason: string;
+  constructor(setting: string, cause: unknown) {
+    const reason = reasonOf(cause);
+    super(`${setting}: ${reason}`, { cause });
+    this.name = 'CannotListen';
+    this.setting = setting;
+    this.reason = reason;
+  }
+}
+
+/** Resolves to the address that was bound; rejects with CannotListen. `setting` is where the user wrote it. */
+export function listen(server: Server, address: ListenAddress, setting: string): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    const refuse = (error: unknown): void => reject(new CannotListen(setting, error));
+    server.once('error', refuse);
+    server.listen(address.port, address.host, () => {
+      server.off('error', refuse);
+      const bound = server.address();
+      if (bound === null || typeof bound === 'string') refuse(new Error('it is no TCP address'));
+      else resolve(bound);
+    });
+  });
+}
+
+function reasonOf(error: unknown): string {
+  switch (error instanceof Error && 'code' in error ? error.code : undefined) {
+    case 'EADDRINUSE':
+      return 'another process listens on this address; choose another, or port 0 for any free one';
+    case 'EACCES':
+      return 'this account may not listen on that port; choose one above 1023';
+    case 'EADDRNOTAVAIL':
+      return 'this machine does not have that address';
+    case 'ENOTFOUND':
+      return 'this machine does not know that host name';
+    default:
+      return `cannot listen: ${errorText(error)}`;
+  }
+}

@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listen } from '../listen.ts';
+import type { ListenAddress } from '../listen-address.ts';
+import type { MetricsRegister } from './register.ts';
+
+export interface MetricsListener {
+  readonly address: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+/** Scrapers are few; whoever else finds the port must not take the process's descriptors. */
+const MAX_CONNECTIONS = 16;
+/** One connection is one scrape, whatever its other end does. */
+const CONNECTION_MS = 5000;
+
+/**
+ * `GET /metrics` on an address of its own. Rejects with CannotListen, which names `setting`.
+ */
+export async function serveMetrics(
+  register: Pick<MetricsRegister, 'text'>,
+  address: ListenAddress,
+  setting: string,
+): Promise<MetricsListener> {
+  const server = createServer((request, response) => void answer(request, response, register));
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on('connection', (socket) => {
+    const timer = setTimeout(() => socket.destroy(), CONNECTION_MS).unref();
+    socket.once('close', () => clearTimeout(timer));
+  });
+  const { address: host, port } = await listen(server, address, setting);
+  return {
+    address: host,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  register: Pick<MetricsRegister, 'text'>,
+): Promise<void> {
+  const { method, url = '' } = request;
+  const send = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): void => {
+    response.writeHead(status, {
+      'Content-Type': CONTENT_TYPE,
+      'Content-Length': Buffer.byteLength(text),
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'no-store',
+      Connection: 'close',
+      ...headers,
+    });
+    response.end(text);
+  };
+  request.resume();
+  if (url.split('?', 1)[0] !== '/metrics') {
+    send(404, 'no such path: the metrics are at /metrics\n');
+  } else if (method !== 'GET' && method !== 'HEAD') {
+    send(405, 'the method is not allowed here\n', { Allow: 'GET, HEAD' });
+  } else {
+    try {
+      send(200, await register.text());
+    } catch {
+      send(500, 'the metrics cannot be read\n');
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { isEd25519Point } from './ed25519-point.ts';
+
+const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'hex'));
+
+test('every public key is a point', () => {
+  for (let n = 0; n < 20; n++) {
+    const { x } = createPublicKey(generateKeyPairSync('ed25519').privateKey).export({ format: 'jwk' });
+    const point = isEd25519Point(new Uint8Array(Buffer.from(x ?? '', 'base64url')));
+    expect({ x, point }).toEqual({ x, point: true });
+  }
+});
+
+// RFC 8032, section 7.1, test 1: its public key and, as a value that is none, its secret key.
+test.each([
+  ['a public key', 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', true],
+  ['the private key of it', '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', false],
+  [
+    'a coordinate beyond the field',
+    'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+    false,
+  ],
+  ['one', `01${'00'.repeat(31)}`, true],
+  ['one with the wrong sign', `01${'00'.repeat(30)}80`, false],
+  ['two', `02${'00'.repeat(31)}`, false],
+  ['31 bytes', '00'.repeat(31), false],
+])('%s', (_title, bytes, expected) => {
+  expect(isEd25519Point(hex(bytes))).toBe(expected);
+});
