@@ -222,6 +222,7 @@ export const requirements: readonly Requirement[] = [
     response: 'Access-Control-Allow-Origin and Vary: Origin on answers, errors too',
     refused: 'an origin that is not listed gets no CORS header',
     any: '* allows every origin',
+    order: 'a preflight is answered after the allow list, the rate limit and routing',
   }),
   ...rows('openapi', {
     version: '3.1.0',
@@ -229,6 +230,7 @@ export const requirements: readonly Requirement[] = [
     request: 'the request schema with additionalProperties: false',
     response: 'the exact response schema, which real answers meet',
     errors: 'the error responses',
+    agreement: 'the service accepts what the published request schema accepts, and nothing else',
     security: 'both credential headers as security schemes',
     lint: 'a strict public linter finds nothing',
     client: 'a generated typed client compiles and gets rows',
@@ -247,6 +249,7 @@ export const requirements: readonly Requirement[] = [
     audit: 'an account that can write is reported with the statement that mends it',
     'read-only': 'each call runs READ ONLY and is rolled back',
     'one-round-trip': 'a call costs one round trip to the database',
+    'inferred-types': 'a parameter that does not fit as declared is bound as the type that the SQL takes',
     settings: 'svc.api_key_name, svc.capability, svc.request_id are set for row-level security',
     types: 'every common column type through every result type',
     versions: 'PostgreSQL 13 to 18 behave alike',
@@ -303,6 +306,7 @@ export const requirements: readonly Requirement[] = [
     gateway: 'stops accepting, tells the agent, finishes calls in flight, ends with 0',
     agent: 'finishes calls in flight, ends with 0',
     bounded: 'waits at most 25 s',
+    'second-signal': 'ends at once',
   }),
   ...rows('limit', {
     'body-size': 'default 1,048,576 bytes, exactly',

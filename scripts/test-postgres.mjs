@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { buildExecutables } from './bundle.mjs';
+import { install, npm, readJson, root } from './install.mjs';
+
+const folder = 'tests/postgres-versions';
+const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+
+/** Of the requirements, those that the database decides. */
+const aboutTheDatabase = /'(?:sql|result|param):/;
+const always = ['packages/agent/src/databases', 'tests/call.test.ts', 'tests/agent-start-up.test.ts'];
+
+const usage = `Usage: npm run test:postgres [-- --only 13,16]
+
+Runs the tests that need a database on each major version of PostgreSQL but the newest, which npm test has.
+`;
+
+let child;
+let stopped = false;
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    // Once is enough: at the second one vitest would leave its server behind.
+    if (!stopped) child?.kill(signal);
+    stopped = true;
+  });
+}
+process.exitCode = await main();
+
+async function main() {
+  const majors = chooseMajors();
+  if (majors === undefined) return 2;
+  await install();
+  await buildExecutables();
+  await installVersions(majors);
+  const started = performance.now();
+  const outcomes = [];
+  for (const major of majors) {
+    if (stopped) break;
+    outcomes.push(await testOn(major));
+  }
+  process.stdout.write(`\n${outcomes.map(({ line }) => line).join('\n')}\n`);
+  process.stdout.write(`${total(outcomes)}\n`);
+  process.stderr.write(`${outcomes.length} versions in ${seconds(started)}\n`);
+  if (stopped) return 130;
+  return outcomes.every(({ code }) => code === 0) ? 0 : 1;
+}
+
+/** Those that there are for this machine, or what --only names; undefined when the arguments make no sense. */
+function chooseMajors() {
+  const packages = Object.keys(readJson(`${folder}/package.json`).optionalDependencies);
+  const known = packages.flatMap((name) => (name.endsWith(machine) ? [name.split('-')[1]] : []));
+  let only;
+  try {
+    const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean' } } });
+    if (values.help) {
+      process.stdout.write(usage);
+      process.exit(0);
+    }
+    only = values.only?.split(',').map((major) => major.trim());
+  } catch (error) {
+    process.stderr.write(`cannot start: ${error.message}\n${usage}`);
+    return undefined;
+  }
+  const unknown = (only ?? known).filter((major) => !known.includes(major));
+  if (unknown.length > 0 || known.length === 0) {
+    const what = unknown.length > 0 ? `PostgreSQL ${unknown.join(', ')}` : 'PostgreSQL';
+    process.stderr.write(
+      `cannot start: no ${what} for ${machine} in ${folder}/package.json, which has ${known.join(', ') || 'none'}\n`,
+    );
+    return undefined;
+  }
+  return only ?? known;
+}
+
+async function installVersions(majors) {
+  const { packages } = readJson(`${folder}/package-lock.json`);
+  const isThere = (major) => {
+    const path = `node_modules/postgres-${major}-${machine}`;
+    try {
+      return readJson(`${folder}/${path}/package.json`).version === packages[path].version;
+    } catch {
+      return false;
+    }
+  };
+  if (majors.every(isThere)) return;
+  const started = performance.now();
+  process.stderr.write(`Installing PostgreSQL ${majors.join(', ')} (some 60 MB each version) ...\n`);
+  const { code, output } = await npm(['ci', '--include=optional'], join(root, folder));
+  if (code !== 0 || !majors.every(isThere)) {
+    process.stderr.write(
+      `${output}\ncannot install PostgreSQL in ${folder}: npm ended with ${code}, see above.\n`,
+    );
+    process.exit(1);
+  }
+  process.stderr.write(`Installed them in ${seconds(started)}\n`);
+}
+
+/** Shows what vitest wrote only when something failed. */
+async function testOn(major) {
+  const started = performance.now();
+  process.stderr.write(`PostgreSQL ${major} ...\n`);
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const { code, output } = await run(process.execPath, [vitest, 'run', ...files()], {
+    SVC_TEST_POSTGRES: major,
+  });
+  if (code !== 0 && !stopped) process.stdout.write(output);
+  const skipped = output.split('\n').filter((line) => /^ {3}\S.* > /.test(line));
+  const counts = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(output)?.slice(1).map(Number);
+  const [passed, failed] = counts ?? [];
+  const result =
+    counts === undefined ? 'did not finish' : `${passed} passed, ${failed} failed, ${counts[2]} skipped`;
+  const line = `PostgreSQL ${major}  ${result}  ${seconds(started)}`;
+  process.stderr.write(`${[line, ...skipped.map((name) => `  skipped: ${name.trim()}`)].join('\n')}\n`);
+  return { code, counts: counts ?? [0, 1, 0], line };
+}
+
+function files() {
+  const requirements = readdirSync(join(root, 'tests/requirements'))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `tests/requirements/${name}`)
+    .filter((path) => aboutTheDatabase.test(readFileSync(join(root, path), 'utf8')));
+  return [...always, ...requirements];
+}
+
+function run(command, args, env) {
+  // A group of its own: Ctrl-C reaches it once, through us.
+  child = spawn(command, args, {
+    cwd: root,
+    detached: process.platform !== 'win32',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env, NO_COLOR: '1', FORCE_COLOR: '0' },
+  });
+  let output = '';
+  const collect = (chunk) => (output += chunk);
+  child.stdout.setEncoding('utf8').on('data', collect);
+  child.stderr.setEncoding('utf8').on('data', collect);
+  return new Promise((resolve) => {
+    child.once('error', (error) => (output += error.message));
+    child.once('close', (code, signal) => resolve({ code: code ?? signal, output }));
+  });
+}
+
+/** One line over all versions, as the reporter writes it for one. */
+function total(outcomes) {
+  const [passed, failed, skipped] = [0, 1, 2].map((index) =>
+    outcomes.reduce((sum, { counts }) => sum + counts[index], 0),
+  );
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+}
+
+function seconds(since) {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
+}

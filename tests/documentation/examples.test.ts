@@ -1,0 +1,123 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runProcess, SVC_AGENT, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseArguments as parseAgentArguments } from '../../packages/agent/src/cli/parse-arguments.ts';
+import { parseArguments as parseGatewayArguments } from '../../packages/gateway/src/cli/arguments.ts';
+import { readEnvFile } from '../../packages/gateway/src/config/env-file.ts';
+import { loadConfig } from '../../packages/gateway/src/config/load-config.ts';
+import { SETTING_DOCS } from '../../scripts/docs/settings.ts';
+import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+import { readDocuments, type Block } from './documents.ts';
+
+/** What each kind of example is proved by: here, or in the test of that name beside this one. */
+const PROVED: Readonly<Record<string, string>> = {
+  'ini systemd': 'deploy.test.ts',
+  'ini pgbouncer': 'by nothing: a configuration of another program',
+  nginx: 'deploy.test.ts',
+  caddyfile: 'deploy.test.ts',
+  haproxy: 'deploy.test.ts',
+  sql: 'first-capability-file.test.ts',
+  jsonl: 'reference.test.ts',
+  text: 'by nothing: an output',
+};
+const HERE = new Set(['yaml', 'yaml complete', 'sh', 'json', 'ini']);
+
+const blocks = readDocuments().flatMap((document) => document.blocks);
+const kindOf = ({ language, mark }: Block): string => `${language} ${mark}`.trim();
+const named = (...kinds: readonly string[]): readonly (readonly [string, string])[] =>
+  blocks.filter((block) => kinds.includes(kindOf(block))).map(({ at, text }) => [at, text] as const);
+
+test('every example is of a kind that some test looks at', () => {
+  const unknown = blocks.filter((block) => !(kindOf(block) in PROVED) && !HERE.has(kindOf(block)));
+  // The drawing in the README.
+  expect(unknown.map(({ at }) => at).filter((at) => !at.startsWith('README.md'))).toEqual([]);
+});
+
+/** In front of an example that shows one part of a file only. */
+const PARTS: Readonly<Record<string, string>> = {
+  gateway: 'gateway: { url: wss://gateway.example.com/ws/agent, agent_private_key_file: agent-key }\n',
+  database: 'database: { host: db.internal, name: shop, user: svc_reader, password_file: db-password }\n',
+  capabilities: 'capabilities: {}\n',
+};
+
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  folder = await temporaryFolder('documentation');
+  await writeFile(join(folder.path, 'agent-key'), 'rZBuX-AEx_xum6pA9iB6YyZszwz7j5OQX8XyDmOnhTo\n');
+  await writeFile(join(folder.path, 'db-password'), 'x\n');
+});
+afterAll(() => folder.remove());
+
+test.each(named('yaml', 'yaml complete'))('the YAML at %s passes svc-agent check', async (at, text) => {
+  const home = join(folder.path, at.replaceAll(/\W/g, '-'));
+  await mkdir(home);
+  const whole = blocks.some((block) => block.at === at && block.mark === 'complete');
+  const missing = Object.entries(PARTS).filter(([key]) => !new RegExp(`^${key}:`, 'm').test(text));
+  expect(whole ? missing : []).toEqual([]);
+  const file = `${missing.map(([, part]) => part).join('')}${text}`.replaceAll(
+    /(_file: )(?:\/\S*\/)?([\w-]+)/g,
+    (_, key: string, name: string) => `${key}../${name}`,
+  );
+  await writeFile(join(home, 'capability.yaml'), file);
+  const key = 'rZBuX-AEx_xum6pA9iB6YyZszwz7j5OQX8XyDmOnhTo';
+  const { code, stdout } = await runProcess(
+    SVC_AGENT,
+    ['check', '--offline', '--config', join(home, 'capability.yaml')],
+    { env: { SVC_AGENT_PRIVATE_KEY: key } },
+  );
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('well formed') });
+});
+
+test.each(named('json'))('the JSON at %s is well formed', (_, text) => {
+  expect(JSON.parse(text)).toBeTypeOf('object');
+});
+
+test.each(named('ini'))('the settings at %s are accepted', (_, text) => {
+  const file = readEnvFile(text);
+  const required = {
+    GATEWAY_AGENT_PUBLIC_KEY: SETTING_DOCS.GATEWAY_AGENT_PUBLIC_KEY.example,
+    GATEWAY_API_KEYS_JSON: SETTING_DOCS.GATEWAY_API_KEYS_JSON.example,
+  };
+  const values = 'values' in file ? file.values : {};
+  const pem = (path: string): string => (path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE);
+  expect(Object.keys(values).length).toBeGreaterThan(1);
+  expect(loadConfig({ ...required, ...values }, pem)).toMatchObject({ warnings: [], config: {} });
+});
+
+/** The commands of ours in a script, each as its arguments. */
+function commandsIn(script: string): readonly (readonly [string, readonly string[]])[] {
+  return script
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .flatMap((line) => {
+      const match = /^(?:dist\/)?(svc-gateway|svc-agent)\b ?([^>#|]*)/.exec(line.trim());
+      if (match === null) return [];
+      const words = [...(match[2] ?? '').matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)];
+      return [[match[1] ?? '', words.map(([, a, b, c]) => a ?? b ?? c ?? '')] as const];
+    });
+}
+
+/** The same in text: `svc-agent check --offline`. Placeholders like <name> and ... are left out. */
+const inline = readDocuments().flatMap((document) =>
+  [...document.text.matchAll(/`((?:dist\/)?svc-(?:gateway|agent) [^`\n]+)`/g)].map(
+    ([, text = '']) => [document.path, text] as const,
+  ),
+);
+
+test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, script) => {
+  const wrong = commandsIn(script).filter(([program, words]) => {
+    // A mention of the command alone is no call of it.
+    const mentioned = words.length === 1 && words[0] === 'create-key';
+    if (mentioned) return false;
+    return program === 'svc-gateway'
+      ? parseGatewayArguments(words).command === 'wrong-usage'
+      : parseAgentArguments(words).kind === 'usage_error';
+  });
+  expect(wrong).toEqual([]);
+});
+
+test.each(named('sh'))('the script at %s is one that a shell can read', async (_, script) => {
+  const { code, stderr } = await runProcess('/bin/sh', ['-n', '-c', script]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});

@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+import { anchorsOf, proseOf, readDocument, readDocuments, ROOT } from './documents.ts';
+
+const documents = readDocuments();
+
+test.each(documents.map((document) => [document.path, document] as const))(
+  'every link of %s leads somewhere',
+  (path, document) => {
+    const targets = [...proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target = '']) => target)
+      .filter((target) => !/^[a-z]+:/.test(target));
+    const broken = targets.filter((target) => {
+      const [file = '', anchor] = target.split('#');
+      const linked = file === '' ? path : normalize(join(dirname(path), file));
+      if (!existsSync(join(ROOT, linked))) return true;
+      return anchor !== undefined && !anchorsOf(readDocument(linked)).has(anchor);
+    });
+    expect(broken).toEqual([]);
+  },
+);
+
+test('every page is linked from the first one', () => {
+  const index = readDocument('docs/README.md').text;
+  const pages = documents.map(({ path }) => path).filter((path) => /^docs\/.+\//.test(path));
+  expect(pages.length).toBeGreaterThan(10);
+  expect(pages.filter((path) => !index.includes(`(${path.slice('docs/'.length)})`))).toEqual([]);
+});

@@ -1,0 +1,208 @@
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AGENT_ERROR_CODES, CLOSE } from '@svc/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EVERYWHERE, FLAGS_OF } from '../../packages/agent/src/cli/parse-arguments.ts';
+import { PARAM_TYPES } from '../../packages/agent/src/config/agent-config.ts';
+import { createLog as createAgentLog } from '../../packages/agent/src/observe/log.ts';
+import { compileValue } from '../../packages/agent/src/values/value-check.ts';
+import { FLAGS } from '../../packages/gateway/src/cli/arguments.ts';
+import { loadConfig } from '../../packages/gateway/src/config/load-config.ts';
+import { SETTINGS } from '../../packages/gateway/src/config/settings.ts';
+import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
+import { FIXED_ROUTES, findRoute } from '../../packages/gateway/src/http/router.ts';
+import { createLog as createGatewayLog } from '../../packages/gateway/src/observe/log.ts';
+import { AGENT_RECORDS } from '../../scripts/docs/agent-records.ts';
+import { FILE_FIELDS } from '../../scripts/docs/capability-file.ts';
+import { AGENT_COMMANDS, GATEWAY_COMMANDS } from '../../scripts/docs/commands.ts';
+import { ERROR_CODES } from '../../scripts/docs/errors.ts';
+import { GATEWAY_RECORDS } from '../../scripts/docs/gateway-records.ts';
+import { generatedParts, replacePart } from '../../scripts/docs/markdown.ts';
+import { AGENT_METRICS, GATEWAY_METRICS } from '../../scripts/docs/metrics.ts';
+import { PARTS } from '../../scripts/docs/parts.ts';
+import { SETTING_DOCS } from '../../scripts/docs/settings.ts';
+import { EXAMPLE_ITEMS, PARAM_TYPE_DOCS } from '../../scripts/docs/values.ts';
+import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
+import { readDocument, readDocuments } from './documents.ts';
+
+/** Run `node scripts/docs.mjs` when these fail. */
+describe.each(Object.entries(PARTS))('%s', (path, parts) => {
+  const { text } = readDocument(path);
+
+  test('has the parts that are made from the code', () => {
+    expect(generatedParts(text).toSorted()).toEqual(Object.keys(parts).toSorted());
+  });
+
+  test.each(Object.entries(parts))('%s is what the code says', (name, render) => {
+    expect(text === replacePart(text, name, render()) || 'out of date: run node scripts/docs.mjs').toBe(true);
+  });
+});
+
+describe('settings', () => {
+  const examples = Object.fromEntries(SETTINGS.map((name) => [name, SETTING_DOCS[name].example]));
+  const readPem = (path: string): string => {
+    if (path.startsWith('/etc/svc/tls/')) return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
+    throw new Error('no such file');
+  };
+  const load = (env: Readonly<Record<string, string | undefined>>): ReturnType<typeof loadConfig> =>
+    loadConfig(env, readPem);
+  const least = {
+    GATEWAY_AGENT_PUBLIC_KEY: examples['GATEWAY_AGENT_PUBLIC_KEY'],
+    GATEWAY_API_KEYS_JSON: examples['GATEWAY_API_KEYS_JSON'],
+  };
+
+  test('all examples together are one sound environment', () => {
+    expect(load(examples)).toMatchObject({ warnings: [] });
+    expect(load(examples)).not.toHaveProperty('faults');
+  });
+
+  test.each(SETTINGS)('%s: what its absence means, and what is refused', (name) => {
+    const { standard, refused } = SETTING_DOCS[name];
+    const without = load({ ...least, [name]: undefined });
+    if (standard === 'required') {
+      expect(without).toMatchObject({ faults: [{ setting: name }] });
+    } else {
+      expect(without).toHaveProperty('config');
+      if ('value' in standard) expect(load({ ...least, [name]: standard.value })).toEqual(without);
+    }
+    for (const value of refused) {
+      const { faults } = { faults: [], ...load({ ...examples, [name]: value }) };
+      expect(faults.map(({ setting }) => setting)).toContain(name);
+    }
+  });
+});
+
+test('the capability file has every key of its schema, once', () => {
+  const { text } = readDocument('docs/reference/capability-file.md');
+  expect(FILE_FIELDS.length).toBeGreaterThan(60);
+  const missing = FILE_FIELDS.filter(({ path }) => text.split(`| \`${path}\` `).length !== 2);
+  expect(missing.map(({ path }) => path)).toEqual([]);
+});
+
+test.each(PARAM_TYPES)('values of the type %s are taken and refused as documented', (type) => {
+  const check = compileValue(type === 'array' ? { type, items: EXAMPLE_ITEMS } : { type });
+  const { takes, refuses } = PARAM_TYPE_DOCS[type];
+  expect(takes.map((value) => [value, check(value)])).toEqual(takes.map((value) => [value, []]));
+  expect(refuses.filter((value) => check(value).length === 0)).toEqual([]);
+});
+
+test('every command has its flags', () => {
+  const flagsOf = (
+    commands: Readonly<Record<string, { readonly flags: object }>>,
+  ): Record<string, string[]> =>
+    Object.fromEntries(
+      Object.entries(commands).map(([name, { flags }]) => [name, Object.keys(flags).toSorted()]),
+    );
+  const sorted = (flags: Readonly<Record<string, readonly string[]>>, more: readonly string[]) =>
+    Object.fromEntries(Object.entries(flags).map(([name, list]) => [name, [...list, ...more].toSorted()]));
+  expect(flagsOf(GATEWAY_COMMANDS)).toEqual(sorted(FLAGS, []));
+  expect(flagsOf(AGENT_COMMANDS)).toEqual(sorted(FLAGS_OF, EVERYWHERE));
+});
+
+describe('errors', () => {
+  const { text } = readDocument('docs/reference/errors.md');
+
+  test('every header that comes with a code is in the table of headers', () => {
+    for (const code of ERROR_CODES) {
+      const { headers } = errorResponse(code, '');
+      const row = text
+        .split('\n')
+        .find((line) => line.includes(`\`${code}\``) && !line.includes(`[\`${code}`));
+      for (const name of headers.filter((_, at) => at % 2 === 0))
+        expect([code, row]).toEqual([code, expect.stringContaining(name)]);
+    }
+  });
+
+  test('troubleshooting has every code, and says how to confirm and to mend it', () => {
+    const guide = readDocument('docs/guides/troubleshooting.md').text;
+    for (const code of ERROR_CODES) {
+      const section = guide.split(`\n### ${code}\n`)[1]?.split('\n### ')[0] ?? '';
+      expect([code, section]).toEqual([code, expect.stringMatching(/\*\*Confirm:\*\*/)]);
+      expect([code, section]).toEqual([code, expect.stringMatching(/\*\*Mend:\*\*|\| Mend /)]);
+      expect([code, section.trim().startsWith(String(errorResponse(code, '').status))]).toEqual([code, true]);
+    }
+    const headings = [...guide.matchAll(/^### ((?:GATEWAY|AGENT)_\w+)$/gm)].map(([, name]) => name);
+    expect(new Set(headings)).toEqual(new Set(ERROR_CODES));
+    for (const code of Object.values(CLOSE)) expect(guide).toContain(String(code));
+  });
+
+  test('codes of the link are all there', () => {
+    for (const code of AGENT_ERROR_CODES) expect(text).toContain(`\`${code}\``);
+  });
+});
+
+describe('log records', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'svc-documentation-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const withoutTime = (line: string): string => line.replace(/"time":"[^"]*"/, '"time":""');
+  const documented = new Set(
+    readDocument('docs/reference/logs.md').blocks.map((block) => withoutTime(block.text.trim())),
+  );
+
+  test('the gateway writes each example as documented', async () => {
+    const file = join(folder, 'gateway');
+    const log = createGatewayLog({ level: 'debug', destination: openSync(file, 'w') });
+    for (const { example } of Object.values(GATEWAY_RECORDS)) log.observe(example);
+    await log.close();
+    expect(undocumented(file, Object.keys(GATEWAY_RECORDS))).toEqual([]);
+  });
+
+  test('the agent writes each example as documented, and says which are on standard error', async () => {
+    const file = join(folder, 'agent');
+    let said = '';
+    const log = createAgentLog({
+      file,
+      maxSizeBytes: 1_000_000,
+      maxFiles: 1,
+      standardError: { write: (line: string) => (said += line) },
+    });
+    const spoken: string[] = [];
+    for (const { example } of Object.values(AGENT_RECORDS)) {
+      said = '';
+      log.observe(example);
+      if (said !== '') spoken.push(example.event);
+    }
+    await log.close();
+    expect(undocumented(file, Object.keys(AGENT_RECORDS))).toEqual([]);
+    const claimed = Object.entries(AGENT_RECORDS).filter(([, { when }]) =>
+      when.endsWith('Also on standard error.'),
+    );
+    expect(spoken).toEqual(claimed.map(([event]) => event));
+  });
+
+  /** Events without a line in the file, and lines that the page does not show. */
+  function undocumented(file: string, events: readonly string[]): readonly string[] {
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map(withoutTime);
+    return [
+      ...events.filter((event) => !lines.some((line) => line.includes(`"event":"${event}"`))),
+      ...lines.filter((line) => !documented.has(line)),
+    ];
+  }
+});
+
+test('HTTP has every path with its methods', () => {
+  const { text } = readDocument('docs/reference/http.md');
+  const rows = [...text.matchAll(/^\| `(\/[^`]*)` +\| `([A-Z, ]+)` /gm)].map(
+    ([, path = '', methods]) => [path, methods] as const,
+  );
+  const call = findRoute('/api/v1/capabilities/x');
+  const routes = [...FIXED_ROUTES.values(), ...(call === undefined ? [] : [call])];
+  const inCode = routes.map(({ template, methods }) => [template, methods.join(', ')] as const);
+  expect(new Map(rows)).toEqual(new Map(inCode));
+});
+
+test('every metric that a page speaks of is there', () => {
+  const known = new Set(
+    [...GATEWAY_METRICS, ...AGENT_METRICS].flatMap(({ name, type }) =>
+      type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    ),
+  );
+  const named = readDocuments().flatMap(({ text }) => text.match(/\bsvc_(?:gateway|agent)_\w+/g) ?? []);
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
+});

@@ -1,0 +1,137 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
+import { startStation, type Station } from './station.testing.ts';
+
+let database: TestDatabase;
+let station: Station;
+let folder: string;
+beforeAll(async () => {
+  database = await testDatabase();
+  station = await startStation(database);
+  folder = await station.folder({
+    'good.yaml': station.file(),
+    'no-database.yaml': station.file({ database: { port: 1 } }),
+    'bad.yaml': station.file({ service: { titel: 'x' }, database: { port: 0 } }),
+  });
+});
+afterAll(() => station.stop());
+
+interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function agent(...args: readonly string[]): Promise<Ran> {
+  const { code, stdout, stderr } = await runProcess(join(folder, 'svc-agent'), args, { cwd: folder });
+  return { code, stdout, stderr };
+}
+
+test(
+  '--help tells of every command, flag and exit code',
+  { tags: ['command:help', 'command:exit-codes'] },
+  async () => {
+    const help = await agent('--help');
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    for (const word of [
+      'check',
+      'schema',
+      '--config',
+      '--offline',
+      '--version',
+      'AGENT_CAPABILITY_FILE',
+      'svc-agent.log',
+    ]) {
+      expect(help.stdout).toContain(word);
+    }
+    expect(await agent('-h')).toEqual(help);
+    expect(await agent('check', '--help')).toEqual(help);
+  },
+);
+
+test('--version is that of the package', { tags: ['command:help', 'command:exit-codes'] }, async () => {
+  const path = join(import.meta.dirname, '../../package.json');
+  const { version }: { version: string } = JSON.parse(await readFile(path, 'utf8'));
+  expect(await agent('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+});
+
+test.each([
+  [['chekc'], 'unknown command "chekc": did you mean `check`?'],
+  [['frobnicate'], 'unknown command "frobnicate": see `svc-agent --help`'],
+  [['--confg', 'x'], 'unknown flag "--confg": did you mean `--config`?'],
+  [['check', '--ofline'], 'unknown flag "--ofline": did you mean `--offline`?'],
+  [['--offline'], 'running the agent takes no `--offline`'],
+  [['schema', '--config', 'x'], '`schema` takes no `--config`'],
+  [['--config'], '`--config` needs the path of a capability file'],
+  [['--config', 'a', '--config', 'b'], '`--config` is given twice'],
+  [['check', 'capability.yaml'], 'unexpected argument "capability.yaml"'],
+] as const)(
+  '%j is refused with a hint',
+  { tags: ['command:unknown', 'command:exit-codes', 'command:no-stack'] },
+  async (args, hint) => {
+    expect(await agent(...args)).toEqual({ code: 2, stdout: '', stderr: `svc-agent: ${hint}\n` });
+  },
+);
+
+describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
+  test('reports on the file and on the database, and ends', async () => {
+    const { code, stdout, stderr } = await agent('check', '--config', 'good.yaml');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.split('\n');
+    expect(lines[0]).toBe('good.yaml: well formed, 1 capabilities');
+    expect(lines[1]).toBe('database: answers; every capability only reads and yields what it declares');
+    expect(lines.slice(2).join('\n')).toMatch(/^account: .*; to mend it: ALTER ROLE postgres NOSUPERUSER$/m);
+  });
+
+  test('--offline asks no database', async () => {
+    const { code, stdout } = await agent('check', '--offline', '--config', 'no-database.yaml');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'no-database.yaml: well formed, 1 capabilities\n' });
+    const online = await agent('check', '--config', 'no-database.yaml');
+    expect(online.code).toBe(2);
+    expect(online.stdout).toContain(
+      'no-database.yaml  database: cannot use the database: nothing listens there',
+    );
+  });
+
+  test(
+    'tells all faults with line and column, in the report',
+    { tags: ['file:lint', 'command:no-stack'] },
+    async () => {
+      const { code, stdout, stderr } = await agent('check', '--offline', '--config', 'bad.yaml');
+      expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+      const file = (await readFile(join(folder, 'bad.yaml'), 'utf8')).split('\n');
+      const place = (word: string, part: string): string => {
+        const line = file.findIndex((text) => text.includes(word));
+        return `bad.yaml:${line + 1}:${(file[line]?.indexOf(part) ?? 0) + 1}  `;
+      };
+      expect(stdout.trimEnd().split('\n').toSorted()).toEqual(
+        [
+          `${place('"titel"', '"titel"')}service.titel: unknown key, did you mean \`title\`?`,
+          `${place('"port"', '0')}database.port: must be >= 1`,
+        ].toSorted(),
+      );
+    },
+  );
+});
+
+describe('the agent itself', { tags: ['command:svc-agent', 'command:exit-codes'] }, () => {
+  test('runs with --config until it is asked to end, and ends with 0', async () => {
+    const running = await station.agent(station.file());
+    expect((await station.call('one')).json).toEqual({ rows: [{ one: 1 }], count: 1 });
+    running.process.signal('SIGINT');
+    expect(await running.process.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('a failure at run time ends it with 1', { tags: ['command:no-stack'] }, async () => {
+    const fault = join(folder, 'fault.cjs');
+    await writeFile(fault, 'setTimeout(() => { throw new Error("words of the fault"); }, 0);');
+    const { code, stdout, stderr } = await runProcess(join(folder, 'svc-agent'), ['--config', 'good.yaml'], {
+      cwd: folder,
+      env: { NODE_OPTIONS: `--require ${fault}` },
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe('svc-agent: internal error, ending; the log file holds the details\n');
+  });
+});

@@ -1,0 +1,270 @@
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  freePort,
+  startFaultProxy,
+  startProcess,
+  startService,
+  SVC_AGENT,
+  temporaryFolder,
+  testDatabase,
+  type FaultProxy,
+  type RunningProcess,
+  type Service,
+  type TemporaryFolder,
+} from '@svc/testkit';
+import { LOAD_CAPABILITIES, LOAD_SQL, startLoad, type SteadyLoad } from './steady-load.testing.ts';
+
+const OFFLINE = '503 GATEWAY_AGENT_OFFLINE';
+const CAPABILITIES = `${LOAD_CAPABILITIES}
+  brief:
+    description: One, within half a second
+    sql: select 1 as one
+    policy: { timeout: 500ms }
+    result: { one: { type: integer } }
+`;
+
+let folder: TemporaryFolder;
+let network: FaultProxy;
+let service: Service;
+let load: SteadyLoad;
+
+beforeAll(async () => {
+  folder = await temporaryFolder('agents');
+  const port = await freePort();
+  network = await startFaultProxy({ target: { host: '127.0.0.1', port } });
+  service = await startService({
+    database: await testDatabase({ sql: [LOAD_SQL] }),
+    capabilities: CAPABILITIES,
+    gatewayEnv: { GATEWAY_ADDR: `127.0.0.1:${port}` },
+    linkPort: network.port,
+  });
+  load = startLoad(service, 15);
+  await load.settled(10_000);
+});
+afterAll(async () => {
+  await load.stop();
+  await service.stop();
+  await network.close();
+  await folder.remove();
+});
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+function newest(agents: readonly RunningProcess[]): RunningProcess {
+  const agent = agents.at(-1);
+  if (agent === undefined) throw new Error('cannot take an agent: none was started');
+  return agent;
+}
+
+/** The next record of that event which the gateway writes from now on. */
+function nextRecord(event: string): Promise<Record<string, unknown>> {
+  const known = recordsOf(event);
+  let seen = 0;
+  return service.gateway
+    .waitForLine((line) => line.includes(`"event":"${event}"`) && ++seen > known, 20_000)
+    .then((line) => JSON.parse(line));
+}
+
+function recordsOf(event: string): number {
+  return service.gateway
+    .output('stdout')
+    .split('\n')
+    .filter((line) => line.includes(`"event":"${event}"`)).length;
+}
+
+describe('under load', { timeout: 40_000 }, () => {
+  test(
+    'of two agents one may be killed, again and again: no call fails',
+    { tags: ['agent:retry'] },
+    async () => {
+      for (let round = 0; round < 2; round += 1) {
+        const doomed = newest(service.agents);
+        await service.startAgent();
+        await load.settled(5000);
+        const gone = nextRecord('agent_disconnected');
+        doomed.signal('SIGKILL');
+        expect((await gone)['reason']).toMatch(/\S/);
+        await load.settled(5000);
+      }
+      expect(load.faults()).toEqual([]);
+    },
+  );
+
+  test('of two agents one may be stopped: no call fails', { tags: ['shutdown:agent'] }, async () => {
+    const leaving = newest(service.agents);
+    await service.startAgent();
+    await load.settled(5000);
+    expect(await leaving.stop()).toEqual({ code: 0, signal: null });
+    await load.settled(5000);
+    expect(load.faults()).toEqual([]);
+  });
+
+  test(
+    'without the only agent every call is refused at once; with the next one all is well',
+    { tags: ['error:GATEWAY_AGENT_OFFLINE', 'state:offline', 'state:connect', 'log:agent_disconnected'] },
+    async () => {
+      const gone = nextRecord('agent_disconnected');
+      newest(service.agents).signal('SIGKILL');
+      expect(await gone).toMatchObject({
+        conn_id: expect.any(String),
+        instance_id: expect.any(String),
+        reason: expect.stringMatching(/\S/),
+      });
+      const started = performance.now();
+      const refused = await service.call('get_item', { id: 1 });
+      expect(performance.now() - started).toBeLessThan(500);
+      expect([refused.status, refused.json]).toEqual([
+        503,
+        { error: { code: 'GATEWAY_AGENT_OFFLINE', message: 'agent is not connected' } },
+      ]);
+      expect((await service.get('/healthz')).json).toEqual({ ok: true, agent_connected: false });
+      await service.startAgent();
+      await load.settled(5000);
+      expect((await service.get('/healthz')).json).toEqual({ ok: true, agent_connected: true });
+      expect(load.faults()).toEqual([OFFLINE]);
+    },
+  );
+
+  test(
+    'an agent that stands still is waited for as long as the capability may take and 2 s',
+    { tags: ['error:GATEWAY_AGENT_TIMEOUT'] },
+    async () => {
+      const agent = newest(service.agents);
+      agent.signal('SIGSTOP');
+      const started = performance.now();
+      const answer = await service.call('brief', {});
+      const tookMs = performance.now() - started;
+      await pause(started + 5000 - performance.now());
+      agent.signal('SIGCONT');
+      expect([answer.status, answer.json]).toMatchObject([504, { error: { code: 'GATEWAY_AGENT_TIMEOUT' } }]);
+      expect(tookMs).toBeGreaterThan(2450);
+      expect(tookMs).toBeLessThan(3000);
+      await load.settled(5000);
+      const faults = load.faults();
+      expect(faults.filter((fault) => !/^504 (?:GATEWAY_AGENT|AGENT_QUERY)_TIMEOUT$/.test(fault))).toEqual(
+        [],
+      );
+    },
+  );
+
+  test(
+    'a link that breaks is made anew',
+    { tags: ['agent:reconnect', 'log:agent_disconnected'] },
+    async () => {
+      for (let round = 0; round < 3; round += 1) {
+        const gone = nextRecord('agent_disconnected');
+        const back = nextRecord('agent_connected');
+        network.cut();
+        expect(await gone).toMatchObject({ reason: expect.stringContaining('1006') });
+        await back;
+      }
+      await load.settled(5000);
+      expect(load.faults()).toEqual([OFFLINE]);
+    },
+  );
+
+  test(
+    'a gateway that is killed and started again is found again',
+    { tags: ['agent:reconnect'] },
+    async () => {
+      service.gateway.signal('SIGKILL');
+      await service.gateway.exited;
+      const gateway = await service.restartGateway();
+      await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'), 20_000);
+      await load.settled(5000);
+      const faults = load.faults();
+      expect(faults.filter((fault) => fault !== OFFLINE && !fault.startsWith('no answer: '))).toEqual([]);
+    },
+  );
+
+  test(
+    'a gateway that is stopped breaks no call: they are answered, or never accepted',
+    { tags: ['shutdown:gateway'] },
+    async () => {
+      expect(await service.gateway.stop()).toEqual({ code: 0, signal: null });
+      const gateway = await service.restartGateway();
+      await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'), 20_000);
+      await load.settled(5000);
+      const faults = load.faults();
+      expect(faults.filter((fault) => fault !== OFFLINE && fault !== 'no answer: ECONNREFUSED')).toEqual([]);
+    },
+  );
+});
+
+describe('agents that differ', () => {
+  const FIRST = `
+capabilities:
+  shared: { description: Both, sql: select 'first' as by, result: { by: { type: string } } }
+  first_only: { description: One, sql: select 'first' as by, result: { by: { type: string } } }
+`;
+  let first: Service;
+  let second: RunningProcess;
+  beforeAll(async () => {
+    first = await startService({ database: await testDatabase(), capabilities: FIRST });
+    second = await startVariant(first, (file) =>
+      file.replaceAll('first', 'second').replace('version: 1.0.0', 'version: 2.0.0'),
+    );
+  });
+  afterAll(async () => {
+    await second.stop();
+    await first.stop();
+  });
+
+  async function answersOf(capability: string): Promise<Set<string>> {
+    const answers = Array.from({ length: 30 }, async () => (await first.call(capability, {})).text);
+    return new Set(await Promise.all(answers));
+  }
+  const by = (agent: string): string => `{"rows":[{"by":"${agent}"}],"count":1}`;
+
+  test(
+    'calls go to agents that have the capability',
+    { tags: ['agent:capability', 'agent:several'] },
+    async () => {
+      expect(await answersOf('first_only')).toEqual(new Set([by('first')]));
+      expect(await answersOf('second_only')).toEqual(new Set([by('second')]));
+      expect(await answersOf('shared')).toEqual(new Set([by('first'), by('second')]));
+      expect((await first.call('third_only', {})).status).toBe(404);
+    },
+  );
+
+  test(
+    'the newest description is served, also when its agent has left',
+    { tags: ['agent:newest'] },
+    async () => {
+      const paths = ['shared', 'second_only'].map((name) => `/api/v1/capabilities/${name}`);
+      const described = async (): Promise<unknown> => {
+        const { json } = await first.get('/openapi.json');
+        return isDescription(json) ? [json.info.version, Object.keys(json.paths)] : json;
+      };
+      expect(await described()).toEqual(['2.0.0', paths]);
+      await second.stop();
+      expect(await described()).toEqual(['2.0.0', paths]);
+      expect((await first.call('second_only', {})).json).toMatchObject({
+        error: { code: 'GATEWAY_CAPABILITY_NOT_FOUND' },
+      });
+      expect(await answersOf('shared')).toEqual(new Set([by('first')]));
+    },
+  );
+});
+
+/** A further agent whose file differs from that of the first; resolves once the gateway lists it. */
+async function startVariant(of: Service, change: (file: string) => string): Promise<RunningProcess> {
+  const home = join(folder.path, 'variant');
+  await mkdir(home);
+  await copyFile(SVC_AGENT, join(home, 'svc-agent'));
+  const file = await readFile(join(of.agentFolder(0), 'capability.yaml'), 'utf8');
+  await writeFile(join(home, 'capability.yaml'), change(file));
+  let listed = 0;
+  const second = of.gateway.waitForLine(
+    (line) => line.includes('"event":"agent_connected"') && ++listed === of.agents.length + 1,
+  );
+  const agent = await startProcess(join(home, 'svc-agent'), [], { cwd: home });
+  await second;
+  return agent;
+}
+
+function isDescription(value: unknown): value is { info: { version: string }; paths: object } {
+  return typeof value === 'object' && value !== null && 'info' in value && 'paths' in value;
+}

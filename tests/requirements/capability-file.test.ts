@@ -1,0 +1,531 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
+import { startStation, type Station, type StationAgent } from './station.testing.ts';
+
+const one = { sql: 'select 1 as one', result: { one: { type: 'integer' } } };
+
+let database: TestDatabase;
+let station: Station;
+beforeAll(async () => {
+  database = await testDatabase();
+  station = await startStation(database);
+});
+afterAll(() => station.stop());
+
+async function withAgent(
+  sections: Parameters<Station['file']>[0],
+  work: (agent: StationAgent) => Promise<void>,
+  options: Parameters<Station['agent']>[1] = {},
+): Promise<void> {
+  const agent = await station.agent(station.file(sections), options);
+  try {
+    await work(agent);
+  } finally {
+    await agent.stop();
+  }
+}
+
+/** Runs `svc-agent check` on a file and gives what it prints. */
+async function check(
+  sections: Parameters<Station['file']>[0],
+  { args = ['--offline'], files = {}, env = {} }: CheckOptions = {},
+): Promise<{ code: number | null; text: string }> {
+  const folder = await station.folder({ ...files, 'capability.yaml': station.file(sections) });
+  const { code, stdout, stderr } = await runProcess(join(folder, 'svc-agent'), ['check', ...args], { env });
+  return { code, text: stdout + stderr };
+}
+interface CheckOptions {
+  readonly args?: readonly string[];
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+async function sessions(state = 'active'): Promise<number> {
+  const [row] = await database.query<{ n: number }>(
+    `select count(*)::int as n from pg_stat_activity
+     where datname = $1 and application_name = 'svc-agent' and ($2 = 'any' or state = $2)`,
+    [database.name, state],
+  );
+  return row?.n ?? 0;
+}
+
+async function endSessions(): Promise<number> {
+  const rows = await database.query(
+    `select pg_cancel_backend(pid) from pg_stat_activity
+     where datname = $1 and application_name = 'svc-agent' and state = 'active'`,
+    [database.name],
+  );
+  return rows.length;
+}
+
+describe('service', () => {
+  const tags = ['file:service.title', 'file:service.version', 'file:service.description'];
+
+  test('is what the OpenAPI description says of itself', { tags }, async () => {
+    const service = { title: 'Library of Babel', version: '2.1.0', description: 'All the books.' };
+    await withAgent({ service }, async () => {
+      expect((await station.get('/openapi.json')).json).toMatchObject({ info: service });
+    });
+  });
+});
+
+describe('${NAME}', { tags: ['file:interpolation'] }, () => {
+  test('is replaced in every string, once, and $${ stands for itself', async () => {
+    const env = {
+      TITLE: 'One ${TITLE}',
+      PORT: String(database.port),
+      NAME: database.name,
+      EMPTY: '',
+      ROW: 'row',
+    };
+    const sections = {
+      service: { title: '${TITLE}', version: '${EMPTY}1${EMPTY}.0', description: 'a $${TITLE} b $TITLE' },
+      database: { name: '${NAME}', port: '${PORT}' },
+      capabilities: {
+        replaced: { sql: "select '${ROW}/$${ROW}' as a", result: { a: { type: 'string' } } },
+      },
+    };
+    await withAgent(
+      sections,
+      async () => {
+        const info = { title: 'One ${TITLE}', version: '1.0', description: 'a ${TITLE} b $TITLE' };
+        expect((await station.get('/openapi.json')).json).toMatchObject({ info });
+        const { json } = await station.call('replaced');
+        expect(json).toEqual({ rows: [{ a: 'row/${ROW}' }], count: 1 });
+      },
+      { env },
+    );
+  });
+
+  test('of a missing variable is a fault that names it and its place', async () => {
+    const { code, text } = await check({ database: { password: '${DB_PASSWORD}', host: '${DB_HOST}' } });
+    expect(code).toBe(2);
+    expect(text).toMatch(/:\d+:\d+ {2}database\.host: the environment variable DB_HOST is not set\n/);
+    expect(text).toMatch(/:\d+:\d+ {2}database\.password: the environment variable DB_PASSWORD is not set\n/);
+  });
+});
+
+describe('secrets', () => {
+  test(
+    'a 64-byte private key is taken when its halves belong together',
+    {
+      tags: ['file:gateway.agent_private_key'],
+    },
+    async () => {
+      const seed = Buffer.from(station.agentPrivateKey, 'base64url');
+      const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed]);
+      const { x = '' } = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })).export(
+        {
+          format: 'jwk',
+        },
+      );
+      const both = Buffer.concat([seed, Buffer.from(x, 'base64url')]);
+      await withAgent({ gateway: { agent_private_key: both.toString('base64url') } }, async () => {
+        expect((await station.call('one')).status).toBe(200);
+      });
+      both[40] = (both[40] ?? 0) ^ 1;
+      const { code, text } = await check({ gateway: { agent_private_key: both.toString('base64url') } });
+      expect(code).toBe(2);
+      expect(text).toContain(
+        'gateway.agent_private_key: holds a public key that does not belong to its private key',
+      );
+    },
+  );
+
+  test(
+    'come from files, with or without a line break at their end',
+    {
+      tags: ['file:gateway.agent_private_key_file', 'file:database.password_file', 'file:database.password'],
+    },
+    async () => {
+      const password = 'pass word\n with end ';
+      await database.execute(`create role ${database.name}_filed login password '${password}'`);
+      try {
+        for (const end of ['', '\n']) {
+          const sections = {
+            gateway: { agent_private_key: undefined, agent_private_key_file: 'key' },
+            database: { user: `${database.name}_filed`, password: undefined, password_file: 'password' },
+          };
+          const files = { key: station.agentPrivateKey + end, password: password + end };
+          await withAgent(sections, async () => expect((await station.call('one')).status).toBe(200), {
+            files,
+          });
+        }
+        const inline = { user: `${database.name}_filed`, password };
+        expect((await check({ database: inline }, { args: [] })).code).toBe(0);
+        expect((await check({ database: { ...inline, password: `${password}\n` } }, { args: [] })).code).toBe(
+          2,
+        );
+      } finally {
+        await database.execute(`drop role ${database.name}_filed`);
+      }
+    },
+  );
+
+  test(
+    'are refused when they are given twice',
+    {
+      tags: ['file:gateway.agent_private_key_file', 'file:database.password_file'],
+    },
+    async () => {
+      const { code, text } = await check(
+        { gateway: { agent_private_key_file: 'a' }, database: { password_file: 'a' } },
+        { files: { a: 'x' } },
+      );
+      expect(code).toBe(2);
+      expect(text).toContain('`agent_private_key` and `agent_private_key_file` are both given');
+      expect(text).toContain('`password` and `password_file` are both given');
+    },
+  );
+});
+
+describe('gateway.url', { tags: ['file:gateway.url'] }, () => {
+  test.each([
+    ['wss://gateway.example.com:8443/ws/agent', true],
+    ['ws://localhost:8080/ws/agent', true],
+    ['ws://[::1]:8080/ws/agent', true],
+    ['ws://gateway.example.com/ws/agent', false],
+    ['ws://localhost.example.com/ws/agent', false],
+    ['https://gateway.example.com/ws/agent', false],
+    ['wss://gateway.example.com/', false],
+    ['', false],
+  ])('%s: %s', async (url, accepted) => {
+    const { code, text } = await check({ gateway: { url } });
+    expect(code).toBe(accepted ? 0 : 2);
+    if (!accepted) expect(text).toContain('gateway.url: must ');
+  });
+});
+
+describe('database', () => {
+  test(
+    'is reached by host, port, name, user and password, and each of them counts',
+    {
+      tags: [
+        'file:database.host',
+        'file:database.port',
+        'file:database.name',
+        'file:database.user',
+        'file:database.password',
+      ],
+    },
+    async () => {
+      await withAgent(
+        {
+          capabilities: {
+            who: {
+              sql: 'select current_user::text as u, current_database()::text as d, inet_server_port() as p',
+              result: { u: { type: 'string' }, d: { type: 'string' }, p: { type: 'integer' } },
+            },
+          },
+        },
+        async () => {
+          const { json } = await station.call('who');
+          const row = { u: database.user, d: database.name, p: database.port };
+          expect(json).toEqual({ rows: [row], count: 1 });
+        },
+      );
+      for (const wrong of [
+        { host: 'nowhere.invalid' },
+        { port: 1 },
+        { name: 'nothing' },
+        { user: 'nobody_of_this_name' },
+        { password: 'wrong' },
+      ]) {
+        expect((await check({ database: wrong }, { args: [] })).text).toContain(
+          'database: cannot use the database',
+        );
+      }
+    },
+  );
+
+  test(
+    'port is 5432 when absent, driver is postgres and nothing else',
+    {
+      tags: ['file:database.driver', 'file:database.port'],
+    },
+    async () => {
+      expect((await check({ database: { driver: 'postgres', port: undefined } })).code).toBe(0);
+      const { code, text } = await check({ database: { driver: 'mysql' } });
+      expect(code).toBe(2);
+      expect(text).toContain('database.driver: must be postgres');
+      const schema: unknown = JSON.parse(
+        (await runProcess(join(await station.folder(), 'svc-agent'), ['schema'])).stdout,
+      );
+      expect(schema).toMatchObject({ properties: { database: { properties: { port: { default: 5432 } } } } });
+    },
+  );
+});
+
+describe('how much at once', () => {
+  const sleep = {
+    sql: 'select pg_sleep(30)::text as slept',
+    policy: { allow_functions: ['pg_sleep'] },
+    result: { slept: { type: 'string' } },
+  };
+
+  /** Starts `count` calls that sleep until `work` is done, and gives the answers that came before. */
+  async function whileSleeping(count: number, work: (early: readonly Promise<unknown>[]) => Promise<void>) {
+    const stop = new AbortController();
+    const calls = Array.from({ length: count }, () =>
+      station.call('sleep', {}, stop.signal).catch(() => undefined),
+    );
+    try {
+      await work(calls);
+    } finally {
+      stop.abort();
+      await Promise.all(calls);
+      // What was just about to begin may have missed its cancellation, and would disturb the next test.
+      await expect.poll(endSessions, { interval: 50, timeout: 5000 }).toBe(0);
+    }
+  }
+
+  test(
+    '64 calls run by default',
+    {
+      tags: ['file:runtime.max_concurrent_requests', 'limit:concurrency'],
+    },
+    async () => {
+      await withAgent({ database: { max_connections: 100 }, capabilities: { sleep } }, async () => {
+        await whileSleeping(80, async () => {
+          await expect.poll(() => sessions(), { interval: 50, timeout: 10_000 }).toBe(64);
+          // Nobody comes later, though there are connections for all.
+          await expect.poll(() => sessions(), { interval: 100, timeout: 500 }).toBe(64);
+        });
+      });
+    },
+  );
+
+  test(
+    'runtime.max_concurrent_requests run, and runtime.queue_size wait',
+    {
+      tags: [
+        'file:runtime.max_concurrent_requests',
+        'file:runtime.queue_size',
+        'limit:concurrency',
+        'error:AGENT_BUSY',
+      ],
+    },
+    async () => {
+      const runtime = { max_concurrent_requests: 2, queue_size: 1 };
+      await withAgent({ runtime, capabilities: { sleep, one } }, async () => {
+        await whileSleeping(3, async () => {
+          await expect.poll(() => sessions(), { interval: 20 }).toBe(2);
+          const busy = await station.call('one');
+          expect(busy.status).toBe(503);
+          expect(busy.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+          expect(busy.json).toEqual({
+            error: {
+              code: 'AGENT_BUSY',
+              message: 'the agent has as many calls as it takes, try again shortly',
+            },
+          });
+        });
+        expect((await station.call('one')).status).toBe(200);
+      });
+    },
+  );
+
+  test(
+    'a queue of none refuses at once',
+    { tags: ['file:runtime.queue_size', 'error:AGENT_BUSY'] },
+    async () => {
+      const runtime = { max_concurrent_requests: 1, queue_size: 0 };
+      await withAgent({ runtime, capabilities: { sleep, one } }, async () => {
+        await whileSleeping(1, async () => {
+          await expect.poll(() => sessions(), { interval: 20 }).toBe(1);
+          expect((await station.call('one')).json).toMatchObject({ error: { code: 'AGENT_BUSY' } });
+        });
+      });
+    },
+  );
+
+  test('1000 calls wait by default', { tags: ['file:runtime.queue_size', 'error:AGENT_BUSY'] }, async () => {
+    await withAgent({ runtime: { max_concurrent_requests: 1 }, capabilities: { sleep } }, async () => {
+      await whileSleeping(1002, async (calls) => {
+        // One runs, 1000 wait, and the one that is too many is the first to be answered.
+        expect(await Promise.race(calls)).toMatchObject({
+          status: 503,
+          json: { error: { code: 'AGENT_BUSY' } },
+        });
+        const pending = Symbol('pending');
+        const states = await Promise.all(
+          calls.map((call) => Promise.race([call, new Promise((r) => setTimeout(r, 300, pending))])),
+        );
+        expect(states.filter((state) => state === pending)).toHaveLength(1001);
+      });
+    });
+  });
+
+  test(
+    '10 connections by default, or database.max_connections',
+    { tags: ['file:database.max_connections'] },
+    async () => {
+      for (const [settings, most] of [
+        [{}, 10],
+        [{ max_connections: 3 }, 3],
+      ] as const) {
+        await withAgent({ database: settings, capabilities: { sleep } }, async () => {
+          await whileSleeping(most + 5, async () => {
+            await expect.poll(() => sessions(), { interval: 50 }).toBe(most);
+            await expect.poll(() => sessions('any'), { interval: 100, timeout: 500 }).toBe(most);
+          });
+        });
+      }
+    },
+  );
+});
+
+describe('defaults', () => {
+  const limits = {
+    sql: "select current_setting('statement_timeout')::interval::text as t, i from generate_series(1, 50) i",
+    result: { t: { type: 'string' }, i: { type: 'integer' } },
+  };
+
+  test(
+    'hold for capabilities that do not say otherwise',
+    {
+      tags: ['file:defaults.timeout', 'file:defaults.max_rows', 'file:defaults.max_bytes', 'file:durations'],
+    },
+    async () => {
+      const row = '{"t":"00:00:00.000","i":1}';
+      const defaults = { timeout: '1m30s', max_rows: 5, max_bytes: '1KB' };
+      const policy = { timeout: '500ms', max_rows: 20, max_bytes: row.length * 2 };
+      const capabilities = { falls_back: limits, overrides: { ...limits, policy } };
+      await withAgent({ defaults, capabilities }, async () => {
+        const fallen = await station.call('falls_back');
+        expect(fallen.json).toMatchObject({ count: 5, truncated: true });
+        expect(fallen.text).toMatch(/"t":"00:01:(29|30)/);
+        expect((await station.call('overrides')).text).toMatch(
+          /^\{"rows":\[\{"t":"00:00:00\.[45]\d*","i":1\}/,
+        );
+      });
+      await withAgent(
+        { defaults: { ...defaults, max_rows: 1000, max_bytes: 100 }, capabilities },
+        async () => {
+          const { text } = await station.call('falls_back');
+          expect(text.slice(text.indexOf('['), text.indexOf(']') + 1).length).toBeLessThanOrEqual(100);
+          expect((await station.call('falls_back')).json).toMatchObject({ truncated: true });
+        },
+      );
+    },
+  );
+
+  test('readonly is true, and false is refused', { tags: ['file:defaults.readonly'] }, async () => {
+    expect((await check({ defaults: { readonly: true } })).code).toBe(0);
+    const { code, text } = await check({ defaults: { readonly: false } });
+    expect(code).toBe(2);
+    expect(text).toContain('defaults.readonly: must be true: the service only reads');
+    await withAgent(
+      {
+        capabilities: {
+          mode: {
+            sql: "select current_setting('transaction_read_only') as m",
+            result: { m: { type: 'string' } },
+          },
+        },
+      },
+      async () => expect((await station.call('mode')).json).toEqual({ rows: [{ m: 'on' }], count: 1 }),
+    );
+  });
+
+  test(
+    'durations have the units ms, s, m, h and are sums of them',
+    { tags: ['file:durations'] },
+    async () => {
+      const seconds = { '900ms': 0.9, '30s': 30, '2m': 120, '1h': 3600, '1m30s': 90, '1h1m1s1ms': 3661.001 };
+      const capabilities = Object.fromEntries(
+        Object.keys(seconds).map((timeout) => [
+          `t_${timeout}`,
+          {
+            sql: "select extract(epoch from current_setting('statement_timeout')::interval)::float8 as t",
+            policy: { timeout },
+            result: { t: { type: 'number' } },
+          },
+        ]),
+      );
+      await withAgent({ capabilities }, async () => {
+        for (const [timeout, expected] of Object.entries(seconds)) {
+          const { text } = await station.call(`t_${timeout}`);
+          const left = Number(/"t":([\d.]+)/.exec(text)?.[1]);
+          expect({ timeout, soon: left <= expected && left > expected - 0.5 }).toEqual({
+            timeout,
+            soon: true,
+          });
+        }
+      });
+    },
+  );
+
+  test('other durations are refused', { tags: ['file:durations'] }, async () => {
+    const wrong = ['30', '1.5s', '30 s', '30s1m', '1m1m', '-1s', '1d', 's', '', '0s', '24h1ms'];
+    expect(await refusedValues('timeout', [...wrong, '24h', '1ms'])).toEqual(wrong);
+  });
+});
+
+/** The values that are refused for this key of `policy`, found by one check of as many capabilities. */
+async function refusedValues(key: string, values: readonly unknown[]): Promise<readonly unknown[]> {
+  const capabilities = Object.fromEntries(
+    values.map((value, index) => [`c${index}`, { ...one, policy: { [key]: value } }]),
+  );
+  const { code, text } = await check({ capabilities });
+  expect(code).toBe(2);
+  const found = [...text.matchAll(/ {2}capabilities\.c(\d+)\.policy\.(\w+): must be /g)];
+  expect(found.every(([, , name]) => name === key)).toBe(true);
+  return found.map(([, index]) => values[Number(index)]);
+}
+
+describe('sizes', { tags: ['file:sizes'] }, () => {
+  // The greatest result is 64MB, the least log file 1KB, and no size is beyond 2^53-1 bytes: what is accepted at these
+  // bounds tells what a unit means.
+  test('are integers with B, KB and MB in any case', async () => {
+    const good = [67_108_864, '67108864b', '65536KB', '65536kb', '64MB', '64mB', 2, '2B', '1Kb'];
+    const wrong = [
+      67_108_865,
+      '65537KB',
+      '65MB',
+      '1GB',
+      1,
+      '0',
+      '1.5KB',
+      '-1KB',
+      'MB',
+      '10 megabytes',
+      '1TB',
+      '',
+    ];
+    expect(await refusedValues('max_bytes', [...good, ...wrong])).toEqual(wrong);
+  });
+
+  test('have gigabytes, too', { tags: ['file:logging.max_size'] }, async () => {
+    expect(await check({ logging: { max_size: '8388607gb' } })).toMatchObject({ code: 0 });
+    expect(await check({ logging: { max_size: '8388608GB' } })).toMatchObject({ code: 2 });
+  });
+
+  test('of a log file are at least 1KB', { tags: ['file:logging.max_size'] }, async () => {
+    expect(await check({ logging: { max_size: 1024 } })).toMatchObject({ code: 0 });
+    const { code, text } = await check({ logging: { max_size: '1023B' } });
+    expect(code).toBe(2);
+    expect(text).toContain('logging.max_size: must be at least 1KB');
+  });
+});
+
+test(
+  'files are found relative to the folder of the capability file',
+  {
+    tags: ['file:database.password_file'],
+  },
+  async () => {
+    const folder = await station.folder();
+    await mkdir(join(folder, 'conf'));
+    await writeFile(join(folder, 'conf', 'secret'), database.password);
+    const file = station.file({ database: { password: undefined, password_file: './secret' } });
+    await writeFile(join(folder, 'conf', 'c.yaml'), file);
+    const { code } = await runProcess(join(folder, 'svc-agent'), ['check', '--config', 'conf/c.yaml'], {
+      cwd: folder,
+    });
+    expect(code).toBe(0);
+  },
+);

@@ -1,0 +1,87 @@
+import { copyFile, link, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runProcess, SVC_AGENT, SVC_GATEWAY } from '@svc/testkit';
+
+/** Stands wherever a case can hold a secret, SQL or a name of the database; never to be printed. */
+export const CANARY = 'CanaryNotToBePrinted';
+
+/** The pair of RFC 8032, section 7.1, test 1, as raw bytes. */
+const PUBLIC = Buffer.from('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', 'hex');
+const PRIVATE = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
+
+export const PUBLIC_KEY: string = PUBLIC.toString('base64url');
+export const PRIVATE_KEY: string = PRIVATE.toString('base64url');
+/** The 64-byte form of the private key. */
+export const BOTH_KEYS: string = Buffer.concat([PRIVATE, PUBLIC]).toString('base64url');
+
+export interface FaultyConfiguration {
+  readonly title: string;
+  readonly binary: 'svc-gateway' | 'svc-agent';
+  readonly args?: readonly string[];
+  /** Runs it as `node <flags> <binary>`: without `--`, Node.js itself looks for the file of `--env-file` first. */
+  readonly nodeFlags?: readonly string[];
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Written into the folder that the program runs in. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** What else the folder needs. */
+  readonly prepare?: (folder: string) => Promise<void>;
+  /** What standard error has to name, line by line. */
+  readonly names: readonly string[];
+}
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** With `<folder>` for the folder that the program ran in. */
+  readonly stderr: string;
+  readonly folder: string;
+}
+
+/** Runs each in a folder of its own under `parent`, with `env` below its own environment, a few at a time. */
+export async function runAll(
+  parent: string,
+  cases: readonly FaultyConfiguration[],
+  env: Readonly<Record<string, string>>,
+): Promise<ReadonlyMap<string, Outcome>> {
+  await copyFile(SVC_AGENT, join(parent, 'svc-agent'));
+  const outcomes = new Map<string, Outcome>();
+  const rest = cases.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, each] of rest) {
+      outcomes.set(
+        each.title,
+        await run(parent, join(parent, String(index)), { ...each, env: { ...env, ...each.env } }),
+      );
+    }
+  };
+  await Promise.all([work(), work(), work(), work()]);
+  return outcomes;
+}
+
+async function run(parent: string, folder: string, each: FaultyConfiguration): Promise<Outcome> {
+  await mkdir(folder);
+  // The agent logs next to itself, so each case has an agent of its own.
+  const agent = join(folder, 'svc-agent');
+  await link(join(parent, 'svc-agent'), agent);
+  for (const [name, text] of Object.entries(each.files ?? {})) await writeFile(join(folder, name), text);
+  await each.prepare?.(folder);
+  const command = each.binary === 'svc-gateway' ? SVC_GATEWAY : agent;
+  const { args = [], nodeFlags, env = {} } = each;
+  const { code, stdout, stderr } =
+    nodeFlags === undefined
+      ? await runProcess(command, args, { cwd: folder, env })
+      : await runProcess(process.execPath, [...nodeFlags, command, ...args], { cwd: folder, env });
+  return { code, stdout, stderr: stderr.replaceAll(folder, '<folder>'), folder };
+}
+
+/** The page that people review: for each case a heading, what standard error said, and the exit code. */
+export function renderPage(
+  cases: readonly FaultyConfiguration[],
+  outcomes: ReadonlyMap<string, Outcome>,
+): string {
+  const sections = cases.map(({ binary, title }) => {
+    const { code, stderr } = outcomes.get(title) ?? { code: null, stderr: '' };
+    return `## ${binary}: ${title}\n${stderr}exit code ${code}\n`;
+  });
+  return sections.join('\n');
+}

@@ -1,0 +1,251 @@
+import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  databaseUrl,
+  startFaultProxy,
+  startPostgres,
+  startService,
+  temporaryFolder,
+  type FaultProxy,
+  type Postgres,
+  type RunningProcess,
+  type Service,
+  type TemporaryFolder,
+} from '@svc/testkit';
+import { LOAD_CAPABILITIES, LOAD_SQL, startLoad, type SteadyLoad } from './steady-load.testing.ts';
+
+// One service under load lives through every trouble that its database can have.
+
+/** `database.max_connections`, as it is by default. */
+const MAX_CONNECTIONS = 10;
+const FAILED = '502 AGENT_QUERY_FAILED';
+const TIMED_OUT = '504 AGENT_QUERY_TIMEOUT';
+const GRANT = 'grant select on all tables in schema public to reader';
+const OURS = "application_name = 'svc-agent'";
+
+const CAPABILITIES = `${LOAD_CAPABILITIES}
+  first_items:
+    description: Two items
+    sql: select id, label from item order by length(id::text), id::text limit 2
+    result: { id: { type: integer }, label: { type: string } }
+`;
+
+let folder: TemporaryFolder;
+let postgres: Postgres;
+let network: FaultProxy;
+let service: Service;
+let load: SteadyLoad;
+/** Of gateway and agent, once all connections are made. */
+const sizes = new Map<RunningProcess, Size>();
+
+beforeAll(async () => {
+  folder = await temporaryFolder('recovery');
+  postgres = await startPostgres({ folder: folder.path, settings: { fsync: 'off' } });
+  await postgres.createDatabase('shop');
+  await postgres.execute('shop', `${LOAD_SQL} create role reader login password 'first'; ${GRANT}`);
+  network = await startFaultProxy({ target: postgres });
+  service = await startService({
+    database: { host: network.host, port: network.port, name: 'shop', user: 'reader', password: 'first' },
+    capabilities: CAPABILITIES,
+  });
+  load = startLoad(service);
+  await load.settled(10_000);
+  for (const running of [service.gateway, ...service.agents]) sizes.set(running, await sizeOf(running));
+});
+
+afterAll(async () => {
+  await load.stop();
+  await service.stop();
+  await network.close();
+  await postgres.stop();
+  await folder.remove();
+});
+
+afterEach(async () => {
+  network.resume();
+  load.faults();
+  await expectFewSessions();
+});
+
+async function expectFewSessions(): Promise<void> {
+  const sessions = await query(`select pid from pg_stat_activity where ${OURS}`);
+  expect(sessions.length).toBeLessThanOrEqual(MAX_CONNECTIONS);
+}
+
+async function query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: databaseUrl(postgres, 'shop') });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function terminate(limit: number): Promise<void> {
+  await query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where ${OURS} order by random() limit ${limit}`,
+  );
+}
+
+async function endServer(signal: NodeJS.Signals): Promise<void> {
+  process.kill(postgres.pid, signal);
+  await postgres.exited;
+}
+
+async function startServer(): Promise<void> {
+  const settings = { fsync: 'off', port: String(postgres.port) };
+  postgres = await startPostgres({ folder: folder.path, settings });
+}
+
+/** Until the load has seen it. */
+async function seen(fault: string): Promise<void> {
+  const faults = new Set<string>();
+  await expect
+    .poll(
+      () => {
+        for (const each of load.faults()) faults.add(each);
+        return [...faults];
+      },
+      { timeout: 8000 },
+    )
+    .toEqual([fault]);
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+test.each([
+  ['is stopped', 'SIGINT'],
+  ['ends at once', 'SIGQUIT'],
+  ['is killed', 'SIGKILL'],
+] as const)(
+  'a database that %s answers 502 while it is away, and serves within 5 s of its return',
+  { tags: ['agent:database-lost'] },
+  async (_title, signal) => {
+    await endServer(signal);
+    await seen(FAILED);
+    await startServer();
+    await load.settled(5000);
+    expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
+  },
+);
+
+test('a database that comes back as a standby serves, and its promotion fails no call', async () => {
+  await endServer('SIGINT');
+  const data = join(folder.path, 'data');
+  const marker = join(data, 'standby.signal');
+  await writeFile(marker, '');
+  const { uid, gid } = await stat(data);
+  await chown(marker, uid, gid);
+  await startServer();
+  await load.settled(5000);
+  expect(await query('select pg_is_in_recovery() as standby')).toEqual([{ standby: true }]);
+  load.faults();
+  await query('select pg_promote()');
+  await load.settled(5000);
+  expect(load.faults()).toEqual([]);
+});
+
+test('a database that falls silent is waited for as long as a query may take, and serves once it is heard again', async () => {
+  network.stall('to_client');
+  await seen(TIMED_OUT);
+  network.resume();
+  await load.settled(8000);
+  expect(load.faults().filter((fault) => fault !== TIMED_OUT)).toEqual([]);
+});
+
+test('connections that fall silent for ever are replaced', async () => {
+  network.strand();
+  await load.settled(10_000);
+  expect(load.faults()).toEqual([TIMED_OUT]);
+  // The server cannot know that nobody is behind them any more.
+  await query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where ${OURS} and state_change < now() - interval '2 s'`,
+  );
+});
+
+test('sessions that are terminated over and over cost no other call than theirs', async () => {
+  const before = load.right;
+  for (let round = 0; round < 20; round += 1) {
+    await terminate(3);
+    await pause(50);
+  }
+  await load.settled(5000);
+  expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
+  expect(load.right - before).toBeGreaterThan(200);
+});
+
+test('a server without connections for us answers 502, with few it serves, and fully within 5 s of having more', async () => {
+  await query('alter role reader connection limit 0');
+  await terminate(MAX_CONNECTIONS);
+  await seen(FAILED);
+  await query('alter role reader connection limit 3');
+  await load.settled(8000);
+  load.faults();
+  await query('alter role reader connection limit -1');
+  await load.settled(5000);
+  expect(load.faults()).toEqual([]);
+});
+
+test('a password that is changed leaves the sessions there are at work; once it is right again, all is', async () => {
+  await query("alter role reader password 'second'");
+  await load.settled(5000);
+  expect(load.faults()).toEqual([]);
+  await terminate(MAX_CONNECTIONS);
+  await seen(FAILED);
+  await query("alter role reader password 'first'");
+  await load.settled(5000);
+  expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
+});
+
+test('a table may go, return, and change its types: what is answered is of the declared types', async () => {
+  await query('drop table item');
+  await seen(FAILED);
+  await query(`${LOAD_SQL} ${GRANT}`);
+  await load.settled(5000);
+  load.faults();
+  await query('alter table item alter id type bigint, alter label type varchar(40)');
+  await load.settled(5000);
+  expect(load.faults()).toEqual([]);
+  await query('alter table item alter id type text');
+  expect((await service.call('first_items', {})).text).toBe(
+    '{"rows":[{"id":1,"label":"item 1"},{"id":2,"label":"item 2"}],"count":2}',
+  );
+  await query('alter table item alter id type int using id::int');
+  await load.settled(5000);
+  expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
+});
+
+test('after all of it nothing is left, and both processes are those of the beginning', async () => {
+  await load.stop();
+  await expect
+    .poll(async () => {
+      const rows = await query<{ state: string }>(`select state from pg_stat_activity where ${OURS}`);
+      return rows.filter(({ state }) => state !== 'idle');
+    })
+    .toEqual([]);
+  for (const [running, before] of sizes) {
+    const after = await sizeOf(running);
+    expect(after.megabytes).toBeLessThan(before.megabytes + 120);
+    expect(after.descriptors).toBeLessThan(before.descriptors + 5);
+  }
+  service.gateway.signal('SIGTERM');
+  expect(await service.gateway.waitForLine((line) => line.includes('shutting_down'))).toContain(
+    '"in_flight":0',
+  );
+});
+
+interface Size {
+  readonly megabytes: number;
+  readonly descriptors: number;
+}
+
+/** What a process holds; nothing where there is no /proc to ask. */
+async function sizeOf({ pid }: RunningProcess): Promise<Size> {
+  if (process.platform !== 'linux') return { megabytes: 0, descriptors: 0 };
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const kilobytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+  return { megabytes: kilobytes / 1024, descriptors: (await readdir(`/proc/${pid}/fd`)).length };
+}
