@@ -1,0 +1,145 @@
+import type { AgentEvent } from '../../packages/agent/src/observe/event.ts';
+import type { RecordDocs } from './log-record.ts';
+
+const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
+const GATEWAY = 'wss://gateway.example.com/ws/agent';
+
+export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
+  starting: {
+    level: 'info',
+    when: 'Every start-up check has passed. Also on standard error.',
+    fields: {
+      version: { type: 'string', meaning: 'Version of the agent.' },
+      config_file: { type: 'string', meaning: 'The capability file.' },
+      capabilities: { type: 'number', meaning: 'How many it defines.' },
+    },
+    example: {
+      event: 'starting',
+      version: '0.1.0',
+      config_file: '/etc/svc/capability.yaml',
+      capabilities: 12,
+    },
+  },
+  metrics_listening: {
+    level: 'info',
+    when: '`GET /metrics` answers; with `metrics.addr` only. Also on standard error.',
+    fields: {
+      address: { type: 'string', meaning: 'The bound address.' },
+      port: { type: 'number', meaning: 'The bound port; the chosen one for port 0.' },
+    },
+    example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
+  },
+  connected: {
+    level: 'info',
+    when: 'The gateway has accepted the agent. Also on standard error.',
+    fields: {
+      gateway: { type: 'string', meaning: '`gateway.url`.' },
+      conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the gateway.' },
+    },
+    example: { event: 'connected', gateway: GATEWAY, conn_id: CONNECTION },
+  },
+  disconnected: {
+    level: 'warn',
+    when: 'A connection is over or never came to be. Also on standard error.',
+    fields: {
+      gateway: { type: 'string', meaning: '`gateway.url`.' },
+      reason: { type: 'string', meaning: 'Why, with advice where there is any.' },
+      conn_id: { type: 'string', meaning: 'The connection, had it been accepted.', optional: true },
+      retry_in_ms: {
+        type: 'number',
+        meaning: 'Milliseconds until the next try; another connection may be sought already.',
+        optional: true,
+      },
+    },
+    example: {
+      event: 'disconnected',
+      gateway: GATEWAY,
+      reason: 'connect ECONNREFUSED 192.0.2.1:443',
+      retry_in_ms: 731,
+    },
+  },
+  call: {
+    level: 'info',
+    when: 'One for each call that reached the agent for a capability that it has.',
+    fields: {
+      request_id: { type: 'string', meaning: 'The `X-Request-Id` of the answer.' },
+      api_key_name: { type: 'string', meaning: '`name` of the record of the key.' },
+      capability: { type: 'string', meaning: 'The capability.' },
+      outcome: { type: 'string', meaning: '`OK` or an [error code](errors.md).' },
+      duration_ms: {
+        type: 'number',
+        meaning: 'Milliseconds from the arrival to the outcome, queue included.',
+      },
+      rows: { type: 'number', meaning: 'Rows answered.' },
+      bytes: { type: 'number', meaning: 'Bytes of the `rows` array.' },
+      traceparent: { type: 'string', meaning: 'The `traceparent` header of the request.', optional: true },
+      detail: {
+        type: 'string',
+        meaning: 'What the database said: SQLSTATE and names, no values of parameters or rows.',
+        optional: true,
+      },
+    },
+    example: {
+      event: 'call',
+      request_id: '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33',
+      api_key_name: 'reports',
+      capability: 'find_book',
+      outcome: 'AGENT_QUERY_FAILED',
+      duration_ms: 4.018,
+      rows: 0,
+      bytes: 0,
+      detail: 'SQLSTATE 22012, division_by_zero, routine int4div',
+    },
+  },
+  account_finding: {
+    level: 'warn',
+    when: 'At start: the database account may do more than read. One for each finding.',
+    fields: {
+      problem: { type: 'string', meaning: 'What it may do.' },
+      remedy: { type: 'string', meaning: 'The statement that takes it away.' },
+      detail: { type: 'string', meaning: 'What the database said.', optional: true },
+    },
+    example: {
+      event: 'account_finding',
+      problem: 'the account may TEMPORARY on database library',
+      remedy: 'REVOKE TEMPORARY ON DATABASE library FROM PUBLIC',
+    },
+  },
+  account_audited: {
+    level: 'warn',
+    when: 'After the findings, when the agent starts in spite of them. Also on standard error.',
+    fields: { findings: { type: 'number', meaning: 'How many there are.' } },
+    example: { event: 'account_audited', findings: 1 },
+  },
+  startup_fault: {
+    level: 'error',
+    when: 'The agent does not start. One for each fault; the fault without `detail` is printed as well.',
+    fields: {
+      path: { type: 'string', meaning: 'The key of the capability file.' },
+      message: { type: 'string', meaning: 'What is wrong.' },
+      detail: { type: 'string', meaning: 'What the database said; empty when it was not asked.' },
+    },
+    example: {
+      event: 'startup_fault',
+      path: 'capabilities.find_book.sql',
+      message:
+        'is refused by the database (a table or view does not exist, or is not on the search path): see the log file for its words',
+      detail: 'relation "boook" does not exist',
+    },
+  },
+  crashed: {
+    level: 'error',
+    when: 'A fault of the agent itself; it ends with exit code 1. Please report it. Also on standard error.',
+    fields: { detail: { type: 'string', meaning: 'The fault with its stack.' } },
+    example: { event: 'crashed', detail: 'Error: ...' },
+  },
+  shutting_down: {
+    level: 'info',
+    when: 'A signal asks for the end. Calls in flight are finished, for at most 25 s. Also on standard error.',
+    fields: {
+      signal: { type: 'string', meaning: 'The signal.' },
+      in_flight: { type: 'number', meaning: 'Calls that run or wait.' },
+    },
+    example: { event: 'shutting_down', signal: 'SIGTERM', in_flight: 2 },
+  },
+};

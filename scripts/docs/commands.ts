@@ -1,0 +1,88 @@
+import type { FLAGS_OF } from '../../packages/agent/src/cli/parse-arguments.ts';
+import type { CommandName, Flag } from '../../packages/gateway/src/cli/arguments.ts';
+import { code, table } from './markdown.ts';
+
+interface CommandDoc {
+  /** What is typed, with placeholders. */
+  readonly line: string;
+  readonly does: string;
+  readonly flags: Readonly<Record<string, string>>;
+}
+
+const HELP = 'Print the commands and flags, and end. Also `-h`.';
+const JSON_OUTPUT = 'Print one JSON object instead of text.';
+const GATEWAY_VERSION = 'Print the version, and end. Also `-v`.';
+const AGENT_VERSION = 'Print the version, and end.';
+const CONFIG =
+  'The capability file. Else AGENT_CAPABILITY_FILE, else `capability.yaml` in the folder of the real file of `svc-agent`.';
+
+export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
+  run: {
+    line: 'svc-gateway',
+    does: 'Runs the gateway until SIGTERM or SIGINT. The same signal once more ends it at once.',
+    flags: {
+      'env-file': 'Read more settings from a file, see [settings](settings.md#the-environment-file).',
+      help: HELP,
+      version: GATEWAY_VERSION,
+    } satisfies Partial<Record<Flag, string>>,
+  },
+  'create-key': {
+    line: 'svc-gateway create-key',
+    does: 'Makes an API key. Prints the key once, and the [record](settings.md#api-key-records) for the gateway. Stores nothing.',
+    flags: {
+      name: 'Required. The name of the key, as it appears in logs: 1 to 128 characters without control characters.',
+      capabilities: 'Required. Names separated by commas, or `"*"` for all; mind the quotes.',
+      json: `${JSON_OUTPUT} \`{"api_key": "...", "record": {...}}\``,
+      help: HELP,
+      version: GATEWAY_VERSION,
+    } satisfies Partial<Record<Flag, string>>,
+  },
+  'create-agent-secret': {
+    line: 'svc-gateway create-agent-secret',
+    does: 'Makes the key pair of an agent. Prints both keys with the settings that they belong to. Stores nothing.',
+    flags: {
+      json: `${JSON_OUTPUT} \`{"agent_private_key": "...", "agent_public_key": "..."}\``,
+      help: HELP,
+      version: GATEWAY_VERSION,
+    } satisfies Partial<Record<Flag, string>>,
+  },
+  'create-agent': {
+    line: 'svc-gateway create-agent',
+    does: 'Another name of `create-agent-secret`.',
+    flags: { json: JSON_OUTPUT, help: HELP, version: GATEWAY_VERSION } satisfies Partial<
+      Record<Flag, string>
+    >,
+  },
+};
+
+export const AGENT_COMMANDS: Readonly<Record<keyof typeof FLAGS_OF, CommandDoc>> = {
+  run: {
+    line: 'svc-agent',
+    does: 'Checks the file, the database and every capability, in this order; then connects to the gateway and answers calls until SIGTERM or SIGINT. The same signal once more ends it at once.',
+    flags: { '--config': CONFIG, '--help': HELP, '--version': AGENT_VERSION },
+  },
+  check: {
+    line: 'svc-agent check',
+    does: 'Does the same checks, prints a report to standard output, and ends. Does not connect to the gateway.',
+    flags: {
+      '--config': CONFIG,
+      '--offline': 'Check the file only, not the database. Variables and files that it names must be there.',
+      '--help': HELP,
+      '--version': AGENT_VERSION,
+    },
+  },
+  schema: {
+    line: 'svc-agent schema',
+    does: 'Prints the JSON Schema of the capability file, for [editors](../guides/first-capability-file.md#let-your-editor-help).',
+    flags: { '--help': HELP, '--version': AGENT_VERSION },
+  },
+};
+
+export function commandList(commands: Readonly<Record<string, CommandDoc>>): string {
+  return Object.values(commands)
+    .map(({ line, does, flags }) => {
+      const rows = Object.entries(flags).map(([flag, text]) => [code(`--${flag.replace(/^--/, '')}`), text]);
+      return [`### \`${line}\``, does, table(['Flag', 'Meaning'], rows)].join('\n\n');
+    })
+    .join('\n\n');
+}

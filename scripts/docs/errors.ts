@@ -1,0 +1,170 @@
+import type { AgentErrorCode, CloseCode } from '@svc/protocol';
+import type { CallErrorCode } from '../../packages/gateway/src/errors/call-error.ts';
+import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
+import { code, table } from './markdown.ts';
+
+interface ErrorDoc {
+  readonly when: string;
+  readonly caller: string;
+  readonly operator: string;
+  /** Every call only reads, so a repeated one never does harm; this says whether it can help. */
+  readonly repeat: 'no' | 'after the wait' | 'yes, with growing pauses' | 'once';
+}
+
+const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
+  GATEWAY_UNAUTHORIZED: {
+    when: 'No API key, or one that no record fits.',
+    caller: 'Send the key as `Authorization: Bearer <key>` or `X-API-Key: <key>`.',
+    operator: 'The record in GATEWAY_API_KEYS_JSON, and whether the gateway was restarted since.',
+    repeat: 'no',
+  },
+  GATEWAY_CAPABILITY_NOT_PERMITTED: {
+    when: 'The key may not call this capability, whether or not there is one of that name.',
+    caller: 'Ask for the permission, or check the spelling.',
+    operator: '`capabilities` of the record with the `api_key_name` of the log record.',
+    repeat: 'no',
+  },
+  GATEWAY_CAPABILITY_NOT_FOUND: {
+    when: 'The key may call it, but no connected agent has it.',
+    caller: 'Check the name against `/openapi.json`.',
+    operator: 'The capability file of every agent; `capabilities` of the `agent_connected` records.',
+    repeat: 'no',
+  },
+  GATEWAY_SOURCE_NOT_ALLOWED: {
+    when: 'The source address is not in the allow list.',
+    caller: 'Call from an allowed network.',
+    operator: 'GATEWAY_IP_ALLOW_LIST; behind a proxy also GATEWAY_TRUSTED_PROXY_CIDRS.',
+    repeat: 'no',
+  },
+  GATEWAY_NOT_FOUND: {
+    when: 'No such path.',
+    caller: 'Check the URL; there is no slash at the end.',
+    operator: 'Whether a proxy rewrites the path.',
+    repeat: 'no',
+  },
+  GATEWAY_METHOD_NOT_ALLOWED: {
+    when: 'The path is there, but not for this method. `Allow` lists the methods.',
+    caller: 'Use a listed method.',
+    operator: 'Whether a redirect turned a POST into a GET.',
+    repeat: 'no',
+  },
+  GATEWAY_UPGRADE_REQUIRED: {
+    when: 'A request of `/ws/agent` that asks for no WebSocket.',
+    caller: 'Nothing: the path is for agents.',
+    operator: 'Whether a proxy removes `Upgrade`.',
+    repeat: 'no',
+  },
+  GATEWAY_RATE_LIMITED: {
+    when: 'Too many requests from this source; or four new keys were being checked; or too many agents were connecting.',
+    caller: 'Wait for `Retry-After` seconds.',
+    operator: 'GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND and GATEWAY_RATE_LIMIT_BURST; `source` of the records.',
+    repeat: 'after the wait',
+  },
+  GATEWAY_REQUEST_TIMEOUT: {
+    when: 'The headers or the body did not arrive in time. The connection is closed.',
+    caller: 'Send the body at once, over a connection that is fast enough.',
+    operator: 'GATEWAY_BODY_READ_TIMEOUT; the network in between.',
+    repeat: 'yes, with growing pauses',
+  },
+  GATEWAY_INVALID_REQUEST: {
+    when: 'The request is malformed: content type, body size, JSON, two credentials, forwarding header. The message says which.',
+    caller: 'Mend the request.',
+    operator: 'GATEWAY_MAX_REQUEST_BODY_BYTES; the forwarding header of a trusted proxy.',
+    repeat: 'no',
+  },
+  GATEWAY_AGENT_TIMEOUT: {
+    when: "No answer within the capability's time and 2 s.",
+    caller: 'Repeat once, then report.',
+    operator: 'The load of the agent and its machine; the link.',
+    repeat: 'once',
+  },
+  GATEWAY_AGENT_OFFLINE: {
+    when: 'No agent is connected, or the one with the call was lost and no other could take it.',
+    caller: 'Repeat with growing pauses.',
+    operator: '`agent_disconnected` and `agent_rejected` records; standard error of the agent.',
+    repeat: 'yes, with growing pauses',
+  },
+  GATEWAY_INTERNAL: {
+    when: 'A fault of the gateway itself.',
+    caller: 'Report the request id.',
+    operator: 'The `internal_error` record with that request id.',
+    repeat: 'once',
+  },
+  AGENT_INVALID_PARAMS: {
+    when: 'Parameters are refused. The message names each and why, never a value.',
+    caller: 'Mend the parameters; `/openapi.json` has their schema.',
+    operator: '`params` of the capability.',
+    repeat: 'no',
+  },
+  AGENT_BUSY: {
+    when: 'The agent runs and queues as many calls as it may.',
+    caller: 'Wait for `Retry-After` seconds.',
+    operator:
+      '`runtime.max_concurrent_requests`, `runtime.queue_size`, `database.max_connections`; slow queries; one more agent.',
+    repeat: 'after the wait',
+  },
+  AGENT_QUERY_TIMEOUT: {
+    when: "The capability's time was up, in the queue or in the database.",
+    caller: 'Ask for less; repeat once.',
+    operator: '`policy.timeout`; the plan of the query; `detail` of the `call` record.',
+    repeat: 'once',
+  },
+  AGENT_RESULT_TOO_LARGE: {
+    when: 'One row alone exceeds `max_bytes`, or a cap is exceeded under `on_limit: error`.',
+    caller: 'Narrow the request.',
+    operator: '`policy.max_rows`, `policy.max_bytes`, `policy.on_limit`.',
+    repeat: 'no',
+  },
+  AGENT_QUERY_FAILED: {
+    when: 'The query failed in the database, or the database could not be reached.',
+    caller: 'Repeat with growing pauses, then report the request id.',
+    operator: '`detail` of the `call` record with that request id in `svc-agent.log`.',
+    repeat: 'yes, with growing pauses',
+  },
+};
+
+/** What the agent may say on the link besides the codes that callers see, and what becomes of it. */
+const LINK_ONLY_CODES: Readonly<Record<Exclude<AgentErrorCode, CallErrorCode>, string>> = {
+  AGENT_UNKNOWN_CAPABILITY:
+    'The agent has no such capability. Tried on another, else GATEWAY_CAPABILITY_NOT_FOUND.',
+  AGENT_CANCELLED: 'The caller went away, or the time was up at the gateway. Nobody is answered.',
+  AGENT_DRAINING:
+    'The agent is shutting down and did not begin. Tried on another, else GATEWAY_AGENT_OFFLINE.',
+};
+
+const CLOSE_CODE_DOCS: Readonly<Record<CloseCode, string>> = {
+  1001: 'A clean end: one side is shutting down.',
+  4400: 'The other side broke the protocol.',
+  4401: 'The gateway does not know the key of the agent, or the signature is wrong.',
+  4403: 'The agent dialled a URL that is not one of the gateway.',
+  4408: 'The handshake took longer than 5 s.',
+  4422: 'The description of the agent is missing, late, malformed, or not the one it signed.',
+  4426: 'Agent and gateway have no protocol version in common.',
+};
+
+const isCode = (name: string): name is CallErrorCode => Object.hasOwn(ERROR_DOCS, name);
+export const ERROR_CODES: readonly CallErrorCode[] = Object.keys(ERROR_DOCS).filter(isCode);
+
+export function errorTable(): string {
+  const rows = ERROR_CODES.map((name) => ({ name, status: errorResponse(name, '').status }))
+    .toSorted((a, b) => a.status - b.status)
+    .map(({ name, status }) => {
+      const { when, caller, operator, repeat } = ERROR_DOCS[name];
+      const link = `[${code(name)}](../guides/troubleshooting.md#${name.toLowerCase()})`;
+      return [String(status), link, when, caller, operator, repeat];
+    });
+  return table(
+    ['Status', 'Code', 'When', 'What the caller does', 'What the operator looks at', 'Repeat?'],
+    rows,
+  );
+}
+
+export function linkCodeTable(): string {
+  const rows = Object.entries(LINK_ONLY_CODES).map(([name, text]) => [code(name), text]);
+  return table(['Code', 'Meaning, and what the caller gets'], rows);
+}
+
+export function closeCodeTable(): string {
+  const rows = Object.entries(CLOSE_CODE_DOCS).map(([number, text]) => [number, text]);
+  return table(['Close code', 'Meaning'], rows);
+}

@@ -1,0 +1,139 @@
+import type { GatewayEvent } from '../../packages/gateway/src/observe/event.ts';
+import type { RecordDocs } from './log-record.ts';
+
+const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
+const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
+const INSTANCE = '0b7e6c1d-2f8a-4c7b-9d3e-5a6f7081929a';
+
+export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
+  listening: {
+    level: 'info',
+    when: 'The gateway takes requests.',
+    fields: {
+      url: { type: 'string', meaning: 'The address as a URL.' },
+      address: { type: 'string', meaning: 'The bound address.' },
+      port: { type: 'number', meaning: 'The bound port; the chosen one for port 0.' },
+    },
+    example: { event: 'listening', url: 'http://127.0.0.1:8080', address: '127.0.0.1', port: 8080 },
+  },
+  metrics_listening: {
+    level: 'info',
+    when: '`GET /metrics` answers; with `GATEWAY_METRICS_ADDR` only.',
+    fields: {
+      address: { type: 'string', meaning: 'The bound address.' },
+      port: { type: 'number', meaning: 'The bound port; the chosen one for port 0.' },
+    },
+    example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
+  },
+  request: {
+    level: 'info',
+    when: 'One for each HTTP request, once its answer is decided. An empty string where a value is not known.',
+    fields: {
+      request_id: {
+        type: 'string',
+        meaning:
+          'The `X-Request-Id` of the answer; the same in the log of the agent and in `svc.request_id`.',
+      },
+      api_key_name: { type: 'string', meaning: '`name` of the record of the key.' },
+      capability: {
+        type: 'string',
+        meaning: 'The capability, once the key is known and the name well formed.',
+      },
+      http_status: {
+        type: 'number',
+        meaning:
+          'The status; 101 for an agent that connects, 499 when the caller went away before the answer.',
+      },
+      method: { type: 'string', meaning: 'The HTTP method.' },
+      route: { type: 'string', meaning: 'The template of the path, never the path itself.' },
+      source: { type: 'string', meaning: 'The source address, after trusted proxies.' },
+      duration_ms: { type: 'number', meaning: 'Milliseconds until the answer was decided.' },
+      error_code: { type: 'string', meaning: 'The [code](errors.md) of the answer; empty for none.' },
+      mcp_method: { type: 'string', meaning: 'The JSON-RPC method, for `/mcp`.', optional: true },
+    },
+    example: {
+      event: 'request',
+      request_id: REQUEST_ID,
+      api_key_name: 'reports',
+      capability: 'find_book',
+      http_status: 200,
+      method: 'POST',
+      route: '/api/v1/capabilities/{name}',
+      source: '192.0.2.10',
+      duration_ms: 7.412,
+      error_code: '',
+    },
+  },
+  agent_connected: {
+    level: 'info',
+    when: 'An agent has proved itself and described its capabilities; calls go to it from now on.',
+    fields: {
+      conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the agent.' },
+      instance_id: { type: 'string', meaning: 'The name of the agent process, new with each start.' },
+      key_id: { type: 'string', meaning: 'Fingerprint of the public key.' },
+      source: { type: 'string', meaning: 'Where it connects from.' },
+      capabilities: { type: 'number', meaning: 'How many capabilities it has.' },
+    },
+    example: {
+      event: 'agent_connected',
+      conn_id: CONNECTION,
+      instance_id: INSTANCE,
+      key_id: 'Q1x0PzGm5sVg6m2yQvTn8A',
+      source: '198.51.100.7',
+      capabilities: 12,
+    },
+  },
+  agent_disconnected: {
+    level: 'info',
+    when: 'The connection of a connected agent is over.',
+    fields: {
+      conn_id: { type: 'string', meaning: 'The name of the connection.' },
+      instance_id: { type: 'string', meaning: 'The name of the agent process.' },
+      reason: { type: 'string', meaning: 'Why, with the close code where there is one.' },
+    },
+    example: {
+      event: 'agent_disconnected',
+      conn_id: CONNECTION,
+      instance_id: INSTANCE,
+      reason: 'the agent is shutting down (1001)',
+    },
+  },
+  agent_rejected: {
+    level: 'warn',
+    when: 'Who asked to be an agent was turned away.',
+    fields: {
+      source: { type: 'string', meaning: 'Where it came from.' },
+      reason: { type: 'string', meaning: 'Why. Strangers are not told.' },
+    },
+    example: { event: 'agent_rejected', source: '198.51.100.7', reason: 'unknown key or bad signature' },
+  },
+  shutting_down: {
+    level: 'info',
+    when: 'A signal asks for the end. What was accepted is still answered, for at most 25 s.',
+    fields: {
+      signal: { type: 'string', meaning: 'The signal.' },
+      in_flight: { type: 'number', meaning: 'Requests accepted and not answered.' },
+    },
+    example: { event: 'shutting_down', signal: 'SIGTERM', in_flight: 3 },
+  },
+  config_warning: {
+    level: 'warn',
+    when: 'At start: the settings are sound but look unintended.',
+    fields: {
+      message: { type: 'string', meaning: 'What is odd and what to do; never a value of a setting.' },
+    },
+    example: {
+      event: 'config_warning',
+      message: 'GATEWAY_ADRR is not a setting of the gateway and is ignored; did you mean GATEWAY_ADDR?',
+    },
+  },
+  internal_error: {
+    level: 'error',
+    when: 'A fault of the gateway itself, whose caller got GATEWAY_INTERNAL. Please report it.',
+    fields: {
+      request_id: { type: 'string', meaning: 'The request; empty outside of one.' },
+      message: { type: 'string', meaning: 'The fault with its stack.' },
+    },
+    example: { event: 'internal_error', request_id: REQUEST_ID, message: 'Error: ...' },
+  },
+};

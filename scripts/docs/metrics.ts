@@ -1,0 +1,48 @@
+import { createMetricsRegister, type Metric, type MetricsRegister } from '@svc/edge';
+import { DURATION_BOUNDS } from '../../packages/edge/src/metrics/register.ts';
+import { createAgentMetrics } from '../../packages/agent/src/observe/metrics.ts';
+import { createGatewayMetrics } from '../../packages/gateway/src/observe/metrics.ts';
+import { code, table } from './markdown.ts';
+
+const none = (): number => 0;
+
+/** Nothing is read of them but what they are. */
+export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
+  createGatewayMetrics(register, {
+    requestsInFlight: none,
+    agentConnections: none,
+    agentCallsInFlight: none,
+    resultBytesReserved: none,
+    authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
+    isCapability: () => false,
+  }),
+);
+
+export const AGENT_METRICS: readonly Metric[] = await described((register) =>
+  createAgentMetrics(register, {
+    callsRunning: none,
+    callsQueued: none,
+    database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
+    maxDatabaseConnections: 0,
+  }),
+);
+
+async function described(add: (register: MetricsRegister) => unknown): Promise<readonly Metric[]> {
+  const register = await createMetricsRegister();
+  add(register);
+  return register.metrics.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export function metricTable(metrics: readonly Metric[]): string {
+  const rows = metrics.map(({ name, type, labels, help }) => [
+    code(name),
+    type,
+    labels.map(code).join(', '),
+    help,
+  ]);
+  return table(['Metric', 'Type', 'Labels', 'Meaning'], rows);
+}
+
+export function bucketList(): string {
+  return DURATION_BOUNDS.map((bound) => code(String(bound))).join(', ');
+}

@@ -1,0 +1,165 @@
+import type { Setting } from '../../packages/gateway/src/config/settings.ts';
+import { code, table } from './markdown.ts';
+
+interface SettingDoc {
+  /** Text of a value that means the same as none; `required` when there must be one. */
+  readonly standard: { readonly value: string } | { readonly text: string } | 'required';
+  readonly accepted: string;
+  /** All examples together are one sound environment. */
+  readonly example: string;
+  readonly meaning: string;
+  /** Values that are refused at start. */
+  readonly refused: readonly string[];
+}
+
+export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
+  GATEWAY_AGENT_PUBLIC_KEY: {
+    standard: 'required',
+    accepted: 'base64url of 32 bytes (43 characters); several separated by commas',
+    example: 'JaBcK5sQsUjir6nZ2mfgyNJqqc3-9d2dyM0_JmKfRJ4',
+    meaning:
+      'The public keys of the agents that may connect. Several serve several agents, and [rotation](../guides/keys-and-rotation.md#rotate-the-agents-key).',
+    refused: ['short', ','],
+  },
+  GATEWAY_API_KEYS_JSON: {
+    standard: 'required',
+    accepted: 'JSON array of at most 100 [records](#api-key-records)',
+    example:
+      '[{"name":"reports","key_id":"3cb8a443faa5","key_hash":"$2b$10$LCsAtkVUgcTm.KmpcIk1IeQ0jKfRj5YIXDUSqbVM9Gc1uUguQogwe","capabilities":["find_book"]}]',
+    meaning: 'Who may call, and what. `[]` is accepted with a warning: then every call is refused.',
+    refused: ['{}', '[{}]', 'x'],
+  },
+  GATEWAY_ADDR: {
+    standard: { value: ':8080' },
+    accepted: '`:<port>`, `<host>:<port>`, `[<IPv6>]:<port>`',
+    example: '127.0.0.1:8080',
+    meaning:
+      'Where to listen. Without a host: on every interface. Port 0 takes a free one, which the `listening` record names.',
+    refused: ['8080', ':65536', 'http://x:1'],
+  },
+  GATEWAY_PUBLIC_URL: {
+    standard: { text: 'none' },
+    accepted: 'an `http://` or `https://` URL without credentials, query and fragment',
+    example: 'https://gateway.example.com',
+    meaning:
+      'The base URL under which callers reach the gateway: `servers[0].url` in `/openapi.json` (`/` when absent), and the default of GATEWAY_AGENT_URLS.',
+    refused: ['gateway.example.com', 'https://user:pass@gateway.example.com', 'https://x.example/?a'],
+  },
+  GATEWAY_AGENT_URLS: {
+    standard: { text: 'GATEWAY_PUBLIC_URL with `ws` for `http` and `/ws/agent` behind it' },
+    accepted: '`ws://` or `wss://` URLs, separated by commas',
+    example: 'wss://gateway.example.com/ws/agent',
+    meaning:
+      'The URLs that agents may dial. An agent signs the URL it dialled, so a signature made for another gateway is refused (close code 4403). Loopback URLs are always accepted. With neither this nor GATEWAY_PUBLIC_URL any URL is accepted, with a warning.',
+    refused: ['https://gateway.example.com/ws/agent', ','],
+  },
+  GATEWAY_CORS_ALLOWED_ORIGINS: {
+    standard: { text: 'none: CORS is off' },
+    accepted: 'exact origins separated by commas, or `*` alone',
+    example: 'https://app.example.com',
+    meaning: 'Which web pages may call from a browser.',
+    refused: ['https://app.example.com/', 'app.example.com', '*,https://app.example.com'],
+  },
+  GATEWAY_IP_ALLOW_LIST: {
+    standard: { text: 'everybody may call' },
+    accepted: 'addresses and networks, IPv4 and IPv6, separated by commas; no bits behind the prefix',
+    example: '10.0.0.0/8,2001:db8::/32',
+    meaning:
+      'Which source addresses may call. Holds for every path: `/healthz` and `/ws/agent` too, so the agents must be in it.',
+    refused: ['10.0.0.1/8', 'example.com', ','],
+  },
+  GATEWAY_TRUSTED_PROXY_CIDRS: {
+    standard: { text: 'none' },
+    accepted: 'as for GATEWAY_IP_ALLOW_LIST',
+    example: '127.0.0.1/32,::1/128',
+    meaning:
+      'Whose `X-Forwarded-For` is believed. Read from the right; the first address that is no trusted proxy is the source.',
+    refused: ['10.0.0.1/8', 'example.com'],
+  },
+  GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: {
+    standard: { text: 'no limit' },
+    accepted: 'a number above 0 and up to 1000000, fractions allowed',
+    example: '50',
+    meaning:
+      'Requests per second from one source: an IPv4 address or an IPv6 /64. Holds for every path, before authentication.',
+    refused: ['0', '-1', '1e3', '1000001'],
+  },
+  GATEWAY_RATE_LIMIT_BURST: {
+    standard: { text: 'the rate, rounded up' },
+    accepted: 'a whole number from 1 to 1000000',
+    example: '100',
+    meaning: 'Requests that one source may send at once. Without the rate it is a fault.',
+    refused: ['0', '1.5'],
+  },
+  GATEWAY_EMIT_OPENAPI_SNAPSHOT: {
+    standard: { value: 'false' },
+    accepted: '`true`, `false`, `1`, `0`',
+    example: 'false',
+    meaning: 'Also write each new description to `openapi.json` in the working directory, in one step.',
+    refused: ['yes'],
+  },
+  GATEWAY_MAX_REQUEST_BODY_BYTES: {
+    standard: { value: '1048576' },
+    accepted: 'a whole number from 1 to 67108864',
+    example: '1048576',
+    meaning: 'The largest request body.',
+    refused: ['0', '1MB', '67108865'],
+  },
+  GATEWAY_BODY_READ_TIMEOUT: {
+    standard: { value: '10s' },
+    accepted: 'a duration from `1ms` to `1h`',
+    example: '10s',
+    meaning: 'How long a request body may take to arrive, however it trickles in.',
+    refused: ['10', '0s', '2h'],
+  },
+  GATEWAY_TLS_CERT_FILE: {
+    standard: { text: 'HTTP without TLS' },
+    accepted: 'path of a PEM file: the certificate, then the chain',
+    example: '/etc/svc/tls/fullchain.pem',
+    meaning: 'Serve HTTPS and WSS. Both TLS settings or neither. Read once, at start.',
+    refused: ['/nowhere'],
+  },
+  GATEWAY_TLS_KEY_FILE: {
+    standard: { text: 'HTTP without TLS' },
+    accepted: 'path of a PEM file: the private key, without a passphrase',
+    example: '/etc/svc/tls/privkey.pem',
+    meaning: 'The key of the certificate.',
+    refused: ['/nowhere'],
+  },
+  GATEWAY_METRICS_ADDR: {
+    standard: { text: 'off' },
+    accepted: 'as for GATEWAY_ADDR, but another address',
+    example: '127.0.0.1:9464',
+    meaning: 'A listener of its own for `GET /metrics`, see [metrics](metrics.md).',
+    refused: ['9464', '127.0.0.1:8080'],
+  },
+  GATEWAY_LOG_LEVEL: {
+    standard: { value: 'info' },
+    accepted: '`debug`, `info`, `warn`, `error`',
+    example: 'info',
+    meaning: 'The least level that is logged. Request records are `info`.',
+    refused: ['INFO', 'trace'],
+  },
+};
+
+export function settingsTable(): string {
+  const rows = Object.entries(SETTING_DOCS).map(([name, doc]) => [
+    `<a id="${name.toLowerCase()}"></a>${code(name)}`,
+    doc.meaning,
+    doc.accepted,
+    standardOf(doc),
+  ]);
+  return table(['Setting', 'Meaning', 'Accepted', 'When absent'], rows);
+}
+
+/** Every example as one file for `--env-file`. */
+export function settingsExample(): string {
+  return Object.entries(SETTING_DOCS)
+    .map(([name, { example }]) => `${name}=${/[$"]/.test(example) ? `'${example}'` : example}`)
+    .join('\n');
+}
+
+function standardOf({ standard }: SettingDoc): string {
+  if (standard === 'required') return 'a fault: **required**';
+  return 'value' in standard ? code(standard.value) : standard.text;
+}
