@@ -102,7 +102,8 @@ function asInteger(value: string, column: ColumnType): Conversion {
   if (column.oid === OID) return accepted(`${value}::pg_catalog.int8`);
   if (INTEGERS.has(column.oid)) return accepted(value);
   if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
-    return accepted(`case when ${value} <> 'NaN' then ${value} end`);
+    // Nothing is left over of a whole number, something of NaN, and of a fraction should the column come to hold them.
+    return accepted(`case when ${value} % 1 = 0 then pg_catalog.trunc(${value}) end`);
   }
   return mismatch(column, 'is an integer (::bigint; a numeric may hold fractions)');
 }

@@ -114,7 +114,7 @@ export function secondChoice(schema: ParamSchema): ServerType | undefined {
   const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
   const isArray = schema.type === 'array';
   const name = (scalarName: string): string => `pg_catalog.${isArray ? '_' : ''}${scalarName}`;
-  const common = { isArray, form: 'b', labels: [] };
+  const common = { isArray, isDomain: false, form: 'b', labels: [] };
   // As a whole number in SQL is an int4.
   if (scalar.type === 'integer')
     return { ...common, sql: name('int4'), base: INT4, category: 'N', title: 'integer' };
@@ -128,8 +128,8 @@ export function secondChoice(schema: ParamSchema): ServerType | undefined {
 /**
  * The casts of each place of one parameter, given the type that each place takes besides the declared one. `any`
  * is a place that takes every type. A string is bound as the one type that all its places take, so that the planner
- * sees its value; what else is cast is first read as declared, which keeps an offset or a decimal point meaning what
- * it means everywhere.
+ * sees its value, but not as a domain, which may refuse the nulls that stand for the values at the start; what else is
+ * cast is first read as declared, which keeps an offset or a decimal point meaning what it means everywhere.
  */
 export function castsOf(
   schema: ParamSchema,
@@ -137,10 +137,10 @@ export function castsOf(
 ): readonly (readonly string[])[] {
   const declared = sqlTypeOf(schema);
   const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
-  const wanted = new Set(places.flatMap((place) => (typeof place === 'object' ? [place.sql] : [])));
+  const wanted = places.filter((place) => typeof place === 'object');
   const [only] = wanted;
-  const direct = scalar.type === 'string' && wanted.size === 1 && !places.includes(undefined);
-  if (direct && only !== undefined) return places.map(() => [only]);
+  const isAlike = !places.includes(undefined) && wanted.every((type) => type.sql === only?.sql);
+  if (scalar.type === 'string' && isAlike && only?.isDomain === false) return places.map(() => [only.sql]);
   return places.map((place) => (typeof place === 'object' ? [declared, place.sql] : [declared]));
 }
 

@@ -21,12 +21,14 @@ const schema = `
   create type mood as enum ('sad', 'glad');
   create domain positive as int check (value > 0);
   create domain feeling as mood;
+  create domain known as inet not null;
   create schema "odd ""); --";
   create type "odd ""); --"."$1::int) ; :v" as enum ('a', 'it''s');
   create table odd (v "odd ""); --"."$1::int) ; :v");
   insert into odd values ('it''s');
   create function half(v positive) returns int language sql immutable as 'select v / 2';
   create function shown(v feeling) returns text language sql stable as 'select v::text';
+  create function host_of(v known) returns text language sql stable as 'select host(v)';
   create function small(v int2) returns int language sql immutable as 'select v::int';
   create function tidy(v json) returns text language sql immutable as 'select v::text';
   create function pick(v real[]) returns real language sql immutable as 'select v[1]';
@@ -95,6 +97,7 @@ describe('ordinary SQL is taken as it is', () => {
     ],
     [`${found}feels = :v`, 'string', 'glad', '1'],
     ['select shown(:v) as a', 'string', 'sad', 'sad'],
+    ['select host_of(:v) as a', 'string', '10.0.0.7', '10.0.0.7'],
     [`${found}feels in (:v, 'sad')`, 'string', 'glad', '1'],
     [`${found}feels = any(:v)`, strings, ['sad', 'glad'], '1'],
     [`${found}:v is null or feels = :v`, 'string', 'glad', '1'],
@@ -152,9 +155,11 @@ describe('what a type does not take is refused as a parameter', () => {
     [`${found}big = :v`, 'string', '9223372036854775808', 'v: must be a valid bigint'],
     [`${found}doc @> :v`, 'string', '{', 'v: must be a valid jsonb'],
     [`${found}doc @? :v`, 'string', '$$$', 'v: must be a valid jsonpath'],
+    [`${found}to_tsvector(label) @@ :v`, 'string', 'zq7marker'.repeat(300), 'v: must be a valid tsquery'],
     [`${found}key = any(:v)`, strings, ['zq7marker'], 'v: every item must be a valid uuid'],
     [`${found}cost = :v`, 'number', 1e300, 'v: must be a valid money'],
     ['select half(:v) as a', 'integer', -1, 'v: must be a value that the database takes'],
+    ['select host_of(:v) as a', 'string', null, 'v: must be a value that the database takes'],
   ];
   test.each(checked)('%s with %j: %j: %s', async (sql, type, value, problem) => {
     const query = await queryOf(database, capabilityOf(sql, optionsOf({ v: type }, { a: 'string' })));

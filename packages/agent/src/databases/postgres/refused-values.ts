@@ -5,10 +5,10 @@ import type { Statement } from './flight.ts';
 import type { SessionPool, Wait } from './pool.ts';
 
 /**
- * Data exceptions, violated constraints of a domain, and how input functions with a grammar of their own (jsonpath,
- * tsquery) and those of a user's domain complain.
+ * Data exceptions, violated constraints of a domain, exceeded limits (too long a word of a tsquery), and how input
+ * functions with a grammar of their own (jsonpath, tsquery) and those of a user's domain complain.
  */
-const INPUT_ERROR = /^(?:22|23|42601$|P0001$)/;
+const INPUT_ERROR = /^(?:22|23|54|42601$|P0001$)/;
 
 /** Whether an error may come from converting a value. */
 export function mayBeInputError(error: unknown): boolean {

@@ -25,6 +25,9 @@ const schema = `
   create function execute_text(v text) returns text language plpgsql stable as $$ declare r text; begin
     execute 'select ''' || v || '''::int' into r; return r;
   end $$;
+  create function times_called(_ int) returns numeric language plpgsql stable as $$ begin
+    return set_config('svc.times', (coalesce(nullif(current_setting('svc.times', true), ''), '0')::int + 1)::text, true);
+  end $$;
   create type mood as enum ('sad', 'glad');
   create domain percent as numeric(5, 0);
   create table book (id int primary key, title text, price numeric(10, 2));
@@ -103,6 +106,33 @@ describe('columns leave as their declared type', () => {
     const sql = `select 1 as "Select", 2 as "a""b", 3 as hidden`;
     expect(await rowsOf(sql, { result: { 'a"b': 'integer', Select: 'integer' } })).toBe(
       JSON.stringify([{ 'a"b': 2, Select: 1 }]),
+    );
+  });
+
+  test('an integer stays one when its column comes to hold fractions', async () => {
+    await server.execute(
+      'create table grown (id int, a numeric(5, 0)); insert into grown values (1, 2), (2, null)',
+    );
+    const query = await queryOf(database, capabilityOf('select a from grown order by id'));
+    expect(textOfRows(await query.run(callOf()))).toBe('[{"a":2},{"a":null}]');
+    await server.execute('alter table grown alter a type numeric(5, 2) using a + 0.5');
+    await server.execute('insert into grown values (3, 7)');
+    expect(textOfRows(await query.run(callOf()))).toBe('[{"a":null},{"a":null},{"a":7}]');
+  });
+
+  test('each column is computed once for each row', async () => {
+    const capability = capabilityOf('select times_called(id) as a from book where id < 3', {
+      result: { a: 'number' },
+    });
+    const result = capability.result.map((field) => ({ ...field, nullable: false }));
+    const query = await queryOf(database, { ...capability, result });
+    expect(textOfRows(await query.run(callOf()))).toBe('[{"a":1},{"a":2}]');
+  });
+
+  test.each(['q', 'r', 'x', 'y', 'w', 'j', 'missing'])('a field may be called %s', async (name) => {
+    const sql = `select (select b from book b where id = 2) as ${name}, 7 as other`;
+    expect(await rowsOf(sql, { result: { [name]: 'object', other: 'integer' } })).toBe(
+      `[{"${name}":{"id":2,"title":"book 2","price":3.00},"other":7}]`,
     );
   });
 });

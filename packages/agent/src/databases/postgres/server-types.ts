@@ -7,6 +7,7 @@ export interface ServerType {
   /** Oid of what it is in the end: domains resolved, and of an array the element. */
   readonly base: number;
   readonly isArray: boolean;
+  readonly isDomain: boolean;
   /** `typtype` of the base: b, e, r, m, c or p. */
   readonly form: string;
   /** `typcategory` of the base. */
@@ -33,7 +34,7 @@ export function parameterTypesStatement(prepared: string): Statement {
         union all
         select b.place, case t.typtype when 'd' then t.typbasetype else t.typelem end, b.is_array or t.typtype <> 'd'
           from base b join pg_catalog.pg_type t on t.oid = b.oid where t.typtype = 'd' or ${IS_ARRAY})
-      select a.oid, pg_catalog.format('%I.%I', n.nspname, o.typname), b.oid, b.is_array, t.typtype, t.typcategory,
+      select a.oid, pg_catalog.format('%I.%I', n.nspname, o.typname), o.typtype = 'd', b.oid, b.is_array, t.typtype, t.typcategory,
         pg_catalog.format_type(b.oid, null), (select pg_catalog.json_agg(e.enumlabel order by e.enumsortorder)
           from pg_catalog.pg_enum e where e.enumtypid = b.oid)
       from asked a join pg_catalog.pg_type o on o.oid = a.oid join pg_catalog.pg_namespace n on n.oid = o.typnamespace
@@ -43,10 +44,11 @@ export function parameterTypesStatement(prepared: string): Statement {
 }
 
 export function readParameterTypes(answer: Rows): readonly ServerType[] {
-  return answer.rows.map(([oid, sql, base, isArray, form, category, title, labels]) => ({
+  return answer.rows.map(([oid, sql, isDomain, base, isArray, form, category, title, labels]) => ({
     sql: sql ?? '',
     base: Number(base),
     isArray: isArray === 't',
+    isDomain: isDomain === 't',
     form: form ?? '',
     category: category ?? '',
     title: Number(oid) < FIRST_USER_OID ? (title ?? undefined) : undefined,

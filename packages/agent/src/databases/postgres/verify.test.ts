@@ -136,7 +136,7 @@ describe('the ways out that others left open', () => {
     'select 1 as a; drop table diary',
     'commit; drop table diary',
     'select 1 as a) q; drop table diary; --',
-    'select 1 as a) q) r limit 1) x) y; commit; drop table diary; --',
+    'select 1 as a) q offset 0) q) r limit 1) x) y; commit; drop table diary; --',
     'with x as (delete from diary returning id) select id as a from x',
     'select id as a into other from diary',
     "select 1 as a from query_to_xml('delete from diary', true, true, '')",

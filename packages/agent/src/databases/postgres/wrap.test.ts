@@ -24,8 +24,8 @@ test.each([
 
 test.each([
   'select 1 as a) q, (select 2',
-  'select 1 as a) q) r limit 1) x) y; drop table t; --',
-  'select 1 as a limit 1) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from ((select 1',
+  'select 1 as a) q offset 0) q) r limit 1) x) y; drop table t; --',
+  'select 1 as a limit 1) q offset 0) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (((select 1',
 ])('%s does not pass as its first part', (sql) => {
   const read = inspectSelect('select 1 as a');
   let exact = false;

@@ -22,7 +22,7 @@ export interface Wrapping {
 }
 
 /** How many subselects lie around the user's statement. */
-const DEPTH = 4;
+const DEPTH = 5;
 
 /**
  * Puts the SQL around the user's statement that makes the answer in the database: one row of
@@ -33,7 +33,8 @@ const DEPTH = 4;
 export function wrapSelect(select: string, wrapping: Wrapping): string {
   const { maxRows, maxBytes } = wrapping.limits;
   const fields = wrapping.columns.map(({ name, sql }) => `${sql} as ${quoteIdentifier(name)}`).join(', ');
-  const row = 'pg_catalog.row_to_json(r)::pg_catalog.text';
+  // `r` alone would be a field of that name.
+  const row = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
   const json = wrapping.foldLines
     ? `pg_catalog.translate(${row}, pg_catalog.chr(10) || pg_catalog.chr(13), '  ')`
     : row;
@@ -52,15 +53,16 @@ export function wrapSelect(select: string, wrapping: Wrapping): string {
     nulls.length === 0
       ? ['', '']
       : [`, case ${nulls.join(' ')} end as missing`, `, pg_catalog.min(y.missing) filter (where ${fits})`];
-  // The limit also keeps the planner from merging the levels, which would build each row's JSON several times.
+  // The limit and the offset also keep the planner from merging the levels, which would build each row's JSON, and
+  // compute each column, several times.
   return `select pg_catalog.count(*) filter (where ${fits}),
  coalesce(pg_catalog.bool_or(not (${fits})), false),
  coalesce(pg_catalog.bool_or(${alone}), false),
  pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missed}
 from (select x.*, ${length} + 1 as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${length} + 1) over w + 1 as total
-from (select ${json} as j${missing} from (select ${fields} from (
+from (select ${json} as j${missing} from (select ${fields} from (select * from (
 ${select}
-) q) r limit ${maxRows + 1}) x
+) q offset 0) q) r limit ${maxRows + 1}) x
 window w as (rows unbounded preceding)) y`;
 }
 
