@@ -10,7 +10,13 @@ const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-
 
 /** Of the requirements, those that the database decides. */
 const aboutTheDatabase = /'(?:sql|result|param):/;
-const always = ['packages/agent/src/databases', 'tests/call.test.ts', 'tests/agent-start-up.test.ts'];
+const always = [
+  'packages/agent/src/databases',
+  'tests/call.test.ts',
+  'tests/agent-start-up.test.ts',
+  'tests/requirements/capability.test.ts',
+  'tests/requirements/capability-policy.test.ts',
+];
 
 const usage = `Usage: npm run test:postgres [-- --only 13,16]
 

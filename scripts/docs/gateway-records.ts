@@ -44,7 +44,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
         meaning:
           'The status; 101 for an agent that connects, 499 when the caller went away before the answer.',
       },
-      method: { type: 'string', meaning: 'The HTTP method.' },
+      method: { type: 'string', meaning: 'The HTTP method; empty when what came was not HTTP.' },
       route: { type: 'string', meaning: 'The template of the path, never the path itself.' },
       source: { type: 'string', meaning: 'The source address, after trusted proxies.' },
       duration_ms: { type: 'number', meaning: 'Milliseconds until the answer was decided.' },

@@ -1,12 +1,13 @@
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   freePort,
+  makeAgentFolder,
+  nextRecord,
+  startAgent,
   startFaultProxy,
-  startProcess,
   startService,
-  SVC_AGENT,
   temporaryFolder,
   testDatabase,
   type FaultProxy,
@@ -59,19 +60,9 @@ function newest(agents: readonly RunningProcess[]): RunningProcess {
 }
 
 /** The next record of that event which the gateway writes from now on. */
-function nextRecord(event: string): Promise<Record<string, unknown>> {
-  const known = recordsOf(event);
-  let seen = 0;
-  return service.gateway
-    .waitForLine((line) => line.includes(`"event":"${event}"`) && ++seen > known, 20_000)
-    .then((line) => JSON.parse(line));
-}
-
-function recordsOf(event: string): number {
-  return service.gateway
-    .output('stdout')
-    .split('\n')
-    .filter((line) => line.includes(`"event":"${event}"`)).length;
+async function nextOf(event: string): Promise<Record<string, unknown>> {
+  const record: Record<string, unknown> = JSON.parse(await nextRecord(service.gateway, event));
+  return record;
 }
 
 describe('under load', { timeout: 40_000 }, () => {
@@ -83,7 +74,7 @@ describe('under load', { timeout: 40_000 }, () => {
         const doomed = newest(service.agents);
         await service.startAgent();
         await load.settled(5000);
-        const gone = nextRecord('agent_disconnected');
+        const gone = nextOf('agent_disconnected');
         doomed.signal('SIGKILL');
         expect((await gone)['reason']).toMatch(/\S/);
         await load.settled(5000);
@@ -105,7 +96,7 @@ describe('under load', { timeout: 40_000 }, () => {
     'without the only agent every call is refused at once; with the next one all is well',
     { tags: ['error:GATEWAY_AGENT_OFFLINE', 'state:offline', 'state:connect', 'log:agent_disconnected'] },
     async () => {
-      const gone = nextRecord('agent_disconnected');
+      const gone = nextOf('agent_disconnected');
       newest(service.agents).signal('SIGKILL');
       expect(await gone).toMatchObject({
         conn_id: expect.any(String),
@@ -154,8 +145,8 @@ describe('under load', { timeout: 40_000 }, () => {
     { tags: ['agent:reconnect', 'log:agent_disconnected'] },
     async () => {
       for (let round = 0; round < 3; round += 1) {
-        const gone = nextRecord('agent_disconnected');
-        const back = nextRecord('agent_connected');
+        const gone = nextOf('agent_disconnected');
+        const back = nextOf('agent_connected');
         network.cut();
         expect(await gone).toMatchObject({ reason: expect.stringContaining('1006') });
         await back;
@@ -252,17 +243,9 @@ capabilities:
 /** A further agent whose file differs from that of the first; resolves once the gateway lists it. */
 async function startVariant(of: Service, change: (file: string) => string): Promise<RunningProcess> {
   const home = join(folder.path, 'variant');
-  await mkdir(home);
-  await copyFile(SVC_AGENT, join(home, 'svc-agent'));
   const file = await readFile(join(of.agentFolder(0), 'capability.yaml'), 'utf8');
-  await writeFile(join(home, 'capability.yaml'), change(file));
-  let listed = 0;
-  const second = of.gateway.waitForLine(
-    (line) => line.includes('"event":"agent_connected"') && ++listed === of.agents.length + 1,
-  );
-  const agent = await startProcess(join(home, 'svc-agent'), [], { cwd: home });
-  await second;
-  return agent;
+  await makeAgentFolder(home, { 'capability.yaml': change(file) });
+  return await startAgent(of.gateway, home);
 }
 
 function isDescription(value: unknown): value is { info: { version: string }; paths: object } {

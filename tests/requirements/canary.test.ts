@@ -6,7 +6,7 @@ import { faultyEnvironments, faultyFiles } from './canary-faults.testing.ts';
 import { createDetector, type Kind } from './canary-marks.testing.ts';
 import { refusedBodies, refusedHeads } from './canary-requests.testing.ts';
 import { startMarkedService, typedMarks, type MarkedService } from './canary-service.testing.ts';
-import { startGateway, type Gateway } from './pair.testing.ts';
+import { startPair, type Pair } from './pair.testing.ts';
 import { dial } from './raw-http.testing.ts';
 
 /** What may appear where; every other kind of mark may not. */
@@ -36,14 +36,14 @@ interface Evidence {
 }
 
 let secrets: MarkedService;
-let gateway: Gateway;
+let gateway: Pair;
 let agentMetrics: number;
 const evidence: Evidence[] = [];
 const codes = new Set<string>();
 
 beforeAll(async () => {
   secrets = await startMarkedService();
-  gateway = await startGateway({
+  gateway = await startPair({
     keys: { reader: 'read,gone' },
     env: {
       GATEWAY_MAX_REQUEST_BODY_BYTES: '20000',

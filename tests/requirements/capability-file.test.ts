@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
-import { startStation, type Station, type StationAgent } from './station.testing.ts';
+import { startStation, type Station } from './station.testing.ts';
 
 const one = { sql: 'select 1 as one', result: { one: { type: 'integer' } } };
 
@@ -14,34 +14,6 @@ beforeAll(async () => {
   station = await startStation(database);
 });
 afterAll(() => station.stop());
-
-async function withAgent(
-  sections: Parameters<Station['file']>[0],
-  work: (agent: StationAgent) => Promise<void>,
-  options: Parameters<Station['agent']>[1] = {},
-): Promise<void> {
-  const agent = await station.agent(station.file(sections), options);
-  try {
-    await work(agent);
-  } finally {
-    await agent.stop();
-  }
-}
-
-/** Runs `svc-agent check` on a file and gives what it prints. */
-async function check(
-  sections: Parameters<Station['file']>[0],
-  { args = ['--offline'], files = {}, env = {} }: CheckOptions = {},
-): Promise<{ code: number | null; text: string }> {
-  const folder = await station.folder({ ...files, 'capability.yaml': station.file(sections) });
-  const { code, stdout, stderr } = await runProcess(join(folder, 'svc-agent'), ['check', ...args], { env });
-  return { code, text: stdout + stderr };
-}
-interface CheckOptions {
-  readonly args?: readonly string[];
-  readonly files?: Readonly<Record<string, string>>;
-  readonly env?: Readonly<Record<string, string>>;
-}
 
 async function sessions(state = 'active'): Promise<number> {
   const [row] = await database.query<{ n: number }>(
@@ -66,7 +38,7 @@ describe('service', () => {
 
   test('is what the OpenAPI description says of itself', { tags }, async () => {
     const service = { title: 'Library of Babel', version: '2.1.0', description: 'All the books.' };
-    await withAgent({ service }, async () => {
+    await station.withAgent({ service }, async () => {
       expect((await station.get('/openapi.json')).json).toMatchObject({ info: service });
     });
   });
@@ -88,7 +60,7 @@ describe('${NAME}', { tags: ['file:interpolation'] }, () => {
         replaced: { sql: "select '${ROW}/$${ROW}' as a", result: { a: { type: 'string' } } },
       },
     };
-    await withAgent(
+    await station.withAgent(
       sections,
       async () => {
         const info = { title: 'One ${TITLE}', version: '1.0', description: 'a ${TITLE} b $TITLE' };
@@ -101,7 +73,9 @@ describe('${NAME}', { tags: ['file:interpolation'] }, () => {
   });
 
   test('of a missing variable is a fault that names it and its place', async () => {
-    const { code, text } = await check({ database: { password: '${DB_PASSWORD}', host: '${DB_HOST}' } });
+    const { code, text } = await station.check({
+      database: { password: '${DB_PASSWORD}', host: '${DB_HOST}' },
+    });
     expect(code).toBe(2);
     expect(text).toMatch(/:\d+:\d+ {2}database\.host: the environment variable DB_HOST is not set\n/);
     expect(text).toMatch(/:\d+:\d+ {2}database\.password: the environment variable DB_PASSWORD is not set\n/);
@@ -123,11 +97,13 @@ describe('secrets', () => {
         },
       );
       const both = Buffer.concat([seed, Buffer.from(x, 'base64url')]);
-      await withAgent({ gateway: { agent_private_key: both.toString('base64url') } }, async () => {
+      await station.withAgent({ gateway: { agent_private_key: both.toString('base64url') } }, async () => {
         expect((await station.call('one')).status).toBe(200);
       });
       both[40] = (both[40] ?? 0) ^ 1;
-      const { code, text } = await check({ gateway: { agent_private_key: both.toString('base64url') } });
+      const { code, text } = await station.check({
+        gateway: { agent_private_key: both.toString('base64url') },
+      });
       expect(code).toBe(2);
       expect(text).toContain(
         'gateway.agent_private_key: holds a public key that does not belong to its private key',
@@ -150,15 +126,19 @@ describe('secrets', () => {
             database: { user: `${database.name}_filed`, password: undefined, password_file: 'password' },
           };
           const files = { key: station.agentPrivateKey + end, password: password + end };
-          await withAgent(sections, async () => expect((await station.call('one')).status).toBe(200), {
-            files,
-          });
+          await station.withAgent(
+            sections,
+            async () => expect((await station.call('one')).status).toBe(200),
+            {
+              files,
+            },
+          );
         }
         const inline = { user: `${database.name}_filed`, password };
-        expect((await check({ database: inline }, { args: [] })).code).toBe(0);
-        expect((await check({ database: { ...inline, password: `${password}\n` } }, { args: [] })).code).toBe(
-          2,
-        );
+        expect((await station.check({ database: inline }, { args: [] })).code).toBe(0);
+        expect(
+          (await station.check({ database: { ...inline, password: `${password}\n` } }, { args: [] })).code,
+        ).toBe(2);
       } finally {
         await database.execute(`drop role ${database.name}_filed`);
       }
@@ -171,7 +151,7 @@ describe('secrets', () => {
       tags: ['file:gateway.agent_private_key_file', 'file:database.password_file'],
     },
     async () => {
-      const { code, text } = await check(
+      const { code, text } = await station.check(
         { gateway: { agent_private_key_file: 'a' }, database: { password_file: 'a' } },
         { files: { a: 'x' } },
       );
@@ -193,7 +173,7 @@ describe('gateway.url', { tags: ['file:gateway.url'] }, () => {
     ['wss://gateway.example.com/', false],
     ['', false],
   ])('%s: %s', async (url, accepted) => {
-    const { code, text } = await check({ gateway: { url } });
+    const { code, text } = await station.check({ gateway: { url } });
     expect(code).toBe(accepted ? 0 : 2);
     if (!accepted) expect(text).toContain('gateway.url: must ');
   });
@@ -212,7 +192,7 @@ describe('database', () => {
       ],
     },
     async () => {
-      await withAgent(
+      await station.withAgent(
         {
           capabilities: {
             who: {
@@ -234,7 +214,7 @@ describe('database', () => {
         { user: 'nobody_of_this_name' },
         { password: 'wrong' },
       ]) {
-        expect((await check({ database: wrong }, { args: [] })).text).toContain(
+        expect((await station.check({ database: wrong }, { args: [] })).text).toContain(
           'database: cannot use the database',
         );
       }
@@ -247,8 +227,8 @@ describe('database', () => {
       tags: ['file:database.driver', 'file:database.port'],
     },
     async () => {
-      expect((await check({ database: { driver: 'postgres', port: undefined } })).code).toBe(0);
-      const { code, text } = await check({ database: { driver: 'mysql' } });
+      expect((await station.check({ database: { driver: 'postgres', port: undefined } })).code).toBe(0);
+      const { code, text } = await station.check({ database: { driver: 'mysql' } });
       expect(code).toBe(2);
       expect(text).toContain('database.driver: must be postgres');
       const schema: unknown = JSON.parse(
@@ -288,7 +268,7 @@ describe('how much at once', () => {
       tags: ['file:runtime.max_concurrent_requests', 'limit:concurrency'],
     },
     async () => {
-      await withAgent({ database: { max_connections: 100 }, capabilities: { sleep } }, async () => {
+      await station.withAgent({ database: { max_connections: 100 }, capabilities: { sleep } }, async () => {
         await whileSleeping(80, async () => {
           await expect.poll(() => sessions(), { interval: 50, timeout: 10_000 }).toBe(64);
           // Nobody comes later, though there are connections for all.
@@ -310,7 +290,7 @@ describe('how much at once', () => {
     },
     async () => {
       const runtime = { max_concurrent_requests: 2, queue_size: 1 };
-      await withAgent({ runtime, capabilities: { sleep, one } }, async () => {
+      await station.withAgent({ runtime, capabilities: { sleep, one } }, async () => {
         await whileSleeping(3, async () => {
           await expect.poll(() => sessions(), { interval: 20 }).toBe(2);
           const busy = await station.call('one');
@@ -333,7 +313,7 @@ describe('how much at once', () => {
     { tags: ['file:runtime.queue_size', 'error:AGENT_BUSY'] },
     async () => {
       const runtime = { max_concurrent_requests: 1, queue_size: 0 };
-      await withAgent({ runtime, capabilities: { sleep, one } }, async () => {
+      await station.withAgent({ runtime, capabilities: { sleep, one } }, async () => {
         await whileSleeping(1, async () => {
           await expect.poll(() => sessions(), { interval: 20 }).toBe(1);
           expect((await station.call('one')).json).toMatchObject({ error: { code: 'AGENT_BUSY' } });
@@ -343,20 +323,23 @@ describe('how much at once', () => {
   );
 
   test('1000 calls wait by default', { tags: ['file:runtime.queue_size', 'error:AGENT_BUSY'] }, async () => {
-    await withAgent({ runtime: { max_concurrent_requests: 1 }, capabilities: { sleep } }, async () => {
-      await whileSleeping(1002, async (calls) => {
-        // One runs, 1000 wait, and the one that is too many is the first to be answered.
-        expect(await Promise.race(calls)).toMatchObject({
-          status: 503,
-          json: { error: { code: 'AGENT_BUSY' } },
+    await station.withAgent(
+      { runtime: { max_concurrent_requests: 1 }, capabilities: { sleep } },
+      async () => {
+        await whileSleeping(1002, async (calls) => {
+          // One runs, 1000 wait, and the one that is too many is the first to be answered.
+          expect(await Promise.race(calls)).toMatchObject({
+            status: 503,
+            json: { error: { code: 'AGENT_BUSY' } },
+          });
+          const pending = Symbol('pending');
+          const states = await Promise.all(
+            calls.map((call) => Promise.race([call, new Promise((r) => setTimeout(r, 300, pending))])),
+          );
+          expect(states.filter((state) => state === pending)).toHaveLength(1001);
         });
-        const pending = Symbol('pending');
-        const states = await Promise.all(
-          calls.map((call) => Promise.race([call, new Promise((r) => setTimeout(r, 300, pending))])),
-        );
-        expect(states.filter((state) => state === pending)).toHaveLength(1001);
-      });
-    });
+      },
+    );
   });
 
   test(
@@ -367,7 +350,7 @@ describe('how much at once', () => {
         [{}, 10],
         [{ max_connections: 3 }, 3],
       ] as const) {
-        await withAgent({ database: settings, capabilities: { sleep } }, async () => {
+        await station.withAgent({ database: settings, capabilities: { sleep } }, async () => {
           await whileSleeping(most + 5, async () => {
             await expect.poll(() => sessions(), { interval: 50 }).toBe(most);
             await expect.poll(() => sessions('any'), { interval: 100, timeout: 500 }).toBe(most);
@@ -376,140 +359,6 @@ describe('how much at once', () => {
       }
     },
   );
-});
-
-describe('defaults', () => {
-  const limits = {
-    sql: "select current_setting('statement_timeout')::interval::text as t, i from generate_series(1, 50) i",
-    result: { t: { type: 'string' }, i: { type: 'integer' } },
-  };
-
-  test(
-    'hold for capabilities that do not say otherwise',
-    {
-      tags: ['file:defaults.timeout', 'file:defaults.max_rows', 'file:defaults.max_bytes', 'file:durations'],
-    },
-    async () => {
-      const row = '{"t":"00:00:00.000","i":1}';
-      const defaults = { timeout: '1m30s', max_rows: 5, max_bytes: '1KB' };
-      const policy = { timeout: '500ms', max_rows: 20, max_bytes: row.length * 2 };
-      const capabilities = { falls_back: limits, overrides: { ...limits, policy } };
-      await withAgent({ defaults, capabilities }, async () => {
-        const fallen = await station.call('falls_back');
-        expect(fallen.json).toMatchObject({ count: 5, truncated: true });
-        expect(fallen.text).toMatch(/"t":"00:01:(29|30)/);
-        expect((await station.call('overrides')).text).toMatch(
-          /^\{"rows":\[\{"t":"00:00:00\.[45]\d*","i":1\}/,
-        );
-      });
-      await withAgent(
-        { defaults: { ...defaults, max_rows: 1000, max_bytes: 100 }, capabilities },
-        async () => {
-          const { text } = await station.call('falls_back');
-          expect(text.slice(text.indexOf('['), text.indexOf(']') + 1).length).toBeLessThanOrEqual(100);
-          expect((await station.call('falls_back')).json).toMatchObject({ truncated: true });
-        },
-      );
-    },
-  );
-
-  test('readonly is true, and false is refused', { tags: ['file:defaults.readonly'] }, async () => {
-    expect((await check({ defaults: { readonly: true } })).code).toBe(0);
-    const { code, text } = await check({ defaults: { readonly: false } });
-    expect(code).toBe(2);
-    expect(text).toContain('defaults.readonly: must be true: the service only reads');
-    await withAgent(
-      {
-        capabilities: {
-          mode: {
-            sql: "select current_setting('transaction_read_only') as m",
-            result: { m: { type: 'string' } },
-          },
-        },
-      },
-      async () => expect((await station.call('mode')).json).toEqual({ rows: [{ m: 'on' }], count: 1 }),
-    );
-  });
-
-  test(
-    'durations have the units ms, s, m, h and are sums of them',
-    { tags: ['file:durations'] },
-    async () => {
-      const seconds = { '900ms': 0.9, '30s': 30, '2m': 120, '1h': 3600, '1m30s': 90, '1h1m1s1ms': 3661.001 };
-      const capabilities = Object.fromEntries(
-        Object.keys(seconds).map((timeout) => [
-          `t_${timeout}`,
-          {
-            sql: "select extract(epoch from current_setting('statement_timeout')::interval)::float8 as t",
-            policy: { timeout },
-            result: { t: { type: 'number' } },
-          },
-        ]),
-      );
-      await withAgent({ capabilities }, async () => {
-        for (const [timeout, expected] of Object.entries(seconds)) {
-          const { text } = await station.call(`t_${timeout}`);
-          const left = Number(/"t":([\d.]+)/.exec(text)?.[1]);
-          expect({ timeout, soon: left <= expected && left > expected - 0.5 }).toEqual({
-            timeout,
-            soon: true,
-          });
-        }
-      });
-    },
-  );
-
-  test('other durations are refused', { tags: ['file:durations'] }, async () => {
-    const wrong = ['30', '1.5s', '30 s', '30s1m', '1m1m', '-1s', '1d', 's', '', '0s', '24h1ms'];
-    expect(await refusedValues('timeout', [...wrong, '24h', '1ms'])).toEqual(wrong);
-  });
-});
-
-/** The values that are refused for this key of `policy`, found by one check of as many capabilities. */
-async function refusedValues(key: string, values: readonly unknown[]): Promise<readonly unknown[]> {
-  const capabilities = Object.fromEntries(
-    values.map((value, index) => [`c${index}`, { ...one, policy: { [key]: value } }]),
-  );
-  const { code, text } = await check({ capabilities });
-  expect(code).toBe(2);
-  const found = [...text.matchAll(/ {2}capabilities\.c(\d+)\.policy\.(\w+): must be /g)];
-  expect(found.every(([, , name]) => name === key)).toBe(true);
-  return found.map(([, index]) => values[Number(index)]);
-}
-
-describe('sizes', { tags: ['file:sizes'] }, () => {
-  // The greatest result is 64MB, the least log file 1KB, and no size is beyond 2^53-1 bytes: what is accepted at these
-  // bounds tells what a unit means.
-  test('are integers with B, KB and MB in any case', async () => {
-    const good = [67_108_864, '67108864b', '65536KB', '65536kb', '64MB', '64mB', 2, '2B', '1Kb'];
-    const wrong = [
-      67_108_865,
-      '65537KB',
-      '65MB',
-      '1GB',
-      1,
-      '0',
-      '1.5KB',
-      '-1KB',
-      'MB',
-      '10 megabytes',
-      '1TB',
-      '',
-    ];
-    expect(await refusedValues('max_bytes', [...good, ...wrong])).toEqual(wrong);
-  });
-
-  test('have gigabytes, too', { tags: ['file:logging.max_size'] }, async () => {
-    expect(await check({ logging: { max_size: '8388607gb' } })).toMatchObject({ code: 0 });
-    expect(await check({ logging: { max_size: '8388608GB' } })).toMatchObject({ code: 2 });
-  });
-
-  test('of a log file are at least 1KB', { tags: ['file:logging.max_size'] }, async () => {
-    expect(await check({ logging: { max_size: 1024 } })).toMatchObject({ code: 0 });
-    const { code, text } = await check({ logging: { max_size: '1023B' } });
-    expect(code).toBe(2);
-    expect(text).toContain('logging.max_size: must be at least 1KB');
-  });
 });
 
 test(

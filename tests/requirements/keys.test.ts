@@ -202,6 +202,15 @@ describe('while keys are verified', { timeout: 60_000 }, () => {
   });
 
   test('first uses of one key share one verification', { tags: ['key:shared-verification'] }, async () => {
+    const took = async (key: string, times: number): Promise<number> => {
+      const since = performance.now();
+      const answers = await Promise.all(Array.from({ length: times }, () => call(slow, bearer(key))));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+      return performance.now() - since;
+    };
+    const alone = await took('wrong-alone', 1);
+    // At most four run at once, so that forty of them would take at least ten times as long.
+    expect(await took('wrong-together', 40)).toBeLessThan(5 * alone);
     const fresh = await createKey('fresh', '*');
     const only = await startLoneGateway(await gatewayEnvironment([fresh.record]));
     const answers = await Promise.all(Array.from({ length: 30 }, () => call(only, bearer(fresh.api_key))));

@@ -1,16 +1,18 @@
 import { request as httpRequest } from 'node:http';
-import { createAgentSecret, startProcess, SVC_GATEWAY, type RunningProcess } from '@svc/testkit';
+import {
+  createAgentSecret,
+  gatewaySettings,
+  startGateway,
+  type RunningProcess,
+  type StartedGateway,
+} from '@svc/testkit';
 import { parseAnswer, type RawAnswer } from './raw-http.testing.ts';
 
 /** An undefined variable is absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The gateway's executable without any agent. */
-export interface LoneGateway {
-  readonly port: number;
-  readonly process: RunningProcess;
-  /** The `listening` record. */
-  readonly listening: Readonly<Record<string, unknown>>;
+export interface LoneGateway extends StartedGateway {
   /** One request on a connection of its own; `Host` is added, and `Content-Length` with a body. */
   ask(method: string, path: string, options?: AskOptions): Promise<RawAnswer>;
   /** The records of requests, once that many have been written. */
@@ -30,28 +32,15 @@ export async function gatewayEnvironment(
   records: readonly unknown[] = [],
   env: Environment = {},
 ): Promise<Environment> {
-  return {
-    GATEWAY_ADDR: '127.0.0.1:0',
-    GATEWAY_AGENT_PUBLIC_KEY: (await createAgentSecret()).agent_public_key,
-    GATEWAY_API_KEYS_JSON: JSON.stringify(records),
-    ...env,
-  };
+  const { agent_public_key: publicKey } = await createAgentSecret();
+  return { ...gatewaySettings(publicKey, records), ...env };
 }
 
-export async function startLoneGateway(
-  env: Environment,
-  options: { readonly args?: readonly string[]; readonly cwd?: string } = {},
-): Promise<LoneGateway> {
-  const { args = [], ...place } = options;
-  const process = await startProcess(SVC_GATEWAY, args, { env, ...place });
-  const listening: LoneGateway['listening'] = JSON.parse(
-    await process.waitForLine((line) => line.includes('"event":"listening"')),
-  );
-  const port = Number(listening['port']);
+export async function startLoneGateway(...started: Parameters<typeof startGateway>): Promise<LoneGateway> {
+  const gateway = await startGateway(...started);
+  const { port, process } = gateway;
   return {
-    port,
-    process,
-    listening,
+    ...gateway,
     ask: (method, path, asked) => askOnce(port, method, path, asked),
     async requests(count) {
       let seen = 0;

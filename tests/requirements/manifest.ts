@@ -188,6 +188,7 @@ export const requirements: readonly Requirement[] = [
     'authorization-before-body':
       'a capability that is not permitted is 403, whatever the body, which is not read',
     'body-before-agent': 'a bad body is 400 also without an agent',
+    unparsable: 'what is no HTTP meets the allow list and the rate limit, and is recorded',
     'ws-agent': 'a plain GET of /ws/agent answers 426; allow list and rate limit hold there',
   }),
   ...rows('error', {

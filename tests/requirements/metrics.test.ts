@@ -1,22 +1,9 @@
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  runProcess,
-  startService,
-  SVC_AGENT,
-  SVC_GATEWAY,
-  temporaryFolder,
-  testDatabase,
-  type RunningProcess,
-  type Service,
-  type TestDatabase,
-} from '@svc/testkit';
+import { startService, testDatabase, type Service, type TestDatabase } from '@svc/testkit';
+import { agentMetricsPort, metricsPortOf } from './metrics-ports.testing.ts';
 import { parseExposition, type Family, type Scrape } from './exposition.testing.ts';
-import { askOnce, gatewayEnvironment, recordsOf, startLoneGateway } from './lone-gateway.testing.ts';
+import { askOnce } from './lone-gateway.testing.ts';
 
 const CANARY = 'canary4711';
 const CAPABILITIES = `
@@ -64,8 +51,6 @@ let agentPort: number;
 let seen = '';
 /** What the caller got, to be told apart from what was counted. */
 let resultBytes = 0;
-/** How long a client was borne that says nothing. */
-let silentHeldMs: Promise<number>;
 
 beforeAll(async () => {
   database = await testDatabase();
@@ -76,30 +61,9 @@ beforeAll(async () => {
     keys: { [`${CANARY}_key`]: 'get' },
   });
   gatewayPort = await metricsPortOf(service.gateway);
-  agentPort = await agentMetricsPort();
-  const silent = await open(gatewayPort);
-  const since = performance.now();
-  silentHeldMs = once(silent, 'close').then(() => performance.now() - since);
+  agentPort = await agentMetricsPort(service);
 });
 afterAll(() => service.stop());
-
-async function metricsPortOf(gateway: RunningProcess): Promise<number> {
-  const line = await gateway.waitForLine((text) => text.includes('"event":"metrics_listening"'));
-  return Number(JSON.parse(line).port);
-}
-
-async function agentMetricsPort(): Promise<number> {
-  const line = await service.agents[0]?.waitForLine((text) => text.includes(': metrics on '));
-  const [, port] = /^svc-agent: metrics on 127\.0\.0\.1 port (\d+), path \/metrics$/.exec(line ?? '') ?? [];
-  return Number(port);
-}
-
-async function open(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {});
-  await once(socket, 'connect');
-  return socket;
-}
 
 async function scrape(port: number): Promise<Scrape> {
   const { status, body } = await askOnce(port, 'GET', '/metrics');
@@ -360,115 +324,6 @@ test('busy bcrypt slots are told', { tags: ['metrics:keys'] }, async () => {
     .toBeGreaterThan(0);
   for (const { status } of await Promise.all(refused)) expect(status).toBe(401);
   await until(gatewayPort, ['svc_gateway_bcrypt_slots_busy'], [0]);
-});
-
-describe.each([
-  ['gateway', 'setting:GATEWAY_METRICS_ADDR', () => gatewayPort],
-  ['agent', 'file:metrics.addr', () => agentPort],
-] as const)('the listener of the %s', (_side, tag, port) => {
-  test('answers GET and HEAD of /metrics, and nothing else', { tags: [tag] }, async () => {
-    const got = await askOnce(port(), 'GET', '/metrics?x=1');
-    expect(got.status).toBe(200);
-    expect(got.header('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(got.header('connection')).toBe('close');
-    const head = await askOnce(port(), 'HEAD', '/metrics');
-    expect([head.status, head.body]).toEqual([200, '']);
-    expect(Number(head.header('content-length'))).toBeGreaterThan(1000);
-    for (const path of ['/', '/metrics/', '/metricsx', '/healthz', '/api/v1/capabilities/get'])
-      expect((await askOnce(port(), 'GET', path)).status).toBe(404);
-    const posted = await askOnce(port(), 'POST', '/metrics', { body: '{}' });
-    expect([posted.status, posted.header('allow')]).toEqual([405, 'GET, HEAD']);
-  });
-
-  test('lets few connect at once', { tags: [tag] }, async () => {
-    const idle: Socket[] = [];
-    // The silent one may still be there, too.
-    for (let count = 0; count < 16; count++) idle.push(await open(port()));
-    const since = performance.now();
-    const beyond = connect(port(), '127.0.0.1').on('error', () => {});
-    await once(beyond, 'close');
-    // Sooner than one that is cut off because it says nothing.
-    expect(performance.now() - since).toBeLessThan(4000);
-    for (const socket of idle) socket.destroy();
-    await expect
-      .poll(
-        () =>
-          askOnce(port(), 'GET', '/metrics').then(
-            ({ status }) => status,
-            () => 0,
-          ),
-        { timeout: PATIENCE_MS },
-      )
-      .toBe(200);
-  });
-});
-
-test('the metrics are not where callers are', { tags: ['setting:GATEWAY_METRICS_ADDR'] }, async () => {
-  expect((await service.get('/metrics')).status).toBe(404);
-  expect(gatewayPort).not.toBe(service.port);
-});
-
-describe('settings', () => {
-  test(
-    'there is no listener unless one is asked for',
-    { tags: ['setting:GATEWAY_METRICS_ADDR'] },
-    async () => {
-      const alone = await startLoneGateway(await gatewayEnvironment());
-      expect(recordsOf(alone.process).map(({ event }) => event)).toEqual(
-        expect.not.arrayContaining(['metrics_listening']),
-      );
-      expect((await alone.process.stop()).code).toBe(0);
-    },
-  );
-
-  test(
-    'a port that is taken ends the start with 1 and says which setting to change',
-    { tags: ['setting:GATEWAY_METRICS_ADDR', 'file:metrics.addr', 'command:exit-codes'] },
-    async () => {
-      const taken = createServer().listen(0, '127.0.0.1');
-      await once(taken, 'listening');
-      const bound = taken.address();
-      if (bound === null || typeof bound === 'string') throw new Error('no TCP address');
-      const addr = `127.0.0.1:${bound.port}`;
-      const advice = 'another process listens on this address; choose another, or port 0 for any free one';
-      const env = await gatewayEnvironment([], { GATEWAY_METRICS_ADDR: addr });
-      const { code, stderr } = await runProcess(SVC_GATEWAY, [], { env });
-      expect({ code, stderr }).toEqual({
-        code: 1,
-        stderr: `svc-gateway: cannot start: GATEWAY_METRICS_ADDR: ${advice}\n`,
-      });
-      const capabilities = CAPABILITIES.replace('127.0.0.1:0', addr);
-      await expect(startService({ database, capabilities })).rejects.toThrow(
-        new RegExp(`it ended with 1\\n[^]*svc-agent: cannot start: metrics\\.addr: ${advice}$`, 'm'),
-      );
-      taken.close();
-    },
-  );
-
-  test.each(['9090', ':65536', '[1.2.3.4]:9090'])(
-    'an address must be one: %s',
-    { tags: ['setting:GATEWAY_METRICS_ADDR', 'file:metrics.addr'] },
-    async (addr) => {
-      const env = await gatewayEnvironment([], { GATEWAY_METRICS_ADDR: addr });
-      const folder = await temporaryFolder('metrics-addr');
-      const file = join(folder.path, 'capability.yaml');
-      await writeFile(file, `metrics: { addr: ${JSON.stringify(addr)} }\n`);
-      const [gateway, agent] = await Promise.all([
-        runProcess(SVC_GATEWAY, [], { env }),
-        runProcess(SVC_AGENT, ['check', '--offline', '--config', file], { cwd: folder.path }),
-      ]);
-      await folder.remove();
-      expect([gateway.code, agent.code]).toEqual([2, 2]);
-      expect(gateway.stderr).toMatch(/^svc-gateway: GATEWAY_METRICS_ADDR: .* is not a listen address; .*\n$/);
-      expect(agent.stdout).toMatch(/:1:18 {2}metrics\.addr: must be `:<port>` or `<host>:<port>`/);
-    },
-  );
-});
-
-test('a client that says nothing is cut off', { tags: ['setting:GATEWAY_METRICS_ADDR'] }, async () => {
-  const heldMs = await silentHeldMs;
-  expect(heldMs).toBeGreaterThan(2000);
-  expect(heldMs).toBeLessThan(10_000);
 });
 
 test(

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProcess, temporaryFolder, testDatabase, type TemporaryFolder } from '@svc/testkit';
 import { richFile, TABLES } from './openapi-capabilities.testing.ts';
 import { compileSources, generateTypes } from './openapi-client.testing.ts';
-import { startGateway, type Gateway } from './pair.testing.ts';
+import { startPair, type Pair } from './pair.testing.ts';
 
 const CLIENT = `
 import createClient from 'openapi-fetch';
@@ -70,13 +70,13 @@ const MISTAKES: Readonly<Record<string, string>> = {
   'a part that an error has not': `client.POST('/api/v1/capabilities/cut', { body: {} }).then(({ error }) => error?.error.detail);`,
 };
 
-let gateway: Gateway;
+let gateway: Pair;
 let folder: TemporaryFolder;
 let faults: readonly string[];
 beforeAll(async () => {
   folder = await temporaryFolder('client');
   const { host, port, name, user, password } = await testDatabase({ sql: [TABLES] });
-  gateway = await startGateway({
+  gateway = await startPair({
     keys: { client: 'every_result,whole_numbers,no_params,divide,cut,hidden' },
   });
   await gateway.startAgent('rich', richFile({ driver: 'postgres', host, port, name, user, password }));

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { testDatabase } from '@svc/testkit';
+import { testDatabase, type Answer } from '@svc/testkit';
 import { PARAMETERS, richFile, TABLES, type ParameterSample } from './openapi-capabilities.testing.ts';
 import {
   operationOf,
@@ -11,7 +11,7 @@ import {
   type JsonSchema,
   type OpenApi,
 } from './openapi-document.testing.ts';
-import { startGateway, type Gateway, type Reply } from './pair.testing.ts';
+import { startPair, type Pair } from './pair.testing.ts';
 
 /** For texts that either have the format or are far from it, as those below. */
 const FORMATS: Readonly<Record<string, RegExp>> = {
@@ -39,11 +39,11 @@ const POOLS: readonly (readonly unknown[])[] = [
   [{}, { a: 1 }, { b: null }],
 ];
 
-let gateway: Gateway;
+let gateway: Pair;
 let document: OpenApi;
 beforeAll(async () => {
   const { host, port, name, user, password } = await testDatabase({ sql: [TABLES] });
-  gateway = await startGateway({ keys: { one: 'no_params', missing: 'no_such' } });
+  gateway = await startPair({ keys: { one: 'no_params', missing: 'no_such' } });
   await gateway.startAgent('rich', richFile({ driver: 'postgres', host, port, name, user, password }));
   document = parseOpenApi((await gateway.ask('/openapi.json')).text);
 });
@@ -79,7 +79,7 @@ test('each schema is JSON Schema 2020-12 in the strictest reading', { tags: ['op
 describe('real answers are as described', { tags: ['openapi:response', 'openapi:errors'] }, () => {
   const post = { method: 'POST', body: '{}' };
   const path = '/api/v1/capabilities/no_params';
-  const answers: readonly (readonly [string, number, string | undefined, () => Promise<Reply>])[] = [
+  const answers: readonly (readonly [string, number, string | undefined, () => Promise<Answer>])[] = [
     ['every_result', 200, undefined, () => gateway.call('every_result', {})],
     ['every_result', 200, undefined, () => gateway.call('every_result', { up_to: 0 })],
     ['cut', 200, undefined, () => gateway.call('cut', {})],

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort, testDatabase, type RunningProcess, type TestDatabase } from '@svc/testkit';
+import { freePort, testDatabase, type Answer, type RunningProcess, type TestDatabase } from '@svc/testkit';
 import {
   AWKWARD_TEXT,
   LONG_NAME,
@@ -19,15 +19,15 @@ import {
   type OpenApi,
 } from './openapi-document.testing.ts';
 import { lintAsRecommended, lintOpenApi } from './openapi-lint.testing.ts';
-import { startGateway, type Gateway, type Reply } from './pair.testing.ts';
+import { startPair, type Pair } from './pair.testing.ts';
 
 let database: TestDatabase;
-let gateway: Gateway;
+let gateway: Pair;
 let agent: RunningProcess;
-let beforeAgent: Reply;
+let beforeAgent: Answer;
 beforeAll(async () => {
   database = await testDatabase({ sql: [TABLES] });
-  gateway = await startGateway({
+  gateway = await startPair({
     keys: { one: 'described', twin: 'described', none: '', stranger: 'no_such', secretive: 'hidden,shown' },
   });
   beforeAgent = await fetchOpenApi();
@@ -40,7 +40,7 @@ function connection(): Readonly<Record<string, unknown>> {
   return { driver: 'postgres', host, port, name, user, password };
 }
 
-async function fetchOpenApi(key = 'all', headers: Record<string, string> = {}): Promise<Reply> {
+async function fetchOpenApi(key = 'all', headers: Record<string, string> = {}): Promise<Answer> {
   return await gateway.ask('/openapi.json', { key, headers });
 }
 
@@ -218,7 +218,7 @@ describe('a strict public linter finds nothing', { tags: ['openapi:lint'] }, () 
       expect((await document()).servers).toEqual([{ url: '/' }]);
       const port = await freePort();
       const library = await testDatabase({ sql: [await sample('schema.sql')] });
-      const published = await startGateway({
+      const published = await startPair({
         env: {
           GATEWAY_ADDR: `127.0.0.1:${port}`,
           GATEWAY_PUBLIC_URL: 'https://gateway.test/base/',

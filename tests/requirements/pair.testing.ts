@@ -1,18 +1,21 @@
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  ask,
   createAgentSecret,
   createKey,
   createReleasers,
-  startProcess,
-  SVC_AGENT,
-  SVC_GATEWAY,
+  gatewaySettings,
+  makeAgentFolder,
+  startAgent,
+  startGateway,
   temporaryFolder,
+  type Answer,
+  type AskOptions,
   type RunningProcess,
 } from '@svc/testkit';
 
 /** A gateway whose agents come with whole capability files of their own. */
-export interface Gateway {
+export interface Pair {
   readonly url: string;
   /** What a capability file names as `gateway.url`. */
   readonly agentUrl: string;
@@ -33,37 +36,24 @@ export interface Gateway {
   /** Those started, the ended ones too. */
   readonly agents: readonly { readonly name: string; readonly process: RunningProcess }[];
   stopAgents(): Promise<void>;
-  ask(path: string, options?: AskOptions): Promise<Reply>;
-  call(capability: string, params: unknown, key?: string): Promise<Reply>;
+  ask(path: string, options?: PairAsk): Promise<Answer>;
+  call(capability: string, params: unknown, key?: string): Promise<Answer>;
   stop(): Promise<void>;
 }
 
 /** Everything of the file but `gateway`; a file given as text is written as it is. */
 export type CapabilitySections = Readonly<Record<string, unknown>>;
 
-interface AskOptions {
-  readonly method?: string;
-  /** Name of a key, or null for none; default `all`. */
-  readonly key?: string | null;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** Undefined when the text is not JSON. */
-  readonly json: unknown;
-}
+/** `key` is the name of a key, or null for none; default `all`. */
+type PairAsk = Omit<AskOptions, 'apiKey'> & { readonly key?: string | null };
 
 /** `keys`: name to comma-separated capabilities, `*` or nothing; `all` is there in any case. */
-export async function startGateway(
+export async function startPair(
   options: {
     readonly keys?: Readonly<Record<string, string>>;
     readonly env?: Readonly<Record<string, string>>;
   } = {},
-): Promise<Gateway> {
+): Promise<Pair> {
   const releasers = createReleasers();
   const home = await temporaryFolder('pair');
   const folder = home.path;
@@ -77,19 +67,12 @@ export async function startGateway(
     }),
   );
   const apiKeys = Object.fromEntries(created.map(([name, { api_key }]) => [name, api_key]));
-  const process = await startProcess(SVC_GATEWAY, [], {
-    cwd: folder,
-    env: {
-      GATEWAY_ADDR: '127.0.0.1:0',
-      GATEWAY_AGENT_PUBLIC_KEY: secret.agent_public_key,
-      GATEWAY_API_KEYS_JSON: JSON.stringify(created.map(([, { record }]) => record)),
-      ...options.env,
-    },
-  });
-  await releasers.add(() => process.stop());
-  const { port }: { port: number } = JSON.parse(
-    await process.waitForLine((line) => line.includes('"event":"listening"')),
+  const records = created.map(([, { record }]) => record);
+  const { process, port } = await startGateway(
+    { ...gatewaySettings(secret.agent_public_key, records), ...options.env },
+    { cwd: folder },
   );
+  await releasers.add(() => process.stop());
   const url = `http://127.0.0.1:${port}`;
   const agentUrl = `ws://127.0.0.1:${port}/ws/agent`;
 
@@ -97,49 +80,26 @@ export async function startGateway(
 
   async function prepareAgent(name: string, file: CapabilitySections | string): Promise<string> {
     const home = join(folder, name);
-    await mkdir(home);
-    await copyFile(SVC_AGENT, join(home, 'svc-agent'));
     const gateway = { url: agentUrl, agent_private_key: secret.agent_private_key };
     // JSON is YAML, too.
     const text = typeof file === 'string' ? file : JSON.stringify({ gateway, ...file });
-    await writeFile(join(home, 'capability.yaml'), text);
+    await makeAgentFolder(home, { 'capability.yaml': text });
     return home;
   }
 
-  async function startAgent(
+  async function startNamedAgent(
     name: string,
     file: CapabilitySections | string,
     env: Readonly<Record<string, string>> = {},
   ): Promise<RunningProcess> {
-    const home = await prepareAgent(name, file);
-    const connected = (line: string): boolean => line.includes('"event":"agent_connected"');
-    let before = process.output('stdout').split('\n').filter(connected).length;
-    const agent = await startProcess(join(home, 'svc-agent'), [], { cwd: home, env });
+    const agent = await startAgent(process, await prepareAgent(name, file), env);
     await releasers.add(() => agent.stop());
     agents.push({ name, process: agent });
-    const ended = agent.exited.then(async () => {
-      const log = await readFile(join(home, 'svc-agent.log'), 'utf8').catch(() => '');
-      throw new Error(`cannot start the agent ${name}: ${agent.output()}\n${log}`);
-    });
-    ended.catch(() => {});
-    await Promise.race([ended, process.waitForLine((line) => connected(line) && before-- === 0, 20_000)]);
     return agent;
   }
 
-  async function ask(path: string, options: AskOptions = {}): Promise<Reply> {
-    const { method = 'GET', key = 'all', headers = {}, body } = options;
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: {
-        ...(key === null ? {} : { authorization: `Bearer ${apiKeys[key] ?? ''}` }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body }),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parsed(text) };
-  }
+  const askWithKey = (path: string, { key = 'all', ...options }: PairAsk = {}): Promise<Answer> =>
+    ask(`${url}${path}`, { ...options, apiKey: key === null ? undefined : (apiKeys[key] ?? '') });
 
   return {
     url,
@@ -149,23 +109,15 @@ export async function startGateway(
     process,
     apiKeys,
     privateKey: secret.agent_private_key,
-    startAgent,
+    startAgent: startNamedAgent,
     prepareAgent,
     agents,
     stopAgents: async () => {
       await Promise.all(agents.map(({ process }) => process.stop()));
     },
-    ask,
+    ask: askWithKey,
     call: (capability, params, key = 'all') =>
-      ask(`/api/v1/capabilities/${capability}`, { method: 'POST', body: JSON.stringify(params), key }),
+      askWithKey(`/api/v1/capabilities/${capability}`, { method: 'POST', body: JSON.stringify(params), key }),
     stop: () => releasers.closeAll(),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,14 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createReleasers, freePort, runProcess, SVC_GATEWAY, temporaryFolder } from '@svc/testkit';
+import {
+  createReleasers,
+  freePort,
+  nextRecord,
+  runProcess,
+  SVC_GATEWAY,
+  temporaryFolder,
+} from '@svc/testkit';
 import {
   becomeAgent,
   answer as resultFrame,
@@ -55,9 +62,11 @@ describe('where it listens', { tags: ['setting:GATEWAY_ADDR'] }, () => {
   });
 
   test('the default is port 8080 of every address', async () => {
-    const blocker = createServer().listen({ port: 8080 });
-    // Somebody else's listener serves as well.
-    await Promise.race([once(blocker, 'listening'), once(blocker, 'error').catch(() => undefined)]);
+    const blocker = createServer();
+    await new Promise<void>((resolve) => {
+      // Somebody else's listener serves as well.
+      blocker.once('error', () => resolve()).listen({ port: 8080 }, resolve);
+    });
     const env = Object.fromEntries(Object.entries(common().env).filter(([name]) => name !== 'GATEWAY_ADDR'));
     const { code, stderr } = await runProcess(SVC_GATEWAY, [], { env });
     blocker.close();
@@ -139,12 +148,15 @@ describe('agents', () => {
 });
 
 describe('with a description', () => {
-  async function connectAgent({ port, process }: LoneGateway): Promise<Stranger> {
-    const description = describing('get');
+  async function connectAgent(
+    { port, process }: LoneGateway,
+    description = describing('get'),
+  ): Promise<Stranger> {
+    const connected = nextRecord(process, 'agent_connected');
     const { agent, asked } = await becomeAgent(port, agentKey, { description });
     if (asked?.type !== 'request') throw new Error('the gateway asks for no description');
     sayFrames(agent, resultFrame(asked.id, description));
-    await process.waitForLine((line) => line.includes('"event":"agent_connected"'));
+    await connected;
     await releasers.add(async () => agent.socket.terminate());
     return agent;
   }
@@ -177,12 +189,17 @@ describe('with a description', () => {
       const place = await temporaryFolder('snapshot');
       const cwd = place.path;
       const gateway = await start({ GATEWAY_EMIT_OPENAPI_SNAPSHOT: value }, { cwd });
-      const agent = await connectAgent(gateway);
-      const served = await openapi(gateway);
+      const agents = [await connectAgent(gateway)];
+      let served = await openapi(gateway);
       const snapshot = (): Promise<string | undefined> =>
         readFile(join(cwd, 'openapi.json'), 'utf8').catch(() => undefined);
       if (written) await expect.poll(snapshot).toBe(served);
-      agent.socket.terminate();
+      const newer = describing('get').toString().replace('"version":"1"', '"version":"2"');
+      agents.push(await connectAgent(gateway, Buffer.from(newer)));
+      expect(await openapi(gateway)).not.toBe(served);
+      served = await openapi(gateway);
+      if (written) await expect.poll(snapshot).toBe(served);
+      for (const { socket } of agents) socket.terminate();
       await gateway.process.stop();
       expect(await snapshot()).toBe(written ? served : undefined);
       await place.remove();

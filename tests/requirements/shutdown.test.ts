@@ -133,6 +133,8 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
       const line = await service.gateway.waitForLine((text) => text.includes('shutting_down'));
       expect(JSON.parse(line)).toMatchObject({ event: 'shutting_down', signal: 'SIGTERM', in_flight: 2 });
       await until(() => isPortFree(service.port), 2000);
+      // The agent was told: it looks for another gateway while this one still waits for it.
+      await agentOf(service).waitForLine((text) => text.includes('not connected to ws://'), 5000);
       const leave = { status: 503, connection: 'close' };
       expect(await health.get('/healthz')).toEqual({ ...leave, body: { ok: false, agent_connected: true } });
       expect(await ready.get('/readyz')).toMatchObject(leave);

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createReleasers,
+  gatewaySettings,
   runProcess,
   serverAccount,
+  startGateway,
   startPostgres,
   startProcess,
-  SVC_GATEWAY,
   temporaryFolder,
   testDatabase,
   type Postgres,
@@ -202,18 +203,11 @@ test('gateway.ca_file is what the gateway is checked with', { tags: ['file:gatew
     'key.pem': CERTIFICATE_KEY,
     'authority.pem': AUTHORITY,
   });
-  const gateway = await startProcess(SVC_GATEWAY, [], {
-    cwd: folder,
-    env: {
-      GATEWAY_ADDR: '127.0.0.1:0',
-      GATEWAY_AGENT_PUBLIC_KEY: publicKey(),
-      GATEWAY_API_KEYS_JSON: '[]',
-      GATEWAY_TLS_CERT_FILE: 'cert.pem',
-      GATEWAY_TLS_KEY_FILE: 'key.pem',
-    },
-  });
-  const line = await gateway.waitForLine((text) => text.includes('"event":"listening"'));
-  const { port }: { port: number } = JSON.parse(line);
+  const tls = { GATEWAY_TLS_CERT_FILE: 'cert.pem', GATEWAY_TLS_KEY_FILE: 'key.pem' };
+  const { process: gateway, port } = await startGateway(
+    { ...gatewaySettings(publicKey(), []), ...tls },
+    { cwd: folder },
+  );
   const url = `wss://localhost:${port}/ws/agent`;
   try {
     for (const [ca, expected] of [

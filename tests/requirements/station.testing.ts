@@ -1,28 +1,26 @@
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { expect } from 'vitest';
 import { join } from 'node:path';
 import {
+  ask,
   createAgentSecret,
   createKey,
   createReleasers,
-  startProcess,
-  SVC_AGENT,
-  SVC_GATEWAY,
+  gatewaySettings,
+  makeAgentFolder,
+  nextRecord,
+  runProcess,
+  startAgent,
+  startGateway,
   temporaryFolder,
+  type Answer,
   type RunningProcess,
   type TestDatabase,
 } from '@svc/testkit';
 
 type Section = Readonly<Record<string, unknown>>;
+type Sections = Readonly<Record<string, Section>>;
 
-export interface StationAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** Undefined when the text is not JSON. */
-  readonly json: unknown;
-}
-
-export interface StationAgent {
+interface StationAgent {
   readonly folder: string;
   readonly process: RunningProcess;
   /** Ends it, and waits until the gateway knows. */
@@ -35,13 +33,24 @@ export interface Station {
   readonly port: number;
   readonly agentPrivateKey: string;
   /** The capability file, with `sections` laid over what every file needs, key by key. JSON is YAML, too. */
-  file(sections?: Readonly<Record<string, Section>>): string;
+  file(sections?: Sections): string;
   /** A new folder with the agent's executable and these files. */
   folder(files?: Readonly<Record<string, string>>): Promise<string>;
   /** Starts an agent with this file and waits until it is connected. */
   agent(file: string, options?: AgentOptions): Promise<StationAgent>;
-  call(capability: string, params?: unknown, signal?: AbortSignal): Promise<StationAnswer>;
-  get(path: string): Promise<StationAnswer>;
+  /** The same for the time of `work`. */
+  withAgent(
+    sections: Sections,
+    work: (agent: StationAgent) => Promise<void>,
+    options?: AgentOptions,
+  ): Promise<void>;
+  /** Runs `svc-agent check` on a file with these sections and gives what it prints. */
+  check(
+    sections: Sections,
+    options?: CheckOptions,
+  ): Promise<{ readonly code: number | null; readonly text: string }>;
+  call(capability: string, params?: unknown, signal?: AbortSignal): Promise<Answer>;
+  get(path: string): Promise<Answer>;
   stop(): Promise<void>;
 }
 
@@ -49,6 +58,11 @@ interface AgentOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Besides the capability file. */
   readonly files?: Readonly<Record<string, string>>;
+}
+
+interface CheckOptions extends AgentOptions {
+  /** Default `--offline`. */
+  readonly args?: readonly string[];
 }
 
 export async function startStation(
@@ -59,99 +73,82 @@ export async function startStation(
   const home = await temporaryFolder('station');
   await releasers.add(() => home.remove());
   const [secret, key] = await Promise.all([createAgentSecret(), createKey('all', '*')]);
-  const gateway = await startProcess(SVC_GATEWAY, [], {
-    cwd: home.path,
-    env: {
-      GATEWAY_ADDR: '127.0.0.1:0',
-      GATEWAY_AGENT_PUBLIC_KEY: secret.agent_public_key,
-      GATEWAY_API_KEYS_JSON: JSON.stringify([key.record]),
-      ...gatewayEnv,
-    },
-  });
-  await releasers.add(() => gateway.stop());
-  const { port }: { port: number } = JSON.parse(
-    await gateway.waitForLine((line) => line.includes('"event":"listening"')),
+  const { process: gateway, port } = await startGateway(
+    { ...gatewaySettings(secret.agent_public_key, [key.record]), ...gatewayEnv },
+    { cwd: home.path },
   );
+  await releasers.add(() => gateway.stop());
   const url = `http://127.0.0.1:${port}`;
   let folders = 0;
 
   async function folder(files: Readonly<Record<string, string>> = {}): Promise<string> {
     const path = join(home.path, String(folders++));
-    await mkdir(path);
-    await copyFile(SVC_AGENT, join(path, 'svc-agent'));
-    for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
+    await makeAgentFolder(path, files);
     return path;
   }
 
-  async function request(path: string, init: RequestInit): Promise<StationAnswer> {
-    const headers = { authorization: `Bearer ${key.api_key}`, 'content-type': 'application/json' };
-    const response = await fetch(`${url}${path}`, { ...init, headers });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parsed(text) };
+  function file(sections: Sections = {}): string {
+    const { host, port: databasePort, name, user, password } = database;
+    const base: Sections = {
+      gateway: { url: `ws://127.0.0.1:${port}/ws/agent`, agent_private_key: secret.agent_private_key },
+      database: { host, port: databasePort, name, user, password },
+      capabilities: { one: { sql: 'select 1 as one', result: { one: { type: 'integer' } } } },
+    };
+    const laid = Object.entries(sections).map(([section, keys]) => [
+      section,
+      section === 'capabilities' ? keys : { ...base[section], ...keys },
+    ]);
+    return JSON.stringify({ ...base, ...Object.fromEntries(laid) }, undefined, 1);
   }
 
-  function lines(event: string): number {
-    return gateway.output('stdout').split(`"event":"${event}"`).length - 1;
-  }
-
-  async function nth(event: string, count: number): Promise<void> {
-    let seen = 0;
-    await gateway.waitForLine((line) => line.includes(`"event":"${event}"`) && ++seen === count, 20_000);
+  async function agent(text: string, { env = {}, files = {} }: AgentOptions = {}): Promise<StationAgent> {
+    const at = await folder({ ...files, 'capability.yaml': text });
+    const process = await startAgent(gateway, at, env);
+    await releasers.add(() => process.stop());
+    return {
+      folder: at,
+      process,
+      async stop() {
+        const gone = nextRecord(gateway, 'agent_disconnected');
+        await process.stop();
+        await gone;
+      },
+    };
   }
 
   return {
     url,
     port,
     agentPrivateKey: secret.agent_private_key,
-    file(sections = {}) {
-      const { host, port: databasePort, name, user, password } = database;
-      const base: Readonly<Record<string, Section>> = {
-        gateway: { url: `ws://127.0.0.1:${port}/ws/agent`, agent_private_key: secret.agent_private_key },
-        database: { host, port: databasePort, name, user, password },
-        capabilities: { one: { sql: 'select 1 as one', result: { one: { type: 'integer' } } } },
-      };
-      const laid = Object.entries(sections).map(([section, keys]) => [
-        section,
-        section === 'capabilities' ? keys : { ...base[section], ...keys },
-      ]);
-      return JSON.stringify({ ...base, ...Object.fromEntries(laid) }, undefined, 1);
-    },
+    file,
     folder,
-    async agent(file, { env = {}, files = {} } = {}) {
-      const at = await folder({ ...files, 'capability.yaml': file });
-      const connected = lines('agent_connected') + 1;
-      const process = await startProcess(join(at, 'svc-agent'), [], { cwd: at, env });
-      await releasers.add(() => process.stop());
-      const died = process.exited.then(({ code }) => {
-        throw new Error(`cannot start an agent: it ended with ${code}\n${process.output()}`);
-      });
-      await Promise.race([nth('agent_connected', connected), died]);
-      died.catch(() => {});
-      return {
-        folder: at,
-        process,
-        async stop() {
-          const gone = lines('agent_disconnected') + 1;
-          await process.stop();
-          await nth('agent_disconnected', gone);
-        },
-      };
+    agent,
+    async withAgent(sections, work, options) {
+      const started = await agent(file(sections), options);
+      try {
+        await work(started);
+      } finally {
+        await started.stop();
+      }
+    },
+    async check(sections, { args = ['--offline'], files = {}, env = {} } = {}) {
+      const at = await folder({ ...files, 'capability.yaml': file(sections) });
+      const { code, stdout, stderr } = await runProcess(join(at, 'svc-agent'), ['check', ...args], { env });
+      return { code, text: stdout + stderr };
     },
     call: (capability, params = {}, signal) =>
-      request(`/api/v1/capabilities/${capability}`, {
+      ask(`${url}/api/v1/capabilities/${capability}`, {
         method: 'POST',
+        apiKey: key.api_key,
         body: JSON.stringify(params),
         ...(signal === undefined ? {} : { signal }),
       }),
-    get: (path) => request(path, { method: 'GET' }),
+    get: (path) => ask(`${url}${path}`, { apiKey: key.api_key }),
     stop: () => releasers.closeAll(),
   };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+export function expectRefusal(answer: Answer, status: number, code: string, message?: string): void {
+  expect(answer.json).toEqual({ error: { code, message: message ?? expect.any(String) } });
+  expect(answer.status).toBe(status);
 }

@@ -20,9 +20,11 @@ export {
   SVC_GATEWAY,
   type CreatedKey,
 } from './service/executables.ts';
+export { ask, type Answer, type AskOptions } from './service/ask.ts';
+export { makeAgentFolder, nextRecord, startAgent } from './service/start-agent.ts';
+export { gatewaySettings, startGateway, type StartedGateway } from './service/start-gateway.ts';
 export {
   startService,
-  type Answer,
   type CallOptions,
   type Service,
   type ServiceOptions,

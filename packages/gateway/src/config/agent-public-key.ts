@@ -1,4 +1,4 @@
-import { isEd25519Point } from './ed25519-point.ts';
+import { hasSmallOrder, isEd25519Point } from './ed25519-point.ts';
 import { bad, good, type Parsed } from './parsed.ts';
 
 const ACCEPTED = 'accepted: the 43 base64url characters that svc-gateway create-agent-secret prints for it';
@@ -16,5 +16,6 @@ export function parseAgentPublicKey(text: string): Parsed<Uint8Array> {
   if (bytes.length === 64) return bad(`holds 64 bytes, as private keys do; ${ACCEPTED}; ${PRIVATE_KEY_HINT}`);
   if (bytes.length !== 32) return bad(`holds ${bytes.length} bytes instead of 32; ${ACCEPTED}`);
   if (!isEd25519Point(bytes)) return bad(`is no Ed25519 public key; ${ACCEPTED}; ${PRIVATE_KEY_HINT}`);
+  if (hasSmallOrder(bytes)) return bad(`is a key that anybody can sign for; ${ACCEPTED}`);
   return good(new Uint8Array(bytes));
 }

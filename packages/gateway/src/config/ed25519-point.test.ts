@@ -1,14 +1,18 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isEd25519Point } from './ed25519-point.ts';
+import { hasSmallOrder, isEd25519Point } from './ed25519-point.ts';
 
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'hex'));
 
-test('every public key is a point', () => {
+test('every public key is a point, and none of small order', () => {
   for (let n = 0; n < 20; n++) {
     const { x } = createPublicKey(generateKeyPairSync('ed25519').privateKey).export({ format: 'jwk' });
-    const point = isEd25519Point(new Uint8Array(Buffer.from(x ?? '', 'base64url')));
-    expect({ x, point }).toEqual({ x, point: true });
+    const bytes = new Uint8Array(Buffer.from(x ?? '', 'base64url'));
+    expect({ x, point: isEd25519Point(bytes), small: hasSmallOrder(bytes) }).toEqual({
+      x,
+      point: true,
+      small: false,
+    });
   }
 });
 
@@ -27,4 +31,18 @@ test.each([
   ['31 bytes', '00'.repeat(31), false],
 ])('%s', (_title, bytes, expected) => {
   expect(isEd25519Point(hex(bytes))).toBe(expected);
+});
+
+// The points of order 1, 2, 4, 4 and 8, 8, 8, 8.
+test.each([
+  `01${'00'.repeat(31)}`,
+  `ec${'ff'.repeat(30)}7f`,
+  '00'.repeat(32),
+  `${'00'.repeat(31)}80`,
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
+])('%s is a point of small order', (bytes) => {
+  expect([isEd25519Point(hex(bytes)), hasSmallOrder(hex(bytes))]).toEqual([true, true]);
 });

@@ -134,6 +134,7 @@ describe('loadConfig', () => {
     ['GATEWAY_AGENT_PUBLIC_KEY', 'c2hvcnQ'],
     ['GATEWAY_AGENT_PUBLIC_KEY', `${PUBLIC_KEY},not+base64/url`],
     ['GATEWAY_AGENT_PUBLIC_KEY', ','],
+    ['GATEWAY_AGENT_PUBLIC_KEY', 'A'.repeat(43)],
     ['GATEWAY_API_KEYS_JSON', '{}'],
     ['GATEWAY_ADDR', '8080'],
     ['GATEWAY_ADDR', ':65536'],

@@ -19,9 +19,6 @@ export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Prom
   if (headers.contentEncoding !== undefined && headers.contentEncoding.toLowerCase() !== 'identity') {
     throw new CallError('GATEWAY_INVALID_REQUEST', 'the body must not be compressed');
   }
-  if (headers.transferEncoding !== undefined && headers.transferEncoding.toLowerCase() !== 'chunked') {
-    throw new CallError('GATEWAY_INVALID_REQUEST', 'the transfer encoding is not supported');
-  }
   if (Number(headers.contentLength ?? 0) > limits.maxBytes) throw tooLarge(limits);
   return read(exchange, limits);
 }

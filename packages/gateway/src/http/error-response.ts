@@ -26,7 +26,8 @@ const STATUS: Readonly<Record<CallErrorCode, number>> = {
 const HEADERS: Readonly<Partial<Record<CallErrorCode, readonly string[]>>> = {
   GATEWAY_UNAUTHORIZED: ['WWW-Authenticate', 'Bearer'],
   GATEWAY_REQUEST_TIMEOUT: ['Connection', 'close'],
-  GATEWAY_UPGRADE_REQUIRED: ['Upgrade', 'websocket', 'Connection', 'Upgrade'],
+  // A `Connection` of ours stands instead of Node's own, which would close where the caller wants that.
+  GATEWAY_UPGRADE_REQUIRED: ['Upgrade', 'websocket', 'Connection', 'Upgrade, close'],
   GATEWAY_RATE_LIMITED: ['Retry-After', '1'],
   AGENT_BUSY: ['Retry-After', '1'],
 };

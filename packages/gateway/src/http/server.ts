@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   createServer,
   ServerResponse,
@@ -11,12 +10,13 @@ import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Observe } from '../observe/event.ts';
+import { createAdmit } from './admission.ts';
 import type { Cors } from './cors.ts';
-import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange } from './exchange.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { findRoute, type Route } from './router.ts';
 import type { ResolveSource } from './source.ts';
+import { createRefuseUnparsable, parserFault } from './unparsable.ts';
 
 /** What stands behind each kind of route; a rejection becomes the answer. */
 export interface Faces {
@@ -59,15 +59,15 @@ const MAX_CONNECTIONS = 20_000;
 const KEEP_ALIVE_MS = 65_000;
 /** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
 const LAST_REQUESTS_MS = 500;
-/** For a client to read why it was refused before the connection goes. */
-const REFUSED_LINGER_MS = 1000;
 
 /** The order of checks is decisions, section 3. */
 export function createGatewayServer(options: ServerOptions): GatewayServer {
   const { faces } = options;
+  const admit = createAdmit(options);
+  const refuseUnparsable = createRefuseUnparsable(admit, options.observe);
   const open = new Set<ServerResponse>();
   /** What of it came over one connection: several with pipelining. */
-  const openOn = new WeakMap<Duplex, Set<ServerResponse>>();
+  const openOn = new WeakMap<Duplex, Map<ServerResponse, Exchange>>();
   /** Connections over which a request came, agents' apart. */
   const callers = new Set<Duplex>();
   let draining = false;
@@ -76,7 +76,6 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
     open.add(response);
     const siblings = track(request.socket);
-    siblings.add(response);
     if (upgrade === undefined) callers.add(request.socket);
     response.once('close', () => {
       open.delete(response);
@@ -85,44 +84,43 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     });
     if (draining) response.setHeader('Connection', 'close');
     const exchange = openExchange(request, response, upgrade, options);
+    siblings.set(response, exchange);
     serve(exchange).catch((error: unknown) => exchange.fail(error));
   }
 
-  function track(socket: Duplex): Set<ServerResponse> {
+  function track(socket: Duplex): Map<ServerResponse, Exchange> {
     const known = openOn.get(socket);
     if (known !== undefined) return known;
-    const responses = new Set<ServerResponse>();
+    const responses = new Map<ServerResponse, Exchange>();
     openOn.set(socket, responses);
     // Node tells only the first of several pipelined answers that their connection is gone.
     socket.once('close', () => {
       callers.delete(socket);
-      for (const response of responses) response.emit('close');
+      for (const response of responses.keys()) response.emit('close');
     });
     return responses;
   }
 
   async function serve(exchange: Exchange): Promise<void> {
     const { request } = exchange;
-    const source = options.resolveSource(request.socket.remoteAddress ?? '', request.rawHeaders);
-    if (source === 'malformed') {
-      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the forwarding header is malformed');
+    const { address, bucket, refusal } = admit(request.socket.remoteAddress ?? '', request.rawHeaders);
+    exchange.log.source = address;
+    exchange.sourceBucket = bucket;
+    if (refusal !== undefined) {
+      exchange.sendError(refusal.code, refusal.message, refusal.headers);
       return;
     }
-    exchange.log.source = source.address;
-    exchange.sourceBucket = source.bucket;
-    if (!source.allowed) {
-      exchange.sendError('GATEWAY_SOURCE_NOT_ALLOWED', 'the source address is not allowed');
-      return;
-    }
-    const rate = options.rateLimiter?.take(source.bucket);
-    if (rate?.ok === false) {
-      const retryAfter = String(rate.retryAfterSeconds);
-      exchange.sendError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', ['Retry-After', retryAfter]);
-      return;
-    }
-    const { host, repeated } = exchange.headers;
+    const { host, transferEncoding, repeated } = exchange.headers;
     if (repeated.includes('host') || (host === undefined && request.httpVersion === '1.1')) {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request must name one host');
+      return;
+    }
+    // Who is in front of us may see another end of the body.
+    if (
+      (transferEncoding ?? 'chunked').toLowerCase() !== 'chunked' ||
+      repeated.includes('transfer-encoding')
+    ) {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the transfer encoding is not supported');
       return;
     }
     const target = request.url ?? '';
@@ -219,10 +217,15 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     accept(request, response, { socket, head });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    const unanswered = [...(openOn.get(socket) ?? [])];
-    // Our refusal would be taken for the answer to the request before it.
-    if (unanswered.some((response) => response.req.complete || response.headersSent)) socket.destroy();
-    else refuseUnparsable(error, socket);
+    const fault = parserFault(error);
+    const [[response, exchange] = [], ...others] = openOn.get(socket) ?? [];
+    if (fault === undefined) socket.destroy();
+    else if (response === undefined || exchange === undefined) refuseUnparsable(fault, socket);
+    else if (response.headersSent) endAfterWritten(socket);
+    else if (response.req.complete || others.length > 0 || error.code === 'HPE_INVALID_EOF_STATE') {
+      // Our refusal would be taken for the answer to the request before it, or nobody is left to read it.
+      socket.destroy();
+    } else exchange.sendError(fault.code, fault.message, ['Connection', 'close']);
   });
 
   return {
@@ -254,6 +257,12 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   }
 }
 
+/** What was answered already still leaves. */
+function endAfterWritten(socket: Duplex): void {
+  if (socket instanceof Socket) socket.destroySoon();
+  else socket.destroy();
+}
+
 function isWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket';
 }
@@ -274,31 +283,3 @@ function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: S
 }
 
 const HOP_BY_HOP = new Set(['upgrade', 'connection', 'http2-settings']);
-
-/** What Node's parser refuses never becomes a request; it still gets a JSON answer. */
-function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason] = unparsableStatus(error.code);
-  const code = status === 408 ? 'GATEWAY_REQUEST_TIMEOUT' : 'GATEWAY_INVALID_REQUEST';
-  const { body } = errorResponse(code, reason);
-  setTimeout(() => socket.destroy(), REFUSED_LINGER_MS).unref();
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
-      `X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nX-Request-Id: ${randomUUID()}\r\n` +
-      `Connection: close\r\n\r\n${body.toString()}`,
-  );
-}
-
-function unparsableStatus(code: string | undefined): readonly [number, string] {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return [431, 'Request Header Fields Too Large'];
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return [408, 'Request Timeout'];
-    default:
-      return [400, 'Bad Request'];
-  }
-}

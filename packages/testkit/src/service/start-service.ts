@@ -1,10 +1,12 @@
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startProcess, type RunningProcess } from '../processes/start-process.ts';
+import type { RunningProcess } from '../processes/start-process.ts';
 import type { ServerAddress } from '../postgres/server-address.ts';
 import { createReleasers } from '../releasers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { createAgentSecret, createKey, SVC_AGENT, SVC_GATEWAY, type AgentSecret } from './executables.ts';
+import { ask, type Answer, type AskOptions } from './ask.ts';
+import { createAgentSecret, createKey, type AgentSecret } from './executables.ts';
+import { makeAgentFolder, startAgent } from './start-agent.ts';
+import { gatewaySettings, startGateway } from './start-gateway.ts';
 
 export interface ServiceOptions {
   readonly database: ServerAddress & { readonly name: string };
@@ -17,14 +19,6 @@ export interface ServiceOptions {
   readonly linkPort?: number;
   /** How many agents to start; default 1. */
   readonly agents?: number;
-}
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** Undefined when the text is not JSON. */
-  readonly json: unknown;
 }
 
 /** Gateway and agents as separate processes of the built executables, as a user would run them. */
@@ -77,9 +71,10 @@ async function start(
   );
   const apiKeys = Object.fromEntries(created.map(([name, key]) => [name, key.api_key]));
   const gatewayEnv = {
-    GATEWAY_ADDR: '127.0.0.1:0',
-    GATEWAY_AGENT_PUBLIC_KEY: secret.agent_public_key,
-    GATEWAY_API_KEYS_JSON: JSON.stringify(created.map(([, key]) => key.record)),
+    ...gatewaySettings(
+      secret.agent_public_key,
+      created.map(([, key]) => key.record),
+    ),
     ...options.gatewayEnv,
   };
   let gateway = await startGateway(gatewayEnv);
@@ -87,25 +82,14 @@ async function start(
   const { port } = gateway;
   const agents: RunningProcess[] = [];
 
-  async function startAgent(): Promise<RunningProcess> {
+  async function startNextAgent(): Promise<RunningProcess> {
     const home = agentFolder(agents.length);
-    await mkdir(home);
-    await copyFile(SVC_AGENT, join(home, 'svc-agent'));
-    await writeFile(join(home, 'capability.yaml'), capabilityFile(options, options.linkPort ?? port, secret));
-    const listed = countEvents(gateway.process, 'agent_connected') + 1;
-    const agent = await startProcess(join(home, 'svc-agent'), [], { cwd: home });
+    await makeAgentFolder(home, {
+      'capability.yaml': capabilityFile(options, options.linkPort ?? port, secret),
+    });
+    const agent = await startAgent(gateway.process, home);
     agents.push(agent);
     await releasers.add(() => agent.stop());
-    let seen = 0;
-    const arrived = gateway.process.waitForLine((line) => {
-      if (line.includes('"event":"agent_connected"')) seen++;
-      return seen === listed;
-    }, 20_000);
-    const died = agent.exited.then(({ code }) => {
-      throw new Error(`cannot start an agent: it ended with ${code}\n${agent.output()}`);
-    });
-    await Promise.race([arrived, died]);
-    died.catch(() => {});
     return agent;
   }
 
@@ -113,23 +97,13 @@ async function start(
     return join(folder.path, `agent-${index}`);
   }
 
-  const request = async (
-    method: string,
+  const request = (
     path: string,
-    body: string | undefined,
-    call: CallOptions,
+    { key = 'all', ...call }: CallOptions,
+    sent: Pick<AskOptions, 'method' | 'body'> = {},
   ): Promise<Answer> => {
-    const { key = 'all', headers = {}, signal } = call;
-    const credential = key === null ? {} : { authorization: `Bearer ${apiKeys[key] ?? ''}` };
-    const type = body === undefined ? {} : { 'content-type': 'application/json' };
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      headers: { ...credential, ...type, ...headers },
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parsed(text) };
+    const apiKey = key === null ? undefined : (apiKeys[key] ?? '');
+    return ask(`http://127.0.0.1:${port}${path}`, { ...call, ...sent, apiKey });
   };
 
   const service: Service = {
@@ -141,9 +115,9 @@ async function start(
     agents,
     apiKeys,
     call: (capability, params, call = {}) =>
-      request('POST', `/api/v1/capabilities/${capability}`, JSON.stringify(params), call),
-    get: (path, call = {}) => request('GET', path, undefined, call),
-    startAgent,
+      request(`/api/v1/capabilities/${capability}`, call, { method: 'POST', body: JSON.stringify(params) }),
+    get: (path, call = {}) => request(path, call),
+    startAgent: startNextAgent,
     async restartGateway() {
       gateway = await startGateway({ ...gatewayEnv, GATEWAY_ADDR: `127.0.0.1:${port}` });
       const { process } = gateway;
@@ -153,17 +127,8 @@ async function start(
     agentFolder,
     stop: () => releasers.closeAll(),
   };
-  for (let count = 0; count < (options.agents ?? 1); count++) await startAgent();
+  for (let count = 0; count < (options.agents ?? 1); count++) await startNextAgent();
   return service;
-}
-
-async function startGateway(
-  env: Readonly<Record<string, string>>,
-): Promise<{ process: RunningProcess; port: number }> {
-  const process = await startProcess(SVC_GATEWAY, [], { env });
-  const line = await process.waitForLine((text) => text.includes('"event":"listening"'));
-  const { port }: { port: number } = JSON.parse(line);
-  return { process, port };
 }
 
 function capabilityFile(
@@ -183,16 +148,4 @@ database:
   user: ${JSON.stringify(database.user)}
   password: ${JSON.stringify(database.password)}
 ${capabilities}`;
-}
-
-function countEvents(process: RunningProcess, event: string): number {
-  return process.output('stdout').split(`"event":"${event}"`).length - 1;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

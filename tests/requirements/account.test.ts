@@ -1,0 +1,114 @@
+import { testDatabase, type TestDatabase } from '@svc/testkit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createReader, prepareChecks, type Account, type Checks } from './checked-sql.testing.ts';
+
+let database: TestDatabase;
+let reader: string;
+let account: Account;
+let checks: Checks;
+beforeAll(async () => {
+  database = await testDatabase({ sql: ['create table book (id int primary key, title text not null)'] });
+  account = await createReader(database);
+  checks = await prepareChecks(database);
+  reader = account.name;
+});
+afterAll(() => Promise.all([account.drop(), checks.remove()]));
+
+describe('the account', { tags: ['sql:audit', 'file:database.require_readonly_account'] }, () => {
+  const capabilities = { get: { sql: 'select id as a from book', result: { a: { type: 'integer' } } } };
+  const asReader = (): Record<string, unknown> => ({ user: reader, password: 'reader' });
+  const attempt = async (sql: string): Promise<boolean> =>
+    await database.execute(`begin; set local role ${reader}; ${sql}; rollback`).then(
+      () => true,
+      () => false,
+    );
+
+  test('that may only read has no finding', async () => {
+    const { code, findings } = await checks.check(capabilities, {
+      ...asReader(),
+      require_readonly_account: true,
+    });
+    expect({ code, findings }).toEqual({ code: 0, findings: [] });
+  });
+
+  test('each danger is told with the statement that mends it', async () => {
+    const db = database.name;
+    const writer = (await database.version()) >= 140_000 ? 'pg_write_all_data' : 'pg_write_server_files';
+    await database.execute(`
+      create sequence counter;
+      create schema drawer;
+      create schema own authorization ${reader};
+      create table own.diary (id int);
+      alter table own.diary owner to ${reader};
+      create role ${reader}_team;
+      grant ${reader}_team to ${reader};
+      grant delete on book to ${reader}_team;
+      create foreign data wrapper wrapper;
+      create server remote foreign data wrapper wrapper;
+      alter role ${reader} createdb createrole replication bypassrls;
+      grant ${writer}, pg_signal_backend, pg_execute_server_program to ${reader};
+      grant insert, update, truncate on book to ${reader};
+      grant update (title) on book to public;
+      grant usage, update on sequence counter to ${reader};
+      grant create on schema drawer to ${reader};
+      grant create on schema public to public;
+      grant create, temporary on database ${db} to ${reader};
+      grant usage on foreign server remote to ${reader};
+      grant usage on foreign data wrapper wrapper to ${reader};
+    `);
+    const remedies = [
+      `ALTER ROLE ${reader} NOBYPASSRLS`,
+      `ALTER ROLE ${reader} NOCREATEDB`,
+      `ALTER ROLE ${reader} NOCREATEROLE`,
+      `ALTER ROLE ${reader} NOREPLICATION`,
+      `REVOKE ${writer} FROM ${reader}`,
+      `REVOKE pg_signal_backend FROM ${reader}`,
+      `REVOKE pg_execute_server_program FROM ${reader}`,
+      'ALTER SCHEMA own OWNER TO postgres',
+      'ALTER TABLE own.diary OWNER TO postgres',
+      `REVOKE INSERT, TRUNCATE, UPDATE ON TABLE public.book FROM ${reader}`,
+      `REVOKE DELETE ON TABLE public.book FROM ${reader}_team`,
+      'REVOKE UPDATE (title) ON TABLE public.book FROM PUBLIC',
+      `REVOKE UPDATE, USAGE ON SEQUENCE public.counter FROM ${reader}`,
+      `REVOKE CREATE ON SCHEMA drawer FROM ${reader}`,
+      'REVOKE CREATE ON SCHEMA public FROM PUBLIC',
+      `REVOKE CREATE, TEMPORARY ON DATABASE ${db} FROM ${reader}`,
+      `REVOKE USAGE ON FOREIGN SERVER remote FROM ${reader}`,
+      `REVOKE USAGE ON FOREIGN DATA WRAPPER wrapper FROM ${reader}`,
+    ];
+    const dangers = [
+      "insert into book values (7, 'x')",
+      'delete from book',
+      'truncate book',
+      "select nextval('counter')",
+      'create table drawer.x ()',
+      'create table public.x ()',
+      'create schema other',
+      'create temporary table t ()',
+      'drop table own.diary',
+    ];
+    for (const sql of dangers) expect([sql, await attempt(sql)]).toEqual([sql, true]);
+
+    const { code, findings, output } = await checks.check(capabilities, asReader());
+    expect(code).toBe(0);
+    expect(findings.map(({ remedy }) => remedy).toSorted()).toEqual(remedies.toSorted());
+    expect(findings.every(({ level }) => level === 'warn')).toBe(true);
+    expect(output).toContain(remedies[0]);
+    const required = await checks.check(capabilities, { ...asReader(), require_readonly_account: true });
+    expect(required.code).toBe(2);
+
+    await database.execute(findings.map(({ remedy }) => remedy).join(';\n'));
+    const mended = await checks.check(capabilities, { ...asReader(), require_readonly_account: true });
+    expect({ code: mended.code, findings: mended.findings }).toEqual({ code: 0, findings: [] });
+    for (const sql of dangers) expect([sql, await attempt(sql)]).toEqual([sql, false]);
+    await database.execute(`drop owned by ${reader}_team; drop role ${reader}_team`);
+  });
+
+  test('of a superuser is told to be one', async () => {
+    await database.execute(`alter role ${reader} superuser`);
+    const { findings } = await checks.check(capabilities, asReader());
+    expect(findings.map(({ remedy }) => remedy)).toEqual([`ALTER ROLE ${reader} NOSUPERUSER`]);
+    await database.execute(findings[0]?.remedy ?? '');
+    expect((await checks.check(capabilities, asReader())).findings).toEqual([]);
+  });
+});

@@ -1,0 +1,78 @@
+import { runProcess, testDatabase } from '@svc/testkit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startStation, type Station } from './station.testing.ts';
+
+const integer = { type: 'integer' };
+const text = { type: 'string' };
+
+let station: Station;
+beforeAll(async () => {
+  station = await startStation(await testDatabase());
+});
+afterAll(() => station.stop());
+
+describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
+  async function faults(capability: Readonly<Record<string, unknown>>, name = 'c', args = ['--offline']) {
+    const folder = await station.folder({
+      'capability.yaml': station.file({ capabilities: { [name]: capability } }),
+    });
+    const ran = await runProcess(`${folder}/svc-agent`, ['check', ...args]);
+    const lines = ran.stdout.trimEnd().split('\n');
+    return { code: ran.code, lines: lines.map((line) => line.slice(line.indexOf('  ') + 2)) };
+  }
+  const one = { sql: 'select 1 as one', result: { one: integer } };
+
+  test.each([
+    ['a', true],
+    [`a${'b'.repeat(47)}`, true],
+    [`a${'b'.repeat(48)}`, false],
+    ['1a', false],
+    ['_a', false],
+    ['aB', false],
+    ['a-b', false],
+  ])('a capability %s: %s', { tags: ['file:capabilities'] }, async (name, accepted) => {
+    const { code } = await faults(one, name);
+    expect(code).toBe(accepted ? 0 : 2);
+  });
+
+  test.each([
+    ['_', true],
+    ['a'.repeat(63), true],
+    ['a'.repeat(64), false],
+    ['1a', false],
+    ['A', false],
+  ])('a parameter %s: %s', { tags: ['capability:params'] }, async (name, accepted) => {
+    const { code } = await faults({ ...one, params: { [name]: text } });
+    expect(code).toBe(accepted ? 0 : 2);
+  });
+
+  test.each([
+    ['no field', { ...one, result: {} }, 'capabilities.c.result: must have at least 1 entry'],
+    ['no result', { sql: one.sql }, 'capabilities.c.result: is required'],
+    ['no SQL', { result: one.result }, 'capabilities.c.sql: is required'],
+  ])(
+    'a capability with %s is refused',
+    { tags: ['capability:result', 'capability:sql'] },
+    async (_title, capability, fault) => {
+      expect(await faults(capability)).toEqual({ code: 2, lines: [fault] });
+    },
+  );
+
+  test(
+    'a volatile function is refused unless it is allowed',
+    {
+      tags: ['capability:policy.allow_functions', 'sql:volatile'],
+    },
+    async () => {
+      const sleeping = { sql: 'select pg_sleep(0)::text as one', result: { one: text } };
+      expect(await faults(sleeping, 'c', [])).toMatchObject({
+        code: 2,
+        lines: [expect.any(String), expect.stringContaining('calls pg_sleep, which is volatile')],
+      });
+      const policy = { allow_functions: ['pg_sleep'] };
+      expect((await faults({ ...sleeping, policy }, 'c', [])).code).toBe(0);
+      const qualified = { allow_functions: ['pg_catalog.pg_sleep'] };
+      expect((await faults({ ...sleeping, policy: qualified }, 'c', [])).code).toBe(0);
+    },
+  );
+});
