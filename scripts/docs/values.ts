@@ -91,7 +91,10 @@ const RESULT_TYPE_DOCS: Readonly<Record<ResultType, ResultTypeDoc>> = {
 export function paramTypeTable(): string {
   const rows = PARAM_TYPES.map((type) => {
     const { accepted, takes, refuses } = PARAM_TYPE_DOCS[type];
-    const bound = type === 'array' ? 'array of the type of `items`' : code(sqlTypeOf({ type }));
+    const bound =
+      type === 'array'
+        ? 'array of the type of `items`'
+        : code(sqlTypeOf({ type }).replace('pg_catalog.', ''));
     return [code(type), accepted, bound, code(JSON.stringify(takes[0])), code(JSON.stringify(refuses[0]))];
   });
   return table(['`type`', 'Accepted', 'Bound as', 'Taken', 'Refused'], rows);

@@ -1,7 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createMetricsRegister, serveMetrics } from '@svc/edge';
-import { agentKeyId, normalizeAudience, privateKeyFromSeed, rawPublicKey } from '@svc/protocol';
+import {
+  agentKeyId,
+  normalizeAudience,
+  privateKeyFromSeed,
+  rawPublicKey,
+  RESULT_MAX_BYTES,
+} from '@svc/protocol';
 import { createAdmission } from './calls/admission.ts';
+import { createResultRoom } from './calls/result-room.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { describeCapabilities } from './capabilities/openapi.ts';
 import { compileParameters } from './capabilities/parameters.ts';
@@ -36,8 +43,8 @@ export async function startAgent(
   for (const capability of config.capabilities) {
     const query = queries.get(capability.name);
     if (query === undefined) throw new Error(`cannot start: ${capability.name} has not been verified`);
-    const { timeoutMs } = capability.limits;
-    capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs });
+    const { timeoutMs, maxBytes } = capability.limits;
+    capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs, maxBytes });
   }
   const description = Buffer.from(JSON.stringify(describeCapabilities(config)));
   const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
@@ -76,6 +83,7 @@ export async function startAgent(
       capabilities,
       description,
       admission,
+      room: createResultRoom(RESULT_MAX_BYTES),
       observe,
       now: () => performance.now(),
       draining: () => draining,

@@ -1,3 +1,4 @@
+export { createByteBudget, type ByteBudget, type Reservation } from './byte-budget.ts';
 export { tolerateClosedOutput } from './closed-output.ts';
 export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';

@@ -7,6 +7,7 @@ import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentFace } from './agents/serve.ts';
 import { createCallCapability } from './calls/call-capability.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
+import { createBodyBudget } from './http/body.ts';
 import { createCors } from './http/cors.ts';
 import { createHealth, createReady } from './http/health.ts';
 import { createRateLimiter } from './http/rate-limit.ts';
@@ -34,6 +35,8 @@ export interface Surroundings {
 
 /** How long the last errors may take to leave. */
 const CUT_OFF_MS = 1000;
+/** For all bodies that are half here. */
+const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The one place where the rooms of the gateway meet. Rejects when it cannot listen. */
 export async function startGateway(
@@ -79,7 +82,12 @@ export async function startGateway(
   const identify = createIdentify(authenticator);
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
-  const bodyLimits = { maxBytes: config.maxRequestBodyBytes, timeoutMs: config.bodyReadTimeoutMs };
+  const bodyLimits = {
+    maxBytes: config.maxRequestBodyBytes,
+    timeoutMs: config.bodyReadTimeoutMs,
+    // A body in tiny pieces may cost more than its bytes: with the largest alone there is room for many pieces.
+    budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
+  };
   const http = createGatewayServer({
     faces: {
       call: createRestCall({ identify, callCapability: createCallCapability(registry, now), bodyLimits }),

@@ -5,20 +5,26 @@ import { DatabaseError, type DatabaseErrorKind, type Query, type QueryCall } fro
 import type { IncomingCall } from '../link/session.ts';
 import type { AgentEvent } from '../observe/event.ts';
 import { createAdmission, type Admission } from './admission.ts';
+import { createResultRoom, type ResultRoom } from './result-room.ts';
 import { createRunCall, type RunnableCapability } from './run-call.ts';
 
 const DESCRIPTION = Buffer.from('{"openapi":{}}');
+const ROOM_BYTES = 10_000_000;
 const SECRET = 'relation "users" does not exist';
 
 let now: number;
 let events: AgentEvent[];
 let draining: boolean;
 let admission: Admission;
+let room: ResultRoom;
+let maxBytes: number;
 beforeEach(() => {
   now = 100;
   events = [];
   draining = false;
   admission = createAdmission(1, 0);
+  room = createResultRoom(ROOM_BYTES);
+  maxBytes = 1000;
 });
 
 /** Runs one call of the capability `get` with this query. */
@@ -28,9 +34,10 @@ function run(
   read: RunnableCapability['read'] = (body) => JSON.parse(Buffer.from(body).toString()),
 ): ReturnType<ReturnType<typeof createRunCall>> {
   const handle = createRunCall({
-    capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500 }]]),
+    capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes }]]),
     description: DESCRIPTION,
     admission,
+    room,
     observe: (event) => events.push(event),
     now: () => now,
     draining: () => draining,
@@ -61,7 +68,7 @@ test('a call runs with its values, for whom it is, and within its time', async (
     },
     { signal },
   );
-  expect(outcome).toEqual({ kind: 'result', ...ROWS });
+  expect(outcome).toMatchObject({ kind: 'result', ...ROWS });
   expect(calls).toEqual([
     { values: { id: 7 }, apiKeyName: 'reporting', requestId: 'r1', timeoutMs: 400, signal },
   ]);
@@ -198,7 +205,7 @@ test('a fault of our own fails the call and nothing else', async () => {
 
 test('the meta capability answers with the description, also while leaving, and is not logged', async () => {
   draining = true;
-  expect(await run(never, { capability: DESCRIBE_CAPABILITY })).toEqual({
+  expect(await run(never, { capability: DESCRIBE_CAPABILITY })).toMatchObject({
     kind: 'result',
     rows: DESCRIPTION,
     count: 0,
@@ -211,4 +218,66 @@ test('a call without metadata is logged with empty texts', async () => {
   await run(async () => ROWS, { metadata: {} });
   expect(events).toMatchObject([{ request_id: '', api_key_name: '' }]);
   expect(events[0]).not.toHaveProperty('traceparent');
+});
+
+describe('the room for results', () => {
+  const answer = async (): Promise<typeof ROWS> => ROWS;
+  const taken = (outcome: Awaited<ReturnType<typeof run>>): void => {
+    if (outcome.kind === 'result') outcome.release();
+  };
+
+  test.each([
+    ['small', 1_000_000],
+    ['large', 9_000_000],
+  ])('a %s result is counted until it has left', async (_title, most) => {
+    maxBytes = most;
+    const outcome = await run(async () => {
+      expect(room.heldBytes).toBe(most > 1_048_576 ? most : 0);
+      return ROWS;
+    });
+    expect(room.heldBytes).toBe(ROWS.rows.length);
+    taken(outcome);
+    expect(room.heldBytes).toBe(0);
+  });
+
+  test('a query that fails leaves nothing counted', async () => {
+    maxBytes = 9_000_000;
+    await run(() => Promise.reject(new DatabaseError('failed', 'x')));
+    expect(room.heldBytes).toBe(0);
+  });
+
+  test('a large result waits for another before its query, without a slot, and small ones pass', async () => {
+    maxBytes = 6_000_000;
+    const first = await run(async () => ({ ...ROWS, rows: Buffer.alloc(6_000_000) }));
+    let begun = false;
+    const second = run(async () => {
+      begun = true;
+      return ROWS;
+    });
+    maxBytes = 1000;
+    expect(await run(answer)).toMatchObject({ kind: 'result' });
+    expect(begun).toBe(false);
+    taken(first);
+    expect(await second).toMatchObject({ kind: 'result' });
+  });
+
+  test('waiting for room ends with the time and with the call', async () => {
+    maxBytes = 6_000_000;
+    await run(async () => ({ ...ROWS, rows: Buffer.alloc(6_000_000) }));
+    const late = await run(never, { timeoutMs: 20 });
+    expect(late).toMatchObject({ kind: 'error', code: 'AGENT_QUERY_TIMEOUT', notStarted: true });
+    const aborted = await run(never, { signal: AbortSignal.timeout(20) });
+    expect(aborted).toMatchObject({ kind: 'error', code: 'AGENT_CANCELLED', notStarted: true });
+    expect(room.heldBytes).toBe(6_000_000);
+  });
+
+  test('small results wait once small ones fill the room', async () => {
+    const filling = await run(async () => ({ ...ROWS, rows: Buffer.alloc(ROOM_BYTES) }));
+    const late = await run(never, { timeoutMs: 20 });
+    expect(late).toMatchObject({ code: 'AGENT_QUERY_TIMEOUT', notStarted: true });
+    const waiting = run(answer);
+    taken(filling);
+    expect(await waiting).toMatchObject({ kind: 'result' });
+    expect(admission.running).toBe(0);
+  });
 });

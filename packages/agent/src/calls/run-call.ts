@@ -4,6 +4,7 @@ import { DatabaseError, type Query } from '../databases/database.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../link/session.ts';
 import type { Observe } from '../observe/event.ts';
 import type { Admission } from './admission.ts';
+import type { ResultRoom } from './result-room.ts';
 
 /** A capability as the agent runs it. */
 export interface RunnableCapability {
@@ -11,6 +12,8 @@ export interface RunnableCapability {
   readonly read: (body: Uint8Array) => Record<string, unknown>;
   readonly query: Query;
   readonly timeoutMs: number;
+  /** The most that its rows may take. */
+  readonly maxBytes: number;
 }
 
 export interface RunCallOptions {
@@ -18,18 +21,19 @@ export interface RunCallOptions {
   /** JSON of the Description: the answer of the meta capability. */
   readonly description: Uint8Array;
   readonly admission: Admission;
+  readonly room: ResultRoom;
   readonly observe: Observe;
   readonly now: () => number;
   /** Once true, calls are refused as not started. */
   readonly draining: () => boolean;
 }
 
-/** The way of a call through the agent: known, valid, admitted, run. */
+/** The way of a call through the agent: known, valid, with room for its result, admitted, run. */
 export function createRunCall(options: RunCallOptions): HandleCall {
   const { now } = options;
   return async (call) => {
     if (call.capability === DESCRIBE_CAPABILITY) {
-      return { kind: 'result', rows: options.description, count: 0, truncated: false };
+      return { kind: 'result', rows: options.description, count: 0, truncated: false, release: () => {} };
     }
     const startedAt = now();
     const capability = options.capabilities.get(call.capability);
@@ -66,20 +70,35 @@ export function createRunCall(options: RunCallOptions): HandleCall {
         return { outcome: failed('AGENT_INVALID_PARAMS', error.message, true) };
       return queryFailed(error);
     }
-    const admitted = await options.admission.enter(timeoutMs, call.signal);
-    if (typeof admitted === 'string') return { outcome: refused(admitted) };
+    const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
+    const { room } = options;
+    const place = await room.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
+    if (typeof place === 'string') return { outcome: refused(place) };
+    const admitted = await options.admission.enter(left(), call.signal);
+    if (typeof admitted === 'string') {
+      place?.release();
+      return { outcome: refused(admitted) };
+    }
+    let release = place?.release;
     try {
+      const entered = place === undefined ? room.enterSmall(left(), call.signal) : undefined;
+      const hindered = entered === undefined ? undefined : await entered;
+      if (hindered !== undefined) return { outcome: refused(hindered) };
       const result = await capability.query.run({
         values,
         apiKeyName: call.metadata['api_key_name'] ?? '',
         requestId: call.metadata['request_id'] ?? '',
-        timeoutMs: Math.max(1, timeoutMs - (now() - startedAt)),
+        timeoutMs: left(),
         signal: call.signal,
       });
-      return { outcome: { kind: 'result', ...result } };
+      place?.shrink(result.rows.length);
+      const held = release ?? room.holdSmall(result.rows.length);
+      release = undefined;
+      return { outcome: { kind: 'result', ...result, release: held } };
     } catch (error) {
       return queryFailed(error);
     } finally {
+      release?.();
       admitted();
     }
   }

@@ -22,7 +22,13 @@ afterEach(async () => {
   await Promise.all(connections.map(({ over }) => over));
 });
 
-const OK: CallOutcome = { kind: 'result', rows: Buffer.from('[]'), count: 0, truncated: false };
+const OK: CallOutcome = {
+  kind: 'result',
+  rows: Buffer.from('[]'),
+  count: 0,
+  truncated: false,
+  release: () => {},
+};
 
 async function open(
   options: SmallGatewayOptions = {},

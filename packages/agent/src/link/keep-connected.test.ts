@@ -10,7 +10,13 @@ import {
 import { keepConnected, type GatewayLink, type KeepConnectedOptions } from './keep-connected.ts';
 import type { CallOutcome } from './session.ts';
 
-const OK: CallOutcome = { kind: 'result', rows: Buffer.from('[]'), count: 0, truncated: false };
+const OK: CallOutcome = {
+  kind: 'result',
+  rows: Buffer.from('[]'),
+  count: 0,
+  truncated: false,
+  release: () => {},
+};
 
 let gateway: SmallGateway;
 let link: GatewayLink;

@@ -97,7 +97,7 @@ const data = (id: number, bytes: Uint8Array, fin: boolean): Frame => ({ type: 'd
 
 function rows(content: string | Buffer, count = 1): CallOutcome {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  return { kind: 'result', rows: bytes, count, truncated: false };
+  return { kind: 'result', rows: bytes, count, truncated: false, release: () => {} };
 }
 const FAILED: CallOutcome = {
   kind: 'error',
@@ -126,7 +126,13 @@ test('a call is handed over as it was sent and answered under its id', async () 
     params: Buffer.from('{"id":1}'),
   });
   expect(gateway.session.inFlight).toBe(2);
-  gateway.arrived[1]?.answer({ kind: 'result', rows: Buffer.from('[{"a":1}]'), count: 1, truncated: true });
+  gateway.arrived[1]?.answer({
+    kind: 'result',
+    rows: Buffer.from('[{"a":1}]'),
+    count: 1,
+    truncated: true,
+    release: () => {},
+  });
   gateway.arrived[0]?.answer(FAILED);
   await settled(gateway);
   expect(gateway.received).toMatchObject([
@@ -302,6 +308,31 @@ test('I36: a call counts until its answer has left to the last piece', async () 
   expect(bytesOf(gateway, 1)).toBe(200_000);
   gateway.say(request(3));
   expect(gateway.arrived).toHaveLength(2);
+});
+
+test('an answer is released once, when it has left, is cancelled, comes too late, or the link is gone', async () => {
+  const gateway = connect();
+  const released: number[] = [];
+  const answer = (id: number, length: number): void =>
+    gateway.arrived[id - 1]?.answer({
+      kind: 'result',
+      rows: Buffer.alloc(length),
+      count: 1,
+      truncated: false,
+      release: () => released.push(id),
+    });
+  gateway.say(request(1), request(2), request(3), request(4));
+  for (const id of [1, 2, 4]) answer(id, 2 * INITIAL_CREDIT_BYTES);
+  await expect.poll(() => bytesOf(gateway, 4), { interval: 5 }).toBe(INITIAL_CREDIT_BYTES);
+  expect(released).toEqual([]);
+  gateway.say({ type: 'credit', id: 1, bytes: INITIAL_CREDIT_BYTES });
+  await expect.poll(() => released, { interval: 5 }).toEqual([1]);
+  gateway.say({ type: 'cancel', id: 2 }, { type: 'cancel', id: 3 });
+  answer(3, 1);
+  await turn();
+  expect(released).toEqual([1, 2, 3]);
+  gateway.link.end(CLOSE.going_away, 'over');
+  await expect.poll(() => released, { interval: 5 }).toEqual([1, 2, 3, 4]);
 });
 
 test('I36: while answers of more than 64 MiB wait, calls are refused as not started', async () => {

@@ -32,6 +32,8 @@ export type CallOutcome =
       readonly rows: Uint8Array;
       readonly count: number;
       readonly truncated: boolean;
+      /** To be called once, when the rows have left or will not. */
+      readonly release: () => void;
     }
   | {
       readonly kind: 'error';
@@ -130,12 +132,15 @@ export function createSession(options: SessionOptions): Session {
     };
     void options.handle(call).then((outcome) => {
       // Cancelled meanwhile, or the link is gone: nobody waits for it.
-      if (calls.get(id) !== running) return;
+      if (calls.get(id) !== running) {
+        if (outcome.kind === 'result') outcome.release();
+        return;
+      }
       calls.delete(id);
       if (outcome.kind === 'error') fail(id, outcome.code, outcome.message, outcome.notStarted);
       else {
-        const { count, truncated, rows } = outcome;
-        options.link().outbox.body({ type: 'result', id, count, truncated }, rows);
+        const { count, truncated, rows, release } = outcome;
+        options.link().outbox.body({ type: 'result', id, count, truncated }, rows, release);
       }
       wakeIfIdle();
     });

@@ -1,3 +1,5 @@
+import { createByteBudget } from '@svc/edge';
+
 /**
  * One bound on the memory of all large results: room for a whole result is reserved before more
  * than its first window may travel, first come first served, so that results half arrived can
@@ -9,41 +11,13 @@ export interface ResultBudget {
   readonly reservedBytes: number;
 }
 
-interface Waiting {
-  readonly bytes: number;
-  readonly granted: () => void;
-  state: 'waiting' | 'held' | 'released';
-}
-
 /** `totalBytes` must be at least the largest result. */
 export function createResultBudget(totalBytes: number): ResultBudget {
-  const queue: Waiting[] = [];
-  let reserved = 0;
-
-  function admit(): void {
-    for (let next = queue[0]; next !== undefined; next = queue[0]) {
-      if (next.state === 'waiting' && reserved + next.bytes > totalBytes) return;
-      queue.shift();
-      if (next.state === 'released') continue;
-      next.state = 'held';
-      reserved += next.bytes;
-      next.granted();
-    }
-  }
-
+  const budget = createByteBudget(totalBytes);
   return {
-    reserve(bytes, granted) {
-      const waiting: Waiting = { bytes, granted, state: 'waiting' };
-      queue.push(waiting);
-      admit();
-      return () => {
-        if (waiting.state === 'held') reserved -= bytes;
-        waiting.state = 'released';
-        admit();
-      };
-    },
+    reserve: (bytes, granted) => budget.reserve(bytes, granted).release,
     get reservedBytes() {
-      return reserved;
+      return budget.reservedBytes;
     },
   };
 }

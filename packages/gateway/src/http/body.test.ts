@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { readJsonBody } from './body.ts';
+import { createBodyBudget, readJsonBody, type BodyBudget } from './body.ts';
 import { ask, CALL, dial, post, startServer, type StartedServer } from './server-by-hand.testing.ts';
 
 const MAX_BYTES = 1000;
@@ -10,10 +10,14 @@ afterEach(async () => {
 });
 
 /** Answers with the body that it read. */
-async function start(timeoutMs = 10_000): Promise<StartedServer> {
+async function start(timeoutMs = 10_000, budget?: BodyBudget): Promise<StartedServer> {
   const server = await startServer({
     async call(exchange) {
-      const body = await readJsonBody(exchange, { maxBytes: MAX_BYTES, timeoutMs });
+      const body = await readJsonBody(exchange, {
+        maxBytes: MAX_BYTES,
+        timeoutMs,
+        ...(budget === undefined ? {} : { budget }),
+      });
       exchange.send(200, [], [body]);
     },
   });
@@ -159,4 +163,26 @@ test.each<[string, Record<string, string | string[]>]>([
   const { status, text } = await ask(port, CALL, { method: 'POST', headers, body: '{}' });
   expect(status).toBe(400);
   expect(JSON.parse(text).error.code).toBe('GATEWAY_INVALID_REQUEST');
+});
+
+test('bodies that are half here share one budget, and a small body needs none of it', async () => {
+  const { port } = await start(10_000, createBodyBudget(1500));
+  const half = `${HEAD}Content-Length: 900\r\n\r\n${'x'.repeat(800)}`;
+  const first = await dial(port);
+  first.send(half);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const second = await dial(port);
+  second.send(half);
+  const refusal = await second.until(/\}\}$/);
+  expect(refusal).toMatch(/^HTTP\/1\.1 429 [^]*"code":"GATEWAY_RATE_LIMITED"/);
+  expect(refusal).toMatch(/\r\nRetry-After: 1\r\n/);
+  const whole = await ask(port, CALL, { method: 'POST', headers: JSON_TYPE, body: 'x'.repeat(900) });
+  expect(whole.status).toBe(200);
+  first.socket.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const third = await dial(port);
+  third.send(half);
+  third.send('x'.repeat(100));
+  expect(await third.until(/x$/)).toMatch(/^HTTP\/1\.1 200 /);
+  for (const { socket } of [second, third]) socket.destroy();
 });

@@ -1,15 +1,42 @@
 import { CallError, CallerGone } from '../errors/call-error.ts';
 import type { Exchange } from './exchange.ts';
 
+/** Bounds the memory of all bodies that are half here. */
+export interface BodyBudget {
+  /** False when there is no room. */
+  take(bytes: number): boolean;
+  give(bytes: number): void;
+}
+
+/** `totalBytes` should be the largest body at least. */
+export function createBodyBudget(totalBytes: number): BodyBudget {
+  let taken = 0;
+  return {
+    take(bytes) {
+      if (taken + bytes > totalBytes) return false;
+      taken += bytes;
+      return true;
+    },
+    give(bytes) {
+      taken -= bytes;
+    },
+  };
+}
+
+/** What a piece costs besides its bytes, so that bodies in tiny pieces are bounded as well. */
+const PIECE_BYTES = 256;
+
 export interface BodyLimits {
   readonly maxBytes: number;
   /** For the whole body, however it trickles in. */
   readonly timeoutMs: number;
+  /** Shared by all bodies; absent: none. */
+  readonly budget?: BodyBudget;
 }
 
 /**
  * The request's body as bytes, once it is known to be JSON by its content type.
- * Throws CallError (400 or 408) or CallerGone.
+ * Throws CallError (400, 408, or 429 when too many others are on their way) or CallerGone.
  */
 export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
   const { headers } = exchange;
@@ -28,12 +55,15 @@ function read(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    let taken = 0;
     const timer = setTimeout(() => {
       settle(() => reject(new CallError('GATEWAY_REQUEST_TIMEOUT', 'the body did not arrive in time')));
     }, limits.timeoutMs);
 
     function settle(outcome: () => void): void {
       clearTimeout(timer);
+      limits.budget?.give(taken);
+      taken = 0;
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       outcome();
     }
@@ -44,6 +74,18 @@ function read(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
         return;
       }
       chunks.push(chunk);
+      // All that a small body needs is here already.
+      if (length === Number(exchange.headers.contentLength)) return;
+      const cost = chunk.length + PIECE_BYTES;
+      if (limits.budget?.take(cost) === false) {
+        settle(() =>
+          reject(
+            new CallError('GATEWAY_RATE_LIMITED', 'too many bodies are on their way, try again shortly'),
+          ),
+        );
+        return;
+      }
+      taken += cost;
     }
     function onEnd(): void {
       exchange.bodyTaken = true;

@@ -19,8 +19,11 @@ export type BodyHead = RequestHead | Omit<ResultFrame, 'rows' | 'fin' | 'rowsLen
 export interface Outbox {
   /** Throws RangeError when a field exceeds its bound; nothing is queued then. */
   control(frame: Frame): void;
-  /** As `control`. Heads leave in the order of these calls. */
-  body(head: BodyHead, bytes: Uint8Array): void;
+  /**
+   * As `control`. Heads leave in the order of these calls. `gone` is called once, when nothing of the body waits here
+   * any more, be it sent or not.
+   */
+  body(head: BodyHead, bytes: Uint8Array, gone?: () => void): void;
   /** The receiver takes more of that body; unknown ids are bodies already sent. */
   grant(id: number, bytes: number): void;
   /** Forgets what is left of a body; false when its head had not been sent, so nobody knows of it. */
@@ -54,6 +57,7 @@ interface Outgoing {
   readonly head: BodyHead;
   readonly headBytes: number;
   readonly bytes: Uint8Array;
+  readonly gone: (() => void) | undefined;
   sent: number;
   begun: boolean;
   credit: number;
@@ -163,6 +167,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
   function enqueue(outgoing: Outgoing): void {
     if (outgoing.sent === outgoing.bytes.length) {
       bodies.delete(outgoing.id);
+      outgoing.gone?.();
       return;
     }
     outgoing.waiting = outgoing.credit === 0;
@@ -184,14 +189,18 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       controls.push(encoded);
       schedule();
     },
-    body(head, bytes) {
-      if (closed) return;
+    body(head, bytes, gone) {
+      if (closed) {
+        gone?.();
+        return;
+      }
       const headBytes = head.type === 'request' ? requestOverhead(head) : RESULT_OVERHEAD;
       const outgoing: Outgoing = {
         id: head.id,
         head,
         headBytes,
         bytes,
+        gone,
         sent: 0,
         begun: false,
         credit: INITIAL_CREDIT_BYTES,
@@ -220,16 +229,19 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       remove(fresh, outgoing);
       remove(begun, outgoing);
       wakeIfDrained();
+      outgoing.gone?.();
       return outgoing.begun;
     },
     close() {
       closed = true;
       controls.length = 0;
+      const left = [...bodies.values()];
       bodies.clear();
       fresh.length = 0;
       begun.length = 0;
       queuedBytes = 0;
       wakeIfDrained();
+      for (const { gone } of left) gone?.();
     },
     async drained() {
       if (!isDrained()) await new Promise<void>((resolve) => waiters.push(resolve));

@@ -1,5 +1,6 @@
 import type { AccountFinding } from '../database.ts';
 import { ask } from './ask.ts';
+import { CATALOG_PATH } from './catalog-path.ts';
 import type { SessionPool } from './pool.ts';
 
 const AUDIT_TIMEOUT_MS = 30_000;
@@ -135,11 +136,11 @@ select problem, remedy from (${FINDINGS.join('\nunion all ')}) f (rank, problem,
 /** What the account may do beyond reading, each with the statement that takes it away. Throws `DatabaseError`. */
 export async function auditAccount(pool: SessionPool): Promise<readonly AccountFinding[]> {
   const { results } = await ask(pool, {
-    statements: [{ text: AUDIT }],
+    statements: [CATALOG_PATH, { text: AUDIT }],
     capability: '',
     timeoutMs: AUDIT_TIMEOUT_MS,
   });
-  return (results[0]?.rows ?? []).map(([problem, remedy]) => ({
+  return (results[1]?.rows ?? []).map(([problem, remedy]) => ({
     problem: problem ?? '',
     remedy: remedy ?? '',
   }));

@@ -3,7 +3,7 @@ import type { VerificationFault } from '../database.ts';
 import type { BoundParam } from './choose-types.ts';
 import { STEP_TIMEOUT_MS } from './plan-statement.ts';
 import type { SessionPool } from './pool.ts';
-import { mustBe, refusedValues } from './refused-values.ts';
+import { refusedValues } from './refused-values.ts';
 import { bindValue } from './values.ts';
 
 /**
@@ -22,13 +22,13 @@ export async function checkPresets(
   if (presets.length === 0) return [];
   const settings = { apiKeyName: '', capability: capability.name, requestId: '' };
   const wait = { signal: new AbortController().signal, timeoutMs: STEP_TIMEOUT_MS };
-  const refused = await refusedValues(pool, settings, presets, wait);
-  return refused.flatMap((index) => {
+  const { refused } = await refusedValues(pool, settings, presets, wait);
+  return refused.flatMap(({ index, problem }) => {
     const preset = presets[index];
     if (preset === undefined) return [];
     const { name, position } = preset.param.param;
     const path = `capabilities.${capability.name}.params.${name}.${preset.key}`;
-    return [{ path, position, message: mustBe(preset.param) }];
+    return [{ path, position, message: problem }];
   });
 }
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Capability, Param, ParamSchema } from '../../config/agent-config.ts';
+import { CATALOG_PATH } from './catalog-path.ts';
 import { sqlStateOf, textOf } from './errors.ts';
 import { parametersAt } from './inspect.ts';
 import { castsOf, comparesItsOwnWay, fits, isDeclaredType, narrowed, secondChoice } from './parameter-fit.ts';
@@ -28,6 +29,17 @@ export interface BoundParam {
   readonly casts: readonly string[];
   /** What the SQL takes other than the declared type. */
   readonly type?: ServerType;
+  /** Casts that the SQL itself has directly on the parameter. */
+  readonly written: readonly WrittenCast[];
+}
+
+interface WrittenCast {
+  /** Behind those of its place, in the form of `casts`. */
+  readonly cast: string;
+  /** The type's name as SQL, without modifiers. */
+  readonly name: string;
+  /** What it is called in public; undefined for types of the database's own making, and until it is looked up. */
+  readonly title?: string;
 }
 
 interface Planned {
@@ -188,20 +200,31 @@ async function plan(
     ok: true,
     read,
     plan: { plan: JSON.parse(explained?.rows[0]?.[0] ?? 'null'), columns: described?.fields ?? [], facts },
-    params: boundParams(read.template, choice),
+    params: boundParams(read, choice),
   };
 }
 
-function boundParams(template: Template, choice: Choice): readonly BoundParam[] {
+function boundParams(
+  { template, rewritten, inspected }: ReadStatement,
+  choice: Choice,
+): readonly BoundParam[] {
   const placeholders = placeholdersFor(template, choice);
   return template.params.map((param, index) => {
     const isOwn = (_: unknown, at: number): boolean => template.references[at] === index;
     const types = choice.filter(isOwn).filter((place) => typeof place === 'object');
     const casts = placeholders.filter(isOwn).map((placeholder) => placeholder.casts.join('::'));
+    const written = new Map<string, WrittenCast>();
+    for (const [at, { casts: own, number }] of placeholders.entries()) {
+      const outer = inspected.casts.get(rewritten.places[at]?.offset ?? -1)?.[own.length];
+      if (number !== index + 1 || outer === undefined) continue;
+      const cast = [...own, outer.sql].join('::');
+      written.set(cast, { cast, name: outer.name });
+    }
     const [type] = types;
     return {
       param: { ...param, schema: types.reduce(narrowed, param.schema) },
       casts: [...new Set(casts)],
+      written: [...written.values()],
       ...(type === undefined ? {} : { type }),
     };
   });
@@ -251,9 +274,14 @@ async function askTypesGiven(
     if (!result.ok) return undefined;
     const name = preparedName();
     const [prepare, ...rest] = prepareOnly(result.read.rewritten.text, name);
-    const asked = await step(pool, capability, [prepare, parameterTypesStatement(name), ...rest]);
+    const asked = await step(pool, capability, [
+      prepare,
+      CATALOG_PATH,
+      parameterTypesStatement(name),
+      ...rest,
+    ]);
     if (asked.ok) {
-      const types = asked.answer.results[1];
+      const types = asked.answer.results[2];
       if (types?.rows.length !== casts.length) return undefined;
       return readParameterTypes(types).map((type, at) => (anything.has(at) ? 'any' : type));
     }

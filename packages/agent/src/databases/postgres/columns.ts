@@ -49,6 +49,9 @@ const LASTING: ReadonlyMap<number, string> = new Map([
   [JSON_TYPE, 'json'],
   [JSONB, 'jsonb'],
 ]);
+/** With their schema: anybody who may create in one of the search path could put others in front. */
+const EQUALS = 'operator(pg_catalog.=)';
+const BELOW = 'operator(pg_catalog.<)';
 /** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
 const FIRST_USER_OID = 16_384;
 
@@ -103,7 +106,9 @@ function asInteger(value: string, column: ColumnType): Conversion {
   if (INTEGERS.has(column.oid)) return accepted(value);
   if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
     // Nothing is left over of a whole number, something of NaN, and of a fraction should the column come to hold them.
-    return accepted(`case when ${value} % 1 = 0 then pg_catalog.trunc(${value}) end`);
+    return accepted(
+      `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then pg_catalog.trunc(${value}) end`,
+    );
   }
   return mismatch(column, 'is an integer (::bigint; a numeric may hold fractions)');
 }
@@ -111,11 +116,13 @@ function asInteger(value: string, column: ColumnType): Conversion {
 function asNumber(value: string, column: ColumnType, version: number): Conversion {
   if (INTEGERS.has(column.oid)) return asInteger(value, column);
   // NaN sorts above Infinity, so one comparison leaves out both.
-  const finite = `case when ${value} > '-Infinity' and ${value} < 'Infinity' then ${value} end`;
+  const finite = `case when ${value} operator(pg_catalog.>) '-Infinity' and ${value} ${BELOW} 'Infinity' then ${value} end`;
   if (FLOATS.has(column.oid)) return accepted(finite);
   if (column.oid !== NUMERIC) return mismatch(column, 'is a number (::numeric)');
   // Before 14 a numeric knows no infinity, not even to compare with.
-  return accepted(version >= 140_000 ? finite : `case when ${value} <> 'NaN' then ${value} end`);
+  return accepted(
+    version >= 140_000 ? finite : `case when ${value} operator(pg_catalog.<>) 'NaN' then ${value} end`,
+  );
 }
 
 /** Scale of numeric(p, s); undefined when none was declared. Negative scales hold no fractions either. */
@@ -143,7 +150,7 @@ function inUtc(value: string): string {
 
 /** Infinity, and years that ISO 8601 cannot write in four digits, become null. */
 function withinYears(local: string, value: string): string {
-  return `case when ${local} >= '0001-01-01' and ${local} < '10000-01-01' then ${value} end`;
+  return `case when ${local} operator(pg_catalog.>=) '0001-01-01' and ${local} ${BELOW} '10000-01-01' then ${value} end`;
 }
 
 function asArray(value: string, column: ColumnType): Conversion {
@@ -178,7 +185,7 @@ function asObject(value: string, column: ColumnType): Conversion {
 /** JSON of another kind than the declared one becomes null: what it is, only the row tells. */
 function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): string {
   const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
-  return `case when pg_catalog.${typeOf}(${value}) = '${kind}' then ${value} end`;
+  return `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;
 }
 
 function accepted(sql: string): Conversion {

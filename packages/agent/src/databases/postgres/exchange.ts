@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sendCancelRequest } from './cancel.ts';
 import { fly, type Landing, type Rows, type Statement } from './flight.ts';
 import type { SessionPool, Wait } from './pool.ts';
-import { destroy, type Session } from './session.ts';
+import { abandon, destroy, type Session } from './session.ts';
 import { applySettings, BEGIN, ROLLBACK, type TransactionSettings } from './settings.ts';
 
 export interface Transaction {
-  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath'>;
+  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'watched'>;
   readonly statements: readonly Statement[];
 }
 
@@ -24,7 +24,7 @@ export interface Exchange {
 
 /** The server's own statement_timeout comes first; this is for a server that does not keep it. */
 const DEADLINE_GRACE_MS = 250;
-/** How long a cancelled query may go on before its connection is closed, and a cancel request may take. */
+/** How long a cancelled query is waited for, and a cancel request may take. */
 const CANCEL_PATIENCE_MS = 1000;
 /** The first pause between two cancel requests; each is twice as long as the one before. */
 const CANCEL_AGAIN_MS = 20;
@@ -40,22 +40,20 @@ export async function exchange(
   wait: Wait,
 ): Promise<Exchange> {
   const started = performance.now();
-  const { searchPath } = session.facts;
-  const settings = applySettings({ ...transaction.settings, timeoutMs: wait.timeoutMs, searchPath });
+  const { searchPath, watched } = session.facts;
+  const { timeoutMs } = wait;
+  const settings = applySettings({ ...transaction.settings, timeoutMs, searchPath, watched });
   const { statements } = transaction;
 
   let stopped: Exchange['stopped'];
-  let silent = false;
+  let giveUp = (): void => {};
   let landed = false;
   let cancelSent: Promise<boolean> | undefined;
   let patience: NodeJS.Timeout | undefined;
   const stop = (reason: 'timeout' | 'cancelled'): void => {
     if (stopped !== undefined) return;
     stopped = reason;
-    patience = setTimeout(() => {
-      silent = true;
-      destroy(session);
-    }, CANCEL_PATIENCE_MS);
+    patience = setTimeout(() => giveUp(), CANCEL_PATIENCE_MS);
     cancelSent = requestCancel(session, () => landed);
   };
   const onAbort = (): void => stop('cancelled');
@@ -65,15 +63,25 @@ export async function exchange(
 
   // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
   const setUp = [BEGIN, settings];
-  const [unit, rollback] = await fly(session, [[...setUp, ...statements], [ROLLBACK]]);
+  const landings = await new Promise<readonly Landing[] | undefined>((resolve) => {
+    giveUp = () => resolve(undefined);
+    void fly(session, [[...setUp, ...statements], [ROLLBACK]]).then(resolve);
+  });
+  const [unit, rollback] = landings ?? [
+    { results: [], error: new Error('no answer after the cancel request') },
+  ];
 
   landed = true;
   clearTimeout(deadline);
   clearTimeout(patience);
   wait.signal.removeEventListener('abort', onAbort);
   const completed = unit?.results ?? [];
-  if (silent) {
-    pool.discardSilent(session, started);
+  if (landings === undefined) {
+    pool.abandon(
+      session,
+      statements.map(({ text }) => text),
+      started,
+    );
   } else if (cancelSent !== undefined) {
     void recover(pool, session, cancelSent);
   } else if (isEnded(rollback) && isIdle(session)) {
@@ -97,7 +105,7 @@ export async function exchange(
 async function requestCancel(session: Session, landed: () => boolean): Promise<boolean> {
   const { cancelTarget } = session;
   if (cancelTarget === undefined) {
-    destroy(session);
+    abandon(session);
     return false;
   }
   const started = performance.now();

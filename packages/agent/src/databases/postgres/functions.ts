@@ -1,15 +1,15 @@
 import type { QualifiedName } from './inspect.ts';
-import { scan } from './scan.ts';
+import { scan, type Token } from './scan.ts';
 import { isNode } from './tree.ts';
 
 /**
- * Refused whatever the capability allows. They write past READ ONLY, reach other sessions or the server's files,
+ * Refused whatever the capability allows. They write past READ ONLY, use up transaction ids, reach other sessions or the server's files,
  * change the session, or run SQL given as text, which no check of the statement sees.
  */
 const FORBIDDEN: readonly RegExp[] = [
   /^(?:query|table|schema|database|cursor)_to_xml/,
   /^(?:ts_stat|crosstab.*|connectby|xpath_table|dblink.*)$/,
-  /^(?:set_config|pg_notify|nextval|setval|setseed)$/,
+  /^(?:set_config|pg_notify|nextval|setval|setseed|txid_current|pg_current_xact_id)$/,
   /^(?:loread|lowrite|lo_(?:close|creat|create|export|from_bytea|get|import|lseek|lseek64|open|put|tell|tell64|truncate|truncate64|unlink))$/,
   /^pg_(?:try_)?advisory_/,
   /^pg_(?:read_|ls_|stat_file$|file_|logdir_ls$|current_logfile$|hba_file_rules$|ident_file_mappings$|show_all_file_settings$)/,
@@ -80,17 +80,25 @@ const NAMES = new Set([
   'Function Name',
 ]);
 
-/** Every node type in a plan as `EXPLAIN (VERBOSE, FORMAT JSON)` gives it, and every function its expressions call. */
+const OPERATOR = /^[-+*/<>=~!@#%^&|`?]+$/;
+
+/** Every node type in a plan as `EXPLAIN (VERBOSE, FORMAT JSON)` gives it, and every function and operator in its expressions. */
 export function readPlan(plan: unknown): {
   readonly nodes: ReadonlySet<string>;
   readonly functions: readonly QualifiedName[];
+  readonly operators: readonly string[];
 } {
   const nodes = new Set<string>();
   const functions: QualifiedName[] = [];
+  const operators = new Set<string>();
   const visit = (key: string, value: unknown): void => {
     if (typeof value === 'string') {
       if (key === 'Node Type') nodes.add(value);
-      else if (!NAMES.has(key)) functions.push(...callsIn(value));
+      else if (!NAMES.has(key)) {
+        const tokens = tokensIn(value);
+        functions.push(...callsIn(tokens));
+        for (const { text } of tokens) if (OPERATOR.test(text)) operators.add(text);
+      }
     } else if (Array.isArray(value)) {
       for (const item of value) visit(key, item);
     } else if (isNode(value)) {
@@ -98,19 +106,20 @@ export function readPlan(plan: unknown): {
     }
   };
   visit('', plan);
-  return { nodes, functions };
+  return { nodes, functions, operators: [...operators] };
 }
 
-/** Names in front of an opening parenthesis. Too many are harmless: only those that are volatile functions count. */
-function callsIn(expression: string): readonly QualifiedName[] {
-  if (!expression.includes('(')) return [];
-  let tokens: ReturnType<typeof scan>;
+function tokensIn(expression: string): readonly Token[] {
   try {
-    tokens = scan(expression);
+    return scan(expression);
   } catch {
     // Not every text in a plan is SQL.
     return [];
   }
+}
+
+/** Names in front of an opening parenthesis. Too many are harmless: only those that are volatile functions count. */
+function callsIn(tokens: readonly Token[]): readonly QualifiedName[] {
   const calls: QualifiedName[] = [];
   for (const [index, token] of tokens.entries()) {
     if (token.kind !== 'name' || tokens[index + 1]?.text !== '(') continue;

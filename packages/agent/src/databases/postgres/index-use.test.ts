@@ -10,8 +10,8 @@ import { verifyCapabilities } from './verify.ts';
 
 /** Columns by the type of the parameter that callers compare them with. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  integer: ['smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'oid'],
-  number: ['numeric(9, 2)', 'real', 'double precision', 'money'],
+  integer: ['smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'oid', 'money'],
+  number: ['numeric(9, 2)', 'real', 'double precision'],
   string: [
     'text',
     'varchar',

@@ -1,6 +1,7 @@
 import { hasSqlDetails, parseSync } from 'libpg-query';
 import { textOf } from './errors.ts';
 import { isNode, namesIn, walk, type TreeNode } from './tree.ts';
+import { writtenCasts, type WrittenType } from './written-casts.ts';
 
 /** A name as it was written, `schema` only where it was. */
 export interface QualifiedName {
@@ -17,6 +18,8 @@ export interface Inspected {
   readonly parameters: readonly { readonly number: number; readonly offset: number }[];
   /** The offsets of those, cast once, of which is only asked whether they are null: they may be of any type. */
   readonly nullTested: readonly number[];
+  /** See `writtenCasts`; those of this service are among them. */
+  readonly casts: ReadonlyMap<number, readonly (WrittenType | undefined)[]>;
 }
 
 interface InspectFault {
@@ -57,6 +60,7 @@ export function inspectSelect(text: string): InspectResult {
     if (key === 'A_Expr' || key === 'SubLink') {
       for (const name of namesIn(child[key === 'A_Expr' ? 'name' : 'operName'])) operators.add(name);
     }
+    for (const name of impliedOperators(key, child)) operators.add(name);
     if (key === 'NullTest') {
       const tested = inside(inside(inside(child, 'arg'), 'TypeCast'), 'arg')?.['ParamRef'];
       if (isNode(tested)) nullTested.push(Number(tested['location'] ?? 0));
@@ -66,7 +70,29 @@ export function inspectSelect(text: string): InspectResult {
     }
   });
   if (messages.size > 0) return { ok: false, faults: [...messages].map((message) => ({ message })) };
-  return { ok: true, inspected: { tree, functions, operators: [...operators], parameters, nullTested } };
+  const casts = writtenCasts(tree);
+  return {
+    ok: true,
+    inspected: { tree, functions, operators: [...operators], parameters, nullTested, casts },
+  };
+}
+
+/** Those that PostgreSQL looks up by a name that the SQL does not have. */
+function impliedOperators(key: string, node: TreeNode): readonly string[] {
+  switch (key) {
+    case 'A_Expr':
+      return String(node['kind']).includes('BETWEEN') ? ['<', '<=', '>', '>='] : [];
+    case 'CaseExpr':
+      return 'arg' in node ? ['='] : [];
+    case 'JoinExpr':
+      return 'usingClause' in node || node['isNatural'] === true ? ['='] : [];
+    case 'SubLink':
+      return node['subLinkType'] === 'ANY_SUBLINK' ? ['='] : [];
+    case 'SortBy':
+      return namesIn(node['useOp']);
+    default:
+      return [];
+  }
 }
 
 function inside(node: TreeNode | undefined, key: string): TreeNode | undefined {

@@ -59,7 +59,8 @@ function fitsScalar(schema: ParamSchema, type: ServerType): boolean {
     case 'integer':
       return [INT2, INT4, INT8, OID, NUMERIC, FLOAT8, MONEY].includes(base);
     case 'number':
-      return [NUMERIC, FLOAT4, FLOAT8, MONEY].includes(base);
+      // Not money, which would round what it is given.
+      return [NUMERIC, FLOAT4, FLOAT8].includes(base);
     case 'string':
       return fitsString(type);
     case 'boolean':
@@ -164,4 +165,21 @@ export function narrowed(schema: ParamSchema, type: ServerType): ParamSchema {
   // A declared enum says more.
   if (type.labels.length === 0 || schema.enum !== undefined || schema.type !== 'string') return schema;
   return { ...schema, enum: type.labels };
+}
+
+/** What to say where the declared bounds leave none of the whole numbers that the type takes. */
+export function emptyRange(schema: ParamSchema, type: ServerType): string | undefined {
+  const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
+  const range = scalar.type === 'integer' ? RANGES.get(type.base) : undefined;
+  if (range === undefined) return undefined;
+  const [low, high] = range;
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = scalar;
+  const bound =
+    (minimum !== undefined && minimum > high && `minimum: ${minimum}`) ||
+    (exclusiveMinimum !== undefined && exclusiveMinimum >= high && `exclusiveMinimum: ${exclusiveMinimum}`) ||
+    (maximum !== undefined && maximum < low && `maximum: ${maximum}`) ||
+    (exclusiveMaximum !== undefined && exclusiveMaximum <= low && `exclusiveMaximum: ${exclusiveMaximum}`);
+  if (bound === false) return undefined;
+  const taken = type.title?.replace(/\[\]$/, '') ?? 'a type of the database';
+  return `has ${bound}, but the SQL takes it as ${taken}, from ${low} to ${high}: no value fits both, so change one of them`;
 }

@@ -4,7 +4,7 @@ import type { Capability } from '../../config/agent-config.ts';
 import { DatabaseError, type VerificationFault } from '../database.ts';
 import { ask, type Answer } from './ask.ts';
 import { QUERY_CANCELED, sqlStateOf, textOf } from './errors.ts';
-import type { Statement } from './flight.ts';
+import type { Rows, Statement } from './flight.ts';
 import type { SessionPool } from './pool.ts';
 import { faultAt } from './read-statement.ts';
 
@@ -41,6 +41,26 @@ export function explain(text: string, parameters: number): readonly Statement[] 
     { text: `explain (verbose, format json) execute ${name}${nulls}` },
     { text: `deallocate ${name}` },
   ];
+}
+
+/**
+ * Asks the planner whether anything in a statement is volatile: function, operator or cast, in views and policies as
+ * well. It knows which operator each one is, which no name tells. It merges a WITH query that is used once into the
+ * statement unless that is volatile (PostgreSQL 12 and later).
+ */
+export function askVolatile(
+  text: string,
+  parameters: number,
+): {
+  readonly statements: readonly Statement[];
+  /** From what `statements` answered. */
+  readonly isVolatile: (results: readonly Rows[]) => boolean;
+} {
+  const name = preparedName();
+  return {
+    statements: explain(`with ${name} as (\n${text}\n) select * from ${name}`, parameters),
+    isVolatile: (results) => results[2]?.rows[0]?.[0]?.includes(`"CTE ${name}"`) ?? true,
+  };
 }
 
 /** Where in `text`, in bytes, the server stumbled over what `explain` prepares; NaN where it did not say. */

@@ -1,6 +1,7 @@
 import { DatabaseError, type DatabaseConnections } from '../database.ts';
 import { unavailable } from './errors.ts';
-import { destroy, farewell, type Session } from './session.ts';
+import { endLost } from './lost-backends.ts';
+import { abandon, destroy, farewell, type Backend, type Session } from './session.ts';
 
 export interface Wait {
   readonly signal: AbortSignal;
@@ -12,9 +13,28 @@ interface Waiter {
   readonly refuse: (error: DatabaseError) => void;
 }
 
+/** What is known of a session whose query went on when it was given up. */
+interface Lost {
+  readonly session: Session;
+  readonly backend: Backend | undefined;
+  readonly texts: readonly string[];
+  /** By `performance.now()`. */
+  readonly since: number;
+}
+
+/** What a watched server needs to see by itself that a session was given up, and some more. */
+const LOOK_MS = 1500;
+/** Then what cannot be looked after, being a pooler's, is the pooler's to bound. */
+const FORGET_POOLED_MS = 5000;
+/** For neighbours of a silent session: one that is heard of ends at once. */
+const DOUBTFUL_MS = 250;
+/** How long looking after lost backends may wait for a session; then it is tried again. */
+const LOOK_WAIT_MS = 1000;
+
 /**
  * Lends each session to one borrower at a time; first come, first served. Connections are made when they are
- * needed, up to `max`, kept while idle, and forgotten when they break.
+ * needed, up to `max`, kept while idle, and forgotten when they break. One whose query does not end is left, but
+ * counts until the server is known to have ended it.
  */
 export class SessionPool {
   readonly #open: (signal: AbortSignal) => Promise<Session>;
@@ -25,6 +45,8 @@ export class SessionPool {
   readonly #heardAt = new WeakMap<Session, number>();
   readonly #giveUpOpening = new AbortController();
   readonly #waiters = new Set<Waiter>();
+  readonly #lost = new Map<Session, Lost>();
+  #look: NodeJS.Timeout | undefined;
   #opening = 0;
   #closing = false;
   #closed: (() => void) | undefined;
@@ -37,7 +59,7 @@ export class SessionPool {
 
   get connections(): DatabaseConnections {
     const idle = this.#idle.length;
-    const busy = this.#live.size - idle;
+    const busy = this.#live.size - idle + this.#lost.size;
     return { idle, busy, opening: this.#opening, waiting: this.#waiters.size };
   }
 
@@ -68,13 +90,23 @@ export class SessionPool {
   }
 
   /**
-   * Ends a session that has been silent since then, and the idle ones not heard of since: what took its connection,
-   * a network that drops packets or a server that hangs, may well have taken theirs.
+   * Leaves a session whose query, with these statements, goes on though it was cancelled, and ends the idle ones not
+   * heard of since then: what took its connection, a network that drops packets or a server that hangs, may well
+   * have taken theirs.
    */
-  discardSilent(session: Session, since: number): void {
-    this.discard(session);
+  abandon(session: Session, texts: readonly string[], since: number): void {
+    if (this.#live.delete(session)) {
+      const { backend } = session.facts;
+      this.#lost.set(session, { session, backend, texts, since: performance.now() });
+      abandon(session);
+      this.#scheduleLook();
+    }
     const doubtful = this.#idle.filter((idle) => (this.#heardAt.get(idle) ?? 0) < since);
-    for (const idle of doubtful) this.discard(idle);
+    for (const idle of doubtful) {
+      this.#idle.splice(this.#idle.indexOf(idle), 1);
+      farewell(idle, DOUBTFUL_MS);
+    }
+    if (this.#closing) this.#leaveLost();
   }
 
   /**
@@ -86,6 +118,7 @@ export class SessionPool {
     this.#refuseAll(new DatabaseError('unavailable', 'cannot run: the database is being closed'));
     this.#giveUpOpening.abort();
     for (const session of this.#idle.splice(0)) farewell(session);
+    this.#leaveLost();
     if (this.#live.size + this.#opening === 0) return;
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
@@ -120,7 +153,7 @@ export class SessionPool {
   }
 
   #grow(): void {
-    while (this.#opening < this.#waiters.size && this.#live.size + this.#opening < this.#max) {
+    while (this.#opening < this.#waiters.size && this.#size < this.#max) {
       this.#opening += 1;
       this.#open(this.#giveUpOpening.signal).then(
         (session) => {
@@ -170,11 +203,69 @@ export class SessionPool {
   }
 
   #forget(session: Session): void {
-    if (!this.#live.delete(session)) return;
+    if (!this.#live.delete(session) && !this.#lost.delete(session)) return;
     const index = this.#idle.indexOf(session);
     if (index !== -1) this.#idle.splice(index, 1);
     if (this.#closing) this.#settleClose();
     else this.#grow();
+  }
+
+  /** All that the server may have of ours. */
+  get #size(): number {
+    return this.#live.size + this.#lost.size + this.#opening;
+  }
+
+  #scheduleLook(): void {
+    if (this.#look !== undefined || this.#lost.size === 0 || this.#closing) return;
+    this.#look = setTimeout(() => {
+      void this.#lookAfterLost().finally(() => {
+        this.#look = undefined;
+        this.#scheduleLook();
+      });
+    }, LOOK_MS);
+  }
+
+  async #lookAfterLost(): Promise<void> {
+    const lost = [...this.#lost.values()];
+    const pooledUntil = performance.now() - FORGET_POOLED_MS;
+    for (const { session, backend, since } of lost) {
+      if (backend === undefined && since < pooledUntil) this.discard(session);
+    }
+    const known = lost.flatMap(({ session, backend, texts }) =>
+      backend === undefined ? [] : [{ ...backend, texts, session }],
+    );
+    const guard = known.length === 0 ? undefined : await this.#borrowToLook();
+    if (guard === undefined) return;
+    const gone = await endLost(guard.session, known);
+    if (gone === 'unknown') {
+      this.discard(guard.session);
+      return;
+    }
+    guard.giveBack();
+    for (const { session } of gone) this.discard(session);
+  }
+
+  /** Undefined while there is none to be had. */
+  async #borrowToLook(): Promise<{ readonly session: Session; readonly giveBack: () => void } | undefined> {
+    const wait = { signal: this.#giveUpOpening.signal, timeoutMs: LOOK_WAIT_MS };
+    try {
+      if (this.#lost.size < this.#max) {
+        const session = await this.acquire(wait);
+        return { session, giveBack: () => this.release(session) };
+      }
+      // All are lost: one beyond the most allowed, or nobody would be served while a network swallows them.
+      const session = await this.#open(this.#giveUpOpening.signal);
+      return { session, giveBack: () => farewell(session) };
+    } catch (error) {
+      if (error instanceof DatabaseError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The server ends them, or their queries do. */
+  #leaveLost(): void {
+    clearTimeout(this.#look);
+    for (const session of this.#lost.keys()) this.discard(session);
   }
 
   #settleClose(): void {

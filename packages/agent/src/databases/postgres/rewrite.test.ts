@@ -23,28 +23,36 @@ function faultsOf(sql: string, params: Readonly<Record<string, ParamSchema>> = {
 
 describe('what is a parameter', () => {
   test.each([
-    ['a cast behind it', 'select :n::int', 'select ($1::bigint) ::int'],
-    ['no space before it', 'select 1 as x where 1=:n', 'select 1 as x where 1= ($1::bigint) '],
-    ['an assignment', 'select make_interval(days:=:n)', 'select make_interval(days:= ($1::bigint) )'],
-    ['twice the same', 'select :n, :n', 'select ($1::bigint) , ($1::bigint) '],
-    ['a keyword in front', 'select 1 limit :n', 'select 1 limit ($1::bigint) '],
-    ['behind text of several bytes', "select 'äöü€😀', :n", "select 'äöü€😀', ($1::bigint) "],
+    ['a cast behind it', 'select :n::int', 'select ($1::pg_catalog.int8) ::int'],
+    ['no space before it', 'select 1 as x where 1=:n', 'select 1 as x where 1= ($1::pg_catalog.int8) '],
+    [
+      'an assignment',
+      'select make_interval(days:=:n)',
+      'select make_interval(days:= ($1::pg_catalog.int8) )',
+    ],
+    ['twice the same', 'select :n, :n', 'select ($1::pg_catalog.int8) , ($1::pg_catalog.int8) '],
+    ['a keyword in front', 'select 1 limit :n', 'select 1 limit ($1::pg_catalog.int8) '],
+    ['behind text of several bytes', "select 'äöü€😀', :n", "select 'äöü€😀', ($1::pg_catalog.int8) "],
     [
       'in an array constructor',
       'select array[[:n], [:n]]',
-      'select array[[ ($1::bigint) ], [ ($1::bigint) ]]',
+      'select array[[ ($1::pg_catalog.int8) ], [ ($1::pg_catalog.int8) ]]',
     ],
-    ['in parentheses in a subscript', 'select a[(:n)] from t', 'select a[( ($1::bigint) )] from t'],
+    ['in parentheses in a subscript', 'select a[(:n)] from t', 'select a[( ($1::pg_catalog.int8) )] from t'],
     [
       'after a comment that a carriage return ends',
       'select 1 -- no\r, :n',
-      'select 1 -- no\r, ($1::bigint) ',
+      'select 1 -- no\r, ($1::pg_catalog.int8) ',
     ],
-    ['after a nested comment', 'select /* a /* :x */ :y */ :n', 'select /* a /* :x */ :y */ ($1::bigint) '],
+    [
+      'after a nested comment',
+      'select /* a /* :x */ :y */ :n',
+      'select /* a /* :x */ :y */ ($1::pg_catalog.int8) ',
+    ],
     [
       'a minus in front, which no text replacement may turn into a comment',
       'select 1 -:n',
-      'select 1 - ($1::bigint) ',
+      'select 1 - ($1::pg_catalog.int8) ',
     ],
   ])('%s', (_what, sql, expected) => {
     expect(rewritten(sql, { n: integer })).toBe(expected);
@@ -55,7 +63,7 @@ describe('what is a parameter', () => {
     const params = Object.fromEntries(types.map((type) => [type, { type }]));
     const sql = `select ${types.map((type) => `:${type}`).join(',')}, :list`;
     expect(rewritten(sql, { ...params, list: { type: 'array', items: { type: 'uuid' } } })).toBe(
-      'select ($1::bigint) , ($2::numeric) , ($3::text) , ($4::boolean) , ($5::date) , ($6::timestamptz) , ($7::uuid) , ($8::jsonb) , ($9::uuid[]) ',
+      'select ($1::pg_catalog.int8) , ($2::pg_catalog.numeric) , ($3::pg_catalog.text) , ($4::pg_catalog.bool) , ($5::pg_catalog.date) , ($6::pg_catalog.timestamptz) , ($7::pg_catalog.uuid) , ($8::pg_catalog.jsonb) , ($9::pg_catalog.uuid[]) ',
     );
   });
 });
@@ -157,7 +165,7 @@ test('parameters are found among everything that looks like one', () => {
         const read = readStatement(capabilityOf(join(0), { params }));
         const expected = join(1).replaceAll(
           /\$(p|q|limit_)\$/g,
-          (_, name: string) => `($${names.indexOf(name) + 1}::text)`,
+          (_, name: string) => `($${names.indexOf(name) + 1}::pg_catalog.text)`,
         );
         expect(read.ok && fingerprint(read.read.inspected.tree)).toBe(selectTreeOf(expected));
       },
@@ -217,7 +225,7 @@ test('whatever the text, it is refused or its parameters are where the parser se
       const bytes = Buffer.from(text, 'utf8');
       expect(read.read.inspected.parameters).toHaveLength(places.length);
       for (const place of places)
-        expect(bytes.toString('utf8', place.offset, place.offset + 12)).toBe('$1::bigint) ');
+        expect(bytes.toString('utf8', place.offset, place.offset + 21)).toBe('$1::pg_catalog.int8) ');
     }),
     { numRuns: 2000 },
   );

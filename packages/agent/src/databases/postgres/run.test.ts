@@ -275,11 +275,11 @@ describe('caps', () => {
 
 describe('what a failing query leaves for the log', () => {
   test.each<[string, RegExp]>([
-    ['select :v::int as a', /^SQLSTATE 22P02, invalid_text_representation, routine \w+$/],
-    ['select :v::date::text::int as a', /^SQLSTATE 22007, invalid_datetime_format/],
-    ['select (:v::json->>0)::int as a', /^SQLSTATE 22P02/],
+    ["select (:v || '')::int as a", /^SQLSTATE 22P02, invalid_text_representation, routine \w+$/],
+    ["select (:v || '')::date::text::int as a", /^SQLSTATE 22007, invalid_datetime_format/],
+    ["select ((:v || '')::json->>0)::int as a", /^SQLSTATE 22P02/],
     ["select length(:v) / length(replace(:v, :v, '')) as a", /^SQLSTATE 22012, division_by_zero/],
-    ['select length(:v::short) as a', /^SQLSTATE 23514, check_violation, .*constraint short_enough/],
+    ["select length((:v || '')::short) as a", /^SQLSTATE 23514, check_violation, .*constraint short_enough/],
     ["select 1 as a where 'x' ~ ('(' || :v)", /^SQLSTATE 2201B, invalid_regular_expression/],
     ['select length(shout(:v)) as a', /^SQLSTATE P0001, raise_exception, routine exec_stmt_raise$/],
     ['select divide(:v) as a', /^SQLSTATE 22P02/],

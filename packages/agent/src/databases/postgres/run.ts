@@ -13,7 +13,7 @@ import {
 import { exchange, type Exchange, type Transaction } from './exchange.ts';
 import type { Rows } from './flight.ts';
 import type { SessionPool, Wait } from './pool.ts';
-import { mayBeInputError, mustBe, refusedValues } from './refused-values.ts';
+import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './values.ts';
 
 /** A capability whose SQL has passed every check. */
@@ -62,7 +62,8 @@ async function run(
     const again = attempt === 1 && done.stopped === undefined && deadline > performance.now();
     if (again && isNobodysFault(error, done, timeoutMs)) continue;
     const left = { ...wait, timeoutMs: deadline - performance.now() };
-    const problems = done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left) : [];
+    const problems =
+      done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
     if (problems.length === 0) throw toDatabaseError(error, done, timeoutMs);
     throw new DatabaseError('invalid_params', nameOf(error), { advice: problems.join('; ') });
   }
@@ -84,17 +85,20 @@ async function problemsOf(
   verified: VerifiedQuery,
   call: QueryCall,
   wait: Wait,
+  failure: Error,
 ): Promise<readonly string[]> {
   const values = verified.params.map((param) => ({
     param,
     text: bindValue(param.param.schema, valueOf(call.values, param.param.name)),
   }));
   try {
-    const refused = await refusedValues(pool, settingsOf(verified, call), values, wait);
-    return refused.flatMap((index) => {
+    const settings = settingsOf(verified, call);
+    const { refused, complete } = await refusedValues(pool, settings, values, wait, failure);
+    const problems = refused.flatMap(({ index, problem }) => {
       const param = verified.params[index];
-      return param === undefined ? [] : [`${param.param.name}: ${mustBe(param)}`];
+      return param === undefined ? [] : [`${param.param.name}: ${problem}`];
     });
+    return complete || problems.length === 0 ? problems : [...problems, 'and perhaps others'];
   } catch (error) {
     // Then the first error stands.
     if (error instanceof DatabaseError) return [];

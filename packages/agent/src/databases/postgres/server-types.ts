@@ -1,4 +1,5 @@
 import type { Rows, Statement } from './flight.ts';
+import { bindValue } from './values.ts';
 
 /** A type of the database, as the server takes a parameter. */
 export interface ServerType {
@@ -22,6 +23,16 @@ export interface ServerType {
 const FIRST_USER_OID = 16_384;
 
 const IS_ARRAY = "t.typcategory = 'A' and t.typlen = -1 and t.typelem <> 0";
+
+/** Asks what types named as SQL are called in public, in their order: null for those of the database's own making. */
+export function titlesStatement(names: readonly string[]): Statement {
+  return {
+    text: `select case when t.oid operator(pg_catalog.<) '${FIRST_USER_OID}' then pg_catalog.format_type(t.oid, null) end
+      from pg_catalog.unnest($1::pg_catalog.text[]) with ordinality a (name, place),
+        lateral (select pg_catalog.to_regtype(a.name)::pg_catalog.oid) t (oid) order by a.place`,
+    values: [bindValue({ type: 'array', items: { type: 'string' } }, names)],
+  };
+}
 
 /** Asks for the types of a prepared statement's parameters, in their order. The name must need no quotes. */
 export function parameterTypesStatement(prepared: string): Statement {

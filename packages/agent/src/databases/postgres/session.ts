@@ -7,6 +7,7 @@ import type { CancelTarget } from './cancel.ts';
 import { isWithoutTls, unavailable } from './errors.ts';
 import { fly, type Line } from './flight.ts';
 import { whyUnsupported } from './server-support.ts';
+import { TRY_WATCH } from './settings.ts';
 
 /** One connection and what was learnt when it was made. */
 export interface Session extends Line {
@@ -21,7 +22,21 @@ export interface SessionFacts {
   /** `server_version_num`, e.g. 150018. */
   readonly version: number;
   readonly utf8: boolean;
+  /** Whether the server can be made to end a query by itself once its client is gone. */
+  readonly watched: boolean;
+  /** Which process serves the session; absent where that may change, as behind a pooler. */
+  readonly backend?: Backend;
 }
+
+/** Process ids are used again, so only with its start does one name a process for good. */
+export interface Backend {
+  readonly processId: string;
+  /** As `BACKEND_STARTED` writes it. */
+  readonly startedAt: string;
+}
+
+/** SQL over `a`, a row of pg_stat_activity: one text whatever the session's settings. */
+export const BACKEND_STARTED = "pg_catalog.to_char(a.backend_start at time zone 'UTC', 'YYYYMMDDHH24MISSUS')";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEPALIVE_MS = 30_000;
@@ -47,11 +62,22 @@ export function destroy(session: Session): void {
   session.client.connection.stream.destroy();
 }
 
-/** Ends an idle session as the server wants it, or without the server when that does not answer. */
-export function farewell(session: Session): void {
-  const patience = setTimeout(() => destroy(session), FAREWELL_MS);
+/** Ends an idle session as the server wants it, or without the server when that does not answer in time. */
+export function farewell(session: Session, patienceMs: number = FAREWELL_MS): void {
+  const patience = setTimeout(() => destroy(session), patienceMs);
   session.client.once('end', () => clearTimeout(patience));
   void session.client.end();
+}
+
+/**
+ * Leaves a session that still runs a query, and takes no more of its answer. The server closes the connection when
+ * the query is over, or, where it is `watched`, soon after it has seen that nobody waits: 'end' tells of both.
+ */
+export function abandon(session: Session): void {
+  const { stream } = session.client.connection;
+  stream.removeAllListeners('data');
+  stream.resume();
+  stream.end();
 }
 
 /** What `tls.connect` gets for each sslmode; as with libpq a Unix socket is never encrypted. */
@@ -101,7 +127,7 @@ async function attempt(
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
     const line = { client, prepared: new Set<string>() };
-    return { ...line, facts: await readFacts(line), ...cancelTarget };
+    return { ...line, facts: await readFacts(line, key?.processId), ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
@@ -145,13 +171,29 @@ const FACTS =
   "select pg_catalog.current_setting('search_path'), pg_catalog.current_setting('server_version_num'), " +
   "pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('standard_conforming_strings')";
 
-async function readFacts(line: Line): Promise<SessionFacts> {
-  const [landing] = await fly(line, [[{ text: FACTS }]]);
+const BACKEND = `select a.pid, ${BACKEND_STARTED} from pg_catalog.pg_stat_activity a where a.pid = pg_catalog.pg_backend_pid()`;
+
+async function readFacts(line: Line, keyProcessId: number | undefined): Promise<SessionFacts> {
+  // What need not succeed has a unit of its own.
+  const [landing, watch, self] = await fly(line, [
+    [{ text: FACTS }],
+    [{ text: TRY_WATCH }],
+    [{ text: BACKEND }],
+  ]);
   if (landing?.error !== undefined) throw landing.error;
   const [searchPath, version, encoding, conforming] = landing?.results[0]?.rows[0] ?? [];
   const facts = { version: Number(version ?? Number.NaN), standardConformingStrings: conforming ?? null };
   const advice = whyUnsupported(facts);
   if (advice !== undefined)
     throw new DatabaseError('unavailable', `cannot use the server: ${advice}`, { advice });
-  return { searchPath: searchPath ?? '', version: facts.version, utf8: encoding === 'UTF8' };
+  const [processId, startedAt] = self?.results[0]?.rows[0] ?? [];
+  // A pooler makes up the key, so that it names no process of the server.
+  const isDirect = typeof processId === 'string' && Number(processId) === keyProcessId;
+  return {
+    searchPath: searchPath ?? '',
+    version: facts.version,
+    utf8: encoding === 'UTF8',
+    watched: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
+    ...(isDirect && typeof startedAt === 'string' ? { backend: { processId, startedAt } } : {}),
+  };
 }

@@ -7,6 +7,8 @@ export interface TransactionSettings {
   readonly apiKeyName: string;
   readonly capability: string;
   readonly requestId: string;
+  /** Whether the server takes `WATCH`: see `SessionFacts`. */
+  readonly watched: boolean;
 }
 
 const SETTINGS = [
@@ -22,9 +24,14 @@ const SETTINGS = [
   ['svc.request_id', '$5'],
 ] as const;
 
-const CALLS = SETTINGS.map(([name, value]) => `pg_catalog.set_config('${name}', ${value}, true)`);
-// In one column, since each column costs both sides a description.
-const TEXT = `select pg_catalog.concat(${CALLS.join(', ')})`;
+const CALLS = SETTINGS.map(([name, value]) => setConfig(name, value));
+/** Makes the server end a query whose client is gone, be it that the agent was killed: looks once a second. */
+const WATCH = setConfig('client_connection_check_interval', "'1s'");
+const PLAIN = { name: 'svc/settings', text: select(CALLS) };
+const WATCHED = { name: 'svc/settings', text: select([...CALLS, WATCH]) };
+
+/** A row where the server takes `WATCH`; none before PostgreSQL 14, an error where the system cannot tell. */
+export const TRY_WATCH: string = `${select([WATCH])} from pg_catalog.pg_settings where name = 'client_connection_check_interval'`;
 
 export const BEGIN: Statement = constantStatement('svc/begin', 'begin transaction read only');
 export const ROLLBACK: Statement = constantStatement('svc/rollback', 'rollback');
@@ -34,8 +41,7 @@ export function applySettings(settings: TransactionSettings): Statement {
   // The server reads 0 as "no limit".
   const timeout = Math.max(Math.ceil(settings.timeoutMs), 1);
   return {
-    name: 'svc/settings',
-    text: TEXT,
+    ...(settings.watched ? WATCHED : PLAIN),
     values: [
       String(timeout),
       settings.searchPath,
@@ -44,4 +50,13 @@ export function applySettings(settings: TransactionSettings): Statement {
       settings.requestId,
     ],
   };
+}
+
+function setConfig(name: string, value: string): string {
+  return `pg_catalog.set_config('${name}', ${value}, true)`;
+}
+
+/** In one column, since each column costs both sides a description. */
+function select(calls: readonly string[]): string {
+  return `select pg_catalog.concat(${calls.join(', ')})`;
 }

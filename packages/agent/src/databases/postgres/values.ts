@@ -1,26 +1,26 @@
 import type { ParamSchema } from '../../config/agent-config.ts';
 
-/** The PostgreSQL type that a parameter is bound as. */
+/** The PostgreSQL type that a parameter is bound as; with its schema, for a search path may have others in front. */
 export function sqlTypeOf(schema: ParamSchema): string {
   switch (schema.type) {
     case 'integer':
-      return 'bigint';
+      return 'pg_catalog.int8';
     case 'number':
-      return 'numeric';
+      return 'pg_catalog.numeric';
     case 'string':
-      return 'text';
+      return 'pg_catalog.text';
     case 'boolean':
-      return 'boolean';
+      return 'pg_catalog.bool';
     case 'date':
-      return 'date';
+      return 'pg_catalog.date';
     case 'datetime':
-      return 'timestamptz';
+      return 'pg_catalog.timestamptz';
     case 'uuid':
-      return 'uuid';
+      return 'pg_catalog.uuid';
     case 'array':
-      return `${schema.items === undefined ? 'text' : sqlTypeOf(schema.items)}[]`;
+      return `${sqlTypeOf(schema.items ?? { type: 'string' })}[]`;
     case 'object':
-      return 'jsonb';
+      return 'pg_catalog.jsonb';
   }
 }
 

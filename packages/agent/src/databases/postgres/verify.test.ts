@@ -24,6 +24,15 @@ const schema = `
   create function steady(int) returns int language sql stable as 'select $1';
   create function twice(int, int) returns bool language sql volatile as 'select true';
   create operator === (leftarg = int, rightarg = int, function = twice);
+  create type pair as (a int, b int);
+  create table pairs (p pair, other pair);
+  create function same(pair, pair) returns bool language plpgsql as 'begin return true; end';
+  create function same(pair, int) returns bool language plpgsql as 'begin return true; end';
+  create operator = (leftarg = pair, rightarg = pair, function = same);
+  create operator = (leftarg = pair, rightarg = int, function = same);
+  create view matching as select 1 as a from pairs where p = other;
+  create function pair_of(text) returns pair language plpgsql as 'begin return null; end';
+  create cast (text as pair) with function pair_of(text);
 `;
 
 let server: TestDatabase;
@@ -55,6 +64,17 @@ describe('what is refused, and what the public message says', () => {
     ['select 1 as a where gen_random_bytes(2) is null', {}, /a function of the database, which is volatile/],
     ['select steady(restless()) as a', {}, /which is volatile/],
     ['select 1 as a where 1 === 2', {}, /which is volatile/],
+    ['select 1 as a from pairs where p = other', {}, /which is volatile/],
+    ['select 1 as a from pairs where p in (other)', {}, /which is volatile/],
+    ['select 1 as a from pairs where p in (select other from pairs)', {}, /which is volatile/],
+    ['select case p when other then 1 end as a from pairs', {}, /which is volatile/],
+    ['select 1 as a from pairs x join pairs y using (p)', {}, /which is volatile/],
+    ['select 1 as a from pairs where nullif(p, other) is null', {}, /which is volatile/],
+    ['select 1 as a from pairs where p is distinct from other', {}, /which is volatile/],
+    ['select a from matching', {}, /which is volatile/],
+    ["select 1 as a where 'x'::text::pair is null", {}, /a cast whose function is volatile/],
+    ['select txid_current() as a', {}, /calls txid_current, .* never allowed/],
+    ['select 1 as a where pg_current_xact_id() is null', {}, /calls pg_current_xact_id, .* never allowed/],
     ['select (r).restless as a from (select 1) r', {}, /refused by the database/],
     ['select 1 as b', {}, /result\.a is not a column of the SQL/],
     ['select 1 as a, 2 as a', {}, /two columns named a/],
@@ -111,6 +131,10 @@ describe('what is allowed', () => {
     ['select id as a from diary where feeling = :f', { params: { f: { type: 'string' } } }],
     ['select current_date - (current_date - :n) as a', { params: { n: { type: 'integer' } } }],
     ['select restless() as a', { allowFunctions: ['restless'] }],
+    ['select id as a from diary where id = 1 and secret_note = :s', { params: { s: { type: 'string' } } }],
+    ['select 1 as a from pairs where p = other', { allowFunctions: ['same'] }],
+    ["select 1 as a where 'x'::text::pair is null", { allowFunctions: ['pair_of'] }],
+    ['select 1 as a where pg_current_xact_id_if_assigned() is null', {}],
     ['select public.restless() as a', { allowFunctions: ['public.restless'] }],
     ['select id as a from sleepy', { allowFunctions: ['pg_catalog.pg_sleep'] }],
     ['select 1 as a where random() >= 0 and gen_random_uuid() is not null', {}],
@@ -129,6 +153,11 @@ describe('what is allowed', () => {
   ])('%s', async (sql, options) => {
     expect(await faultsOf(sql, options)).toEqual({ message: '', detail: '' });
   });
+});
+
+test('a function is named once, however many operators of one name have it', async () => {
+  const { message } = await faultsOf('select 1 as a from pairs where p = other');
+  expect(message.split('\n')).toHaveLength(1);
 });
 
 describe('the ways out that others left open', () => {

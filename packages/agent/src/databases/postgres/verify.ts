@@ -2,16 +2,19 @@ import { loadModule } from 'libpg-query';
 import type pg from 'pg';
 import type { Capability } from '../../config/agent-config.ts';
 import type { VerificationFault } from '../database.ts';
+import { CATALOG_PATH } from './catalog-path.ts';
 import { checkFunctions, functionsStatement } from './check-functions.ts';
 import { checkPresets } from './check-presets.ts';
-import { chooseTypes } from './choose-types.ts';
+import { chooseTypes, type BoundParam } from './choose-types.ts';
 import { learnTypes, typeOfColumn, typesStatement, unknownTypes, type TypeCatalog } from './column-types.ts';
 import { convertColumn, mayHoldUserJson } from './columns.ts';
 import { readPlan } from './functions.ts';
+import { emptyRange } from './parameter-fit.ts';
 import type { SessionPool } from './pool.ts';
-import { explain, refused, step, type Refusal } from './plan-statement.ts';
+import { askVolatile, explain, refused, step, type Refusal } from './plan-statement.ts';
 import { faultAt } from './read-statement.ts';
 import type { VerifiedQuery } from './run.ts';
+import { titlesStatement } from './server-types.ts';
 import type { SessionFacts } from './session.ts';
 import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap.ts';
 
@@ -53,7 +56,9 @@ type CheckResult =
 async function check(pool: SessionPool, capability: Capability, catalog: TypeCatalog): Promise<CheckResult> {
   const typed = await chooseTypes(pool, capability);
   if (!typed.ok) return typed;
-  const { read, plan: planned, params } = typed;
+  const { read, plan: planned } = typed;
+  const empty = emptyRanges(capability, typed.params);
+  if (empty.length > 0) return { ok: false, faults: empty };
   const { text } = read.rewritten;
   const plan = readPlan(planned.plan);
   if ([...plan.nodes].some((node) => READS_ONLY.has(node))) {
@@ -62,15 +67,31 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
 
   const { columns } = planned;
   const called = [...read.inspected.functions, ...plan.functions];
+  const written = typed.params.flatMap((param) => param.written.map(({ name }) => name));
+  const volatility = askVolatile(text, typed.params.length);
   const lookedUp = await step(pool, capability, [
+    functionsStatement(called, [...read.inspected.operators, ...plan.operators]),
+    titlesStatement(written),
+    ...volatility.statements,
+    CATALOG_PATH,
     typesStatement(unknownTypes(catalog, columns)),
-    functionsStatement(called, read.inspected.operators),
   ]);
   if (!lookedUp.ok) return lookedUp;
-  const [types, volatile] = lookedUp.answer.results;
+  const { results } = lookedUp.answer;
+  const [volatile, titles] = results;
+  const types = results.at(-1);
   if (types !== undefined) learnTypes(catalog, types);
 
-  const faults = volatile === undefined ? [] : [...checkFunctions(capability, called, volatile)];
+  const title = titles?.rows.values();
+  const params = typed.params.map((param) => ({
+    ...param,
+    written: param.written.map((cast) => ({ ...cast, ...titleOf(title?.next().value) })),
+  }));
+
+  const faults: VerificationFault[] = [];
+  if (volatile !== undefined) {
+    faults.push(...checkFunctions(capability, called, volatility.isVolatile(results.slice(2)), volatile));
+  }
   const wrapping = wrappingOf(capability, columns, catalog, planned.facts, faults);
   if (faults.length > 0) return { ok: false, faults };
 
@@ -88,6 +109,21 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
     query: { capability: capability.name, text: wrapped, params, limits: capability.limits },
     capability: { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
   };
+}
+
+function titleOf(row: readonly (string | null)[] | undefined): { readonly title?: string } {
+  const title = row?.[0];
+  // The server puts the schema in front where the path has another type of that name.
+  return typeof title === 'string' ? { title: title.replace(/^pg_catalog\./, '') } : {};
+}
+
+/** A type may take none of the numbers that the file allows: then every call would be refused. */
+function emptyRanges(capability: Capability, params: readonly BoundParam[]): readonly VerificationFault[] {
+  return params.flatMap(({ param, type }) => {
+    const declared = capability.params.find(({ name }) => name === param.name)?.schema;
+    const bounds = type === undefined || declared === undefined ? undefined : emptyRange(declared, type);
+    return bounds === undefined ? [] : [faultAt(capability, { message: bounds }, param.name)];
+  });
 }
 
 function wrappingOf(

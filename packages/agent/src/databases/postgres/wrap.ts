@@ -21,6 +21,8 @@ export interface Wrapping {
   readonly foldLines: boolean;
 }
 
+/** Anybody who may create in a schema of the search path could put an operator of the same name in front of it. */
+const AT_MOST = 'operator(pg_catalog.<=)';
 /** How many subselects lie around the user's statement. */
 const DEPTH = 5;
 
@@ -36,15 +38,16 @@ export function wrapSelect(select: string, wrapping: Wrapping): string {
   // `r` alone would be a field of that name.
   const row = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
   const json = wrapping.foldLines
-    ? `pg_catalog.translate(${row}, pg_catalog.chr(10) || pg_catalog.chr(13), '  ')`
+    ? `pg_catalog.translate(${row}, pg_catalog.concat(pg_catalog.chr(10), pg_catalog.chr(13)), '  ')`
     : row;
   const length = wrapping.utf8
     ? 'pg_catalog.octet_length(x.j)'
     : "pg_catalog.octet_length(pg_catalog.convert_to(x.j, 'UTF8'))";
+  const size = `${length} operator(pg_catalog.+) 1`;
   // `size` counts a row and the comma or bracket behind it, `total` the array up to there with its opening bracket. A
   // row that alone is too long is told from one that merely comes late by what went before it.
-  const fits = `y.n <= ${maxRows} and y.total <= ${maxBytes}`;
-  const alone = `y.n <= ${maxRows} and y.total - y.size <= ${maxBytes} and y.size + 1 > ${maxBytes}`;
+  const fits = `y.n ${AT_MOST} ${maxRows} and y.total ${AT_MOST} ${maxBytes}`;
+  const alone = `y.n ${AT_MOST} ${maxRows} and (y.total operator(pg_catalog.-) y.size) ${AT_MOST} ${maxBytes} and y.size operator(pg_catalog.>=) ${maxBytes}`;
   const nulls = wrapping.columns.flatMap(({ name, nullable }) =>
     // Unlike "is null", this is false for a row whose fields are all null.
     nullable ? [] : [`when r.${quoteIdentifier(name)} is not distinct from null then ${quoteLiteral(name)}`],
@@ -59,7 +62,7 @@ export function wrapSelect(select: string, wrapping: Wrapping): string {
  coalesce(pg_catalog.bool_or(not (${fits})), false),
  coalesce(pg_catalog.bool_or(${alone}), false),
  pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missed}
-from (select x.*, ${length} + 1 as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${length} + 1) over w + 1 as total
+from (select x.*, ${size} as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${size}) over w operator(pg_catalog.+) 1 as total
 from (select ${json} as j${missing} from (select ${fields} from (select * from (
 ${select}
 ) q offset 0) q) r limit ${maxRows + 1}) x

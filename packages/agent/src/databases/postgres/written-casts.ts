@@ -1,0 +1,69 @@
+import { isNode, namesIn, type TreeNode } from './tree.ts';
+
+/** A type as the author's SQL names it. */
+export interface WrittenType {
+  /** With its modifiers, as SQL. */
+  readonly sql: string;
+  /** Without them. */
+  readonly name: string;
+}
+
+/**
+ * The types that each parameter is cast to where it stands, the innermost first, by the byte offset of its `$n`. Not
+ * those in a CASE, which may ask first whether the value is fit for the cast.
+ */
+export function writtenCasts(tree: TreeNode): ReadonlyMap<number, readonly (WrittenType | undefined)[]> {
+  const found = new Map<number, readonly (WrittenType | undefined)[]>();
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) {
+      for (const item of value) visit(item);
+    } else if (isNode(value)) {
+      for (const [key, child] of Object.entries(value)) {
+        if (key === 'CaseExpr') continue;
+        if (key === 'TypeCast' && isNode(child) && record(child)) continue;
+        visit(child);
+      }
+    }
+  };
+  const record = (outermost: TreeNode): boolean => {
+    const types: (WrittenType | undefined)[] = [];
+    let cast: unknown = outermost;
+    while (isNode(cast)) {
+      types.unshift(typeOf(cast['typeName']));
+      const { arg } = cast;
+      if (!isNode(arg)) return false;
+      const parameter = arg['ParamRef'];
+      if (isNode(parameter)) {
+        found.set(Number(parameter['location'] ?? 0), types);
+        return true;
+      }
+      cast = arg['TypeCast'];
+    }
+    return false;
+  };
+  visit(tree);
+  return found;
+}
+
+/** Undefined for what cannot be written again with certainty. */
+function typeOf(node: unknown): WrittenType | undefined {
+  if (!isNode(node) || node['setof'] === true || node['pct_type'] === true) return undefined;
+  const scalar = namesIn(node['names']).map(quote).join('.');
+  const array = Array.isArray(node['arrayBounds']) ? '[]' : '';
+  const modifiers = Array.isArray(node['typmods']) ? node['typmods'].map(modifierOf) : [];
+  if (scalar === '' || modifiers.includes(undefined)) return undefined;
+  const list = modifiers.length === 0 ? '' : `(${modifiers.join(', ')})`;
+  return { sql: `${scalar}${list}${array}`, name: `${scalar}${array}` };
+}
+
+/** Whole numbers only, which is what PostgreSQL's own types have. */
+function modifierOf(node: unknown): string | undefined {
+  const constant = isNode(node) ? node['A_Const'] : undefined;
+  const integer = isNode(constant) ? constant['ival'] : undefined;
+  // Zero is left out.
+  return isNode(integer) ? String(Number(integer['ival'] ?? 0)) : undefined;
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
