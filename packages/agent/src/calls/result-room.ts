@@ -19,7 +19,7 @@ export interface ResultRoom {
   readonly heldBytes: number;
 }
 
-export interface Place {
+interface Place {
   /** The result is there, and is that long. */
   shrink(bytes: number): void;
   /** Safe to call more than once. */

@@ -18,7 +18,7 @@ export function mayBeInputError(error: unknown): boolean {
   return INPUT_ERROR.test(sqlStateOf(error) ?? '');
 }
 
-export interface RefusedValue {
+interface RefusedValue {
   /** Of the values that were asked about. */
   readonly index: number;
   /** What it must be; never holds the value, nor a name of the database's own making. */

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { DatabaseConfig } from '../../config/agent-config.ts';
 import { DatabaseError } from '../database.ts';
 import type { CancelTarget } from './cancel.ts';
-import { isWithoutTls, unavailable } from './errors.ts';
+import { isWithoutTls, kindOf, unavailable } from './errors.ts';
 import { fly, type Line } from './flight.ts';
 import { whyUnsupported } from './server-support.ts';
 import { TRY_WATCH } from './settings.ts';
@@ -181,6 +181,10 @@ async function readFacts(line: Line, keyProcessId: number | undefined): Promise<
     [{ text: BACKEND }],
   ]);
   if (landing?.error !== undefined) throw landing.error;
+  // A connection lost meanwhile must not be lent: its end would never be heard of.
+  for (const optional of [watch, self]) {
+    if (optional?.error !== undefined && kindOf(optional.error) === 'unavailable') throw optional.error;
+  }
   const [searchPath, version, encoding, conforming] = landing?.results[0]?.rows[0] ?? [];
   const facts = { version: Number(version ?? Number.NaN), standardConformingStrings: conforming ?? null };
   const advice = whyUnsupported(facts);
