@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { runProcess } from '../packages/testkit/src/index.ts';
 
 export interface Credentials {
@@ -11,11 +10,10 @@ export interface Credentials {
 }
 
 /**
- * An agent's key pair and a caller's key that may call everything: those of an earlier start when `folder`
+ * An agent's key pair and a caller's key that may call everything: those of an earlier start when `file`
  * holds them, else made with `gateway` as an operator would make them.
  */
-export async function credentialsIn(folder: string, gateway: string): Promise<Credentials> {
-  const file = join(folder, 'credentials.json');
+export async function credentialsIn(file: string, gateway: string): Promise<Credentials> {
   const known = await readFile(file, 'utf8').catch(() => undefined);
   const text = known ?? JSON.stringify(await create(gateway));
   if (known === undefined) await writeFile(file, text, { mode: 0o600 });

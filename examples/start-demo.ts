@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   createReleasers,
+  databaseUrl,
   freePort,
   isPortFree,
   startProcess,
@@ -17,6 +18,10 @@ import type { StartOptions } from './start-options.ts';
 export interface Demo {
   readonly url: string;
   readonly apiKey: string;
+  /** Lets the superuser in. */
+  readonly databaseUrl: string;
+  /** Holds the agent's private key. */
+  readonly credentialsFile: string;
   readonly sample: typeof sample;
   readonly pids: { readonly postgres: number; readonly gateway: number; readonly agent: number };
   /** Where data and keys stay; undefined when they go with the demo. */
@@ -68,7 +73,8 @@ async function assemble(
   progress('Starting PostgreSQL');
   const library = await startLibrary(examples, home, progress, releasers);
   stop.throwIfAborted();
-  const credentials = await credentialsIn(home.folder, gatewayFile);
+  const credentialsFile = join(home.folder, 'credentials.json');
+  const credentials = await credentialsIn(credentialsFile, gatewayFile);
   stop.throwIfAborted();
   const gateway = await startGateway(port, credentials);
   await releasers.add(() => gateway.stop());
@@ -95,6 +101,8 @@ async function assemble(
   return {
     url,
     apiKey: credentials.apiKey,
+    databaseUrl: databaseUrl(library.postgres, 'library'),
+    credentialsFile,
     sample,
     pids: { postgres: library.postgres.pid, gateway: gateway.pid, agent: agent.pid },
     keptIn: home.kept ? home.folder : undefined,

@@ -32,11 +32,13 @@ function describe(error: unknown): string {
 }
 
 function summary(demo: Demo): Record<string, unknown> {
-  const { url, apiKey, pids, sample, keptIn } = demo;
+  const { url, apiKey, databaseUrl, credentialsFile, pids, sample, keptIn } = demo;
   return {
     url,
     mcp_url: `${url}/mcp`,
     api_key: apiKey,
+    database_url: databaseUrl,
+    credentials_file: credentialsFile,
     pid: process.pid,
     gateway_pid: pids.gateway,
     agent_pid: pids.agent,
@@ -48,7 +50,7 @@ function summary(demo: Demo): Record<string, unknown> {
 }
 
 function text(demo: Demo, strong: (text: string) => string): string {
-  const { url, apiKey, sample, keptIn } = demo;
+  const { url, apiKey, databaseUrl, credentialsFile, sample, keptIn } = demo;
   const authorization = `Authorization: Bearer ${apiKey}`;
   const client = {
     mcpServers: {
@@ -73,7 +75,12 @@ ${strong('See everything it offers (OpenAPI)')}
 
 curl -sS ${url}/openapi.json -H '${authorization}'
 
-${strong('Configuration for an MCP client (the endpoint comes with the next release)')}
+${strong('Add a capability of your own (docs/guides/first-capability-file.md)')}
+
+The database, as superuser:   psql '${databaseUrl}'
+The agent's private key:      agent_private_key in ${credentialsFile}
+
+${strong('Configuration for an MCP client (for the next release: until then /mcp answers 404)')}
 
 ${JSON.stringify(client, undefined, 2)}
 

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -65,6 +66,10 @@ async function logged(event: string): Promise<Record<string, unknown>[]> {
     .filter((record) => record['event'] === event);
 }
 
+function detailsLine(): string {
+  return `Details: ${join(realpathSync(folder.path), 'svc-agent.log')}`;
+}
+
 const MISTAKES: readonly (readonly [string, FileOptions | (() => Promise<FileOptions>), string, RegExp])[] = [
   [
     'a wrong password',
@@ -101,7 +106,8 @@ describe.each(MISTAKES)('%s', (_title, options, path, detail) => {
     const ran = await runProcess(agent, args, { cwd: folder.path });
     expect(ran.code).toBe(2);
     const lines = ran[stream].trimEnd().split('\n').slice(linesBefore);
-    expect(lines).toEqual([expect.stringMatching(/capability\.yaml(?::\d+:\d+)? {2}/)]);
+    const report = stream === 'stdout' ? [detailsLine()] : [];
+    expect(lines).toEqual([expect.stringMatching(/capability\.yaml(?::\d+:\d+)? {2}/), ...report]);
     expect(lines[0]).toContain(`  ${path}`);
     if (stream === 'stdout') expect(ran.stderr).toBe('');
     expect(ran.stdout + ran.stderr).not.toMatch(
@@ -146,7 +152,9 @@ describe('an account that cannot be audited', () => {
     await writeCapabilityFile({ database: { require_readonly_account: true } });
     const ran = await runProcess(agent, args, { cwd: folder.path });
     expect(ran.code).toBe(2);
-    expect(ran[stream].trimEnd().split('\n').at(-1)).toContain('could not be audited');
+    const lines = ran[stream].trimEnd().split('\n');
+    if (stream === 'stdout') expect(lines.pop()).toBe(detailsLine());
+    expect(lines.at(-1)).toContain('could not be audited');
     expect(ran.stdout + ran.stderr).not.toMatch(/permission denied|pg_foreign_server|    at /);
     expect(await logged('account_finding')).toEqual([expect.objectContaining({ detail })]);
   });

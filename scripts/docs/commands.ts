@@ -21,7 +21,8 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
     line: 'svc-gateway',
     does: 'Runs the gateway until SIGTERM or SIGINT. The same signal once more ends it at once.',
     flags: {
-      'env-file': 'Read more settings from a file, see [settings](settings.md#the-environment-file).',
+      'env-file':
+        'Read more settings from a file, see [settings](settings.md#the-environment-file). When it is not there, Node.js itself ends with exit code 9.',
       help: HELP,
       version: GATEWAY_VERSION,
     } satisfies Partial<Record<Flag, string>>,
@@ -66,7 +67,8 @@ export const AGENT_COMMANDS: Readonly<Record<keyof typeof FLAGS_OF, CommandDoc>>
     does: 'Does the same checks, prints a report to standard output, and ends. Does not connect to the gateway.',
     flags: {
       '--config': CONFIG,
-      '--offline': 'Check the file only, not the database. Variables and files that it names must be there.',
+      '--offline':
+        'Ask no database. With --offline the SQL is parsed and its parameters are matched; tables, columns, types and functions are checked only with the database. Variables and files that the file names must be there.',
       '--help': HELP,
       '--version': AGENT_VERSION,
     },

@@ -49,7 +49,11 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       source: { type: 'string', meaning: 'The source address, after trusted proxies.' },
       duration_ms: { type: 'number', meaning: 'Milliseconds until the answer was decided.' },
       error_code: { type: 'string', meaning: 'The [code](errors.md) of the answer; empty for none.' },
-      mcp_method: { type: 'string', meaning: 'The JSON-RPC method, for `/mcp`.', optional: true },
+      mcp_method: {
+        type: 'string',
+        meaning: 'The JSON-RPC method, for `/mcp`, which comes with the next release.',
+        optional: true,
+      },
     },
     example: {
       event: 'request',

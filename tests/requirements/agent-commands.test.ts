@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
@@ -7,12 +7,39 @@ import { startStation, type Station } from './station.testing.ts';
 let database: TestDatabase;
 let station: Station;
 let folder: string;
+
+const WRONG_SQL = [
+  ['syntax', 'select 1 as\nid fro book', 'is not valid SQL in its line 2'],
+  ['erases', 'delete from book', 'must be one SELECT'],
+  ['two', 'select 1 as id; select 2 as id', 'must be one SELECT'],
+  ['copies', 'select 1 as id into copy', 'remove INTO'],
+  ['locks', 'select id from book for update', 'remove FOR UPDATE'],
+  ['undeclared', 'select :id as id', 'uses :id, which is not declared'],
+  ['numbered', 'select $1 as id', 'uses $1: write parameters as :name'],
+  ['reads_files', "select pg_read_file('/etc/passwd') as id", 'calls pg_read_file'],
+  ['unused', 'select 1 as id', 'is not used: write :spare in the SQL or remove it'],
+] as const;
+const WRONG_CAPABILITIES = Object.fromEntries(
+  WRONG_SQL.map(([name, sql]) => {
+    const params = name === 'unused' ? { spare: { type: 'integer' } } : {};
+    return [name, { sql, params, result: { id: { type: 'integer' } } }];
+  }),
+);
+const OFFLINE = 'offline: tables, columns, types and functions are checked with the database only';
+
 beforeAll(async () => {
   database = await testDatabase();
   station = await startStation(database);
   folder = await station.folder({
     'good.yaml': station.file(),
     'no-database.yaml': station.file({ database: { port: 1 } }),
+    'wrong-sql.yaml': station.file({ capabilities: WRONG_CAPABILITIES }),
+    'two.yaml': station.file({
+      capabilities: {
+        a: { sql: 'select id from nowhere', result: { id: { type: 'integer' } } },
+        b: { sql: 'select 1 as id', result: { id: { type: 'integer' } } },
+      },
+    }),
     'bad.yaml': station.file({ service: { titel: 'x' }, database: { port: 0 } }),
   });
 });
@@ -80,19 +107,61 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
     const { code, stdout, stderr } = await agent('check', '--config', 'good.yaml');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.split('\n');
-    expect(lines[0]).toBe('good.yaml: well formed, 1 capabilities');
+    expect(lines[0]).toBe('good.yaml: well formed, 1 capability');
     expect(lines[1]).toBe('database: answers; every capability only reads and yields what it declares');
     expect(lines.slice(2).join('\n')).toMatch(/^account: .*; to mend it: ALTER ROLE postgres NOSUPERUSER$/m);
   });
 
   test('--offline asks no database', async () => {
     const { code, stdout } = await agent('check', '--offline', '--config', 'no-database.yaml');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: 'no-database.yaml: well formed, 1 capabilities\n' });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `no-database.yaml: well formed, 1 capability\n${OFFLINE}\n`,
+    });
     const online = await agent('check', '--config', 'no-database.yaml');
     expect(online.code).toBe(2);
     expect(online.stdout).toContain(
       'no-database.yaml  database: cannot use the database: nothing listens there',
     );
+  });
+
+  test(
+    '--offline tells all faults of the SQL that show without a database, as the whole check does',
+    { tags: ['file:lint', 'command:no-stack'] },
+    async () => {
+      const { code, stdout, stderr } = await agent('check', '--offline', '--config', 'wrong-sql.yaml');
+      expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
+      const [first, note, ...lines] = stdout.trimEnd().split('\n');
+      const details = lines.pop();
+      expect([first, note]).toEqual([
+        `wrong-sql.yaml: well formed, ${WRONG_SQL.length} capabilities`,
+        OFFLINE,
+      ]);
+      expect(details).toBe(`Details: ${join(await realpath(folder), 'svc-agent.log')}`);
+      expect(lines).toHaveLength(WRONG_SQL.length);
+      const file = (await readFile(join(folder, 'wrong-sql.yaml'), 'utf8')).split('\n');
+      for (const [index, [name, , message]] of WRONG_SQL.entries()) {
+        const [key, path] = name === 'unused' ? ['spare', 'params.spare'] : [name, 'sql'];
+        const line = file.findIndex((text) => text.includes(`"${key}": {`));
+        const column = (file[line]?.indexOf(`"${key}"`) ?? 0) + 1;
+        const place = `wrong-sql.yaml:${line + 1}:${column}  capabilities.${name}.${path}: `;
+        expect(lines[index]?.startsWith(place), `${lines[index]} begins with ${place}`).toBe(true);
+        expect(lines[index]).toContain(message);
+      }
+      const online = await agent('check', '--config', 'wrong-sql.yaml');
+      expect(online).toEqual({ code: 2, stdout: stdout.replace(`${OFFLINE}\n`, ''), stderr: '' });
+    },
+  );
+
+  test('--offline leaves to the database what only that knows', async () => {
+    expect(await agent('check', '--offline', '--config', 'two.yaml')).toEqual({
+      code: 0,
+      stdout: `two.yaml: well formed, 2 capabilities\n${OFFLINE}\n`,
+      stderr: '',
+    });
+    const online = await agent('check', '--config', 'two.yaml');
+    expect(online.code).toBe(2);
+    expect(online.stdout).toContain('capabilities.a.sql: is refused by the database (a table or view');
   });
 
   test(

@@ -42,8 +42,10 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
     ['1a', false],
     ['A', false],
   ])('a parameter %s: %s', { tags: ['capability:params'] }, async (name, accepted) => {
-    const { code } = await faults({ ...one, params: { [name]: text } });
+    const capability = { sql: `select :${name} as one`, result: { one: text }, params: { [name]: text } };
+    const { code, lines } = await faults(capability);
     expect(code).toBe(accepted ? 0 : 2);
+    expect(lines.join().includes('this is no parameter name')).toBe(!accepted);
   });
 
   test.each([
@@ -67,7 +69,11 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
       const sleeping = { sql: 'select pg_sleep(0)::text as one', result: { one: text } };
       expect(await faults(sleeping, 'c', [])).toMatchObject({
         code: 2,
-        lines: [expect.any(String), expect.stringContaining('calls pg_sleep, which is volatile')],
+        lines: [
+          expect.any(String),
+          expect.stringContaining('calls pg_sleep, which is volatile'),
+          expect.stringContaining('svc-agent.log'),
+        ],
       });
       const policy = { allow_functions: ['pg_sleep'] };
       expect((await faults({ ...sleeping, policy }, 'c', [])).code).toBe(0);

@@ -130,8 +130,15 @@ export const FAULTY_DATABASES: readonly FaultyConfiguration[] = [
   ),
   queries(
     'a parameter of the wrong type',
-    [{ sql: 'select id from canary_book where id = :id', params: '{ id: { type: date } }' }],
-    'q1.',
+    [
+      { sql: 'select id from canary_book where id = :id', params: '{ id: { type: date } }' },
+      {
+        sql: 'select id from canary_book where id in (:ids)',
+        params: '{ ids: { type: array, items: { type: integer } } }',
+      },
+    ],
+    'q1.params.id: is declared date',
+    'q2.params.ids: is an array, but the SQL takes one bigint here: write = any(:ids) instead of in (:ids), or declare it integer',
   ),
   queries(
     'columns that are missing, doubled or of another type',

@@ -9,11 +9,12 @@ import type { AgentConfig } from './config/agent-config.ts';
 import { editorSchema } from './config/editor-schema.ts';
 import type { VerificationFault } from './databases/database.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { auditAccount, lintFile, verifyDatabase, type AuditFinding } from './start-up.ts';
+import { auditAccount, lintFile, readStatements, verifyDatabase, type AuditFinding } from './start-up.ts';
 
 declare const __SVC_VERSION__: string;
 
 const LOG_FILE = 'svc-agent.log';
+const OFFLINE_NOTE = 'offline: tables, columns, types and functions are checked with the database only\n';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 /** For faults found before the file's own `logging` section is known. */
@@ -56,11 +57,17 @@ function capabilityFile(argument: string | undefined): string {
 
 async function check(file: string, offline: boolean): Promise<void> {
   await withConfig(file, process.stdout, async (config, log) => {
-    process.stdout.write(`${file}: well formed, ${config.capabilities.length} capabilities\n`);
-    if (offline) return;
+    const count = config.capabilities.length;
+    process.stdout.write(`${file}: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}\n`);
+    if (offline) {
+      process.stdout.write(OFFLINE_NOTE);
+      const faults = await readStatements(config);
+      if (faults.length > 0) report(faults, file, log);
+      return;
+    }
     const outcome = await verifyDatabase(config);
     if ('faults' in outcome) {
-      refuse(outcome.faults, file, process.stdout, log);
+      report(outcome.faults, file, log);
       return;
     }
     const { database } = outcome.verified;
@@ -72,12 +79,19 @@ async function check(file: string, offline: boolean): Promise<void> {
         process.stdout.write(`account: ${finding.problem}; to mend it: ${finding.remedy}\n`);
       }
       if (findings.length > 0 && config.database.requireReadonlyAccount) {
-        refuse([notReadonly(findings)], file, process.stdout, log);
+        report([notReadonly(findings)], file, log);
       }
     } finally {
       await database.close();
     }
   });
+}
+
+/** Refuses with the way to the log file at the end, where that has more to say. */
+function report(faults: readonly VerificationFault[], file: string, log: Log): void {
+  refuse(faults, file, process.stdout, log);
+  const refers = faults.some(({ message, detail }) => detail !== undefined || message.includes(LOG_FILE));
+  if (refers) process.stdout.write(`Details: ${join(home, LOG_FILE)}\n`);
 }
 
 async function run(file: string): Promise<void> {

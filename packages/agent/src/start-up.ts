@@ -8,6 +8,7 @@ import {
   type VerificationFault,
 } from './databases/database.ts';
 import { openPostgres } from './databases/postgres/postgres.ts';
+import { readCapabilities } from './databases/postgres/read-statement.ts';
 import type { AgentConfig } from './config/agent-config.ts';
 import type { VerifiedAgent } from './app.ts';
 
@@ -16,6 +17,11 @@ export type LintOutcome = { readonly config: AgentConfig } | { readonly faults: 
 
 export function lintFile(path: string, env: Readonly<Record<string, string | undefined>>): LintOutcome {
   return loadConfig({ path, env, readFile: (name) => readFileSync(name) });
+}
+
+/** What of step three needs no database: each statement as it is written. */
+export async function readStatements(config: AgentConfig): Promise<readonly VerificationFault[]> {
+  return readCapabilities(config.capabilities);
 }
 
 export type DatabaseOutcome =

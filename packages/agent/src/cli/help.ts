@@ -5,7 +5,8 @@ export const HELP: string = `Usage:
       then connect to the gateway and answer calls until SIGTERM or Ctrl-C.
 
   svc-agent check [--config <path>] [--offline]
-      Check the same and print a report; --offline checks the file only.
+      Check the same and print a report; --offline checks what needs no database:
+      the file, and the SQL as it is written.
 
   svc-agent schema
       Print the JSON Schema of the capability file, for editors.

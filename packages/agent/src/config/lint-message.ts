@@ -1,7 +1,8 @@
 import type { ErrorObject } from 'ajv';
+import { PARAM_TYPES, RESULT_TYPES } from './agent-config.ts';
 import { fileSchema } from './file-schema.ts';
 import { nearestWithin } from '@svc/edge';
-import { fromPointer, isRecord, valueAt } from './path.ts';
+import { dottedPath, fromPointer, isRecord, valueAt } from './path.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   object: 'must be a mapping',
@@ -12,6 +13,22 @@ const TYPES: Readonly<Record<string, string>> = {
   boolean: 'must be true or false',
 };
 
+/** What SQL calls the types, and the name that the file has for it. */
+const TYPE_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['text', 'string'],
+  ['varchar', 'string'],
+  ['timestamp', 'datetime'],
+  ['timestamptz', 'datetime'],
+  ['int', 'integer'],
+  ['bigint', 'integer'],
+  ['float', 'number'],
+  ['numeric', 'number'],
+  ['decimal', 'number'],
+  ['bool', 'boolean'],
+  ['json', 'object'],
+  ['jsonb', 'object'],
+]);
+
 /** Our short words for a fault that Ajv found; they never hold the value. */
 export function lintMessage(error: ErrorObject, value: unknown): string {
   if (error.keyword === 'type' && value === null) return 'is empty: give it a value or remove the key';
@@ -20,7 +37,7 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
   const limit = String(error.params['limit']);
   switch (error.keyword) {
     case 'type':
-      return typeMessage(String(error.params['type']), value);
+      return `${typeMessage(String(error.params['type']), value)}${entryExample(error, value)}`;
     case 'enum':
       return enumMessage(error.params['allowedValues'], value);
     case 'minimum':
@@ -66,6 +83,16 @@ function typeMessage(type: string, value: unknown): string {
   return isQuoted(type, value) ? `${message}: remove the quotes` : message;
 }
 
+/** For `id: integer` where a parameter or a field belongs. */
+function entryExample(error: ErrorObject, value: unknown): string {
+  const path = fromPointer(error.instancePath);
+  const [root, , part] = path;
+  const isEntry = path.length === 4 && root === 'capabilities' && (part === 'params' || part === 'result');
+  if (!isEntry || typeof value !== 'string') return '';
+  const name = dottedPath(path.slice(3));
+  return `, as in ${name}: { type: ${meantBy(value, part === 'params' ? PARAM_TYPES : RESULT_TYPES) ?? 'string'} }`;
+}
+
 /** Whether a text holds what would be of the type without its quotes. */
 function isQuoted(type: string, value: unknown): boolean {
   if (typeof value !== 'string') return false;
@@ -74,7 +101,12 @@ function isQuoted(type: string, value: unknown): boolean {
 
 function enumMessage(allowed: unknown, value: unknown): string {
   const names = Array.isArray(allowed) ? allowed.map(String) : [];
-  const nearest = typeof value === 'string' ? nearestWithin(value, names) : undefined;
+  const nearest = typeof value === 'string' ? meantBy(value, names) : undefined;
   const message = names.length === 1 ? `must be ${names.join('')}` : `must be one of ${names.join(', ')}`;
   return nearest === undefined ? message : `${message}; did you mean \`${nearest}\`?`;
+}
+
+function meantBy(word: string, names: readonly string[]): string | undefined {
+  const alias = TYPE_ALIASES.get(word.toLowerCase());
+  return alias !== undefined && names.includes(alias) ? alias : nearestWithin(word, names);
 }

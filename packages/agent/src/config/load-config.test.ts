@@ -9,6 +9,37 @@ const seed = new Uint8Array(Buffer.from(testKey.seed, 'base64url'));
 
 const SECTIONS = 'service, runtime, gateway, database, logging, metrics, defaults, capabilities';
 
+describe('types under the names that SQL has for them', () => {
+  test.each([
+    ['text', 'string'],
+    ['varchar', 'string'],
+    ['TIMESTAMP', 'datetime'],
+    ['timestamptz', 'datetime'],
+    ['int', 'integer'],
+    ['bigint', 'integer'],
+    ['float', 'number'],
+    ['numeric', 'number'],
+    ['decimal', 'number'],
+    ['bool', 'boolean'],
+    ['json', 'object'],
+    ['jsonb', 'object'],
+  ])('%s is meant as %s', (name, meant) => {
+    const capability = `{ sql: select :p as a, params: { p: { type: ${name} }, q: ${name} }, result: { a: ${name} } }`;
+    const lines = faultLines(load(fileText({ capabilities: `capabilities: { find: ${capability} }` })));
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toContain(`; did you mean \`${meant}\`?`);
+    expect(lines[1]).toMatch(`params.q: must be a mapping, as in q: { type: ${meant} }`);
+    expect(lines[2]).toMatch(`result.a: must be a mapping, as in a: { type: ${meant} }`);
+  });
+
+  test('a word that is no type is not repeated', () => {
+    const capability = '{ sql: select 1 as a, result: { a: secret-word } }';
+    expect(faultLines(load(fileText({ capabilities: `capabilities: { find: ${capability} }` })))).toEqual([
+      expect.stringMatching(/result\.a: must be a mapping, as in a: \{ type: string \}$/),
+    ]);
+  });
+});
+
 describe('a file without faults', () => {
   test('gets the defaults', () => {
     expect(load(fileText())).toEqual({

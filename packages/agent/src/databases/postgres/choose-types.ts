@@ -322,11 +322,22 @@ function explained(
   }
   return {
     ok: false,
-    faults: [...misfits].map(([{ name, schema }, { title, isArray }]) => {
-      const taken = title === undefined ? 'a type of the database' : `${title}${isArray ? '[]' : ''}`;
-      const cast = title === undefined ? 'the_type' : taken;
-      const message = `is declared ${schema.type}, but the SQL takes it as ${taken}: declare it so, or cast it in the SQL, as in :${name}::${cast}`;
+    faults: [...misfits].map(([{ name, schema }, type]) => {
+      const message = misfitMessage(name, schema, type);
       return faultAt(capability, detail === undefined ? { message } : { message, detail }, name);
     }),
   };
+}
+
+/** A cast helps between types, but not between one value and a list of them. */
+function misfitMessage(name: string, schema: ParamSchema, type: ServerType): string {
+  const { title, isArray } = type;
+  if (schema.type === 'array' && !isArray) {
+    const { items } = schema;
+    const scalar = items !== undefined && fits(items, type) ? `, or declare it ${items.type}` : '';
+    return `is an array, but the SQL takes one ${title ?? 'value'} here: write = any(:${name}) instead of in (:${name})${scalar}`;
+  }
+  const taken = title === undefined ? 'a type of the database' : `${title}${isArray ? '[]' : ''}`;
+  const cast = title === undefined ? 'the_type' : taken;
+  return `is declared ${schema.type}, but the SQL takes it as ${taken}: declare it so, or cast it in the SQL, as in :${name}::${cast}`;
 }

@@ -329,6 +329,17 @@ describe('what cannot be told stays a fault that says what to write', () => {
       /params\.v is declared array, but the SQL takes it as integer\[\]: .*:v::integer\[\]/,
     ],
     [
+      `${found}id in (:v)`,
+      { type: 'array', items: { type: 'integer' } },
+      /params\.v is an array, but the SQL takes one integer here: write = any\(:v\) instead of in \(:v\), or declare it integer$/,
+    ],
+    [
+      `${found}label in (:v)`,
+      strings,
+      /params\.v is an array, but the SQL takes one text here: write = any\(:v\) .*, or declare it string$/,
+    ],
+    [`${found}id in (:v)`, strings, /one integer here: write = any\(:v\) instead of in \(:v\)$/],
+    [
       `${found}feels = :v`,
       'date',
       /params\.v is declared date, but the SQL takes it as a type of the database/,

@@ -1,3 +1,4 @@
+import { loadModule } from 'libpg-query';
 import type { Capability } from '../../config/agent-config.ts';
 import type { VerificationFault } from '../database.ts';
 import { isForbidden } from './functions.ts';
@@ -14,6 +15,17 @@ export interface ReadStatement {
 export type ReadResult =
   | { readonly ok: true; readonly read: ReadStatement }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** The faults of all capabilities that need no database to be seen: those of `readStatement`. */
+export async function readCapabilities(
+  capabilities: readonly Capability[],
+): Promise<readonly VerificationFault[]> {
+  await loadModule();
+  return capabilities.flatMap((capability) => {
+    const result = readStatement(capability);
+    return result.ok ? [] : result.faults;
+  });
+}
 
 /**
  * All that can be known of a capability's SQL without a database: one reading statement, every `:name` declared

@@ -269,7 +269,18 @@ describe('caps', () => {
       database,
       capabilityOf(sql, { result: rows(1), limits: { maxRows: 3, onLimit: 'error' } }),
     );
-    await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'too_large' });
+    await expect(query.run(callOf())).rejects.toMatchObject({
+      kind: 'too_large',
+      message: 'more than max_rows (3), and on_limit is error',
+    });
+    const few = await queryOf(
+      database,
+      capabilityOf(huge, { result: { a: 'string' }, limits: { maxBytes: 520, onLimit: 'error' } }),
+    );
+    await expect(few.run(callOf())).rejects.toMatchObject({
+      kind: 'too_large',
+      message: 'more than max_bytes (520), and on_limit is error',
+    });
   });
 });
 

@@ -143,7 +143,10 @@ function resultOf(result: Rows | undefined, limits: CapabilityLimits): QueryResu
     throw new DatabaseError('too_large', `one row alone is longer than max_bytes (${limits.maxBytes})`);
   }
   if (truncated && limits.onLimit === 'error') {
-    throw new DatabaseError('too_large', 'the result exceeds max_rows or max_bytes, and on_limit is error');
+    // Rows are a prefix: where as many were given as there may be, it is the next one that is too many.
+    const [cap, most] =
+      Number(count) === limits.maxRows ? ['max_rows', limits.maxRows] : ['max_bytes', limits.maxBytes];
+    throw new DatabaseError('too_large', `more than ${cap} (${most}), and on_limit is error`);
   }
   if (typeof missing === 'string') {
     throw new DatabaseError('failed', `field ${missing} is null, and its nullable is false`);
