@@ -82,7 +82,7 @@ test.each([
     await expect.poll(active, { timeout: 12_000 }).toBe(0);
     const plain = await queryOf(database, capabilityOf('select 1 as a'));
     expect((await plain.run(callOf())).count).toBe(1);
-    expect(database.connections.busy).toBe(0);
+    await expect.poll(() => database.connections.busy, { timeout: 5000 }).toBe(0);
   },
   20_000,
 );
