@@ -1,7 +1,8 @@
+import { dial } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { APP, BOOK, failure, ODD, startBooks, type Books } from './books.testing.ts';
 import { codeOf, JSON_TYPE, recordsOf } from './lone-gateway.testing.ts';
-import { dial, parseAnswer, speak, type RawAnswer } from './raw-http.testing.ts';
+import { parseAnswer, speak, type RawAnswer } from './raw-http.testing.ts';
 
 let books: Books;
 beforeAll(async () => {

@@ -1,13 +1,12 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { freePort, runProcess, SVC_GATEWAY, type RunningProcess } from '@svc/testkit';
+import { freePort, runProcess, SVC_GATEWAY, type RunningProcess, dial } from '@svc/testkit';
 import { faultyEnvironments, faultyFiles } from './canary-faults.testing.ts';
 import { createDetector, type Kind } from './canary-marks.testing.ts';
 import { refusedBodies, refusedHeads } from './canary-requests.testing.ts';
 import { startMarkedService, typedMarks, type MarkedService } from './canary-service.testing.ts';
 import { startPair, type Pair } from './pair.testing.ts';
-import { dial } from './raw-http.testing.ts';
 
 /** What may appear where; every other kind of mark may not. */
 const ALLOWED = {

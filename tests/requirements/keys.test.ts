@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKey, runProcess, SVC_GATEWAY, temporaryFolder, type CreatedKey } from '@svc/testkit';
+import { createKey, runProcess, SVC_GATEWAY, temporaryFolder, type CreatedKey, dial } from '@svc/testkit';
 import {
   CALL,
   codeOf,
@@ -11,7 +11,7 @@ import {
   startLoneGateway,
   type LoneGateway,
 } from './lone-gateway.testing.ts';
-import { dial, parseAnswer, speak, type RawAnswer } from './raw-http.testing.ts';
+import { parseAnswer, speak, type RawAnswer } from './raw-http.testing.ts';
 
 // The hashes of these plaintexts are the published test vectors of bcrypt.
 const SHORT = { plaintext: 'U*U', hash: '05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW' };

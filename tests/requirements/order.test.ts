@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createKey } from '@svc/testkit';
+import { createKey, dial } from '@svc/testkit';
 import {
   CALL,
   codeOf,
@@ -8,7 +8,7 @@ import {
   startLoneGateway,
   type LoneGateway,
 } from './lone-gateway.testing.ts';
-import { dial, parseAnswer, speak, type RawAnswer } from './raw-http.testing.ts';
+import { parseAnswer, speak, type RawAnswer } from './raw-http.testing.ts';
 
 /** Allows 10.0.0.0/8 and one request of each source. */
 let guarded: LoneGateway;

@@ -1,8 +1,9 @@
+import { dial } from '@svc/testkit';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { failure, startBooks, type Books } from './books.testing.ts';
 import { codeOf, JSON_TYPE } from './lone-gateway.testing.ts';
-import { dial, parseAnswer, speak } from './raw-http.testing.ts';
+import { parseAnswer, speak } from './raw-http.testing.ts';
 
 let books: Books;
 beforeAll(async () => {

@@ -1,7 +1,8 @@
+import { dial } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BOOK, failure, startBooks, type Books, type Name } from './books.testing.ts';
 import { codeOf, JSON_TYPE } from './lone-gateway.testing.ts';
-import { dial, parseAnswer, speak } from './raw-http.testing.ts';
+import { parseAnswer, speak } from './raw-http.testing.ts';
 
 let books: Books;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { freePort, startProcess, SVC_GATEWAY, type RunningProcess } from '@svc/testkit';
+import { freePort, startProcess, SVC_GATEWAY, type RunningProcess, dial } from '@svc/testkit';
 import { gatewaysOfThisFile } from './gateways-of-this-file.testing.ts';
 import {
   askOnce,
@@ -10,7 +10,7 @@ import {
   type Environment,
   type LoneGateway,
 } from './lone-gateway.testing.ts';
-import { dial, parseAnswer } from './raw-http.testing.ts';
+import { parseAnswer } from './raw-http.testing.ts';
 
 const { common, start, asKey } = gatewaysOfThisFile();
 

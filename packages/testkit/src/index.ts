@@ -1,3 +1,4 @@
+export { dial, type RawConnection } from './network/dial.ts';
 export { freePort, isPortFree } from './network/free-port.ts';
 export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
 export { startPostgres, type Postgres, type PostgresOptions } from './postgres/start-postgres.ts';

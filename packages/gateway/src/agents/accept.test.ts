@@ -1,9 +1,10 @@
+import { dial } from '@svc/testkit';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { CLOSE, decodeMessage, DESCRIBE_CAPABILITY, parseWelcome } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import { ask, dial, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
+import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import type { GatewayEvent } from '../observe/event.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './accept.ts';
 import type { HandshakeRules } from './handshake.ts';

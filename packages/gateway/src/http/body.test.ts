@@ -1,6 +1,7 @@
+import { dial } from '@svc/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createBodyBudget, readJsonBody, type BodyBudget } from './body.ts';
-import { ask, CALL, dial, post, startServer, type StartedServer } from './server-by-hand.testing.ts';
+import { ask, CALL, post, startServer, type StartedServer } from './server-by-hand.testing.ts';
 
 const MAX_BYTES = 1000;
 

@@ -1,16 +1,9 @@
+import { dial } from '@svc/testkit';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CallError } from '../errors/call-error.ts';
 import type { Exchange } from './exchange.ts';
-import {
-  ask,
-  CALL,
-  dial,
-  post,
-  silentCalls,
-  startServer,
-  type StartedServer,
-} from './server-by-hand.testing.ts';
+import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
 import type { Faces } from './server.ts';
 
 const started: StartedServer[] = [];

@@ -5,7 +5,6 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import type { GatewayEvent, RequestEvent } from '../observe/event.ts';
 import type { Exchange } from './exchange.ts';
 import { createGatewayServer, type Faces, type GatewayServer, type ServerOptions } from './server.ts';
@@ -73,63 +72,6 @@ export async function startServer(
       gateway.server.close();
       // Sockets that were upgraded are nobody's but their client's.
       if (gateway.server.listening) await once(gateway.server, 'close');
-    },
-  };
-}
-
-/** A client that says exactly what the test says, byte by byte. */
-export interface RawClient {
-  readonly socket: Socket;
-  send(bytes: string | Uint8Array): void;
-  /** All that has arrived. */
-  text(): string;
-  /** Resolves with all that has arrived once it matches; rejects when the server closes before. */
-  until(pattern: RegExp): Promise<string>;
-  /** Resolves with all that ever arrived once the server has ended its side. */
-  readonly ended: Promise<string>;
-}
-
-export async function dial(port: number): Promise<RawClient> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
-  await once(socket, 'connect');
-  let text = '';
-  let over = false;
-  const watchers = new Set<() => void>();
-  const changed = (): void => {
-    for (const watcher of watchers) watcher();
-  };
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1');
-    changed();
-  });
-  const ended = new Promise<string>((resolve) => {
-    const end = (): void => {
-      over = true;
-      changed();
-      resolve(text);
-    };
-    socket.once('end', end).once('close', end);
-  });
-  socket.on('error', () => {});
-  return {
-    socket,
-    send: (bytes) => void socket.write(bytes),
-    text: () => text,
-    ended,
-    until(pattern) {
-      return new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (pattern.test(text)) {
-            watchers.delete(look);
-            resolve(text);
-          } else if (over) {
-            watchers.delete(look);
-            reject(new Error(`the server closed after ${JSON.stringify(text)}`));
-          }
-        };
-        watchers.add(look);
-        look();
-      });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { dial } from '@svc/testkit';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -5,15 +6,7 @@ import { CallError } from '../errors/call-error.ts';
 import { createRateLimiter } from './rate-limit.ts';
 import { readJsonBody } from './body.ts';
 import { readCredential } from './credential.ts';
-import {
-  ask,
-  CALL,
-  dial,
-  post,
-  silentCalls,
-  startServer,
-  type StartedServer,
-} from './server-by-hand.testing.ts';
+import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
 import type { Exchange } from './exchange.ts';
 import type { Faces, ServerOptions } from './server.ts';
 import { createSourceResolver } from './source.ts';

@@ -1,8 +1,9 @@
+import { dial } from '@svc/testkit';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createRateLimiter } from './rate-limit.ts';
-import { dial, post, startServer, type StartedServer } from './server-by-hand.testing.ts';
+import { post, startServer, type StartedServer } from './server-by-hand.testing.ts';
 import { createSourceResolver } from './source.ts';
 
 let running: StartedServer | undefined;

@@ -1,3 +1,4 @@
+import { dial } from '@svc/testkit';
 import type { Frame, RequestFrame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentByHand, resultHead, smallResult, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
@@ -5,7 +6,7 @@ import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget, type ResultBudget } from '../agents/result-budget.ts';
 import { createCallCapability } from '../calls/call-capability.ts';
 import { readCredential, unauthorized } from '../http/credential.ts';
-import { ask, dial, startServer, type Answer, type StartedServer } from '../http/server-by-hand.testing.ts';
+import { ask, startServer, type Answer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import type { Identify } from '../keys/identify.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import { createRestCall } from './call.ts';
