@@ -46,6 +46,7 @@ export async function exchange(
   const { statements } = transaction;
 
   let stopped: Exchange['stopped'];
+  let stoppedAt = started;
   let giveUp = (): void => {};
   let landed = false;
   let cancelSent: Promise<boolean> | undefined;
@@ -53,6 +54,7 @@ export async function exchange(
   const stop = (reason: 'timeout' | 'cancelled'): void => {
     if (stopped !== undefined) return;
     stopped = reason;
+    stoppedAt = performance.now();
     patience = setTimeout(() => giveUp(), CANCEL_PATIENCE_MS);
     cancelSent = requestCancel(session, () => landed);
   };
@@ -80,7 +82,7 @@ export async function exchange(
     pool.abandon(
       session,
       statements.map(({ text }) => text),
-      started,
+      stoppedAt,
     );
   } else if (cancelSent !== undefined) {
     void recover(pool, session, cancelSent);

@@ -22,6 +22,12 @@ interface Lost {
   readonly since: number;
 }
 
+interface Opening {
+  /** By `performance.now()`. */
+  readonly since: number;
+  readonly giveUp: AbortController;
+}
+
 /** What a watched server needs to see by itself that a session was given up, and some more. */
 const LOOK_MS = 1500;
 /** Then what cannot be looked after, being a pooler's, is the pooler's to bound. */
@@ -43,11 +49,11 @@ export class SessionPool {
   readonly #idle: Session[] = [];
   /** When the server last answered on a session, by `performance.now()`. */
   readonly #heardAt = new WeakMap<Session, number>();
-  readonly #giveUpOpening = new AbortController();
+  readonly #openings = new Set<Opening>();
+  readonly #giveUpLooking = new AbortController();
   readonly #waiters = new Set<Waiter>();
   readonly #lost = new Map<Session, Lost>();
   #look: NodeJS.Timeout | undefined;
-  #opening = 0;
   #closing = false;
   #closed: (() => void) | undefined;
 
@@ -60,7 +66,7 @@ export class SessionPool {
   get connections(): DatabaseConnections {
     const idle = this.#idle.length;
     const busy = this.#live.size - idle + this.#lost.size;
-    return { idle, busy, opening: this.#opening, waiting: this.#waiters.size };
+    return { idle, busy, opening: this.#openings.size, waiting: this.#waiters.size };
   }
 
   /** Throws `DatabaseError`: `cancelled` by the signal, `timeout`, or `unavailable` when no connection can be made. */
@@ -90,22 +96,23 @@ export class SessionPool {
   }
 
   /**
-   * Leaves a session whose query, with these statements, goes on though it was cancelled, and ends the idle ones not
-   * heard of since then: what took its connection, a network that drops packets or a server that hangs, may well
-   * have taken theirs.
+   * Leaves a session whose query, with these statements, goes on though it was cancelled at `cancelledAt` by
+   * `performance.now()`, and ends the idle ones not heard of since then and those still being made: what took its
+   * connection, a network that drops packets or a server that hangs, may well have taken theirs.
    */
-  abandon(session: Session, texts: readonly string[], since: number): void {
+  abandon(session: Session, texts: readonly string[], cancelledAt: number): void {
     if (this.#live.delete(session)) {
       const { backend } = session.facts;
       this.#lost.set(session, { session, backend, texts, since: performance.now() });
       abandon(session);
       this.#scheduleLook();
     }
-    const doubtful = this.#idle.filter((idle) => (this.#heardAt.get(idle) ?? 0) < since);
+    const doubtful = this.#idle.filter((idle) => (this.#heardAt.get(idle) ?? 0) < cancelledAt);
     for (const idle of doubtful) {
       this.#idle.splice(this.#idle.indexOf(idle), 1);
       farewell(idle, DOUBTFUL_MS);
     }
+    for (const { since, giveUp } of this.#openings) if (since < cancelledAt) giveUp.abort();
     if (this.#closing) this.#leaveLost();
   }
 
@@ -116,10 +123,11 @@ export class SessionPool {
   async close(): Promise<void> {
     this.#closing = true;
     this.#refuseAll(new DatabaseError('unavailable', 'cannot run: the database is being closed'));
-    this.#giveUpOpening.abort();
+    this.#giveUpLooking.abort();
+    for (const { giveUp } of this.#openings) giveUp.abort();
     for (const session of this.#idle.splice(0)) farewell(session);
     this.#leaveLost();
-    if (this.#live.size + this.#opening === 0) return;
+    if (this.#live.size + this.#openings.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
     });
@@ -153,16 +161,18 @@ export class SessionPool {
   }
 
   #grow(): void {
-    while (this.#opening < this.#waiters.size && this.#size < this.#max) {
-      this.#opening += 1;
-      this.#open(this.#giveUpOpening.signal).then(
+    while (this.#openings.size < this.#waiters.size && this.#size < this.#max) {
+      const opening = { since: performance.now(), giveUp: new AbortController() };
+      this.#openings.add(opening);
+      this.#open(opening.giveUp.signal).then(
         (session) => {
-          this.#opening -= 1;
+          this.#openings.delete(opening);
           this.#adopt(session);
         },
         (error: unknown) => {
-          this.#opening -= 1;
-          this.#refused(error);
+          this.#openings.delete(opening);
+          if (opening.giveUp.signal.aborted && !this.#closing) this.#grow();
+          else this.#refused(error);
         },
       );
     }
@@ -188,7 +198,7 @@ export class SessionPool {
 
   #refused(error: unknown): void {
     // Sessions that still live will come back to those who wait; without any, nobody should wait in vain.
-    if (this.#live.size + this.#opening === 0) {
+    if (this.#live.size + this.#openings.size === 0) {
       this.#refuseAll(error instanceof DatabaseError ? error : unavailable(error));
     }
     this.#settleClose();
@@ -212,7 +222,7 @@ export class SessionPool {
 
   /** All that the server may have of ours. */
   get #size(): number {
-    return this.#live.size + this.#lost.size + this.#opening;
+    return this.#live.size + this.#lost.size + this.#openings.size;
   }
 
   #scheduleLook(): void {
@@ -247,14 +257,14 @@ export class SessionPool {
 
   /** Undefined while there is none to be had. */
   async #borrowToLook(): Promise<{ readonly session: Session; readonly giveBack: () => void } | undefined> {
-    const wait = { signal: this.#giveUpOpening.signal, timeoutMs: LOOK_WAIT_MS };
+    const wait = { signal: this.#giveUpLooking.signal, timeoutMs: LOOK_WAIT_MS };
     try {
       if (this.#lost.size < this.#max) {
         const session = await this.acquire(wait);
         return { session, giveBack: () => this.release(session) };
       }
       // All are lost: one beyond the most allowed, or nobody would be served while a network swallows them.
-      const session = await this.#open(this.#giveUpOpening.signal);
+      const session = await this.#open(this.#giveUpLooking.signal);
       return { session, giveBack: () => farewell(session) };
     } catch (error) {
       if (error instanceof DatabaseError) return undefined;
@@ -269,6 +279,6 @@ export class SessionPool {
   }
 
   #settleClose(): void {
-    if (this.#live.size + this.#opening === 0) this.#closed?.();
+    if (this.#live.size + this.#openings.size === 0) this.#closed?.();
   }
 }

@@ -168,13 +168,30 @@ describe('a network that swallows what is sent', () => {
     expect((await Promise.all(next)).map(({ count }) => count)).toEqual([1, 1, 1, 1]);
   });
 
+  test('is suspected of every connection that was silent when the query was cancelled', async () => {
+    const slow = await queryOf(
+      database,
+      capabilityOf('select 1 as a from pg_sleep(30)', { allowFunctions: ['pg_sleep'] }),
+    );
+    const query = await queryOf(database, capabilityOf('select 1 as a'));
+    await warmUp(2);
+    const swallowed = slow.run(callOf({}, { timeoutMs: 500 }));
+    await query.run(callOf());
+    network.strand();
+    await expect(swallowed).rejects.toMatchObject({ kind: 'timeout' });
+    expect((await query.run(callOf({}, { timeoutMs: 1000 }))).count).toBe(1);
+  });
+
   test('leaves connections alone that have answered since', async () => {
     const pid = await queryOf(database, capabilityOf('select pg_backend_pid() as a'));
     await warmUp(1);
     network.strand();
-    const swallowed = pid.run(callOf({}, { timeoutMs: 100 }));
-    const before = textOfRows(await pid.run(callOf()));
-    await expect(swallowed).rejects.toMatchObject({ kind: 'timeout' });
+    let given = false;
+    const swallowed = pid.run(callOf({}, { timeoutMs: 100 })).finally(() => (given = true));
+    const refused = expect(swallowed).rejects.toMatchObject({ kind: 'timeout' });
+    let before = '';
+    while (!given) before = textOfRows(await pid.run(callOf()));
+    await refused;
     expect(textOfRows(await pid.run(callOf()))).toBe(before);
   });
 
