@@ -34,8 +34,8 @@ capabilities:
 
 export interface SteadyLoad {
   /**
-   * Resolves once 100 calls in a row that began from now on were all right and every call that began before has
-   * ended; rejects after `withinMs`.
+   * Resolves once 100 calls in a row that began from now on were all right and every call that began before the
+   * first of them was answered has ended; rejects after `withinMs`.
    */
   settled(withinMs: number): Promise<void>;
   /** What other than `right` was seen since the last time, `<status> <code>` or a fault, each once and sorted. */
@@ -76,6 +76,7 @@ export function startLoad(service: Service, callers = 25): SteadyLoad {
     settled(withinMs) {
       const from = performance.now();
       let inARow = 0;
+      let rowFrom = from;
       let last = 'none';
       return new Promise((resolve, reject) => {
         const leave = (): void => {
@@ -86,8 +87,9 @@ export function startLoad(service: Service, callers = 25): SteadyLoad {
           if (startedAt >= from) {
             inARow = outcome === 'right' ? inARow + 1 : 0;
             if (outcome !== 'right') last = outcome;
+            if (inARow <= 1) rowFrom = performance.now();
           }
-          if (inARow < 100 || [...inFlight].some((startedAt) => startedAt < from)) return;
+          if (inARow < 100 || [...inFlight].some((startedAt) => startedAt < rowFrom)) return;
           leave();
           resolve();
         };
