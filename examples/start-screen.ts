@@ -80,7 +80,7 @@ ${strong('Add a capability of your own (docs/guides/first-capability-file.md)')}
 The database, as superuser:   psql '${databaseUrl}'
 The agent's private key:      agent_private_key in ${credentialsFile}
 
-${strong('Configuration for an MCP client (for the next release: until then /mcp answers 404)')}
+${strong('Configuration for an MCP client (others: docs/guides/mcp-clients.md)')}
 
 ${JSON.stringify(client, undefined, 2)}
 

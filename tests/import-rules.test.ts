@@ -55,6 +55,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'gateway/agents': ['gateway/http', 'gateway/observe'],
   'gateway/calls': ['gateway/errors', 'gateway/agents', 'gateway/keys'],
   'gateway/rest': ['gateway/errors', 'gateway/http', 'gateway/keys', 'gateway/calls'],
+  'gateway/mcp': ['gateway/errors', 'gateway/http', 'gateway/keys', 'gateway/calls', 'gateway/agents'],
   'gateway/openapi': [
     'gateway/errors',
     'gateway/http',

@@ -36,6 +36,12 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     operator: 'GATEWAY_IP_ALLOW_LIST; behind a proxy also GATEWAY_TRUSTED_PROXY_CIDRS.',
     repeat: 'no',
   },
+  GATEWAY_ORIGIN_NOT_ALLOWED: {
+    when: 'On `/mcp` only: the `Origin` header names a page that may not call, or a gateway on a loopback address was called by another host name.',
+    caller: 'From a web page: ask for its origin to be allowed. Otherwise send no `Origin`.',
+    operator: 'GATEWAY_CORS_ALLOWED_ORIGINS for pages; GATEWAY_PUBLIC_URL for the name callers use.',
+    repeat: 'no',
+  },
   GATEWAY_NOT_FOUND: {
     when: 'No such path.',
     caller: 'Check the URL; there is no slash at the end.',

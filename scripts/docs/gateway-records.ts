@@ -51,7 +51,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       error_code: { type: 'string', meaning: 'The [code](errors.md) of the answer; empty for none.' },
       mcp_method: {
         type: 'string',
-        meaning: 'The JSON-RPC method, for `/mcp`, which comes with the next release.',
+        meaning: 'The [MCP](mcp.md) method of a request to `/mcp`; `unknown` for one that MCP does not know.',
         optional: true,
       },
     },

@@ -6,10 +6,12 @@ import { createRegistry, type Registry } from './agents/registry.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentFace } from './agents/serve.ts';
 import { createCallCapability } from './calls/call-capability.ts';
+import { createPermitCall } from './calls/permit-call.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { createBodyBudget } from './http/body.ts';
 import { createCors } from './http/cors.ts';
 import { createHealth, createReady } from './http/health.ts';
+import { createOriginCheck } from './http/origin.ts';
 import { createRateLimiter } from './http/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './http/source.ts';
@@ -20,6 +22,8 @@ import type { Observe } from './observe/event.ts';
 import { createGatewayMetrics } from './observe/metrics.ts';
 import { createOpenApiFace } from './openapi/serve.ts';
 import { keepSnapshot } from './openapi/snapshot.ts';
+import { createMcpFace } from './mcp/endpoint.ts';
+import { createServeMessage } from './mcp/serve-message.ts';
 import { createRestCall } from './rest/call.ts';
 
 export interface RunningGateway {
@@ -31,6 +35,8 @@ export interface RunningGateway {
 export interface Surroundings {
   readonly observe: Observe;
   readonly verifier: Verifier;
+  /** Of the gateway itself. */
+  readonly version: string;
 }
 
 /** How long the last errors may take to leave. */
@@ -41,7 +47,7 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 /** The one place where the rooms of the gateway meet. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { observe: log, verifier }: Surroundings,
+  { observe: log, verifier, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const registry = createRegistry(Math.random);
@@ -88,9 +94,19 @@ export async function startGateway(
     // A body in tiny pieces may cost more than its bytes: with the largest alone there is room for many pieces.
     budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
   };
+  const rateLimiter =
+    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
+  const permitCall = createPermitCall(createCallCapability(registry, now));
   const http = createGatewayServer({
     faces: {
-      call: createRestCall({ identify, callCapability: createCallCapability(registry, now), bodyLimits }),
+      call: createRestCall({ identify, permitCall, bodyLimits }),
+      mcp: createMcpFace({
+        identify,
+        refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
+        bodyLimits,
+        rateLimiter,
+        serveMessage: createServeMessage({ registry, permitCall, version }),
+      }),
       openapi: createOpenApiFace({ identify, registry, publicUrl: config.publicUrl }),
       health: createHealth(health),
       ready: createReady(health),
@@ -100,7 +116,7 @@ export async function startGateway(
       allowList: config.ipAllowList,
       trustedProxies: config.trustedProxies,
     }),
-    rateLimiter: config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now }),
+    rateLimiter,
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,

@@ -73,7 +73,11 @@ async function run(envFile: string | undefined): Promise<void> {
     spawn: () => new Worker(`require(${JSON.stringify(__filename)})`, { eval: true }),
   });
   try {
-    const gateway = await startGateway(loaded.config, { observe: log.observe, verifier });
+    const gateway = await startGateway(loaded.config, {
+      observe: log.observe,
+      verifier,
+      version: __SVC_VERSION__,
+    });
     void firstSignal(EXIT_FAILURE).then(async (signal) => {
       await gateway.shutDown(signal);
       await log.close();

@@ -1,6 +1,9 @@
 /** Decisions, section 6. The meta capability's reserved name does not match it. */
 export const CAPABILITY_NAME_PATTERN = '^[a-z][a-z0-9_]{0,47}$';
 
+/** Before a capability's name, in the description and at the gateway (specification, section 4.1). */
+export const CAPABILITY_PATH_PREFIX = '/api/v1/capabilities/';
+
 /**
  * What the internal meta capability answers: the OpenAPI description to serve and what the
  * gateway must know of each capability to route and time its calls. Never SQL, never connection data.

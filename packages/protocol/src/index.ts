@@ -3,6 +3,7 @@ export { AGENT_ERROR_CODES, type AgentErrorCode } from './call-error-code.ts';
 export { CLOSE, ProtocolError, type CloseCode } from './close-code.ts';
 export {
   CAPABILITY_NAME_PATTERN,
+  CAPABILITY_PATH_PREFIX,
   type Description,
   type ManifestEntry,
   type OpenApiDocument,
@@ -33,5 +34,6 @@ export {
   type LinkSocket,
 } from './link/link.ts';
 export type { Outbox } from './link/outbox.ts';
+export { rawItems, rawMember } from './json/raw-json.ts';
 export { JSON_DEPTH_MAX, JsonError, parseStrictJson } from './json/strict-json.ts';
 export { linkSocket } from './link/websocket.ts';

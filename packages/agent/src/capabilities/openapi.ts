@@ -1,4 +1,4 @@
-import type { Description, OpenApiDocument } from '@svc/protocol';
+import { CAPABILITY_PATH_PREFIX, type Description, type OpenApiDocument } from '@svc/protocol';
 import type { AgentConfig, Capability } from '../config/agent-config.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
@@ -20,7 +20,7 @@ export function describeCapabilities({ service, capabilities }: AgentConfig): De
       tags: [{ name: TAG, description: 'Named, parameterised, read-only queries.' }],
       paths: Object.fromEntries(
         exposed.map((capability) => [
-          `/api/v1/capabilities/${capability.name}`,
+          `${CAPABILITY_PATH_PREFIX}${capability.name}`,
           { post: operation(capability) },
         ]),
       ),

@@ -7,6 +7,15 @@ import type { Cors } from './cors.ts';
 import { errorResponse } from './error-response.ts';
 import { readRequestHeaders, type RequestHeaders } from './request-headers.ts';
 
+/** What the log says of one call. */
+export interface CallLog {
+  capability: string;
+  /** Empty for what is not MCP. */
+  mcpMethod: string;
+  /** Of a call that failed although its HTTP status is 200, as MCP has it. */
+  errorCode: string;
+}
+
 /** One request and its one answer, with what the log will say of it. */
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -17,7 +26,9 @@ export interface Exchange {
   /** Present when the request asks for a WebSocket. */
   readonly upgrade: { readonly socket: Socket; readonly head: Buffer } | undefined;
   /** Filled in as it becomes known; `route` is the template. */
-  readonly log: { source: string; route: string; apiKeyName: string; capability: string };
+  readonly log: CallLog & { source: string; route: string; apiKeyName: string };
+  /** Where one request holds several calls, each gets a record of its own instead. */
+  batch: readonly CallLog[] | undefined;
   /** What is bounded per source counts by this: an IPv4 address or an IPv6 /64. */
   sourceBucket: string;
   /** Whether the body has been or need not be read. */
@@ -63,22 +74,28 @@ export function openExchange(
   const requestId =
     headers.requestId !== undefined && REQUEST_ID.test(headers.requestId) ? headers.requestId : randomUUID();
   const abort = new AbortController();
-  const log = { source: '', route: '', apiKeyName: '', capability: '' };
+  const log = { source: '', route: '', apiKeyName: '', capability: '', mcpMethod: '', errorCode: '' };
   let answered = false;
 
   function record(status: number, errorCode: string): void {
-    observe({
+    if (exchange.batch === undefined) recordCall(log, status, errorCode);
+    else for (const call of exchange.batch) recordCall(call, status, errorCode);
+  }
+
+  function recordCall(call: CallLog, status: number, errorCode: string): void {
+    const event = {
       event: 'request',
       request_id: requestId,
       api_key_name: log.apiKeyName,
-      capability: log.capability,
+      capability: call.capability,
       http_status: status,
       method: request.method ?? '',
       route: log.route,
       source: log.source,
       duration_ms: Math.round((now() - startedAt) * 1000) / 1000,
-      error_code: errorCode,
-    });
+      error_code: errorCode === '' ? call.errorCode : errorCode,
+    } as const;
+    observe(call.mcpMethod === '' ? event : { ...event, mcp_method: call.mcpMethod });
   }
 
   response.on('close', () => {
@@ -105,8 +122,9 @@ export function openExchange(
     for (const part of parts) length += part.length;
     const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
     if (cors !== undefined) all.push(...cors.answerHeaders(headers));
-    if (length > 0 || status === 200)
-      all.push('Content-Type', 'application/json', 'Content-Length', String(length));
+    const hasContent = length > 0 || status === 200;
+    if (hasContent && !extra.includes('Content-Type')) all.push('Content-Type', 'application/json');
+    if (hasContent || status === 202) all.push('Content-Length', String(length));
     if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) {
       response.shouldKeepAlive = false;
       response.writeHead(status, all);
@@ -133,6 +151,7 @@ export function openExchange(
     upgrade,
     log,
     sourceBucket: '',
+    batch: undefined,
     bodyTaken: false,
     send: (status, extra, parts, delivered) => write(status, extra, parts, '', delivered),
     sendError(code, message, extraHeaders) {

@@ -10,9 +10,13 @@ export interface RequestHeaders {
   readonly requestId: string | undefined;
   readonly traceparent: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  readonly accept: string | undefined;
+  readonly mcpProtocolVersion: string | undefined;
+  readonly mcpMethod: string | undefined;
+  readonly mcpName: string | undefined;
   readonly origin: string | undefined;
   readonly accessControlRequestMethod: string | undefined;
-  /** Lower-case names of headers that must not be repeated and were. */
+  /** Lower-case names of those headers that came more than once; the first value is the one above. */
   readonly repeated: readonly string[];
 }
 
@@ -29,6 +33,10 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['x-request-id', 'requestId'],
   ['traceparent', 'traceparent'],
   ['if-none-match', 'ifNoneMatch'],
+  ['accept', 'accept'],
+  ['mcp-protocol-version', 'mcpProtocolVersion'],
+  ['mcp-method', 'mcpMethod'],
+  ['mcp-name', 'mcpName'],
   ['origin', 'origin'],
   ['access-control-request-method', 'accessControlRequestMethod'],
 ]);
@@ -46,6 +54,10 @@ export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
     requestId: undefined,
     traceparent: undefined,
     ifNoneMatch: undefined,
+    accept: undefined,
+    mcpProtocolVersion: undefined,
+    mcpMethod: undefined,
+    mcpName: undefined,
     origin: undefined,
     accessControlRequestMethod: undefined,
   };

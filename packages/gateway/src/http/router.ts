@@ -1,3 +1,5 @@
+import { CAPABILITY_PATH_PREFIX } from '@svc/protocol';
+
 /** Where a request leads. `template` is what the log says; methods are what `Allow` says. */
 export type Route =
   | {
@@ -7,16 +9,19 @@ export type Route =
       readonly capability: string;
     }
   | {
-      readonly kind: 'openapi' | 'health' | 'ready' | 'agent';
+      readonly kind: 'mcp' | 'openapi' | 'health' | 'ready' | 'agent';
       readonly template: string;
       readonly methods: readonly string[];
     };
 
 const READ = ['GET', 'HEAD'];
-const CALL_PREFIX = '/api/v1/capabilities/';
+const MCP: Route = { kind: 'mcp', template: '/mcp', methods: ['POST'] };
 
 /** Every path but those of calls. */
 export const FIXED_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['/mcp', MCP],
+  // Never a redirect: clients drop the key when they follow one.
+  ['/mcp/', MCP],
   ['/openapi.json', { kind: 'openapi', template: '/openapi.json', methods: READ }],
   ['/healthz', { kind: 'health', template: '/healthz', methods: READ }],
   ['/readyz', { kind: 'ready', template: '/readyz', methods: READ }],
@@ -27,8 +32,8 @@ export const FIXED_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
 export function findRoute(target: string): Route | undefined {
   const query = target.indexOf('?');
   const path = query < 0 ? target : target.slice(0, query);
-  if (path.startsWith(CALL_PREFIX)) {
-    const capability = path.slice(CALL_PREFIX.length);
+  if (path.startsWith(CAPABILITY_PATH_PREFIX)) {
+    const capability = path.slice(CAPABILITY_PATH_PREFIX.length);
     if (capability === '' || capability.includes('/')) return undefined;
     return { kind: 'call', template: '/api/v1/capabilities/{name}', methods: ['POST'], capability };
   }

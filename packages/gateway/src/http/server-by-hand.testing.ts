@@ -31,6 +31,7 @@ export async function startServer(
   const gateway = createGatewayServer({
     faces: {
       call: async (exchange) => exchange.send(200, [], [Buffer.from('{"rows":[],"count":0}')]),
+      mcp: async (exchange) => exchange.send(202, [], []),
       openapi: async (exchange) => exchange.send(200, [], [Buffer.from('{}')]),
       health: (exchange) => exchange.send(200, [], [Buffer.from('{"ok":true}')]),
       ready: (exchange) => exchange.send(200, [], [Buffer.from('{"ok":true}')]),

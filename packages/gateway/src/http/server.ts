@@ -21,6 +21,7 @@ import { createRefuseUnparsable, parserFault } from './unparsable.ts';
 /** What stands behind each kind of route; a rejection becomes the answer. */
 export interface Faces {
   call(exchange: Exchange, capability: string): Promise<void>;
+  mcp(exchange: Exchange): Promise<void>;
   openapi(exchange: Exchange): Promise<void>;
   health(exchange: Exchange): void;
   ready(exchange: Exchange): void;
@@ -159,6 +160,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     switch (route.kind) {
       case 'call':
         return faces.call(exchange, route.capability);
+      case 'mcp':
+        return faces.mcp(exchange);
       case 'openapi':
         return faces.openapi(exchange);
       case 'health':

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Description } from '@svc/protocol';
+import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
 import { permits } from '../calls/permission.ts';
 import type { Permission } from '../keys/key-record.ts';
 
@@ -11,8 +11,6 @@ interface VisibleDocument {
 }
 
 export type DocumentFor = (description: Description, permission: Permission) => VisibleDocument;
-
-const PATH_PREFIX = '/api/v1/capabilities/';
 
 /**
  * Filters the agent's description by permission (specification, section 4.3) and adds the server's
@@ -39,7 +37,7 @@ function render(
   const { paths } = description.openapi;
   const hidden = new Set(description.manifest.filter((entry) => !entry.exposed).map((entry) => entry.name));
   const visible = Object.entries(paths).filter(([path]) => {
-    const name = path.startsWith(PATH_PREFIX) ? path.slice(PATH_PREFIX.length) : '';
+    const name = path.startsWith(CAPABILITY_PATH_PREFIX) ? path.slice(CAPABILITY_PATH_PREFIX.length) : '';
     return name !== '' && !hidden.has(name) && permits(permission, name);
   });
   const document = {

@@ -5,6 +5,7 @@ import { agentByHand, resultHead, smallResult, type AgentByHand } from '../agent
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget, type ResultBudget } from '../agents/result-budget.ts';
 import { createCallCapability } from '../calls/call-capability.ts';
+import { createPermitCall } from '../calls/permit-call.ts';
 import { readCredential, unauthorized } from '../http/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import type { Identify } from '../keys/identify.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   server = await startServer({
     call: createRestCall({
       identify,
-      callCapability: createCallCapability(registry, () => performance.now()),
+      permitCall: createPermitCall(createCallCapability(registry, () => performance.now())),
       bodyLimits: { maxBytes: 1000, timeoutMs: 5000 },
     }),
   });

@@ -1,40 +1,27 @@
-import { CAPABILITY_NAME_PATTERN, JsonError, parseStrictJson } from '@svc/protocol';
-import type { CallCapability } from '../calls/call-capability.ts';
+import { JsonError, parseStrictJson } from '@svc/protocol';
+import type { PermitCall } from '../calls/permit-call.ts';
 import { CallError } from '../errors/call-error.ts';
-import { permits } from '../calls/permission.ts';
 import { readJsonBody, type BodyLimits } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Identify } from '../keys/identify.ts';
 
 export interface RestOptions {
   readonly identify: Identify;
-  readonly callCapability: CallCapability;
+  readonly permitCall: PermitCall;
   readonly bodyLimits: BodyLimits;
 }
 
-const CAPABILITY_NAME = new RegExp(CAPABILITY_NAME_PATTERN);
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const ROWS = Buffer.from('{"rows":');
 
 /** POST /api/v1/capabilities/{name} (specification, section 4.1). */
 export function createRestCall(options: RestOptions): (exchange: Exchange, name: string) => Promise<void> {
   return async (exchange, name) => {
     const key = await options.identify(exchange);
-    if (CAPABILITY_NAME.test(name)) exchange.log.capability = name;
-    if (!permits(key.capabilities, name)) {
-      throw new CallError('GATEWAY_CAPABILITY_NOT_PERMITTED', 'the API key may not call this capability');
-    }
+    const { requestId, signal, log, headers } = exchange;
+    const call = options.permitCall({ key, requestId, traceparent: headers.traceparent, signal, log }, name);
     const params = await readJsonBody(exchange, options.bodyLimits);
     checkParams(params);
-    const { traceparent } = exchange.headers;
-    const result = await options.callCapability({
-      capability: name,
-      params,
-      apiKeyName: key.name,
-      requestId: exchange.requestId,
-      traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
-      signal: exchange.signal,
-    });
+    const result = await call(params);
     const tail = Buffer.from(`,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`);
     exchange.send(200, [], [ROWS, result.rows, tail], result.release);
   };

@@ -1,0 +1,48 @@
+import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
+import type { AgentResult } from '../agents/session.ts';
+import { CallError } from '../errors/call-error.ts';
+import type { KeyRecord } from '../keys/key-record.ts';
+import type { CallCapability } from './call-capability.ts';
+import { permits } from './permission.ts';
+
+/** On whose behalf a capability is called. */
+export interface Caller {
+  readonly key: KeyRecord;
+  readonly requestId: string;
+  /** As the caller sent it. */
+  readonly traceparent: string | undefined;
+  /** Aborted when the caller goes away. */
+  readonly signal: AbortSignal;
+  /** Gets the capability's name once it is known to have the form of one. */
+  readonly log: { capability: string };
+}
+
+/** `params` is a JSON object that has been found well formed. */
+export type PermittedCall = (params: Uint8Array) => Promise<AgentResult>;
+
+export type PermitCall = (caller: Caller, capability: string) => PermittedCall;
+
+const CAPABILITY_NAME = new RegExp(CAPABILITY_NAME_PATTERN);
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/**
+ * What every face goes through to call a capability: first the permission, which throws CallError
+ * GATEWAY_CAPABILITY_NOT_PERMITTED before anything else of the call is looked at.
+ */
+export function createPermitCall(callCapability: CallCapability): PermitCall {
+  return ({ key, requestId, traceparent, signal, log }, capability) => {
+    if (CAPABILITY_NAME.test(capability)) log.capability = capability;
+    if (!permits(key.capabilities, capability)) {
+      throw new CallError('GATEWAY_CAPABILITY_NOT_PERMITTED', 'the API key may not call this capability');
+    }
+    return (params) =>
+      callCapability({
+        capability,
+        params,
+        apiKeyName: key.name,
+        requestId,
+        traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+        signal,
+      });
+  };
+}

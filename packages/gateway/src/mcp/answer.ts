@@ -1,0 +1,69 @@
+import type { RpcError } from './rpc-error.ts';
+
+/** What goes back for one message, or for a batch of them. */
+export interface Answer {
+  readonly status: number;
+  /** JSON; empty for a notification. */
+  readonly parts: readonly Uint8Array[];
+  /** To be called once the parts need no more memory. */
+  readonly release?: (() => void) | undefined;
+}
+
+export const ACCEPTED: Answer = { status: 202, parts: [] };
+
+/** `id` and `result` are JSON. */
+export function resultAnswer(id: string, result: string): Answer {
+  return { status: 200, parts: [Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)] };
+}
+
+/** Without an id where none could be read. */
+export function errorAnswer(id: string | undefined, { code, message, data, status }: RpcError): Answer {
+  const error = JSON.stringify({ code, message, data });
+  const head = id === undefined ? '{"jsonrpc":"2.0"' : `{"jsonrpc":"2.0","id":${id}`;
+  return { status, parts: [Buffer.from(`${head},"error":${error}}`)] };
+}
+
+const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map((text) => Buffer.from(text));
+
+/** In the order of the requests. */
+export function batchAnswer(answers: readonly Answer[]): Answer {
+  const parts = answers.flatMap((answer, at) => [at === 0 ? OPEN : COMMA, ...answer.parts]);
+  return {
+    status: 200,
+    parts: [...parts, CLOSE].filter((part) => part !== undefined),
+    release: () => {
+      for (const { release } of answers) release?.();
+    },
+  };
+}
+
+const EVENT = Buffer.from('event: message\ndata: ');
+const EVENT_END = Buffer.from('\n\n');
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const BLANK = 0x20;
+
+/** The answer as the one message of an event stream. */
+export function asEventStream(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  return [EVENT, ...parts.map(onOneLine), EVENT_END];
+}
+
+/** Line breaks stand between the tokens of JSON only, where a blank says the same. */
+function onOneLine(json: Uint8Array): Uint8Array {
+  if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
+  return json.map((byte) => (byte === LINE_FEED || byte === CARRIAGE_RETURN ? BLANK : byte));
+}
+
+/** Whether a client takes an event stream and no JSON. */
+export function wantsEventStream(accept: string | undefined): boolean {
+  if (accept === undefined || !accept.toLowerCase().includes('text/event-stream')) return false;
+  const ranges = accept
+    .toLowerCase()
+    .split(',')
+    .map((range) => range.split(';').map((piece) => piece.trim()))
+    .filter((range) => !range.slice(1).some((parameter) => /^q=0(?:\.0*)?$/.test(parameter)))
+    .map(([type]) => type);
+  return ranges.includes('text/event-stream') && !ranges.some((type) => JSON_RANGES.has(type ?? ''));
+}
+
+const JSON_RANGES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);

@@ -1,0 +1,68 @@
+import { rawItems } from '@svc/protocol';
+import { CallError } from '../errors/call-error.ts';
+import type { CallLog, Exchange } from '../http/exchange.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
+import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './answer.ts';
+import { idOf, readMessage } from './message.ts';
+import { checkBatchAllowed } from './revisions.ts';
+import { RPC, RpcError } from './rpc-error.ts';
+import type { Sender, ServeMessage } from './serve-message.ts';
+
+export interface BatchContext {
+  readonly exchange: Exchange;
+  readonly sender: Omit<Sender, 'log' | 'batched'>;
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly serveMessage: ServeMessage;
+}
+
+const BATCH_MAX = 50;
+
+/**
+ * Several messages in one body, served side by side and answered in their order; each counts as a request for the
+ * rate limit and in the log. Throws RpcError (400) where there may be no batch, CallError when the rate is exceeded.
+ */
+export async function serveBatch(
+  values: readonly unknown[],
+  body: Buffer,
+  { exchange, sender, rateLimiter, serveMessage }: BatchContext,
+): Promise<Answer> {
+  checkBatchAllowed(exchange.headers);
+  if (values.length === 0 || values.length > BATCH_MAX) {
+    throw new RpcError(RPC.invalidRequest, `a batch holds 1 to ${BATCH_MAX} messages`, { status: 400 });
+  }
+  // The request itself has been counted already.
+  if (rateLimiter?.take(exchange.sourceBucket, values.length - 1).ok === false) {
+    throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down');
+  }
+  const logs = values.map((): CallLog => ({ capability: '', mcpMethod: '', errorCode: '' }));
+  exchange.batch = logs;
+  const raw = rawItems(body);
+  const served = await Promise.allSettled(
+    logs.map((log, at) =>
+      serveItem(values[at], raw[at] ?? body, { ...sender, log, batched: true }, serveMessage),
+    ),
+  );
+  const answers = served.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const failure = served.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined) {
+    for (const { release } of answers) release?.();
+    throw failure.reason;
+  }
+  const replies = answers.filter(({ parts }) => parts.length > 0);
+  return replies.length === 0 ? ACCEPTED : batchAnswer(replies);
+}
+
+async function serveItem(
+  value: unknown,
+  raw: Buffer,
+  sender: Sender,
+  serveMessage: ServeMessage,
+): Promise<Answer> {
+  try {
+    return await serveMessage(readMessage(value, raw), sender);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    sender.log.errorCode = error.logCode;
+    return errorAnswer(idOf(value, raw), error);
+  }
+}

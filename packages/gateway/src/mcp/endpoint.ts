@@ -1,0 +1,74 @@
+import { JsonError, parseStrictJson } from '@svc/protocol';
+import { readJsonBody, type BodyLimits } from '../http/body.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { RefuseOrigin } from '../http/origin.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
+import type { Identify } from '../keys/identify.ts';
+import type { KeyRecord } from '../keys/key-record.ts';
+import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './answer.ts';
+import { serveBatch } from './batch.ts';
+import { idOf, readMessage } from './message.ts';
+import { RPC, RpcError } from './rpc-error.ts';
+import type { ServeMessage } from './serve-message.ts';
+
+export interface McpOptions {
+  readonly identify: Identify;
+  readonly refuseOrigin: RefuseOrigin;
+  readonly bodyLimits: BodyLimits;
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly serveMessage: ServeMessage;
+}
+
+const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
+
+/**
+ * POST /mcp: MCP over Streamable HTTP, without sessions. What HTTP can refuse is refused as everywhere; from the
+ * JSON on, errors are JSON-RPC.
+ */
+export function createMcpFace(options: McpOptions): (exchange: Exchange) => Promise<void> {
+  const { identify, refuseOrigin, bodyLimits, serveMessage } = options;
+
+  async function serve(body: Buffer, exchange: Exchange, key: KeyRecord): Promise<Answer> {
+    const { headers, requestId, signal, log } = exchange;
+    const sender = { key, headers, requestId, signal, traceparent: headers.traceparent };
+    let value: unknown;
+    try {
+      value = parse(body);
+      if (Array.isArray(value)) return await serveBatch(value, body, { ...options, exchange, sender });
+      return await serveMessage(readMessage(value, body), { ...sender, log, batched: false });
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      log.errorCode = error.logCode;
+      return errorAnswer(idOf(value, body), error);
+    }
+  }
+
+  return async (exchange) => {
+    const refusal = refuseOrigin(exchange.headers);
+    if (refusal !== undefined) {
+      exchange.sendError('GATEWAY_ORIGIN_NOT_ALLOWED', refusal);
+      return;
+    }
+    const key = await identify(exchange);
+    const body = await readJsonBody(exchange, bodyLimits);
+    send(exchange, await serve(body, exchange, key));
+  };
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return parseStrictJson(body);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new RpcError(RPC.parseError, `the body is refused: ${error.message}`, { status: 400 });
+  }
+}
+
+function send(exchange: Exchange, { status, parts, release }: Answer): void {
+  const { accept, repeated } = exchange.headers;
+  if (status === 200 && !repeated.includes('accept') && wantsEventStream(accept)) {
+    exchange.send(status, EVENT_STREAM, asEventStream(parts), release);
+  } else {
+    exchange.send(status, [], parts, release);
+  }
+}

@@ -1,0 +1,44 @@
+import { rawMember } from '@svc/protocol';
+import { RPC, RpcError } from './rpc-error.ts';
+
+/** One JSON-RPC message of a client. */
+export interface Message {
+  /** The id as JSON, spelt as it was sent; undefined for a notification. */
+  readonly id: string | undefined;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** All of it, as it was sent. */
+  readonly raw: Buffer;
+}
+
+/**
+ * `value` is what `raw` says. Throws RpcError (400): -32600 for what is no JSON-RPC 2.0 request or notification of
+ * MCP, which knows string and integer ids and named parameters only.
+ */
+export function readMessage(value: unknown, raw: Buffer): Message {
+  if (!isObject(value)) throw invalid('a message is a JSON object');
+  if (value['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be "2.0"');
+  const { method, params } = value;
+  if (typeof method !== 'string') throw invalid('method must be a string; responses are not expected here');
+  if (Object.hasOwn(value, 'id') && !isId(value['id'])) throw invalid('id must be a string or an integer');
+  // Some clients write null for parameters that they leave out.
+  if (params !== undefined && params !== null && !isObject(params)) throw invalid('params must be an object');
+  return { id: rawMember(raw, 'id')?.toString(), method, params: params ?? {}, raw };
+}
+
+/** The id of what may not be a message, for its error; undefined when none can be told. */
+export function idOf(value: unknown, raw: Buffer): string | undefined {
+  return isObject(value) && isId(value['id']) ? rawMember(raw, 'id')?.toString() : undefined;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
+}
+
+function invalid(message: string): RpcError {
+  return new RpcError(RPC.invalidRequest, message, { status: 400 });
+}

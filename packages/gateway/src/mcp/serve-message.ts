@@ -1,0 +1,203 @@
+import { rawMember, type Description } from '@svc/protocol';
+import type { Registry } from '../agents/registry.ts';
+import type { Caller, PermitCall } from '../calls/permit-call.ts';
+import { CallError } from '../errors/call-error.ts';
+import type { CallLog } from '../http/exchange.ts';
+import type { RequestHeaders } from '../http/request-headers.ts';
+import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './answer.ts';
+import { createListTools } from './catalogue.ts';
+import { isObject, type Message } from './message.ts';
+import {
+  checkNameHeader,
+  eraOf,
+  META_SERVER_INFO,
+  negotiate,
+  SERVED_REVISIONS,
+  type Era,
+} from './revisions.ts';
+import { RPC, RpcError } from './rpc-error.ts';
+import { failedAnswer, rowsAnswer, type ResultFrame } from './tool-result.ts';
+
+export interface ServeMessageOptions {
+  readonly registry: Registry;
+  readonly permitCall: PermitCall;
+  /** Of the gateway. */
+  readonly version: string;
+}
+
+/** Who sent the message, and with which headers. */
+export interface Sender extends Omit<Caller, 'log'> {
+  readonly headers: RequestHeaders;
+  readonly log: CallLog;
+  /** Whether the message came with others in one body. */
+  readonly batched: boolean;
+}
+
+/** Throws CallerGone, and what is a fault of the gateway itself. */
+export type ServeMessage = (message: Message, sender: Sender) => Promise<Answer>;
+
+/** How long a client may go without asking again. */
+const TTL_MS = 60_000;
+const CAPABILITIES = '"capabilities":{"tools":{}}';
+const NO_PARAMS = Buffer.from('{}');
+/** Those that the log names; what else callers send is theirs to choose. */
+const LOGGED_METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+]);
+
+/** The methods of every revision that is served (see docs/reference/mcp.md). */
+export function createServeMessage(options: ServeMessageOptions): ServeMessage {
+  const { registry, permitCall, version } = options;
+  const listTools = createListTools();
+  const identities = new WeakMap<object, Identity>();
+  const nobody = {};
+
+  /** Made once for a description. */
+  function identity(): Identity {
+    const { description } = registry;
+    const known = identities.get(description ?? nobody);
+    if (known !== undefined) return known;
+    const made = identityOf(description, version);
+    identities.set(description ?? nobody, made);
+    return made;
+  }
+
+  function initialize(id: string, { params }: Message): Answer {
+    const { serverInfo, instructions } = identity();
+    const revision = JSON.stringify(negotiate(params['protocolVersion']));
+    return resultAnswer(
+      id,
+      `{"protocolVersion":${revision},${CAPABILITIES},"serverInfo":${serverInfo}${instructions}}`,
+    );
+  }
+
+  function discover(id: string): Answer {
+    const { frames, instructions } = identity();
+    const { head, tail } = frames.stateless;
+    const versions = `"supportedVersions":${JSON.stringify(SERVED_REVISIONS)}`;
+    return resultAnswer(id, `${head}${versions},${CAPABILITIES}${instructions},${CACHING}${tail}`);
+  }
+
+  function list(id: string, era: Era, { params }: Message, { key }: Sender): Answer {
+    const { description } = registry;
+    if (description === undefined) {
+      throw new RpcError(RPC.internalError, 'agent is not connected', { logCode: 'GATEWAY_AGENT_OFFLINE' });
+    }
+    const { tools, nextCursor } = listTools(description, key, params['cursor']);
+    const { head, tail } = identity().frames[era];
+    const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
+    const caching = era === 'stateless' ? `,${CACHING}` : '';
+    return {
+      status: 200,
+      parts: [
+        Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${head}"tools":`),
+        tools,
+        Buffer.from(`${next}${caching}${tail}}`),
+      ],
+    };
+  }
+
+  async function call(id: string, era: Era, { params, raw }: Message, sender: Sender): Promise<Answer> {
+    const { name, arguments: args, _meta: meta } = params;
+    if (typeof name !== 'string') throw new RpcError(RPC.invalidParams, 'params.name must be a string');
+    if (era === 'stateless') checkNameHeader(sender.headers, name);
+    const frame = identity().frames[era];
+    const traceparent =
+      isObject(meta) && typeof meta['traceparent'] === 'string' ? meta['traceparent'] : undefined;
+    try {
+      const run = permitCall({ ...sender, traceparent: sender.traceparent ?? traceparent }, name);
+      return rowsAnswer(id, frame, await run(argumentBytes(args, raw)));
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      sender.log.errorCode = error.code;
+      // Whether a tool is there is not for those to know who may not call it.
+      if (
+        error.code === 'GATEWAY_CAPABILITY_NOT_PERMITTED' ||
+        error.code === 'GATEWAY_CAPABILITY_NOT_FOUND'
+      ) {
+        const named = sender.log.capability === '' ? '' : `: ${name}`;
+        throw new RpcError(RPC.invalidParams, `unknown tool${named}`, { logCode: error.code });
+      }
+      return failedAnswer(id, frame, error, sender.requestId);
+    }
+  }
+
+  async function answer(id: string, message: Message, sender: Sender): Promise<Answer> {
+    const era = eraOf(message, sender.headers);
+    if (sender.batched && (era === 'stateless' || message.method === 'initialize')) {
+      throw new RpcError(RPC.invalidRequest, 'this must not be in a batch');
+    }
+    switch (message.method) {
+      case 'tools/call':
+        return call(id, era, message, sender);
+      case 'tools/list':
+        return list(id, era, message, sender);
+      case 'initialize':
+        if (era === 'handshake') return initialize(id, message);
+        break;
+      case 'ping':
+        if (era === 'handshake') return resultAnswer(id, '{}');
+        break;
+      case 'server/discover':
+        if (era === 'stateless') return discover(id);
+        break;
+    }
+    throw new RpcError(RPC.methodNotFound, 'there is no such method', {
+      status: era === 'stateless' ? 404 : 200,
+    });
+  }
+
+  return async (message, sender) => {
+    sender.log.mcpMethod = LOGGED_METHODS.has(message.method) ? message.method : 'unknown';
+    if (message.id === undefined) return ACCEPTED;
+    try {
+      return await answer(message.id, message, sender);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      sender.log.errorCode = error.logCode;
+      return errorAnswer(message.id, error);
+    }
+  };
+}
+
+const CACHING = `"ttlMs":${TTL_MS},"cacheScope":"private"`;
+
+/** JSON texts of who we are. */
+interface Identity {
+  readonly serverInfo: string;
+  /** A member with a comma before it, or nothing. */
+  readonly instructions: string;
+  readonly frames: Readonly<Record<Era, ResultFrame>>;
+}
+
+function identityOf(description: Description | undefined, version: string): Identity {
+  const { title, description: text } = description?.openapi.info ?? {};
+  const serverInfo = JSON.stringify({ name: 'svc-gateway', title, version });
+  return {
+    serverInfo,
+    instructions: text === undefined ? '' : `,"instructions":${JSON.stringify(text)}`,
+    frames: {
+      handshake: { head: '{', tail: '}' },
+      stateless: {
+        head: '{"resultType":"complete",',
+        tail: `,"_meta":{"${META_SERVER_INFO}":${serverInfo}}}`,
+      },
+    },
+  };
+}
+
+/** As they were sent: the agent is to read what the caller wrote. */
+function argumentBytes(args: unknown, message: Buffer): Uint8Array {
+  if (args === undefined || args === null) return NO_PARAMS;
+  if (!isObject(args)) throw new RpcError(RPC.invalidParams, 'params.arguments must be an object');
+  const params = rawMember(message, 'params');
+  return (params && rawMember(params, 'arguments')) ?? NO_PARAMS;
+}

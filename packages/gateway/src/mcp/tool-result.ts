@@ -1,0 +1,78 @@
+import type { AgentResult } from '../agents/session.ts';
+import type { CallError } from '../errors/call-error.ts';
+import type { Answer } from './answer.ts';
+
+/**
+ * JSON is put together as text in which each character is one byte of its UTF-8: such a text is quoted and written
+ * out several times faster, and what JSON escapes is ASCII.
+ */
+const BYTES = 'latin1';
+/** Larger rows are quoted piece by piece, so that no text of their full length is made. */
+const PIECE_BYTES = 65_536;
+
+const CUT = JSON.stringify({
+  type: 'text',
+  text: 'The result was cut: there are more rows than these. Call again with arguments that match fewer rows.',
+});
+
+/** The frame around a result: `{` and what a revision puts first; what it puts last and `}`. */
+export interface ResultFrame {
+  readonly head: string;
+  readonly tail: string;
+}
+
+/** The rows twice, as the protocol has it: for programs in `structuredContent`, for models as text. */
+export function rowsAnswer(id: string, frame: ResultFrame, result: AgentResult): Answer {
+  const rows = Buffer.from(result.rows.buffer, result.rows.byteOffset, result.rows.byteLength);
+  const end = `,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`;
+  const head = `{"jsonrpc":"2.0","id":${asBytes(id)},"result":${asBytes(frame.head)}"content":[{"type":"text","text":"`;
+  const between = `"}${result.truncated ? `,${CUT}` : ''}],"structuredContent":{"rows":`;
+  const tail = `${asBytes(frame.tail)}}`;
+  const { release } = result;
+  if (rows.length <= PIECE_BYTES) {
+    const text = rows.toString(BYTES);
+    const all = `${head}${quoted(`{"rows":${text}${end}`)}${between}${text}${end}${tail}`;
+    return { status: 200, parts: [Buffer.from(all, BYTES)], release };
+  }
+  const parts: Uint8Array[] = [Buffer.from(`${head}${quoted('{"rows":')}`, BYTES)];
+  for (let at = 0; at < rows.length; at += PIECE_BYTES) {
+    parts.push(Buffer.from(quoted(rows.toString(BYTES, at, at + PIECE_BYTES)), BYTES));
+  }
+  parts.push(Buffer.from(`${quoted(end)}${between}`, BYTES), rows, Buffer.from(`${end}${tail}`, BYTES));
+  return { status: 200, parts, release };
+}
+
+/** A call that failed, in words that a model can act on. */
+export function failedAnswer(id: string, frame: ResultFrame, error: CallError, requestId: string): Answer {
+  const content = JSON.stringify([{ type: 'text', text: explain(error, requestId) }]);
+  const result = `${frame.head}"content":${content},"isError":true${frame.tail}`;
+  return { status: 200, parts: [Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)] };
+}
+
+/** Our messages hold neither values nor what the database said. */
+function explain({ code, message }: CallError, requestId: string): string {
+  switch (code) {
+    case 'AGENT_INVALID_PARAMS':
+      return `The arguments were refused: ${message}. Correct them and call again.`;
+    case 'AGENT_RESULT_TOO_LARGE':
+      return `The result is too large: ${message}. Call again with arguments that match less.`;
+    case 'AGENT_QUERY_TIMEOUT':
+    case 'GATEWAY_AGENT_TIMEOUT':
+      return 'The query took longer than it may. Call again with arguments that match fewer rows, or later.';
+    case 'AGENT_BUSY':
+      return 'Too many calls are under way. Call again in some seconds.';
+    case 'GATEWAY_AGENT_OFFLINE':
+      return 'The database is not reachable at present. Other arguments will not help; call again later.';
+    default:
+      return `The query failed, and other arguments may not help. Its operator finds the reason by request id ${requestId}.`;
+  }
+}
+
+function asBytes(text: string): string {
+  return Buffer.from(text).toString(BYTES);
+}
+
+/** The inside of a JSON string. */
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

@@ -1,0 +1,51 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { rawItems, rawMember } from './raw-json.ts';
+
+const member = (text: string, key: string): string | undefined =>
+  rawMember(Buffer.from(text), key)?.toString();
+
+test.each([
+  ['{"a":1,"b":{"a":2}}', 'b', '{"a":2}'],
+  ['{"b":{"a":2},"a":1}', 'a', '1'],
+  [' { "a" : [ 1 , {"b":"]}"} ] , "c" : "x" } ', 'a', '[ 1 , {"b":"]}"} ]'],
+  [String.raw`{"a\"b":"\\","c":"\"}"}`, 'c', String.raw`"\"}"`],
+  [String.raw`{"\u0061":1e2}`, 'a', '1e2'],
+  ['{"long":10.50 }', 'long', '10.50'],
+  ['{"é":null}', 'é', 'null'],
+  ['{"x":{"a":1}}', 'a', undefined],
+  ['{"x":"\\"a\\":1"}', 'a', undefined],
+  ['{}', 'a', undefined],
+  ['{"aa":1}', 'a', undefined],
+])('of %s the member %s is %s', (text, key, value) => {
+  expect(member(text, key)).toBe(value);
+});
+
+test('items keep their spelling', () => {
+  expect(rawItems(Buffer.from(' [ {"a":[1,2]} , "x,]" ,1.0,[ ] ]')).map(String)).toEqual([
+    '{"a":[1,2]}',
+    '"x,]"',
+    '1.0',
+    '[ ]',
+  ]);
+  expect(rawItems(Buffer.from('[]'))).toEqual([]);
+});
+
+const blanks = fc.constantFrom(undefined, 1, '\t', '\n ');
+
+test('members and items are those that JSON.parse finds', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), blanks, (object, indent) => {
+      fc.pre(!Object.hasOwn(object, '__proto__'));
+      const bytes = Buffer.from(JSON.stringify(object, undefined, indent));
+      for (const [key, value] of Object.entries(object)) {
+        const raw = rawMember(bytes, key);
+        expect(JSON.parse(String(raw))).toEqual(JSON.parse(JSON.stringify(value)));
+      }
+      const array = Buffer.from(JSON.stringify(Object.values(object), undefined, indent));
+      expect(rawItems(array).map((item) => JSON.parse(String(item)) as unknown)).toEqual(
+        JSON.parse(String(array)),
+      );
+    }),
+  );
+});

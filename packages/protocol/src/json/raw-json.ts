@@ -1,0 +1,87 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const LAST_BLANK = 0x20;
+
+/**
+ * The bytes of one member's value, as they stand in an object; undefined when it has no such member. `object` must
+ * have passed `parseStrictJson`: it is not checked again, and no key is there twice.
+ */
+export function rawMember(object: Buffer, key: string): Buffer | undefined {
+  let at = skipBlanks(object, skipBlanks(object, 0) + 1);
+  while (object[at] !== CLOSE_BRACE) {
+    const keyEnd = endOfString(object, at);
+    const isIt = isKey(object, at, keyEnd, key);
+    const start = skipBlanks(object, skipBlanks(object, keyEnd) + 1);
+    const end = endOfValue(object, start);
+    if (isIt) return object.subarray(start, end);
+    at = skipBlanks(object, end);
+    if (object[at] === COMMA) at = skipBlanks(object, at + 1);
+  }
+  return undefined;
+}
+
+/** The bytes of each item of an array that has passed `parseStrictJson`. */
+export function rawItems(array: Buffer): Buffer[] {
+  const items: Buffer[] = [];
+  let at = skipBlanks(array, skipBlanks(array, 0) + 1);
+  while (array[at] !== CLOSE_BRACKET) {
+    const end = endOfValue(array, at);
+    items.push(array.subarray(at, end));
+    at = skipBlanks(array, end);
+    if (array[at] === COMMA) at = skipBlanks(array, at + 1);
+  }
+  return items;
+}
+
+/** Keys may be written with escapes. */
+function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
+  const text = bytes.toString('utf8', start, end);
+  return text.includes('\\') ? JSON.parse(text) === key : text === `"${key}"`;
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while ((bytes[at] ?? Number.POSITIVE_INFINITY) <= LAST_BLANK) at++;
+  return at;
+}
+
+/** `from` is the opening quote; the end is behind the closing one. */
+function endOfString(bytes: Buffer, from: number): number {
+  let at = from + 1;
+  for (; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+  return at + 1;
+}
+
+function endOfValue(bytes: Buffer, from: number): number {
+  let depth = 0;
+  let at = from;
+  for (;;) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at);
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth++;
+      at++;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--;
+      at++;
+    } else {
+      at = depth === 0 ? endOfScalar(bytes, at) : at + 1;
+    }
+    if (depth === 0) return at;
+  }
+}
+
+function endOfScalar(bytes: Buffer, from: number): number {
+  let at = from;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at] ?? COMMA;
+    if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= LAST_BLANK) break;
+  }
+  return at;
+}
