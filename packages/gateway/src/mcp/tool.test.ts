@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { toolsOf } from './tool.ts';
+
+const INPUT = {
+  title: 'find_params',
+  type: 'object',
+  properties: {
+    id: { type: 'integer', minimum: 1 },
+    kind: { type: ['string', 'null'], enum: ['a', 'b', null], description: 'Kind' },
+    ids: { type: ['array', 'null'], items: { type: 'integer' } },
+    title: { type: ['string', 'null'], maxLength: 5 },
+  },
+  required: ['id'],
+  additionalProperties: false,
+};
+const OUTPUT = { title: 'find_result', type: 'object' };
+
+test('a tool is made of the operation, without the null that optional parameters take', () => {
+  const post = {
+    operationId: 'find',
+    summary: 'Find',
+    description: 'Finds things.',
+    requestBody: { content: { 'application/json': { schema: INPUT } } },
+    responses: { '200': { content: { 'application/json': { schema: OUTPUT } } } },
+  };
+  const openapi = {
+    openapi: '3.1.0',
+    info: { title: 't', version: '1' },
+    paths: { '/api/v1/capabilities/find': { post } },
+  };
+  const [tool, ...others] = toolsOf({ openapi, manifest: [{ name: 'find', exposed: true, timeout_ms: 1 }] });
+  expect(others).toEqual([]);
+  expect(tool?.name).toBe('find');
+  expect(JSON.parse(tool?.json ?? '')).toEqual({
+    name: 'find',
+    title: 'Find',
+    description: 'Finds things.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        id: { type: 'integer', minimum: 1 },
+        kind: { type: 'string', enum: ['a', 'b'], description: 'Kind' },
+        ids: { type: 'array', items: { type: 'integer' } },
+        title: { type: 'string', maxLength: 5 },
+      },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    outputSchema: OUTPUT,
+    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  });
+});
