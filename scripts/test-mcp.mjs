@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { buildExecutables } from './bundle.mjs';
+import { install, npm, readJson, root } from './install.mjs';
+
+const folder = 'tests/mcp-conformance';
+const nodePackage = `node-${process.platform}-${process.arch}`;
+/** What both programs need; this repository itself runs on an older one too. */
+const nodeMajor = 22;
+
+const usage = `Usage: npm run test:mcp
+
+Runs the MCP conformance suite and the MCP Inspector's command line against a gateway, an agent and PostgreSQL.
+What does not apply to a gateway that offers tools only is listed in ${folder}/not-applicable.json.
+`;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args) {
+  if (args.length > 0) {
+    const asked = args.every((arg) => arg === '--help');
+    (asked ? process.stdout : process.stderr).write(asked ? usage : `cannot start: no options\n${usage}`);
+    return asked ? 0 : 2;
+  }
+  const node = nodeProgram();
+  if (node === undefined) {
+    process.stdout.write(
+      `SKIPPED: the MCP conformance suite needs Node.js ${nodeMajor}. There is none for ` +
+        `${process.platform}-${process.arch} in ${folder}/package.json, and this one is ` +
+        `${process.versions.node}.\n0 passed, 0 failed, 1 skipped\n`,
+    );
+    return 0;
+  }
+  const started = performance.now();
+  await install();
+  await buildExecutables();
+  await installPrograms();
+  // Its cache would stay in the temporary folder.
+  process.env.TSX_DISABLE_CACHE = '1';
+  const { register } = await import('tsx/esm/api');
+  register();
+  const { run } = await import('../tests/mcp-conformance/run.ts');
+  const code = await run(node);
+  process.stderr.write(`Ended after ${seconds(started)}\n`);
+  return code;
+}
+
+/** The Node.js to run the programs with; undefined when there is none. */
+function nodeProgram() {
+  if (readJson(`${folder}/package.json`).optionalDependencies[nodePackage] !== undefined) {
+    return join(root, folder, 'node_modules', nodePackage, 'bin/node');
+  }
+  return Number(process.versions.node.split('.')[0]) >= nodeMajor ? process.execPath : undefined;
+}
+
+async function installPrograms() {
+  if (isInstalled()) return;
+  const started = performance.now();
+  process.stderr.write('Installing the MCP conformance suite and the MCP Inspector (some 330 MB) ...\n');
+  // Without scripts: nothing in there needs one, and this Node.js may be older than the programs ask for.
+  const { code, output } = await npm(
+    ['ci', '--include=optional', '--ignore-scripts', '--engine-strict=false'],
+    join(root, folder),
+  );
+  if (code !== 0 || !isInstalled()) {
+    process.stderr.write(
+      `${output}\ncannot install what ${folder} needs: npm ended with ${code}, see above.\n`,
+    );
+    process.exit(1);
+  }
+  process.stderr.write(`Installed them in ${seconds(started)}\n`);
+}
+
+/** npm writes its record of what it installed last of all. */
+function isInstalled() {
+  const wanted = readJson(`${folder}/package-lock.json`).packages;
+  let installed;
+  try {
+    installed = readJson(`${folder}/node_modules/.package-lock.json`).packages;
+  } catch {
+    return false;
+  }
+  return Object.entries(wanted).every(([path, { version, optional }]) => {
+    if (path === '') return true;
+    const mayBeAbsent = optional === true && path !== `node_modules/${nodePackage}`;
+    return installed[path] === undefined ? mayBeAbsent : installed[path].version === version;
+  });
+}
+
+function seconds(since) {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
+}
