@@ -87,7 +87,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       name: 'svc_gateway_requests_total',
       type: 'counter',
       labels: ['route', 'capability', 'status'],
-      help: 'HTTP requests answered. The route is a template, empty for an unknown path; the capability is empty when no agent has had it; status 499 is a caller that went away.',
+      help: 'Requests answered, each call of an MCP batch by itself. The route is a template, empty for an unknown path; the capability is empty when no agent has had it; status 499 is a caller that went away.',
     },
     () =>
       series.flatMap(({ route, capability, statuses }) =>
@@ -99,7 +99,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       name: 'svc_gateway_request_errors_total',
       type: 'counter',
       labels: ['code'],
-      help: 'HTTP requests answered with an error, by its code.',
+      help: 'Requests that failed, by error code; over MCP also where the HTTP status is 200.',
     },
     () => Array.from(errors, ([code, count]): Sample => [[code], count]),
   );
