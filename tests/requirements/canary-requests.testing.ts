@@ -66,3 +66,62 @@ export function refusedBodies(
     { body: fine(), headers: ['Content-Length: 9000'] },
   ];
 }
+
+interface McpMessage {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly headers?: readonly string[];
+}
+
+/** What MCP answers and refuses. Not marked is what it must echo: ids, revisions, names with the form of a tool's. */
+export function mcpMessages(
+  value: () => string,
+  typed: { readonly id: string; readonly whole: number },
+): readonly McpMessage[] {
+  const tool = (name: string, args: unknown): McpMessage => ({
+    method: 'tools/call',
+    params: { name, arguments: args },
+  });
+  const meta = (version: unknown): Readonly<Record<string, unknown>> => ({
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: value(), version: value() },
+      'io.modelcontextprotocol/clientCapabilities': { [value()]: {} },
+    },
+  });
+  const stateless = 'MCP-Protocol-Version: 2026-07-28';
+  return [
+    tool('read', {}),
+    tool('take_all', { text: value(), list: [value()], document: { [value()]: value() }, ...typed }),
+    ...['text', 'list', 'document', 'mail', 'id', 'whole', 'day', 'choice', 'coded'].map((name) =>
+      tool('take_all', { text: value(), [name]: [value(), { a: value() }] }),
+    ),
+    tool('take_all', { [`No name ${value()}`]: value() }),
+    ...['cast_parameter', 'raise', 'domain', 'document', 'zone', 'large', 'slow'].map((name) =>
+      tool(name, { text: value() }),
+    ),
+    tool('expression', { text: `(${value()}` }),
+    tool('divide', {}),
+    tool(`Not a name ${value()}`, {}),
+    tool('read', [value()]),
+    { method: 'tools/call', params: { name: [value()] } },
+    { method: 'tools/list', params: { cursor: value() } },
+    { method: 'tools/list', params: { ...meta([value()]) } },
+    { method: value(), params: {} },
+    { method: 'initialize', params: { protocolVersion: value(), clientInfo: { name: value() } } },
+    { method: 'ping', params: {}, headers: [`Mcp-Session-Id: ${value()}`, `Last-Event-ID: ${value()}`] },
+    { method: 'ping', params: {}, headers: [`Accept: text/event-stream; ${value()}`] },
+    { method: 'ping', params: {}, headers: [`Origin: https://${value()}.example`] },
+    { method: 'tools/list', params: meta('2026-07-28'), headers: [stateless, `Mcp-Method: ${value()}`] },
+    {
+      method: 'tools/call',
+      params: { ...meta('2026-07-28'), name: 'read' },
+      headers: [stateless, 'Mcp-Method: tools/call', `Mcp-Name: ${value()}`],
+    },
+    {
+      method: 'tools/call',
+      params: { ...meta('2026-07-28'), name: 'divide', arguments: {} },
+      headers: [stateless, 'Mcp-Method: tools/call', 'Mcp-Name: divide'],
+    },
+  ];
+}

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { freePort, runProcess, SVC_GATEWAY, type RunningProcess, dial } from '@svc/testkit';
 import { faultyEnvironments, faultyFiles } from './canary-faults.testing.ts';
 import { createDetector, type Kind } from './canary-marks.testing.ts';
-import { refusedBodies, refusedHeads } from './canary-requests.testing.ts';
+import { mcpMessages, refusedBodies, refusedHeads } from './canary-requests.testing.ts';
 import { startMarkedService, typedMarks, type MarkedService } from './canary-service.testing.ts';
 import { startPair, type Pair } from './pair.testing.ts';
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
       GATEWAY_IP_ALLOW_LIST: '127.0.0.1,10.0.0.0/8',
       GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1',
       GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '50',
-      GATEWAY_RATE_LIMIT_BURST: '150',
+      GATEWAY_RATE_LIMIT_BURST: '300',
     },
   });
   for (const key of Object.values(gateway.apiKeys)) secrets.note('api_key', key.split('_').at(-1) ?? key);
@@ -63,6 +63,7 @@ beforeAll(async () => {
   const agent = await gateway.startAgent('agent', file());
   await refuse();
   await call();
+  await overMcp();
   await overload();
   await lose(agent);
   await scrape();
@@ -143,23 +144,28 @@ function keepAnswer(of: string, answer: string): void {
   if (code !== undefined) codes.add(code);
 }
 
-async function post(capability: string, body: string, headers: readonly string[] = []): Promise<void> {
+async function post(path: string, body: string, headers: readonly string[] = []): Promise<void> {
   const key = `Authorization: Bearer ${gateway.apiKeys['all'] ?? ''}`;
   const type = headers.some((header) => header.startsWith('Content-Type'))
     ? []
     : ['Content-Type: application/json'];
   const sized = headers.some((header) => header.startsWith('Content-Length'));
   const length = sized ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
-  await raw([`POST /api/v1/capabilities/${capability} HTTP/1.1`, key, ...type, ...length, ...headers], body);
+  await raw([`POST ${path} HTTP/1.1`, key, ...type, ...length, ...headers], body);
 }
 
+const CALLS = '/api/v1/capabilities/';
+
 const json = async (capability: string, params: unknown): Promise<void> =>
-  await post(capability, JSON.stringify(params));
+  await post(`${CALLS}${capability}`, JSON.stringify(params));
 
 /** What the gateway itself refuses. */
 async function refuse(): Promise<void> {
   for (const head of refusedHeads(secrets, gateway.apiKeys)) await raw(head);
-  for (const { body, headers } of refusedBodies(secrets)) await post('take_all', body, headers);
+  for (const { body, headers } of refusedBodies(secrets)) {
+    await post(`${CALLS}take_all`, body, headers);
+    await post('/mcp', body, headers);
+  }
   const gone = { method: 'POST', key: 'reader', body: `{"a":"${secrets.mark('value')}"}` };
   const unknown = await gateway.ask('/api/v1/capabilities/gone', gone);
   keepAnswer('unknown capability', `${[...unknown.headers].join('\n')}${unknown.text}`);
@@ -195,11 +201,23 @@ async function call(): Promise<void> {
   await json('divide', {});
 }
 
+/** The same over MCP, and what only MCP refuses. */
+async function overMcp(): Promise<void> {
+  const value = (): string => secrets.mark('value');
+  const { id, whole } = typedMarks();
+  secrets.note('value', id);
+  for (const { params, headers, ...message } of mcpMessages(value, { id, whole })) {
+    const body = { jsonrpc: '2.0', id: 1, params, ...message };
+    await post('/mcp', JSON.stringify(body), headers);
+    await post('/mcp', JSON.stringify([body, value(), { ...body, jsonrpc: value() }]), headers);
+  }
+}
+
 /** More than the agent, the keys and the source may. */
 async function overload(): Promise<void> {
   await Promise.all(Array.from({ length: 5 }, () => json('sleep', { text: secrets.mark('value') })));
   const stranger = [`GET /healthz?${secrets.mark('value')} HTTP/1.1`, 'X-Forwarded-For: 10.0.0.1'];
-  for (let count = 0; count < 12 && !codes.has('GATEWAY_RATE_LIMITED'); count++) {
+  for (let count = 0; count < 24 && !codes.has('GATEWAY_RATE_LIMITED'); count++) {
     await Promise.all(Array.from({ length: 25 }, () => raw(stranger)));
   }
 }
@@ -320,6 +338,7 @@ describe('no secret', () => {
       'GATEWAY_INVALID_REQUEST',
       'GATEWAY_METHOD_NOT_ALLOWED',
       'GATEWAY_NOT_FOUND',
+      'GATEWAY_ORIGIN_NOT_ALLOWED',
       'GATEWAY_RATE_LIMITED',
       'GATEWAY_REQUEST_TIMEOUT',
       'GATEWAY_SOURCE_NOT_ALLOWED',
