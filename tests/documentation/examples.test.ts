@@ -19,6 +19,9 @@ const PROVED: Readonly<Record<string, string>> = {
   haproxy: 'deploy.test.ts',
   sql: 'first-capability-file.test.ts',
   jsonl: 'reference.test.ts',
+  python: 'mcp-clients.test.ts',
+  toml: 'mcp-clients.test.ts',
+  ts: 'mcp-clients.test.ts',
   text: 'by nothing: an output',
 };
 const HERE = new Set(['yaml', 'yaml complete', 'sh', 'json', 'ini']);
