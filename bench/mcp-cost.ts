@@ -119,7 +119,15 @@ interface Measured {
   readonly cpuMicroseconds: number;
 }
 
-export async function benchMcp(args: readonly string[]): Promise<number> {
+interface BenchOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly json: boolean;
+}
+
+/** Undefined for help; throws TypeError for wrong usage. */
+function readOptions(args: readonly string[]): BenchOptions | undefined {
   const options = {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
@@ -128,11 +136,34 @@ export async function benchMcp(args: readonly string[]): Promise<number> {
     help: { type: 'boolean', default: false },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
-  if (values.help) {
+  if (values.help) return undefined;
+  const count = (name: 'rounds' | 'seconds' | 'connections'): number => {
+    if (/^[1-9][0-9]{0,3}$/.test(values[name])) return Number(values[name]);
+    throw new TypeError(`--${name} must be a whole number from 1 to 9999`);
+  };
+  return {
+    rounds: count('rounds'),
+    seconds: count('seconds'),
+    connections: count('connections'),
+    json: values.json,
+  };
+}
+
+/** Resolves to the exit code: 1 when the goal is missed, 2 for wrong usage. */
+export async function benchMcp(args: readonly string[]): Promise<number> {
+  let options: BenchOptions | undefined;
+  try {
+    options = readOptions(args);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    return 2;
+  }
+  if (options === undefined) {
     process.stdout.write(USAGE);
     return 0;
   }
-  const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number);
+  const { rounds, seconds, connections, json } = options;
   const folder = await temporaryFolder('bench');
   const postgres = await startPostgres({ folder: folder.path });
   try {
@@ -144,13 +175,8 @@ export async function benchMcp(args: readonly string[]): Promise<number> {
       gatewayEnv: { GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000' },
     });
     try {
-      const results = await measure(
-        service,
-        contestants(service, connections ?? 32),
-        rounds ?? 5,
-        seconds ?? 3,
-      );
-      return report(results, contestants(service, 1), values.json);
+      const all = contestants(service, connections);
+      return report(await measure(service, all, rounds, seconds), all, json);
     } finally {
       await service.stop();
     }

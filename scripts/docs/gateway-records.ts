@@ -27,7 +27,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
   },
   request: {
     level: 'info',
-    when: 'One for each HTTP request, once its answer is decided. An empty string where a value is not known.',
+    when: 'One for each HTTP request, once its answer is decided; for a batch of MCP one for each message in it. An empty string where a value is not known.',
     fields: {
       request_id: {
         type: 'string',

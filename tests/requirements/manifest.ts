@@ -198,6 +198,8 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_CAPABILITY_NOT_PERMITTED: '403, whether or not the capability exists',
     GATEWAY_CAPABILITY_NOT_FOUND: '404 for what is permitted and unknown to the agent',
     GATEWAY_SOURCE_NOT_ALLOWED: '403 outside the allow list',
+    GATEWAY_ORIGIN_NOT_ALLOWED:
+      '403 on /mcp for a page of a foreign origin, or a foreign name of a loopback listener',
     GATEWAY_NOT_FOUND: '404 for an unknown path',
     GATEWAY_METHOD_NOT_ALLOWED: '405 with Allow',
     'GATEWAY_RATE_LIMITED.source': '429 with Retry-After over the rate',
@@ -239,6 +241,29 @@ export const requirements: readonly Requirement[] = [
     cached: 'still served while the agent is away',
     offline: '503 GATEWAY_AGENT_OFFLINE before any agent has connected',
     silence: 'no SQL text and no connection information',
+  }),
+  ...rows('mcp', {
+    1: 'OPTIONS is answered before authentication and allows every header of MCP clients',
+    2: 'a foreign Origin, and a foreign Host on a loopback listener, are 403; no Origin is fine',
+    3: 'no or a wrong key is 401 in JSON with WWW-Authenticate: Bearer; no OAuth metadata anywhere',
+    4: 'GET and DELETE are 405 with Allow: POST',
+    5: '/mcp and /mcp/ serve, and never redirect',
+    6: 'no JSON is 400 -32700, no request 400 -32600, another type or too large 400',
+    7: 'any Accept is answered with JSON, only text/event-stream with one event',
+    8: 'no sessions; a notification is 202 and empty',
+    9: 'initialize echoes a known version, else 2025-11-25; ping; tools/list without initialize',
+    10: 'an unknown version in the header is 400; batches of at most 50 before 2025-06-18 only, each a request',
+    11: 'an unknown method is 200 -32601, and so is server/discover without _meta',
+    12: 'the _meta and headers of 2026-07-28 are required and must agree',
+    13: 'server/discover, the results of 2026-07-28, and 404 for methods that it does not have',
+    14: 'the query of a caller who leaves is cancelled',
+    15: 'tools/list has what the key may call in a stable order, by pages of 200 with bound cursors',
+    16: 'name, title, description, flat input schema, output schema and annotations',
+    17: 'an unknown and a forbidden tool get the same answer but for the name',
+    18: 'what fails is a result with isError that says what to change, without SQL, values or database text',
+    19: 'absent or null arguments are {}; null for an optional parameter is dropped',
+    20: 'structuredContent is valid against the output schema, and the same as text; a cut is said',
+    21: 'permission, validation and limits are those of REST',
   }),
   // What runs on the database.
   ...rows('sql', {
@@ -282,6 +307,8 @@ export const requirements: readonly Requirement[] = [
   // Logs, metrics, shutdown.
   ...rows('log', {
     request: 'one record a request with all its fields',
+    mcp_method:
+      'the method of an MCP request, unknown when MCP has none of the name; one record for each of a batch',
     'one-line': 'one line a record whatever the input contains',
     listening: 'address and port',
     agent_connected: 'an agent is connected',

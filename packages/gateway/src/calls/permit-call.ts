@@ -9,8 +9,8 @@ import { permits } from './permission.ts';
 export interface Caller {
   readonly key: KeyRecord;
   readonly requestId: string;
-  /** As the caller sent it. */
-  readonly traceparent: string | undefined;
+  /** Where the caller may have named the trace: the first that is well formed counts. */
+  readonly traceparents: readonly unknown[];
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
   /** Gets the capability's name once it is known to have the form of one. */
@@ -18,19 +18,23 @@ export interface Caller {
 }
 
 /** `params` is a JSON object that has been found well formed. */
-export type PermittedCall = (params: Uint8Array) => Promise<AgentResult>;
+type PermittedCall = (params: Uint8Array) => Promise<AgentResult>;
 
 export type PermitCall = (caller: Caller, capability: string) => PermittedCall;
 
 const CAPABILITY_NAME = new RegExp(CAPABILITY_NAME_PATTERN);
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
+function isTraceparent(value: unknown): value is string {
+  return typeof value === 'string' && TRACEPARENT.test(value);
+}
+
 /**
  * What every face goes through to call a capability: first the permission, which throws CallError
  * GATEWAY_CAPABILITY_NOT_PERMITTED before anything else of the call is looked at.
  */
 export function createPermitCall(callCapability: CallCapability): PermitCall {
-  return ({ key, requestId, traceparent, signal, log }, capability) => {
+  return ({ key, requestId, traceparents, signal, log }, capability) => {
     if (CAPABILITY_NAME.test(capability)) log.capability = capability;
     if (!permits(key.capabilities, capability)) {
       throw new CallError('GATEWAY_CAPABILITY_NOT_PERMITTED', 'the API key may not call this capability');
@@ -41,7 +45,7 @@ export function createPermitCall(callCapability: CallCapability): PermitCall {
         params,
         apiKeyName: key.name,
         requestId,
-        traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+        traceparent: traceparents.find(isTraceparent),
         signal,
       });
   };

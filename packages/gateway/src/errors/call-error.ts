@@ -23,10 +23,17 @@ export type CallErrorCode =
 /** `message` is public; what lies behind it stays in `cause`. */
 export class CallError extends Error {
   readonly code: CallErrorCode;
-  constructor(code: CallErrorCode, message: string, options?: ErrorOptions) {
+  /** For the HTTP answer, names and values in turn, instead of those that come with the code. */
+  readonly headers: readonly string[];
+  constructor(
+    code: CallErrorCode,
+    message: string,
+    options: ErrorOptions & { readonly headers?: readonly string[] } = {},
+  ) {
     super(message, options);
     this.name = 'CallError';
     this.code = code;
+    this.headers = options.headers ?? [];
   }
 }
 

@@ -12,8 +12,10 @@ export interface CallLog {
   capability: string;
   /** Empty for what is not MCP. */
   mcpMethod: string;
-  /** Of a call that failed although its HTTP status is 200, as MCP has it. */
+  /** Of a call whose failure the HTTP answer does not tell by an error body of ours, as in MCP. */
   errorCode: string;
+  /** Milliseconds; undefined for as long as the request itself. */
+  durationMs: number | undefined;
 }
 
 /** One request and its one answer, with what the log will say of it. */
@@ -40,7 +42,16 @@ export interface Exchange {
     parts: readonly Uint8Array[],
     delivered?: () => void,
   ): void;
+  /** Sends an answer whose pieces are made as the caller takes them. */
+  stream(
+    status: number,
+    headers: readonly string[],
+    pieces: Iterable<Uint8Array>,
+    delivered?: () => void,
+  ): void;
   sendError(code: CallErrorCode, message: string, extraHeaders?: readonly string[]): void;
+  /** Milliseconds since the request came. */
+  elapsedMs(): number;
   /** Turns whatever was thrown into an answer or, when the caller is gone, into silence. */
   fail(error: unknown): void;
   /** The WebSocket took the connection over. */
@@ -74,7 +85,15 @@ export function openExchange(
   const requestId =
     headers.requestId !== undefined && REQUEST_ID.test(headers.requestId) ? headers.requestId : randomUUID();
   const abort = new AbortController();
-  const log = { source: '', route: '', apiKeyName: '', capability: '', mcpMethod: '', errorCode: '' };
+  const log = {
+    source: '',
+    route: '',
+    apiKeyName: '',
+    capability: '',
+    mcpMethod: '',
+    errorCode: '',
+    durationMs: undefined,
+  };
   let answered = false;
 
   function record(status: number, errorCode: string): void {
@@ -92,7 +111,7 @@ export function openExchange(
       method: request.method ?? '',
       route: log.route,
       source: log.source,
-      duration_ms: Math.round((now() - startedAt) * 1000) / 1000,
+      duration_ms: Math.round((call.durationMs ?? exchange.elapsedMs()) * 1000) / 1000,
       error_code: errorCode === '' ? call.errorCode : errorCode,
     } as const;
     observe(call.mcpMethod === '' ? event : { ...event, mcp_method: call.mcpMethod });
@@ -120,10 +139,8 @@ export function openExchange(
     record(status, errorCode);
     let length = 0;
     for (const part of parts) length += part.length;
-    const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
-    if (cors !== undefined) all.push(...cors.answerHeaders(headers));
     const hasContent = length > 0 || status === 200;
-    if (hasContent && !extra.includes('Content-Type')) all.push('Content-Type', 'application/json');
+    const all = answerHeaders(extra, hasContent);
     if (hasContent || status === 202) all.push('Content-Length', String(length));
     if (!exchange.bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) {
       response.shouldKeepAlive = false;
@@ -143,6 +160,13 @@ export function openExchange(
     watchStalled(response, delivered);
   }
 
+  function answerHeaders(extra: readonly string[], hasContent: boolean): string[] {
+    const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
+    if (cors !== undefined) all.push(...cors.answerHeaders(headers));
+    if (hasContent && !extra.includes('Content-Type')) all.push('Content-Type', 'application/json');
+    return all;
+  }
+
   const exchange: Exchange = {
     request,
     headers,
@@ -154,6 +178,18 @@ export function openExchange(
     batch: undefined,
     bodyTaken: false,
     send: (status, extra, parts, delivered) => write(status, extra, parts, '', delivered),
+    stream(status, extra, pieces, delivered) {
+      if (answered) {
+        delivered?.();
+        return;
+      }
+      answered = true;
+      record(status, '');
+      response.writeHead(status, answerHeaders(extra, true));
+      pour(response, pieces[Symbol.iterator]());
+      watchStalled(response, delivered);
+    },
+    elapsedMs: () => now() - startedAt,
     sendError(code, message, extraHeaders) {
       const { status, headers: extra, body } = errorResponse(code, message, extraHeaders);
       write(status, extra, [body], code);
@@ -161,7 +197,7 @@ export function openExchange(
     fail(error) {
       if (error instanceof CallerGone) return;
       if (error instanceof CallError) {
-        exchange.sendError(error.code, error.message);
+        exchange.sendError(error.code, error.message, error.headers);
         return;
       }
       const message = error instanceof Error ? (error.stack ?? error.message) : 'unknown error';
@@ -176,6 +212,16 @@ export function openExchange(
     },
   };
   return exchange;
+}
+
+/** The next piece is made when the caller has taken those before it. */
+function pour(response: ServerResponse, pieces: Iterator<Uint8Array>): void {
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    if (response.write(next.value)) continue;
+    response.once('drain', () => pour(response, pieces));
+    return;
+  }
+  response.end();
 }
 
 /** Node restarts the socket's timeout while bytes leave, so it fires only for a caller that takes none. */

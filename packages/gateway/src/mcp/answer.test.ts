@@ -22,7 +22,7 @@ test.each([
 
 test('an event is one line of data, whatever blanks the JSON has', () => {
   const parts = [Buffer.from('{"a":['), Buffer.from('1,\r\n2'), Buffer.from(']}')];
-  expect(Buffer.concat(asEventStream(parts)).toString()).toBe('event: message\ndata: {"a":[1,  2]}\n\n');
+  expect(Buffer.concat([...asEventStream(parts)]).toString()).toBe('event: message\ndata: {"a":[1,  2]}\n\n');
   expect(parts[1]?.toString()).toBe('1,\r\n2');
 });
 

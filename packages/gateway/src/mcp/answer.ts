@@ -5,6 +5,8 @@ export interface Answer {
   readonly status: number;
   /** JSON; empty for a notification. */
   readonly parts: readonly Uint8Array[];
+  /** The end of a long one, made as it is taken. */
+  readonly rest?: Iterable<Uint8Array> | undefined;
   /** To be called once the parts need no more memory. */
   readonly release?: (() => void) | undefined;
 }
@@ -27,7 +29,11 @@ const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map((text) => Buffer.from(text));
 
 /** In the order of the requests. */
 export function batchAnswer(answers: readonly Answer[]): Answer {
-  const parts = answers.flatMap((answer, at) => [at === 0 ? OPEN : COMMA, ...answer.parts]);
+  const parts = answers.flatMap((answer, at) => [
+    at === 0 ? OPEN : COMMA,
+    ...answer.parts,
+    ...(answer.rest ?? []),
+  ]);
   return {
     status: 200,
     parts: [...parts, CLOSE].filter((part) => part !== undefined),
@@ -43,15 +49,21 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BLANK = 0x20;
 
-/** The answer as the one message of an event stream. */
-export function asEventStream(parts: readonly Uint8Array[]): readonly Uint8Array[] {
-  return [EVENT, ...parts.map(onOneLine), EVENT_END];
+/** JSON as the one message of an event stream. */
+export function* asEventStream(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+  yield EVENT;
+  for (const part of parts) yield onOneLine(part);
+  yield EVENT_END;
 }
 
 /** Line breaks stand between the tokens of JSON only, where a blank says the same. */
 function onOneLine(json: Uint8Array): Uint8Array {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
-  return json.map((byte) => (byte === LINE_FEED || byte === CARRIAGE_RETURN ? BLANK : byte));
+  const line = Buffer.from(json);
+  for (const wrap of [LINE_FEED, CARRIAGE_RETURN]) {
+    for (let at = line.indexOf(wrap); at !== -1; at = line.indexOf(wrap, at + 1)) line[at] = BLANK;
+  }
+  return line;
 }
 
 /** Whether a client takes an event stream and no JSON. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { rawItems } from '@svc/protocol';
 import { CallError } from '../errors/call-error.ts';
 import type { CallLog, Exchange } from '../http/exchange.ts';
@@ -19,7 +20,8 @@ const BATCH_MAX = 50;
 
 /**
  * Several messages in one body, served side by side and answered in their order; each counts as a request for the
- * rate limit and in the log. Throws RpcError (400) where there may be no batch, CallError when the rate is exceeded.
+ * rate limit and in the log. None may have a result that memory must be reserved for: holding some while waiting for
+ * others, batches would block each other and everybody. Throws RpcError (400) where there may be no batch, CallError when the rate is exceeded.
  */
 export async function serveBatch(
   values: readonly unknown[],
@@ -31,15 +33,26 @@ export async function serveBatch(
     throw new RpcError(RPC.invalidRequest, `a batch holds 1 to ${BATCH_MAX} messages`, { status: 400 });
   }
   // The request itself has been counted already.
-  if (rateLimiter?.take(exchange.sourceBucket, values.length - 1).ok === false) {
-    throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down');
+  const rate = rateLimiter?.take(exchange.sourceBucket, values.length - 1);
+  if (rate?.ok === false) {
+    const headers = ['Retry-After', String(rate.retryAfterSeconds)];
+    throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });
   }
-  const logs = values.map((): CallLog => ({ capability: '', mcpMethod: '', errorCode: '' }));
+  // Each call listens to it.
+  setMaxListeners(BATCH_MAX, exchange.signal);
+  const logs = values.map((): CallLog => ({
+    capability: '',
+    mcpMethod: '',
+    errorCode: '',
+    durationMs: undefined,
+  }));
   exchange.batch = logs;
   const raw = rawItems(body);
   const served = await Promise.allSettled(
     logs.map((log, at) =>
-      serveItem(values[at], raw[at] ?? body, { ...sender, log, batched: true }, serveMessage),
+      serveItem(values[at], raw[at] ?? body, { ...sender, log, batched: true }, serveMessage).finally(() => {
+        log.durationMs = exchange.elapsedMs();
+      }),
     ),
   );
   const answers = served.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Description } from '@svc/protocol';
-import { permits } from '../calls/permission.ts';
+import { visibleTo } from '../calls/visible-operations.ts';
 import type { KeyRecord, Permission } from '../keys/key-record.ts';
 import { RPC, RpcError } from './rpc-error.ts';
 import { toolsOf, type Tool } from './tool.ts';
@@ -19,21 +19,33 @@ export type ListTools = (description: Description, key: KeyRecord, cursor: unkno
 const PAGE_SIZE = 200;
 const CURSOR_LENGTH = 22;
 
+/** The tools that one permission shows. */
 interface Catalogue {
-  readonly tools: readonly Tool[];
-  /** Changes with any of the tools. */
+  readonly pages: readonly Uint8Array[];
+  /** Changes with any of them. */
   readonly digest: Buffer;
-  readonly pages: Map<Permission, readonly Uint8Array[]>;
 }
 
-/** Pages are made once for a description and what a key may call: keys live as long as the process. */
+/** Made once for a description and what a key may call: keys live as long as the process. */
 export function createListTools(): ListTools {
-  const catalogues = new WeakMap<Description, Catalogue>();
+  const all = new WeakMap<Description, readonly Tool[]>();
+  const catalogues = new WeakMap<Description, Map<Permission, Catalogue>>();
+
+  function catalogueOf(description: Description, permission: Permission): Catalogue {
+    const made = catalogues.get(description) ?? new Map<Permission, Catalogue>();
+    catalogues.set(description, made);
+    const known = made.get(permission);
+    if (known !== undefined) return known;
+    const tools = all.get(description) ?? toolsOf(description);
+    all.set(description, tools);
+    const catalogue = createCatalogue(visibleTo(permission, tools));
+    made.set(permission, catalogue);
+    return catalogue;
+  }
+
   return (description, key, cursor) => {
-    const catalogue = catalogues.get(description) ?? createCatalogue(description);
-    catalogues.set(description, catalogue);
-    const pages = catalogue.pages.get(key.capabilities) ?? createPages(catalogue.tools, key.capabilities);
-    catalogue.pages.set(key.capabilities, pages);
+    const catalogue = catalogueOf(description, key.capabilities);
+    const { pages } = catalogue;
     const index = pageIndex(cursor, pages.length, (page) => cursorOf(catalogue, key, page));
     const [tools, next] = pages.slice(index, index + 2);
     if (tools === undefined) throw new RpcError(RPC.invalidParams, 'the cursor is not valid; list anew');
@@ -41,19 +53,15 @@ export function createListTools(): ListTools {
   };
 }
 
-function createCatalogue(description: Description): Catalogue {
-  const tools = toolsOf(description);
-  const digest = createHash('sha256');
-  for (const { json } of tools) digest.update(json);
-  return { tools, digest: digest.digest(), pages: new Map() };
-}
-
-function createPages(tools: readonly Tool[], permission: Permission): readonly Uint8Array[] {
-  const visible = tools.filter(({ name }) => permits(permission, name)).map(({ json }) => json);
+function createCatalogue(tools: readonly Tool[]): Catalogue {
   const pages: Uint8Array[] = [];
-  do pages.push(Buffer.from(`[${visible.splice(0, PAGE_SIZE).join(',')}]`));
-  while (visible.length > 0);
-  return pages;
+  for (let at = 0; at === 0 || at < tools.length; at += PAGE_SIZE) {
+    const page = tools.slice(at, at + PAGE_SIZE).map(({ json }) => json);
+    pages.push(Buffer.from(`[${page.join(',')}]`));
+  }
+  const digest = createHash('sha256');
+  for (const page of pages) digest.update(page);
+  return { pages, digest: digest.digest() };
 }
 
 /** `pages` when no page has this cursor. Clients may send null for the first. */

@@ -1,4 +1,4 @@
-import { JsonError, parseStrictJson } from '@svc/protocol';
+import { JSON_DEPTH_MAX, JsonError, parseStrictJson } from '@svc/protocol';
 import { readJsonBody, type BodyLimits } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RefuseOrigin } from '../http/origin.ts';
@@ -30,7 +30,7 @@ export function createMcpFace(options: McpOptions): (exchange: Exchange) => Prom
 
   async function serve(body: Buffer, exchange: Exchange, key: KeyRecord): Promise<Answer> {
     const { headers, requestId, signal, log } = exchange;
-    const sender = { key, headers, requestId, signal, traceparent: headers.traceparent };
+    const sender = { key, headers, requestId, signal, traceparents: [headers.traceparent] };
     let value: unknown;
     try {
       value = parse(body);
@@ -56,19 +56,32 @@ export function createMcpFace(options: McpOptions): (exchange: Exchange) => Prom
 }
 
 function parse(body: Buffer): unknown {
+  // Around arguments, which may be as deep as over REST, are params, the message and perhaps a batch.
+  const around = /^\s*\[/.test(body.toString('latin1', 0, 16)) ? 3 : 2;
   try {
-    return parseStrictJson(body);
+    return parseStrictJson(body, JSON_DEPTH_MAX + around);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new RpcError(RPC.parseError, `the body is refused: ${error.message}`, { status: 400 });
   }
 }
 
-function send(exchange: Exchange, { status, parts, release }: Answer): void {
+function send(exchange: Exchange, { status, parts, rest, release }: Answer): void {
   const { accept, repeated } = exchange.headers;
+  const whole = rest === undefined ? parts : following(parts, rest);
   if (status === 200 && !repeated.includes('accept') && wantsEventStream(accept)) {
-    exchange.send(status, EVENT_STREAM, asEventStream(parts), release);
-  } else {
+    exchange.stream(status, EVENT_STREAM, asEventStream(whole), release);
+  } else if (rest === undefined) {
     exchange.send(status, [], parts, release);
+  } else {
+    exchange.stream(status, [], whole, release);
   }
+}
+
+function* following(
+  parts: Iterable<Uint8Array>,
+  rest: Iterable<Uint8Array>,
+): Generator<Uint8Array, void, undefined> {
+  yield* parts;
+  yield* rest;
 }

@@ -3,7 +3,7 @@ import { RPC, RpcError } from './rpc-error.ts';
 
 /** One JSON-RPC message of a client. */
 export interface Message {
-  /** The id as JSON, spelt as it was sent; undefined for a notification. */
+  /** The id as JSON; undefined for a notification. */
   readonly id: string | undefined;
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -23,12 +23,17 @@ export function readMessage(value: unknown, raw: Buffer): Message {
   if (Object.hasOwn(value, 'id') && !isId(value['id'])) throw invalid('id must be a string or an integer');
   // Some clients write null for parameters that they leave out.
   if (params !== undefined && params !== null && !isObject(params)) throw invalid('params must be an object');
-  return { id: rawMember(raw, 'id')?.toString(), method, params: params ?? {}, raw };
+  return { id: idOf(value, raw), method, params: params ?? {}, raw };
 }
 
-/** The id of what may not be a message, for its error; undefined when none can be told. */
+/** The id, as JSON, of what may be no message; undefined when none can be told. */
 export function idOf(value: unknown, raw: Buffer): string | undefined {
-  return isObject(value) && isId(value['id']) ? rawMember(raw, 'id')?.toString() : undefined;
+  if (!isObject(value) || !isId(value['id'])) return undefined;
+  const { id } = value;
+  // Integers beyond 2^53 have lost digits by now.
+  return typeof id === 'string' || Number.isSafeInteger(id)
+    ? JSON.stringify(id)
+    : rawMember(raw, 'id')?.toString();
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -56,8 +56,11 @@ export function eraOf({ method, params }: Message, headers: RequestHeaders): Era
   }
   const claimed = meta[META_VERSION];
   if (typeof claimed !== 'string') throw lacking(META_VERSION);
-  requireHeader(headers, 'mcp-protocol-version', header, claimed);
-  if (WITH_HANDSHAKE.includes(claimed)) return 'handshake';
+  const earlier = WITH_HANDSHAKE.includes(claimed);
+  if (!earlier || header !== undefined) {
+    requireHeader(headers, 'mcp-protocol-version', header, claimed);
+  }
+  if (earlier) return 'handshake';
   if (claimed !== STATELESS) throw unsupported(claimed);
   if (!isObject(meta[META_CAPABILITIES])) throw lacking(META_CAPABILITIES);
   requireHeader(headers, 'mcp-method', headers.mcpMethod?.trim(), method);
@@ -81,12 +84,13 @@ function requireHeader(
   throw new RpcError(RPC.headerMismatch, `the header ${header} ${problem}`, { status: 400 });
 }
 
-/** `=?base64?...?=` holds what a header cannot; undefined when it is not the one spelling of its bytes. */
+/** `=?base64?...?=` holds what a header cannot. Throws RpcError (400) when it is not the one spelling of its bytes. */
 function decoded(value: string | undefined): string | undefined {
   const base64 = /^=\?base64\?(.*)\?=$/.exec(value ?? '')?.[1];
   if (base64 === undefined) return value;
   const bytes = Buffer.from(base64, 'base64');
-  return bytes.toString('base64') === base64 ? bytes.toString() : '';
+  if (bytes.toString('base64') === base64) return bytes.toString();
+  throw new RpcError(RPC.headerMismatch, 'the header mcp-name is not valid base64', { status: 400 });
 }
 
 function lacking(key: string): RpcError {

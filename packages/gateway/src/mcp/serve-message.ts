@@ -1,4 +1,4 @@
-import { rawMember, type Description } from '@svc/protocol';
+import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
 import type { Registry } from '../agents/registry.ts';
 import type { Caller, PermitCall } from '../calls/permit-call.ts';
 import { CallError } from '../errors/call-error.ts';
@@ -6,17 +6,12 @@ import type { CallLog } from '../http/exchange.ts';
 import type { RequestHeaders } from '../http/request-headers.ts';
 import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './answer.ts';
 import { createListTools } from './catalogue.ts';
+import { identityOf } from './identity.ts';
+import { loggedMethod } from './logged-method.ts';
 import { isObject, type Message } from './message.ts';
-import {
-  checkNameHeader,
-  eraOf,
-  META_SERVER_INFO,
-  negotiate,
-  SERVED_REVISIONS,
-  type Era,
-} from './revisions.ts';
+import { checkNameHeader, eraOf, negotiate, SERVED_REVISIONS, type Era } from './revisions.ts';
 import { RPC, RpcError } from './rpc-error.ts';
-import { failedAnswer, rowsAnswer, type ResultFrame } from './tool-result.ts';
+import { failedAnswer, rowsAnswer } from './tool-result.ts';
 
 export interface ServeMessageOptions {
   readonly registry: Registry;
@@ -38,40 +33,18 @@ export type ServeMessage = (message: Message, sender: Sender) => Promise<Answer>
 
 /** How long a client may go without asking again. */
 const TTL_MS = 60_000;
+const CACHING = `"ttlMs":${TTL_MS},"cacheScope":"private"`;
 const CAPABILITIES = '"capabilities":{"tools":{}}';
 const NO_PARAMS = Buffer.from('{}');
-/** Those that the log names; what else callers send is theirs to choose. */
-const LOGGED_METHODS: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'server/discover',
-  'tools/list',
-  'tools/call',
-  'notifications/initialized',
-  'notifications/cancelled',
-  'notifications/progress',
-  'notifications/roots/list_changed',
-]);
-
 /** The methods of every revision that is served (see docs/reference/mcp.md). */
 export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   const { registry, permitCall, version } = options;
   const listTools = createListTools();
-  const identities = new WeakMap<object, Identity>();
-  const nobody = {};
-
-  /** Made once for a description. */
-  function identity(): Identity {
-    const { description } = registry;
-    const known = identities.get(description ?? nobody);
-    if (known !== undefined) return known;
-    const made = identityOf(description, version);
-    identities.set(description ?? nobody, made);
-    return made;
-  }
+  let identity = identityOf(registry.description, version);
+  registry.onDescription((description) => (identity = identityOf(description, version)));
 
   function initialize(id: string, { params }: Message): Answer {
-    const { serverInfo, instructions } = identity();
+    const { serverInfo, instructions } = identity;
     const revision = JSON.stringify(negotiate(params['protocolVersion']));
     return resultAnswer(
       id,
@@ -80,7 +53,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   }
 
   function discover(id: string): Answer {
-    const { frames, instructions } = identity();
+    const { frames, instructions } = identity;
     const { head, tail } = frames.stateless;
     const versions = `"supportedVersions":${JSON.stringify(SERVED_REVISIONS)}`;
     return resultAnswer(id, `${head}${versions},${CAPABILITIES}${instructions},${CACHING}${tail}`);
@@ -92,7 +65,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
       throw new RpcError(RPC.internalError, 'agent is not connected', { logCode: 'GATEWAY_AGENT_OFFLINE' });
     }
     const { tools, nextCursor } = listTools(description, key, params['cursor']);
-    const { head, tail } = identity().frames[era];
+    const { head, tail } = identity.frames[era];
     const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
     const caching = era === 'stateless' ? `,${CACHING}` : '';
     return {
@@ -109,12 +82,16 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     const { name, arguments: args, _meta: meta } = params;
     if (typeof name !== 'string') throw new RpcError(RPC.invalidParams, 'params.name must be a string');
     if (era === 'stateless') checkNameHeader(sender.headers, name);
-    const frame = identity().frames[era];
-    const traceparent =
-      isObject(meta) && typeof meta['traceparent'] === 'string' ? meta['traceparent'] : undefined;
+    const frame = identity.frames[era];
+    const traceparents = [...sender.traceparents, isObject(meta) ? meta['traceparent'] : undefined];
     try {
-      const run = permitCall({ ...sender, traceparent: sender.traceparent ?? traceparent }, name);
-      return rowsAnswer(id, frame, await run(argumentBytes(args, raw)));
+      const run = permitCall({ ...sender, traceparents }, name);
+      const result = await run(argumentBytes(args, raw));
+      if (sender.batched && result.rows.length > INITIAL_CREDIT_BYTES) {
+        result.release();
+        throw new CallError('AGENT_RESULT_TOO_LARGE', 'it is too long for a batch, ask for it alone');
+      }
+      return rowsAnswer(id, frame, result);
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       sender.log.errorCode = error.code;
@@ -156,7 +133,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   }
 
   return async (message, sender) => {
-    sender.log.mcpMethod = LOGGED_METHODS.has(message.method) ? message.method : 'unknown';
+    sender.log.mcpMethod = loggedMethod(message.method);
     if (message.id === undefined) return ACCEPTED;
     try {
       return await answer(message.id, message, sender);
@@ -168,36 +145,9 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   };
 }
 
-const CACHING = `"ttlMs":${TTL_MS},"cacheScope":"private"`;
-
-/** JSON texts of who we are. */
-interface Identity {
-  readonly serverInfo: string;
-  /** A member with a comma before it, or nothing. */
-  readonly instructions: string;
-  readonly frames: Readonly<Record<Era, ResultFrame>>;
-}
-
-function identityOf(description: Description | undefined, version: string): Identity {
-  const { title, description: text } = description?.openapi.info ?? {};
-  const serverInfo = JSON.stringify({ name: 'svc-gateway', title, version });
-  return {
-    serverInfo,
-    instructions: text === undefined ? '' : `,"instructions":${JSON.stringify(text)}`,
-    frames: {
-      handshake: { head: '{', tail: '}' },
-      stateless: {
-        head: '{"resultType":"complete",',
-        tail: `,"_meta":{"${META_SERVER_INFO}":${serverInfo}}}`,
-      },
-    },
-  };
-}
-
 /** As they were sent: the agent is to read what the caller wrote. */
 function argumentBytes(args: unknown, message: Buffer): Uint8Array {
   if (args === undefined || args === null) return NO_PARAMS;
   if (!isObject(args)) throw new RpcError(RPC.invalidParams, 'params.arguments must be an object');
-  const params = rawMember(message, 'params');
-  return (params && rawMember(params, 'arguments')) ?? NO_PARAMS;
+  return rawMember(message, 'params', 'arguments') ?? NO_PARAMS;
 }

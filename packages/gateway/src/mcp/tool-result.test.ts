@@ -11,8 +11,8 @@ interface Result {
   readonly structuredContent: unknown;
 }
 
-function read({ parts }: Answer): { readonly id: unknown; readonly result: Result } {
-  return JSON.parse(Buffer.concat(parts).toString());
+function read({ parts, rest = [] }: Answer): { readonly id: unknown; readonly result: Result } {
+  return JSON.parse(Buffer.concat([...parts, ...rest]).toString());
 }
 
 function answerTo(rows: string, options: { id?: string; truncated?: boolean } = {}): Answer {
@@ -71,7 +71,7 @@ test.each<[CallErrorCode, string, RegExp]>([
   ['GATEWAY_AGENT_TIMEOUT', 'x', /longer.*fewer rows/],
   ['AGENT_BUSY', 'x', /again in some seconds/],
   ['GATEWAY_AGENT_OFFLINE', 'x', /not reachable.*later/],
-  ['AGENT_QUERY_FAILED', 'x', /failed.*request id r-1/],
+  ['AGENT_QUERY_FAILED', 'x', /did not answer.*request id r-1/],
 ])('%s says what can be done', (code, message, words) => {
   const { result } = read(failedAnswer('1', FRAME, new CallError(code, message), 'r-1'));
   expect(result).toMatchObject({

@@ -7,7 +7,7 @@ import type { Answer } from './answer.ts';
  * out several times faster, and what JSON escapes is ASCII.
  */
 const BYTES = 'latin1';
-/** Larger rows are quoted piece by piece, so that no text of their full length is made. */
+/** Longer rows are quoted piece by piece, as the caller takes them. */
 const PIECE_BYTES = 65_536;
 
 const CUT = JSON.stringify({
@@ -34,12 +34,18 @@ export function rowsAnswer(id: string, frame: ResultFrame, result: AgentResult):
     const all = `${head}${quoted(`{"rows":${text}${end}`)}${between}${text}${end}${tail}`;
     return { status: 200, parts: [Buffer.from(all, BYTES)], release };
   }
-  const parts: Uint8Array[] = [Buffer.from(`${head}${quoted('{"rows":')}`, BYTES)];
+  const rest = inPieces(rows, `${quoted(end)}${between}`, `${end}${tail}`);
+  return { status: 200, parts: [Buffer.from(`${head}${quoted('{"rows":')}`, BYTES)], rest, release };
+}
+
+/** Only the rows themselves stay in memory, however slowly they are taken. */
+function* inPieces(rows: Buffer, between: string, tail: string): Generator<Uint8Array, void, undefined> {
   for (let at = 0; at < rows.length; at += PIECE_BYTES) {
-    parts.push(Buffer.from(quoted(rows.toString(BYTES, at, at + PIECE_BYTES)), BYTES));
+    yield Buffer.from(quoted(rows.toString(BYTES, at, at + PIECE_BYTES)), BYTES);
   }
-  parts.push(Buffer.from(`${quoted(end)}${between}`, BYTES), rows, Buffer.from(`${end}${tail}`, BYTES));
-  return { status: 200, parts, release };
+  yield Buffer.from(between, BYTES);
+  for (let at = 0; at < rows.length; at += PIECE_BYTES) yield rows.subarray(at, at + PIECE_BYTES);
+  yield Buffer.from(tail, BYTES);
 }
 
 /** A call that failed, in words that a model can act on. */
@@ -63,8 +69,10 @@ function explain({ code, message }: CallError, requestId: string): string {
       return 'Too many calls are under way. Call again in some seconds.';
     case 'GATEWAY_AGENT_OFFLINE':
       return 'The database is not reachable at present. Other arguments will not help; call again later.';
+    case 'AGENT_QUERY_FAILED':
+      return `The database did not answer the query. Other arguments may not help; the operator of this service finds the reason under request id ${requestId}.`;
     default:
-      return `The query failed, and other arguments may not help. Its operator finds the reason by request id ${requestId}.`;
+      return `The call failed: ${message}.`;
   }
 }
 

@@ -1,4 +1,5 @@
-import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
+import type { Description } from '@svc/protocol';
+import { exposedOperations } from '../calls/visible-operations.ts';
 import { isObject } from './message.ts';
 
 export interface Tool {
@@ -16,14 +17,12 @@ const ANNOTATIONS = {
 } as const;
 
 /** The tools of a description, in its order; those of hidden capabilities are not in it. */
-export function toolsOf({ openapi, manifest }: Description): readonly Tool[] {
-  const hidden = new Set(manifest.filter(({ exposed }) => !exposed).map(({ name }) => name));
-  return Object.entries(openapi.paths).flatMap(([path, item]) => {
-    const name = path.startsWith(CAPABILITY_PATH_PREFIX) ? path.slice(CAPABILITY_PATH_PREFIX.length) : '';
+export function toolsOf(description: Description): readonly Tool[] {
+  return exposedOperations(description).flatMap(({ name, item }) => {
     const operation = at(item, 'post');
     const input = at(operation, 'requestBody', 'content', 'application/json', 'schema');
     const output = at(operation, 'responses', '200', 'content', 'application/json', 'schema');
-    if (name === '' || hidden.has(name) || !isObject(input)) return [];
+    if (!isObject(input)) return [];
     const tool = {
       name,
       title: at(operation, 'summary'),

@@ -22,7 +22,7 @@ export type GatewayEvent =
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
 
-/** One per HTTP request. Empty strings where a value is not known; `route` is the template, never the raw path. */
+/** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */
 export interface RequestEvent {
   readonly event: 'request';
   readonly request_id: string;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
-import { permits } from '../calls/permission.ts';
+import type { Description } from '@svc/protocol';
+import { exposedOperations, visibleTo } from '../calls/visible-operations.ts';
 import type { Permission } from '../keys/key-record.ts';
 
 /** An OpenAPI document as one key may see it, ready to send. */
@@ -34,16 +34,11 @@ function render(
   permission: Permission,
   publicUrl: string | undefined,
 ): VisibleDocument {
-  const { paths } = description.openapi;
-  const hidden = new Set(description.manifest.filter((entry) => !entry.exposed).map((entry) => entry.name));
-  const visible = Object.entries(paths).filter(([path]) => {
-    const name = path.startsWith(CAPABILITY_PATH_PREFIX) ? path.slice(CAPABILITY_PATH_PREFIX.length) : '';
-    return name !== '' && !hidden.has(name) && permits(permission, name);
-  });
+  const visible = visibleTo(permission, exposedOperations(description));
   const document = {
     ...description.openapi,
     servers: [{ url: publicUrl ?? '/' }],
-    paths: Object.fromEntries(visible),
+    paths: Object.fromEntries(visible.map(({ path, item }) => [path, item])),
     ...(visible.length > 0 ? {} : { components: withoutShared(description.openapi['components']) }),
   };
   const bytes = Buffer.from(JSON.stringify(document));

@@ -18,7 +18,10 @@ export function createRestCall(options: RestOptions): (exchange: Exchange, name:
   return async (exchange, name) => {
     const key = await options.identify(exchange);
     const { requestId, signal, log, headers } = exchange;
-    const call = options.permitCall({ key, requestId, traceparent: headers.traceparent, signal, log }, name);
+    const call = options.permitCall(
+      { key, requestId, traceparents: [headers.traceparent], signal, log },
+      name,
+    );
     const params = await readJsonBody(exchange, options.bodyLimits);
     checkParams(params);
     const result = await call(params);

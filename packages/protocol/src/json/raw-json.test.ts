@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rawItems, rawMember } from './raw-json.ts';
 
-const member = (text: string, key: string): string | undefined =>
-  rawMember(Buffer.from(text), key)?.toString();
+const member = (text: string, ...path: readonly string[]): string | undefined =>
+  rawMember(Buffer.from(text), ...path)?.toString();
 
 test.each([
   ['{"a":1,"b":{"a":2}}', 'b', '{"a":2}'],
@@ -19,6 +19,19 @@ test.each([
   ['{"aa":1}', 'a', undefined],
 ])('of %s the member %s is %s', (text, key, value) => {
   expect(member(text, key)).toBe(value);
+});
+
+test.each([
+  ['{"a":{"b":{"c":1}},"d":2}', ['a', 'b', 'c'], '1'],
+  ['{"x":{"b":0},"a": { "y":[{"b":5}], "b" : "v" } }', ['a', 'b'], '"v"'],
+  ['{"b":1,"a":{"c":{"b":2}}}', ['a', 'b'], undefined],
+  ['{"a":{"c":1},"b":2}', ['a', 'b'], undefined],
+  ['{"a":[{"b":1}]}', ['a', 'b'], undefined],
+  ['{"a":1,"b":2}', ['a', 'b'], undefined],
+  ['{"a":{}}', ['a', 'b'], undefined],
+  ['[1]', ['a'], undefined],
+])('of %s the path %j is %s', (text, path, value) => {
+  expect(member(text, ...path)).toBe(value);
 });
 
 test('items keep their spelling', () => {

@@ -8,18 +8,25 @@ const CLOSE_BRACE = 0x7d;
 const LAST_BLANK = 0x20;
 
 /**
- * The bytes of one member's value, as they stand in an object; undefined when it has no such member. `object` must
+ * The bytes of the value at this path of keys, as they stand in `object`; undefined when there is none. `object` must
  * have passed `parseStrictJson`: it is not checked again, and no key is there twice.
  */
-export function rawMember(object: Buffer, key: string): Buffer | undefined {
-  let at = skipBlanks(object, skipBlanks(object, 0) + 1);
+export function rawMember(object: Buffer, ...path: readonly string[]): Buffer | undefined {
+  let depth = 0;
+  let at = skipBlanks(object, 0);
+  if (object[at] !== OPEN_BRACE) return undefined;
+  at = skipBlanks(object, at + 1);
   while (object[at] !== CLOSE_BRACE) {
     const keyEnd = endOfString(object, at);
-    const isIt = isKey(object, at, keyEnd, key);
+    const isNext = isKey(object, at, keyEnd, path[depth] ?? '');
     const start = skipBlanks(object, skipBlanks(object, keyEnd) + 1);
-    const end = endOfValue(object, start);
-    if (isIt) return object.subarray(start, end);
-    at = skipBlanks(object, end);
+    if (isNext && depth === path.length - 1) return object.subarray(start, endOfValue(object, start));
+    if (isNext && object[start] === OPEN_BRACE) {
+      depth++;
+      at = skipBlanks(object, start + 1);
+      continue;
+    }
+    at = skipBlanks(object, endOfValue(object, start));
     if (object[at] === COMMA) at = skipBlanks(object, at + 1);
   }
   return undefined;

@@ -14,9 +14,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * Parses one JSON value so that every later reader sees the same: UTF-8 without byte order mark,
  * no key twice in an object (however it is escaped), no `__proto__`, no number beyond a double,
- * at most JSON_DEPTH_MAX levels. Throws JsonError.
+ * at most `depthMax` levels. Throws JsonError.
  */
-export function parseStrictJson(bytes: Uint8Array): unknown {
+export function parseStrictJson(bytes: Uint8Array, depthMax: number = JSON_DEPTH_MAX): unknown {
   const value = parse(bytes);
   let keys = 0;
   function walk(node: unknown, depth: number): void {
@@ -25,7 +25,7 @@ export function parseStrictJson(bytes: Uint8Array): unknown {
       return;
     }
     if (typeof node !== 'object' || node === null) return;
-    if (depth > JSON_DEPTH_MAX) throw new JsonError(`more than ${JSON_DEPTH_MAX} levels of nesting`);
+    if (depth > depthMax) throw new JsonError(`more than ${depthMax} levels of nesting`);
     if (Array.isArray(node)) {
       for (const item of node) walk(item, depth + 1);
       return;
