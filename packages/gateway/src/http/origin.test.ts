@@ -24,6 +24,12 @@ test.each([
   ['10.0.0.1:8080', true],
   ['user@localhost', true],
   ['localhost/x', true],
+  ['.localhost', true],
+  ['a%2elocalhost', true],
+  ['localhost.', true],
+  ['2130706433', true],
+  ['0x7f000001', true],
+  ['[::ffff:127.0.0.1]', true],
   ['', true],
 ])('on a loopback listener the host %s is refused: %s', (host, expected) => {
   for (const listenHost of ['127.0.0.1', 'localhost', '::1'])
@@ -44,7 +50,9 @@ test.each([
   ['http://localhost:8080', 'localhost:8080', false],
   ['http://[2001:db8::1]', '[2001:db8::1]', false],
   ['http://10.0.0.1', '10.0.0.1', false],
-  ['http://10.0.0.1:80', '10.0.0.1', false],
+  ['http://x@10.0.0.1', '10.0.0.1', true],
+  ['http://10.0.0.1/x', '10.0.0.1', true],
+  ['blob:http://10.0.0.1/x', '10.0.0.1', true],
   ['http://127.0.0.1:8081', '127.0.0.1:8080', true],
   ['http://10.0.0.2', '10.0.0.1', true],
   // Both could be the attacker's name for this machine.

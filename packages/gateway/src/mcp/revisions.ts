@@ -27,7 +27,7 @@ export function negotiate(requested: unknown): string {
 
 /** Throws RpcError (400) where the client's revision has no batches, or is unknown. */
 export function checkBatchAllowed(headers: RequestHeaders): void {
-  const revision = headers.mcpProtocolVersion?.trim() ?? UNNAMED;
+  const revision = namedRevision(headers) ?? UNNAMED;
   if (!SERVED_REVISIONS.includes(revision)) throw unsupported(revision);
   if (!WITH_BATCHES.has(revision)) {
     throw new RpcError(
@@ -46,7 +46,7 @@ export function checkBatchAllowed(headers: RequestHeaders): void {
  */
 export function eraOf({ method, params }: Message, headers: RequestHeaders): Era {
   const meta = isObject(params['_meta']) ? params['_meta'] : {};
-  const header = headers.mcpProtocolVersion?.trim();
+  const header = namedRevision(headers);
   if (!Object.hasOwn(meta, META_VERSION)) {
     // It settles the revision itself.
     if (method === 'initialize' && header !== STATELESS) return 'handshake';
@@ -65,6 +65,14 @@ export function eraOf({ method, params }: Message, headers: RequestHeaders): Era
   if (!isObject(meta[META_CAPABILITIES])) throw lacking(META_CAPABILITIES);
   requireHeader(headers, 'mcp-method', headers.mcpMethod?.trim(), method);
   return 'stateless';
+}
+
+/** Throws RpcError (400) when it is named more than once. */
+function namedRevision({ mcpProtocolVersion, repeated }: RequestHeaders): string | undefined {
+  if (!repeated.includes('mcp-protocol-version')) return mcpProtocolVersion?.trim();
+  throw new RpcError(RPC.headerMismatch, 'the header mcp-protocol-version came more than once', {
+    status: 400,
+  });
 }
 
 /** Of a stateless `tools/call`. Throws RpcError (400). */

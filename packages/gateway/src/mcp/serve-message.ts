@@ -89,7 +89,10 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
       const result = await run(argumentBytes(args, raw));
       if (sender.batched && result.rows.length > INITIAL_CREDIT_BYTES) {
         result.release();
-        throw new CallError('AGENT_RESULT_TOO_LARGE', 'it is too long for a batch, ask for it alone');
+        throw new CallError(
+          'AGENT_RESULT_TOO_LARGE',
+          'it is more than the 128 KB that a call in a batch may have, alone it may have more',
+        );
       }
       return rowsAnswer(id, frame, result);
     } catch (error) {
