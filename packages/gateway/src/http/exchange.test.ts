@@ -182,6 +182,63 @@ describe('a caller who takes nothing of a large answer', () => {
   });
 });
 
+describe('an answer in pieces', () => {
+  const PIECE = Buffer.alloc(65_536, 'x');
+
+  test('arrives whole, piece after piece', async () => {
+    let delivered = 0;
+    const { port } = await start({
+      call: async (exchange) =>
+        exchange.stream(
+          200,
+          [],
+          Array.from({ length: 100 }, () => PIECE),
+          () => delivered++,
+        ),
+    });
+    const { status, headers, text } = await ask(port, CALL, { method: 'POST' });
+    expect([status, headers['content-type'], text.length]).toEqual([
+      200,
+      'application/json',
+      100 * PIECE.length,
+    ]);
+    await expect.poll(() => delivered).toBe(1);
+  });
+
+  test('is made only as far as it is taken, and no further once its caller is gone', async () => {
+    let made = 0;
+    let delivered = 0;
+    function* pieces(): Generator<Buffer, void, undefined> {
+      for (; made < 10_000; made++) yield PIECE;
+    }
+    const { port, gateway } = await start({
+      call: async (exchange) => exchange.stream(200, [], pieces(), () => delivered++),
+    });
+    const client = await dial(port);
+    client.socket.pause();
+    client.send(post('{}'));
+    let before = -1;
+    // Until the buffers of both ends are full.
+    await expect
+      .poll(
+        () => {
+          const grown = made > before;
+          before = made;
+          return grown;
+        },
+        { interval: 100 },
+      )
+      .toBe(false);
+    expect(made).toBeGreaterThan(0);
+    expect(made).toBeLessThan(500);
+    expect(delivered).toBe(0);
+    client.socket.destroy();
+    await expect.poll(() => delivered).toBe(1);
+    expect(made).toBeLessThan(500);
+    expect(gateway.inFlight).toBe(0);
+  });
+});
+
 test('a connection is closed when it stays idle after a large answer', async () => {
   const { port, gateway } = await start({
     call: async (exchange) => exchange.send(200, [], [Buffer.alloc(300_000, 'x')]),
