@@ -80,7 +80,10 @@ ${strong('Add a capability of your own (docs/guides/first-capability-file.md)')}
 The database, as superuser:   psql '${databaseUrl}'
 The agent's private key:      agent_private_key in ${credentialsFile}
 
-${strong('Configuration for an MCP client (others: docs/guides/mcp-clients.md)')}
+${strong('Connect an AI client (MCP; more clients: docs/guides/mcp-clients.md)')}
+
+Claude Code:                  claude mcp add --transport http --scope user library ${url}/mcp --header '${authorization}'
+Claude Code for one project:  save this as .mcp.json there, and keep it to yourself: it holds the key
 
 ${JSON.stringify(client, undefined, 2)}
 

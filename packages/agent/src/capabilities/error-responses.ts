@@ -29,7 +29,9 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   401: {
     component: 'Unauthorized',
     description: 'The API key is missing or wrong (GATEWAY_UNAUTHORIZED).',
-    codes: { GATEWAY_UNAUTHORIZED: 'a valid API key is required' },
+    codes: {
+      GATEWAY_UNAUTHORIZED: 'a valid API key is required: Authorization: Bearer <key>, or X-API-Key: <key>',
+    },
     headers: {
       'WWW-Authenticate': { description: 'The accepted scheme.', schema: { type: 'string' } },
     },

@@ -1,11 +1,12 @@
 import type { Description } from '@svc/protocol';
 import type { AgentSession } from './session.ts';
 
-/** Every agent that may take calls, and the newest description that any of them gave. */
+/** Every agent that may take calls, and the newest description that one of them gave. */
 export interface Registry {
   /** Also makes its description the served one. */
   add(session: AgentSession, description: Description): void;
-  /** By identity: a session never removes its successor. */
+  /** By identity: a session never removes its successor. When its description was the served one, that of the agent
+   * that described itself last before it is, if there is one left. */
   remove(session: AgentSession): void;
   /** The less loaded of two agents picked at random among those that have the capability. */
   choose(capability: string, except: ReadonlySet<AgentSession>): AgentChoice;
@@ -13,7 +14,7 @@ export interface Registry {
   readonly connections: number;
   /** Calls that the connected agents have and have not answered. */
   readonly callsInFlight: number;
-  /** Survives the loss of the agents; undefined until the first has connected. */
+  /** Survives the loss of the last agent; undefined until the first has connected. */
   readonly description: Description | undefined;
   /** Called when the served description changes. */
   onDescription(listener: (description: Description) => void): void;
@@ -23,7 +24,8 @@ type AgentChoice = AgentSession | 'offline' | 'unknown_capability' | 'busy';
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number): Registry {
-  const sessions = new Set<AgentSession>();
+  /** In the order in which they described themselves. */
+  const sessions = new Map<AgentSession, Description>();
   const listeners: ((description: Description) => void)[] = [];
   let served: Description | undefined;
 
@@ -36,20 +38,27 @@ export function createRegistry(random: () => number): Registry {
     return b.inFlight < a.inFlight ? b : a;
   }
 
+  function serve(description: Description): void {
+    served = description;
+    for (const listener of listeners) listener(description);
+  }
+
   return {
     add(session, description) {
-      sessions.add(session);
-      served = description;
-      for (const listener of listeners) listener(description);
+      sessions.delete(session);
+      sessions.set(session, description);
+      serve(description);
     },
     remove(session) {
-      sessions.delete(session);
+      if (!sessions.delete(session)) return;
+      const newest = [...sessions.values()].at(-1);
+      if (newest !== undefined && newest !== served) serve(newest);
     },
     choose(capability, except) {
       const candidates: AgentSession[] = [];
       let reachable = false;
       let knows = false;
-      for (const session of sessions) {
+      for (const session of sessions.keys()) {
         if (except.has(session)) continue;
         reachable = true;
         if (session.capability(capability) === undefined) continue;
@@ -66,7 +75,7 @@ export function createRegistry(random: () => number): Registry {
     },
     get callsInFlight() {
       let calls = 0;
-      for (const session of sessions) calls += session.inFlight;
+      for (const session of sessions.keys()) calls += session.inFlight;
       return calls;
     },
     get description() {

@@ -17,7 +17,10 @@ export function readCredential(headers: RequestHeaders): string {
 
 /** One answer for every kind of wrong key. */
 export function unauthorized(): CallError {
-  return new CallError('GATEWAY_UNAUTHORIZED', 'a valid API key is required');
+  return new CallError(
+    'GATEWAY_UNAUTHORIZED',
+    'a valid API key is required: Authorization: Bearer <key>, or X-API-Key: <key>',
+  );
 }
 
 function twoCredentials(): CallError {

@@ -131,7 +131,10 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     }
     const route = findRoute(target);
     if (route === undefined) {
-      exchange.sendError('GATEWAY_NOT_FOUND', 'no such path');
+      exchange.sendError(
+        'GATEWAY_NOT_FOUND',
+        'no such path: calls are at /api/v1/capabilities/{name}, MCP is at /mcp',
+      );
       return;
     }
     exchange.log.route = route.template;
@@ -143,10 +146,11 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       }
     }
     if (!route.methods.includes(request.method ?? '')) {
-      exchange.sendError('GATEWAY_METHOD_NOT_ALLOWED', 'the method is not allowed here', [
-        'Allow',
-        route.methods.join(', '),
-      ]);
+      exchange.sendError(
+        'GATEWAY_METHOD_NOT_ALLOWED',
+        'the method is not allowed here: use one that Allow lists',
+        ['Allow', route.methods.join(', ')],
+      );
       return;
     }
     await face(exchange, route);
