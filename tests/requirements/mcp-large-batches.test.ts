@@ -44,7 +44,9 @@ async function outcomes(names: readonly string[], Accept = '*/*'): Promise<reado
   });
 }
 
-const ALONE: unknown = expect.stringMatching(/128 KB that a call in a batch may have, alone it may have more/);
+const ALONE: unknown = expect.stringMatching(
+  /128 KB that a call in a batch may have, alone it may have more/,
+);
 /** What the text of a result has besides the field. */
 const AROUND = '{"rows":[{"text":""}],"count":1}'.length;
 
