@@ -5,8 +5,10 @@ import type { AgentSession } from './session.ts';
 export interface Registry {
   /** Also makes its description the served one. */
   add(session: AgentSession, description: Description): void;
-  /** By identity: a session never removes its successor. When its description was the served one, that of the agent
-   * that described itself last before it is, if there is one left. */
+  /**
+   * By identity: a session never removes its successor. Served is then what the newest agent left described, or, when
+   * none is left, what was described last.
+   */
   remove(session: AgentSession): void;
   /** The less loaded of two agents picked at random among those that have the capability. */
   choose(capability: string, except: ReadonlySet<AgentSession>): AgentChoice;
@@ -27,6 +29,8 @@ export function createRegistry(random: () => number): Registry {
   /** In the order in which they described themselves. */
   const sessions = new Map<AgentSession, Description>();
   const listeners: ((description: Description) => void)[] = [];
+  /** Of whoever described itself last. */
+  let latest: Description | undefined;
   let served: Description | undefined;
 
   function pick(candidates: readonly AgentSession[]): AgentSession | undefined {
@@ -47,11 +51,12 @@ export function createRegistry(random: () => number): Registry {
     add(session, description) {
       sessions.delete(session);
       sessions.set(session, description);
+      latest = description;
       serve(description);
     },
     remove(session) {
       if (!sessions.delete(session)) return;
-      const newest = [...sessions.values()].at(-1);
+      const newest = [...sessions.values()].at(-1) ?? latest;
       if (newest !== undefined && newest !== served) serve(newest);
     },
     choose(capability, except) {
