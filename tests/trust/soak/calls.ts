@@ -1,7 +1,7 @@
 import { ask, type Answer, type Service } from '@svc/testkit';
 import { pick } from './random.ts';
 
-export const ITEMS = 2000;
+const ITEMS = 2000;
 const LIST = 100;
 /** `title` of a large item: some 1 MB of rows in all. */
 const LARGE_ROWS = 250;
@@ -69,7 +69,7 @@ interface Kind {
   readonly run: (service: Service, random: () => number) => Promise<Outcome>;
 }
 
-export const KINDS: readonly Kind[] = [
+const KINDS: readonly Kind[] = [
   {
     name: 'REST, one row',
     weight: 30,
