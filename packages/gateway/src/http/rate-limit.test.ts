@@ -44,6 +44,16 @@ describe('createRateLimiter', () => {
     expect(limiter.take('a')).toEqual({ ok: true });
   });
 
+  it('spends what is not there, and that is waited for', () => {
+    const { clock, limiter, passed } = setUp(1, 3);
+    limiter.spend('a', 5);
+    expect(limiter.take('a')).toEqual({ ok: false, retryAfterSeconds: 3 });
+    clock.ms += 3000;
+    expect(passed('a', 2)).toBe(1);
+    clock.ms += 60_000;
+    expect(passed('a', 5)).toBe(3);
+  });
+
   it('takes several tokens at once, or none', () => {
     const { limiter, passed } = setUp(1, 5);
     expect(limiter.take('a', 3)).toEqual({ ok: true });

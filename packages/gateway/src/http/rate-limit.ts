@@ -4,6 +4,8 @@ type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retry
 export interface RateLimiter {
   /** Takes `cost` tokens from the source's bucket, or none when fewer are left. */
   take(bucket: string, cost?: number): RateDecision;
+  /** Takes `cost` tokens whether or not they are there: what was owed is waited for. */
+  spend(bucket: string, cost: number): void;
 }
 
 const MAX_SOURCES = 100_000;
@@ -87,6 +89,12 @@ export function createRateLimiter(options: {
       if (missingMs > ROUNDING_MS) return refusal(missingMs);
       fullAt.set(bucket, afterwards);
       return PASSED;
+    },
+    spend(bucket, cost) {
+      const at = now();
+      const full = fullAt.get(bucket);
+      if (full === undefined && !makeRoom(at).ok) return;
+      fullAt.set(bucket, Math.max(full ?? at, at) + cost * tokenMs);
     },
   };
 }

@@ -27,7 +27,7 @@ function setUp(records: readonly KeyRecord[]) {
 
 /** Authenticates and lets the one verification end. */
 async function verifyOnce(setup: ReturnType<typeof setUp>, plaintext: string, matches: boolean) {
-  const outcome = setup.authenticator.authenticate(plaintext);
+  const outcome = setup.authenticator.authenticate(plaintext, 'source');
   expect(setup.pending).toHaveLength(1);
   setup.pending.pop()?.settle(matches);
   return await outcome;
@@ -38,19 +38,68 @@ const bob = record('bob');
 const created = record('created', 'abc123');
 const secret = 's'.repeat(48);
 
+describe('wrong keys', () => {
+  /** How many of so many different wrong keys, one after the other, were compared. */
+  async function guess(setup: ReturnType<typeof setUp>, source: string, count: number): Promise<number> {
+    let compared = 0;
+    for (let at = 0; at < count; at++) {
+      const outcome = setup.authenticator.authenticate(`wrong ${source} ${setup.clock.ms} ${at}`, source);
+      if (!(outcome instanceof Promise)) continue;
+      compared++;
+      setup.clock.ms += 100;
+      setup.pending.pop()?.settle(false);
+      await outcome;
+    }
+    return compared;
+  }
+
+  it('may cost their source ten seconds of comparing, then a twentieth of the time', async () => {
+    const setup = setUp([alice]);
+    const first = await guess(setup, 'a', 1000);
+    // Each costs 100 ms of which 5 are given back meanwhile.
+    expect(first).toBeGreaterThan(98);
+    expect(first).toBeLessThan(110);
+    expect(setup.authenticator.authenticate('one more', 'a')).toEqual({
+      retryAfterSeconds: expect.any(Number),
+    });
+    setup.clock.ms += 20_000;
+    const later = await guess(setup, 'a', 1000);
+    expect(later).toBeGreaterThan(8);
+    expect(later).toBeLessThan(13);
+  });
+
+  it('do not count against other sources, nor against keys that are known', async () => {
+    const setup = setUp([alice]);
+    expect(await verifyOnce(setup, 'key', true)).toBe(alice);
+    await guess(setup, 'source', 1000);
+    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(await guess(setup, 'b', 5)).toBe(5);
+  });
+
+  it('are not what right keys count as', async () => {
+    const setup = setUp([alice]);
+    for (let at = 0; at < 500; at++) {
+      const outcome = setup.authenticator.authenticate(`right ${at}`, 'a');
+      setup.clock.ms += 100;
+      setup.pending.pop()?.settle(true);
+      expect(await outcome).toBe(alice);
+    }
+  });
+});
+
 describe('authenticate', () => {
   it.each(['', 'x'.repeat(73), 'caf\u00e9', 'tab\there', 'line\nend', '\u0000', '\u007f'])(
     'refuses %j at once, without a verification',
     (plaintext) => {
       const { authenticator, pending } = setUp([alice]);
-      expect(authenticator.authenticate(plaintext)).toBe('invalid');
+      expect(authenticator.authenticate(plaintext, 'source')).toBe('invalid');
       expect(pending).toHaveLength(0);
     },
   );
 
   it('compares a created key with its own record only', async () => {
     const { authenticator, pending } = setUp([alice, created, record('other', 'xyz')]);
-    const outcome = authenticator.authenticate(`svc_abc123_${secret}`);
+    const outcome = authenticator.authenticate(`svc_abc123_${secret}`, 'source');
     expect(pending.map((job) => job.hash)).toEqual([created.keyHash]);
     pending[0]?.settle(true);
     expect(await outcome).toBe(created);
@@ -58,13 +107,13 @@ describe('authenticate', () => {
 
   it('refuses a created key of an unknown record without any verification', () => {
     const { authenticator, pending } = setUp([alice, created]);
-    expect(authenticator.authenticate(`svc_nobody_${secret}`)).toBe('invalid');
+    expect(authenticator.authenticate(`svc_nobody_${secret}`, 'source')).toBe('invalid');
     expect(pending).toHaveLength(0);
   });
 
   it('compares other keys with the records without key_id, one after another, in one slot', async () => {
     const { authenticator, pending } = setUp([alice, created, bob]);
-    const outcome = authenticator.authenticate('made elsewhere');
+    const outcome = authenticator.authenticate('made elsewhere', 'source');
     expect(pending.map((job) => job.hash)).toEqual([alice.keyHash]);
     pending[0]?.settle(false);
     await expect.poll(() => pending.length).toBe(2);
@@ -77,7 +126,7 @@ describe('authenticate', () => {
 
   it('takes a short key that only looks like a created one for one made elsewhere', () => {
     const { authenticator, pending } = setUp([alice]);
-    void authenticator.authenticate('svc_live_key');
+    void authenticator.authenticate('svc_live_key', 'source');
     expect(pending.map((job) => job.hash)).toEqual([alice.keyHash]);
   });
 
@@ -85,7 +134,7 @@ describe('authenticate', () => {
     const setup = setUp([alice]);
     expect(await verifyOnce(setup, 'key', true)).toBe(alice);
     setup.clock.ms = 4 * MINUTE;
-    expect(setup.authenticator.authenticate('key')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
     expect(setup.pending).toHaveLength(0);
     setup.clock.ms = 5 * MINUTE;
     expect(await verifyOnce(setup, 'key', true)).toBe(alice);
@@ -96,13 +145,13 @@ describe('authenticate', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.9 * MINUTE;
-    expect(setup.authenticator.authenticate('key')).toBe(alice);
-    expect(setup.authenticator.authenticate('key')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
     expect(setup.pending).toHaveLength(1);
     setup.pending[0]?.settle(true);
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(0);
     setup.clock.ms = 9 * MINUTE;
-    expect(setup.authenticator.authenticate('key')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
     expect(setup.pending).toHaveLength(1);
   });
 
@@ -110,17 +159,17 @@ describe('authenticate', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.9 * MINUTE;
-    void setup.authenticator.authenticate('key');
+    void setup.authenticator.authenticate('key', 'source');
     setup.pending.pop()?.fail();
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(0);
     setup.clock.ms = 5 * MINUTE;
-    expect(setup.authenticator.authenticate('key')).toBeInstanceOf(Promise);
+    expect(setup.authenticator.authenticate('key', 'source')).toBeInstanceOf(Promise);
   });
 
   it('remembers a refusal for a short time', async () => {
     const setup = setUp([alice]);
     expect(await verifyOnce(setup, 'wrong', false)).toBe('invalid');
-    expect(setup.authenticator.authenticate('wrong')).toBe('invalid');
+    expect(setup.authenticator.authenticate('wrong', 'source')).toBe('invalid');
     expect(setup.pending).toHaveLength(0);
     setup.clock.ms = 10_000;
     expect(await verifyOnce(setup, 'wrong', false)).toBe('invalid');
@@ -128,7 +177,7 @@ describe('authenticate', () => {
 
   it('shares one verification among those who present the same key together', async () => {
     const { authenticator, pending } = setUp([alice]);
-    const outcomes = Array.from({ length: 10 }, async () => authenticator.authenticate('key'));
+    const outcomes = Array.from({ length: 10 }, async () => authenticator.authenticate('key', 'source'));
     expect(pending).toHaveLength(1);
     expect(authenticator.counters.slotsInUse).toBe(1);
     pending[0]?.settle(true);
@@ -137,39 +186,40 @@ describe('authenticate', () => {
 
   it('verifies four keys at once and answers the fifth with busy', async () => {
     const { authenticator, pending } = setUp([alice]);
-    const first = ['one', 'two', 'three', 'four'].map((key) => authenticator.authenticate(key));
-    expect(authenticator.authenticate('five')).toBe('busy');
-    expect(authenticator.authenticate('four')).toBeInstanceOf(Promise);
+    const first = ['one', 'two', 'three', 'four'].map((key) => authenticator.authenticate(key, 'source'));
+    expect(authenticator.authenticate('five', 'source')).toBe('busy');
+    expect(authenticator.authenticate('four', 'source')).toBeInstanceOf(Promise);
     expect(pending).toHaveLength(4);
     pending[0]?.settle(true);
     expect(await first[0]).toBe(alice);
-    expect(authenticator.authenticate('five')).toBeInstanceOf(Promise);
-    expect(authenticator.authenticate('one')).toBe(alice);
+    expect(authenticator.authenticate('five', 'source')).toBeInstanceOf(Promise);
+    expect(authenticator.authenticate('one', 'source')).toBe(alice);
   });
 
   it('frees the slot and forgets the attempt when the verification fails', async () => {
     const { authenticator, pending } = setUp([alice]);
-    const outcome = authenticator.authenticate('key');
+    const outcome = authenticator.authenticate('key', 'source');
     pending.pop()?.fail();
     await expect(outcome).rejects.toThrow('thread lost');
     expect(authenticator.counters.slotsInUse).toBe(0);
-    expect(authenticator.authenticate('key')).toBeInstanceOf(Promise);
+    expect(authenticator.authenticate('key', 'source')).toBeInstanceOf(Promise);
   });
 
   it('remembers 1,024 keys and no more', { tags: ['credential:cache-bound'] }, async () => {
     const authenticator = createAuthenticator({ records: [alice], now: () => 0, verify: async () => true });
-    for (let index = 0; index < 1024; index++) await authenticator.authenticate(`key ${index}`);
-    for (let index = 0; index < 1024; index++) expect(authenticator.authenticate(`key ${index}`)).toBe(alice);
-    await authenticator.authenticate('one more');
-    expect(authenticator.authenticate('key 1')).toBe(alice);
-    expect(authenticator.authenticate('key 0')).toBeInstanceOf(Promise);
+    for (let index = 0; index < 1024; index++) await authenticator.authenticate(`key ${index}`, 'source');
+    for (let index = 0; index < 1024; index++)
+      expect(authenticator.authenticate(`key ${index}`, 'source')).toBe(alice);
+    await authenticator.authenticate('one more', 'source');
+    expect(authenticator.authenticate('key 1', 'source')).toBe(alice);
+    expect(authenticator.authenticate('key 0', 'source')).toBeInstanceOf(Promise);
   });
 
   it('never remembers more than 1,024 refusals', async () => {
     const authenticator = createAuthenticator({ records: [alice], now: () => 0, verify: async () => false });
-    for (let index = 0; index < 1100; index++) await authenticator.authenticate(`wrong ${index}`);
-    expect(authenticator.authenticate('wrong 1099')).toBe('invalid');
-    expect(authenticator.authenticate('wrong 0')).toBeInstanceOf(Promise);
+    for (let index = 0; index < 1100; index++) await authenticator.authenticate(`wrong ${index}`, 'source');
+    expect(authenticator.authenticate('wrong 1099', 'source')).toBe('invalid');
+    expect(authenticator.authenticate('wrong 0', 'source')).toBeInstanceOf(Promise);
   });
 
   it('never gives a key to another record, and never takes more than four slots', async () => {
@@ -192,7 +242,9 @@ describe('authenticate', () => {
             return plaintext === hash;
           },
         });
-        const outcomes = await Promise.all(sequence.map(async (key) => authenticator.authenticate(key)));
+        const outcomes = await Promise.all(
+          sequence.map(async (key) => authenticator.authenticate(key, 'source')),
+        );
         for (const [index, outcome] of outcomes.entries()) {
           const owner = records.find((candidate) => candidate.keyHash === sequence[index]);
           expect(['busy', owner ?? 'invalid']).toContain(outcome);

@@ -17,11 +17,11 @@ describe('createKey', () => {
       now: () => 0,
       verify: async (plaintext, hash) => compareSync(plaintext, hash),
     });
-    expect(await authenticator.authenticate(apiKey)).toMatchObject({
+    expect(await authenticator.authenticate(apiKey, 'source')).toMatchObject({
       name: 'reporting',
       capabilities: new Set(['find_book']),
     });
-    expect(await authenticator.authenticate(`${apiKey.slice(0, -1)}!`)).toBe('invalid');
+    expect(await authenticator.authenticate(`${apiKey.slice(0, -1)}!`, 'source')).toBe('invalid');
   });
 
   it('keeps within 72 bytes and has at least 160 bits of secret', () => {
