@@ -111,6 +111,10 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       exchange.sendError(refusal.code, refusal.message, refusal.headers);
       return;
     }
+    if (!request.httpVersion.startsWith('1.')) {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the version must be HTTP/1.1');
+      return;
+    }
     const { host, transferEncoding, repeated } = exchange.headers;
     if (repeated.includes('host') || (host === undefined && request.httpVersion === '1.1')) {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request must name one host');
@@ -207,9 +211,16 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   // Any other expectation may be ignored (RFC 9110, section 10.1.1); Node's own answer is no JSON.
   server.on('checkExpectation', onRequest);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on('error', () => socket.destroy());
+    if (!socket.listeners('error').includes(destroyOnError)) socket.on('error', destroyOnError);
     if (!(socket instanceof Socket)) {
       socket.destroy();
+      return;
+    }
+    const [before, ...others] = openOn.get(socket)?.keys() ?? [];
+    if (before !== undefined) {
+      // Pipelined behind a request whose answer has the connection: ours would go out of turn.
+      if (others.length === 0 && before.writableEnded) socket.destroySoon();
+      else socket.destroy();
       return;
     }
     if (options.tls === undefined && !isWebSocket(request)) {
@@ -270,6 +281,10 @@ function endAfterWritten(socket: Duplex): void {
   else socket.destroy();
 }
 
+function destroyOnError(this: Duplex): void {
+  this.destroy();
+}
+
 function isWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket';
 }
@@ -285,6 +300,7 @@ function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: S
     const name = rawHeaders[at] ?? '';
     if (!HOP_BY_HOP.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[at + 1] ?? ''}`);
   }
+  if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
   server.emit('connection', socket);
 }
