@@ -5,6 +5,7 @@ import {
   makeAgentFolder,
   runProcess,
   temporaryFolder,
+  type ServerAddress,
   type TestDatabase,
 } from '@svc/testkit';
 
@@ -23,7 +24,7 @@ export interface Checks {
   remove(): Promise<void>;
 }
 
-export async function prepareChecks(database: TestDatabase): Promise<Checks> {
+export async function prepareChecks(database: ServerAddress & { readonly name: string }): Promise<Checks> {
   const home = await temporaryFolder('sql');
   const folder = join(home.path, 'agent');
   await makeAgentFolder(folder);

@@ -50,9 +50,9 @@ async function warmSession(): Promise<Session> {
 }
 
 describe('a query never runs outside its READ ONLY transaction', () => {
-  test.each(['svc/begin', 'svc/settings'])('when the server has forgotten %s', async (name) => {
+  test('when the server has forgotten how the settings are made', async () => {
     const session = await warmSession();
-    await deallocate(session, name);
+    await deallocate(session, 'svc/settings');
     const lost = await send(session, [WRITE]);
     expect([lost.begun, sqlStateOf(lost.error), lost.results]).toEqual([false, '26000', []]);
     expect(await notes()).toBe(0);
@@ -60,6 +60,24 @@ describe('a query never runs outside its READ ONLY transaction', () => {
     const again = await send(await pool.acquire(FOREVER), [WRITE]);
     expect([again.begun, sqlStateOf(again.error)]).toEqual([true, '25006']);
     expect(await notes()).toBe(0);
+  });
+
+  test('when a function has put writing statements under every name that the session has', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const session = await warmSession();
+      const names = [...session.prepared];
+      expect(names.length).toBeGreaterThan(1);
+      const replaced = names
+        .slice(0, names.length - round)
+        .flatMap((name) => [
+          { text: `deallocate "${name}"` },
+          { text: `prepare "${name}" as ${WRITE.text}` },
+        ]);
+      expect((await fly(session, [replaced]))[0]?.error).toBeUndefined();
+      const { error } = await send(session, [WRITE]);
+      expect(error).toBeInstanceOf(Error);
+      expect(await notes()).toBe(0);
+    }
   });
 
   test('when the settings are refused, and the connection serves on', async () => {
@@ -128,7 +146,7 @@ describe('a server that has forgotten prepared statements costs no call', () => 
     pool.release(session);
   });
 
-  test.each(['svc/begin', 'svc/settings', 'svc/rollback', ''])('%s (none: the query)', async (which) => {
+  test.each(['svc/settings', 'svc/rollback', ''])('%s (none: the query)', async (which) => {
     const session = await pool.acquire(FOREVER);
     await deallocate(session, which === '' ? name : which);
     pool.release(session);

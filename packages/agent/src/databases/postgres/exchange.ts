@@ -1,13 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sendCancelRequest } from './cancel.ts';
+import { QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
 import { fly, type Landing, type Rows, type Statement } from './flight.ts';
 import type { SessionPool, Wait } from './pool.ts';
 import { abandon, destroy, type Session } from './session.ts';
-import { applySettings, BEGIN, ROLLBACK, type TransactionSettings } from './settings.ts';
+import { applySettings, BEGIN, ROLLBACK, UNLOCK, type TransactionSettings } from './settings.ts';
 
 export interface Transaction {
   readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'watched'>;
   readonly statements: readonly Statement[];
+  /** Whether the last statement, when it completes, has given back every lock of the session: see wrap.ts. */
+  readonly unlocks?: boolean;
 }
 
 export interface Exchange {
@@ -78,6 +81,7 @@ export async function exchange(
   clearTimeout(patience);
   wait.signal.removeEventListener('abort', onAbort);
   const completed = unit?.results ?? [];
+  const begun = completed.length >= setUp.length;
   if (landings === undefined) {
     pool.abandon(
       session,
@@ -86,7 +90,8 @@ export async function exchange(
     );
   } else if (cancelSent !== undefined) {
     void recover(pool, session, cancelSent);
-  } else if (isEnded(rollback) && isIdle(session)) {
+  } else if (isEnded(rollback) && isIdle(session) && (begun || isOrdinary(unit?.error))) {
+    if (transaction.unlocks !== true || unit?.error !== undefined) void unlock(pool, session);
     pool.release(session);
   } else {
     pool.discard(session);
@@ -94,7 +99,7 @@ export async function exchange(
   return {
     results: completed.slice(setUp.length),
     error: unit?.error,
-    begun: completed.length >= setUp.length,
+    begun,
     stopped,
     elapsedMs: performance.now() - started,
   };
@@ -126,11 +131,28 @@ async function recover(pool: SessionPool, session: Session, cancelSent: Promise<
     const [probe] = await fly(session, [[ROLLBACK]]);
     clearTimeout(patience);
     if (isEnded(probe) && isIdle(session)) {
+      void unlock(pool, session);
       pool.release(session);
       return;
     }
   }
   pool.discard(session);
+}
+
+/** Nobody waits for it: what the next borrower sends comes after it on the connection. */
+async function unlock(pool: SessionPool, session: Session): Promise<void> {
+  if (!session.facts.unlocks) return;
+  const [landing] = await fly(session, [[UNLOCK]]);
+  // Also when it was hit by a cancel request for the next query, for which nobody waits any more then.
+  if (landing?.error !== undefined) pool.discard(session);
+}
+
+/** Why a sound session may fail to be set up: a value refused, a statement forgotten, a cancel request. */
+const ORDINARY = new Set(['22023', UNKNOWN_STATEMENT, QUERY_CANCELED]);
+
+/** What else fails there may have been put in the place of our own statement, and would fail each time. */
+function isOrdinary(error: Error | undefined): boolean {
+  return ORDINARY.has(sqlStateOf(error) ?? '');
 }
 
 function isEnded(rollback: Landing | undefined): boolean {

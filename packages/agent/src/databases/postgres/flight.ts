@@ -7,7 +7,7 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: (string | null)[];
-  /** What runs it once it is prepared, where that never changes: see `constantStatement`. */
+  /** What runs it, once it is prepared where it has a name, and never changes: see `constantStatement`. */
   readonly bytes?: Buffer;
 }
 
@@ -49,12 +49,15 @@ export function fly(line: Line, units: readonly (readonly Statement[])[]): Promi
   return Promise.all(landings);
 }
 
-/** A statement without values, whose messages are made once. */
-export function constantStatement(name: string, text: string): Statement {
+/** A statement without values, whose messages are made once; one without a name yields no rows. */
+export function constantStatement(text: string, name?: string): Statement {
   const recorder = new PassThrough();
-  bindAndExecute(new pg.Connection({ stream: () => recorder }), { name, text });
+  const connection = new pg.Connection({ stream: () => recorder });
+  const statement = name === undefined ? { text } : { name, text };
+  if (name === undefined) connection.parse({ name: '', text, types: [] }, true);
+  bindAndExecute(connection, statement);
   const bytes: unknown = recorder.read();
-  return Buffer.isBuffer(bytes) ? { name, text, bytes } : { name, text };
+  return Buffer.isBuffer(bytes) ? { ...statement, bytes } : statement;
 }
 
 /** What node-postgres sends as one query: its client calls `submit`, and `handle...` for each message of the answer. */
@@ -124,9 +127,13 @@ class Unit extends pg.Query {
 
 function send(connection: pg.Connection, statement: Statement, prepared: ReadonlySet<string>): void {
   const { name, text, bytes } = statement;
-  if (name !== undefined && prepared.has(name)) {
-    if (bytes === undefined) bindAndExecute(connection, statement);
-    else if (connection.stream.writable) connection.stream.write(bytes);
+  const isReady = name !== undefined && prepared.has(name);
+  if (bytes !== undefined && (isReady || name === undefined)) {
+    if (connection.stream.writable) connection.stream.write(bytes);
+    return;
+  }
+  if (isReady) {
+    bindAndExecute(connection, statement);
     return;
   }
   // The server may have it after all, be it from before an error or from another client of a pooler.

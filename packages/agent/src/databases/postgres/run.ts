@@ -72,7 +72,7 @@ async function run(
 function transactionOf(verified: VerifiedQuery, name: string, call: QueryCall): Transaction {
   const { text, params } = verified;
   const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
-  return { settings: settingsOf(verified, call), statements: [{ name, text, values }] };
+  return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
 }
 
 function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {

@@ -7,7 +7,7 @@ import type { CancelTarget } from './cancel.ts';
 import { isWithoutTls, kindOf, unavailable } from './errors.ts';
 import { fly, type Line } from './flight.ts';
 import { whyUnsupported } from './server-support.ts';
-import { TRY_WATCH } from './settings.ts';
+import { RELEASE_LOCKS, TRY_WATCH } from './settings.ts';
 
 /** One connection and what was learnt when it was made. */
 export interface Session extends Line {
@@ -22,6 +22,8 @@ export interface SessionFacts {
   /** `server_version_num`, e.g. 150018. */
   readonly version: number;
   readonly utf8: boolean;
+  /** Whether the account may call `RELEASE_LOCKS`, which an administrator may have revoked from everybody. */
+  readonly unlocks: boolean;
   /** Whether the server can be made to end a query by itself once its client is gone. */
   readonly watched: boolean;
   /** Which process serves the session; absent where that may change, as behind a pooler. */
@@ -169,7 +171,8 @@ function addressOf(client: pg.Client, config: DatabaseConfig): net.NetConnectOpt
 
 const FACTS =
   "select pg_catalog.current_setting('search_path'), pg_catalog.current_setting('server_version_num'), " +
-  "pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('standard_conforming_strings')";
+  "pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('standard_conforming_strings'), " +
+  `pg_catalog.has_function_privilege('${RELEASE_LOCKS}', 'execute')`;
 
 const BACKEND = `select a.pid, ${BACKEND_STARTED} from pg_catalog.pg_stat_activity a where a.pid = pg_catalog.pg_backend_pid()`;
 
@@ -185,7 +188,7 @@ async function readFacts(line: Line, keyProcessId: number | undefined): Promise<
   for (const optional of [watch, self]) {
     if (optional?.error !== undefined && kindOf(optional.error) === 'unavailable') throw optional.error;
   }
-  const [searchPath, version, encoding, conforming] = landing?.results[0]?.rows[0] ?? [];
+  const [searchPath, version, encoding, conforming, unlocks] = landing?.results[0]?.rows[0] ?? [];
   const facts = { version: Number(version ?? Number.NaN), standardConformingStrings: conforming ?? null };
   const advice = whyUnsupported(facts);
   if (advice !== undefined)
@@ -197,6 +200,7 @@ async function readFacts(line: Line, keyProcessId: number | undefined): Promise<
     searchPath: searchPath ?? '',
     version: facts.version,
     utf8: encoding === 'UTF8',
+    unlocks: unlocks === 't',
     watched: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
     ...(isDirect && typeof startedAt === 'string' ? { backend: { processId, startedAt } } : {}),
   };

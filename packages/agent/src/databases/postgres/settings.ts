@@ -33,8 +33,17 @@ const WATCHED = { name: 'svc/settings', text: select([...CALLS, WATCH]) };
 /** A row where the server takes `WATCH`; none before PostgreSQL 14, an error where the system cannot tell. */
 export const TRY_WATCH: string = `${select([WATCH])} from pg_catalog.pg_settings where name = 'client_connection_check_interval'`;
 
-export const BEGIN: Statement = constantStatement('svc/begin', 'begin transaction read only');
-export const ROLLBACK: Statement = constantStatement('svc/rollback', 'rollback');
+/**
+ * Parsed each time: a function that the SQL calls can DEALLOCATE a name and PREPARE something else under it, and then the
+ * next call on the connection would not be READ ONLY. Under the other names only reading can be put, once this has run.
+ */
+export const BEGIN: Statement = constantStatement('begin transaction read only');
+export const ROLLBACK: Statement = constantStatement('rollback', 'svc/rollback');
+
+/** Advisory locks of the session, which a function may have taken, outlive a rollback; this gives them back. */
+export const RELEASE_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
+/** Parsed each time: it is seldom sent. */
+export const UNLOCK: Statement = { text: `select ${RELEASE_LOCKS}` };
 
 /** All settings end with the transaction, so nothing stays on a connection that a pooler lends on. */
 export function applySettings(settings: TransactionSettings): Statement {

@@ -166,5 +166,5 @@ function wrappingOf(
     else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
     foldLines ||= field.type !== 'string' && mayHoldUserJson(type);
   }
-  return { columns: output, limits: capability.limits, utf8: facts.utf8, foldLines };
+  return { columns: output, limits: capability.limits, utf8: facts.utf8, unlocks: facts.unlocks, foldLines };
 }

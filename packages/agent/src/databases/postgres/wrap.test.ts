@@ -9,6 +9,7 @@ const wrapping: Wrapping = {
   columns: [{ name: 'a', sql: 'q."a"', nullable: false }],
   limits: { maxRows: 10, maxBytes: 1000 },
   utf8: true,
+  unlocks: true,
   foldLines: false,
 };
 

@@ -1,6 +1,7 @@
 import { parseSync } from 'libpg-query';
 import type { CapabilityLimits } from '../../config/agent-config.ts';
 import { quoteIdentifier } from './columns.ts';
+import { RELEASE_LOCKS } from './settings.ts';
 import { fingerprint, isNode, type TreeNode } from './tree.ts';
 
 export interface OutputColumn {
@@ -17,6 +18,8 @@ export interface Wrapping {
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes'>;
   /** False when the database's own encoding counts other bytes than the ones sent. */
   readonly utf8: boolean;
+  /** Whether the account may give back the locks that the statement's functions took. */
+  readonly unlocks: boolean;
   /** Rows may hold line breaks between JSON tokens, which are made spaces so that a row stays one line. */
   readonly foldLines: boolean;
 }
@@ -56,9 +59,13 @@ export function wrapSelect(select: string, wrapping: Wrapping): string {
     nulls.length === 0
       ? ['', '']
       : [`, case ${nulls.join(' ')} end as missing`, `, pg_catalog.min(y.missing) filter (where ${fits})`];
+  const given = `pg_catalog.count(*) filter (where ${fits})`;
+  // Computed when all of the statement has been: there it costs next to nothing, and behind a pooler it reaches the
+  // connection that holds the locks.
+  const count = wrapping.unlocks ? `pg_catalog.concat(${given}, ${RELEASE_LOCKS})` : given;
   // The limit and the offset also keep the planner from merging the levels, which would build each row's JSON, and
   // compute each column, several times.
-  return `select pg_catalog.count(*) filter (where ${fits}),
+  return `select ${count},
  coalesce(pg_catalog.bool_or(not (${fits})), false),
  coalesce(pg_catalog.bool_or(${alone}), false),
  pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missed}
