@@ -1,4 +1,4 @@
-import { chown, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chown, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -14,6 +14,7 @@ import {
   type Service,
   type TemporaryFolder,
 } from '@svc/testkit';
+import { sizeOf, type ProcessSize } from './process-size.testing.ts';
 import { LOAD_CAPABILITIES, LOAD_SQL, startLoad, type SteadyLoad } from './steady-load.testing.ts';
 
 // One service under load lives through every trouble that its database can have.
@@ -38,7 +39,7 @@ let network: FaultProxy;
 let service: Service;
 let load: SteadyLoad;
 /** Of gateway and agent, once all connections are made. */
-const sizes = new Map<RunningProcess, Size>();
+const sizes = new Map<RunningProcess, ProcessSize>();
 
 beforeAll(async () => {
   folder = await temporaryFolder('recovery');
@@ -236,16 +237,3 @@ test('after all of it nothing is left, and both processes are those of the begin
     '"in_flight":0',
   );
 });
-
-interface Size {
-  readonly megabytes: number;
-  readonly descriptors: number;
-}
-
-/** What a process holds; nothing where there is no /proc to ask. */
-async function sizeOf({ pid }: RunningProcess): Promise<Size> {
-  if (process.platform !== 'linux') return { megabytes: 0, descriptors: 0 };
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const kilobytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
-  return { megabytes: kilobytes / 1024, descriptors: (await readdir(`/proc/${pid}/fd`)).length };
-}

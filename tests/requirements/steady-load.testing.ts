@@ -50,7 +50,7 @@ export interface SteadyLoad {
  * Keeps `callers` calls in flight: point queries, lists of 100 rows, slow queries of a second. Every answer is
  * compared with what the table holds, and with the time that a call may take.
  */
-export function startLoad(service: Service, callers = 25): SteadyLoad {
+export function startLoad(service: Pick<Service, 'call'>, callers = 25): SteadyLoad {
   const faults = new Set<string>();
   const inFlight = new Set<number>();
   const watchers = new Set<(outcome: string, startedAt: number) => void>();
@@ -115,7 +115,7 @@ export function startLoad(service: Service, callers = 25): SteadyLoad {
   };
 }
 
-async function judged(service: Service, turn: number): Promise<string> {
+async function judged(service: Pick<Service, 'call'>, turn: number): Promise<string> {
   const id = (turn % 900) + 1;
   const startedAt = performance.now();
   try {

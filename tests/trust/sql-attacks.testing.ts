@@ -1,5 +1,5 @@
 /** What a call may leave behind, each looked at before and after. */
-export type Trace =
+type Trace =
   | 'rows'
   | 'catalogue'
   | 'locks'
@@ -14,7 +14,7 @@ export type Trace =
  * Refused at start with this reason; or accepted, and then each call answers or fails. `leaves` is what no check of
  * the SQL can keep a function from that the database's owner declared to be harmless: the account's rights bound it.
  */
-export type Outcome =
+type Outcome =
   | { readonly refused: RegExp }
   | { readonly call: 'answers' | 'fails'; readonly leaves: readonly Trace[] };
 

@@ -22,6 +22,8 @@ export interface SmallGateway {
   readonly port: number;
   readonly url: string;
   readonly identity: AgentIdentity;
+  /** The private key of that identity, as a capability file names it. */
+  readonly agentPrivateKey: string;
   /** Connections that were ever opened. */
   readonly dials: () => number;
   /** The next connection that was welcomed. */
@@ -50,7 +52,8 @@ export interface SmallGatewayOptions {
   readonly http?: RequestListener;
 }
 
-const privateKey = privateKeyFromSeed(randomBytes(32));
+const seed = randomBytes(32);
+const privateKey = privateKeyFromSeed(seed);
 const publicKey = rawPublicKey(privateKey);
 
 export async function startGateway(options: SmallGatewayOptions = {}): Promise<SmallGateway> {
@@ -108,6 +111,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
   return {
     port: address.port,
     url,
+    agentPrivateKey: seed.toString('base64url'),
     identity: {
       instanceId: 'instance',
       keyId: agentKeyId(publicKey),

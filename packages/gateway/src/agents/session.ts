@@ -80,10 +80,23 @@ export interface SessionOptions {
 
 interface Pending {
   readonly settle: (outcome: AgentOutcome) => void;
-  result:
-    | { readonly head: ResultFrame; readonly body: Body; granted: boolean; release: () => void }
-    | undefined;
+  result: Arriving | undefined;
 }
+
+interface Arriving {
+  readonly head: ResultFrame;
+  readonly body: Body;
+  /** How far into the rows the agent may send. */
+  granted: number;
+  hasRoom: boolean;
+  release: () => void;
+}
+
+/**
+ * How much of one result may be under way. More would lie in the buffers of a slow line, or of a proxy before it, for
+ * longer than other calls and heartbeats can wait behind it; less would slow down lines that are long and fast.
+ */
+const RESULT_WINDOW_BYTES = 524_288;
 
 const NOTHING = (): void => {};
 
@@ -115,23 +128,33 @@ export function createSession(options: SessionOptions): AgentSession {
     }
     const body = receiveBody(frame.rowsLength);
     body.add(frame.rows, false);
-    const beyondWindow = frame.rowsLength - INITIAL_CREDIT_BYTES;
-    const result = { head: frame, body, granted: beyondWindow <= 0, release: NOTHING };
+    const result = { head: frame, body, granted: INITIAL_CREDIT_BYTES, hasRoom: false, release: NOTHING };
     call.result = result;
     result.release = budget.reserve(frame.rowsLength, () => {
-      if (result.granted) return;
-      result.granted = true;
-      options.link().outbox.control({ type: 'credit', id: frame.id, bytes: beyondWindow });
+      result.hasRoom = true;
+      grant(result);
     });
+  }
+
+  /** In steps of half a window at least, so that few frames say it. */
+  function grant(result: Arriving): void {
+    const { id, rowsLength } = result.head;
+    const arrived = rowsLength - result.body.missing;
+    const upTo = Math.min(rowsLength, arrived + RESULT_WINDOW_BYTES);
+    const bytes = upTo - result.granted;
+    if (!result.hasRoom || bytes <= 0 || (bytes < RESULT_WINDOW_BYTES / 2 && upTo < rowsLength)) return;
+    result.granted = upTo;
+    options.link().outbox.control({ type: 'credit', id, bytes });
   }
 
   function onData(id: number, bytes: Uint8Array, fin: boolean, call: Pending): void {
     if (call.result === undefined) throw new ProtocolError('data before its result');
     const { head, body, granted, release } = call.result;
-    if (!granted && head.rowsLength - body.missing + bytes.length > INITIAL_CREDIT_BYTES) {
+    if (head.rowsLength - body.missing + bytes.length > granted) {
       throw new ProtocolError('more of a result than was granted');
     }
     if (body.add(bytes, fin)) settle(id, call, completed(head, body.bytes, release));
+    else grant(call.result);
   }
 
   function onError(frame: ErrorFrame, call: Pending): void {

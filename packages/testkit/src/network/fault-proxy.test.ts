@@ -140,3 +140,19 @@ test('passes on that the target is not there', async () => {
   expect(await isPortFree(nowhere.port)).toBe(true);
   expect(await isPortFree(port)).toBe(false);
 });
+
+test('a limit bounds what a connection carries in a second, until it is lifted', async () => {
+  proxy.limit(100_000);
+  const socket = await client();
+  const sent = Buffer.alloc(50_000, 'x');
+  const started = performance.now();
+  const slow = reply(socket, sent.length);
+  socket.write(sent);
+  expect((await slow).equals(sent)).toBe(true);
+  expect(performance.now() - started).toBeGreaterThan(450);
+  proxy.limit(Infinity);
+  const fast = reply(socket, sent.length);
+  socket.write(sent);
+  await fast;
+  expect(performance.now() - started).toBeLessThan(2000);
+});

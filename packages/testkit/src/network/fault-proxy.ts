@@ -12,6 +12,8 @@ export interface FaultProxy {
   connections(): number;
   /** From now on every byte takes `ms` longer in each direction; 0 ends it. */
   delay(ms: number): void;
+  /** From now on each connection carries at most so much in each direction; Infinity ends it. */
+  limit(bytesPerSecond: number): void;
   /** Lets nothing through while the connections stay open, as when a network silently drops packets. */
   stall(direction: Direction): void;
   /** Ends a stall; what was held back goes on its way. */
@@ -39,11 +41,12 @@ export async function startFaultProxy(options: {
 }): Promise<FaultProxy> {
   const pairs = new Set<Pair>();
   let delayMs = 0;
+  let bytesPerSecond = Infinity;
   const stalled = { toTarget: false, toClient: false };
 
   const apply = (pair: Pair): void => {
-    pair.toTarget.set({ delayMs, stalled: pair.stranded || stalled.toTarget });
-    pair.toClient.set({ delayMs, stalled: pair.stranded || stalled.toClient });
+    pair.toTarget.set({ delayMs, bytesPerSecond, stalled: pair.stranded || stalled.toTarget });
+    pair.toClient.set({ delayMs, bytesPerSecond, stalled: pair.stranded || stalled.toClient });
   };
   const applyAll = (): void => {
     for (const pair of pairs) apply(pair);
@@ -91,6 +94,10 @@ export async function startFaultProxy(options: {
     connections: () => pairs.size,
     delay: (ms) => {
       delayMs = ms;
+      applyAll();
+    },
+    limit: (most) => {
+      bytesPerSecond = most;
       applyAll();
     },
     stall: (direction) => {

@@ -2,8 +2,15 @@ import type { Socket } from 'node:net';
 
 /** One direction of a proxied connection. */
 export interface Lane {
-  set(condition: { readonly delayMs: number; readonly stalled: boolean }): void;
+  set(condition: LaneCondition): void;
   close(): void;
+}
+
+interface LaneCondition {
+  readonly delayMs: number;
+  readonly stalled: boolean;
+  /** How fast bytes leave; Infinity for no limit. */
+  readonly bytesPerSecond: number;
 }
 
 interface Parcel {
@@ -14,18 +21,28 @@ interface Parcel {
 
 /** Past this the sender is no longer read, so that it feels the jam as it would on a network. */
 const maxHeldBytes = 4 * 1024 * 1024;
+/** Of a slow line: what its router would hold, so that what waits longer waits at the sender. */
+const maxHeldSlowBytes = 64 * 1024;
+const slowPieceBytes = 4096;
 
 /** Carries what `from` sends over to `to`, in order, each piece when its delay is over. */
 export function createLane(from: Socket, to: Socket): Lane {
   const parcels: Parcel[] = [];
-  let condition = { delayMs: 0, stalled: false };
+  let condition: LaneCondition = { delayMs: 0, stalled: false, bytesPerSecond: Infinity };
   let heldBytes = 0;
   let timer: NodeJS.Timeout | undefined;
   let blocked = false;
+  let lineFreeAt = 0;
 
   const post = (data: Buffer | undefined): void => {
-    parcels.push({ dueAt: performance.now() + condition.delayMs, data });
-    heldBytes += data?.length ?? 0;
+    const dueAt = performance.now() + condition.delayMs;
+    const pieceBytes = condition.bytesPerSecond === Infinity ? Infinity : slowPieceBytes;
+    if (data === undefined) parcels.push({ dueAt, data });
+    else {
+      for (let at = 0; at < data.length; at += pieceBytes)
+        parcels.push({ dueAt, data: data.subarray(at, at + pieceBytes) });
+      heldBytes += data.length;
+    }
     deliver();
   };
   const deliver = (): void => {
@@ -34,7 +51,7 @@ export function createLane(from: Socket, to: Socket): Lane {
     while (!condition.stalled && !blocked) {
       const parcel = parcels[0];
       if (parcel === undefined) break;
-      const waitMs = parcel.dueAt - performance.now();
+      const waitMs = Math.max(parcel.dueAt, lineFreeAt) - performance.now();
       if (waitMs > 0) {
         timer = setTimeout(deliver, Math.ceil(waitMs));
         break;
@@ -44,10 +61,12 @@ export function createLane(from: Socket, to: Socket): Lane {
         to.end();
       } else {
         heldBytes -= parcel.data.length;
+        const transferMs = (1000 * parcel.data.length) / condition.bytesPerSecond;
+        lineFreeAt = Math.max(lineFreeAt, performance.now()) + transferMs;
         blocked = !to.write(parcel.data);
       }
     }
-    if (heldBytes > maxHeldBytes) from.pause();
+    if (heldBytes > (condition.bytesPerSecond === Infinity ? maxHeldBytes : maxHeldSlowBytes)) from.pause();
     else if (from.isPaused()) from.resume();
   };
 

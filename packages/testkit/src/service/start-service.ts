@@ -13,6 +13,7 @@ export interface ServiceOptions {
   /** YAML of the sections `capabilities`, and of any other that is not about gateway and database. */
   readonly capabilities: string;
   readonly gatewayEnv?: Readonly<Record<string, string>>;
+  readonly agentEnv?: Readonly<Record<string, string>>;
   /** Keys besides `all`, which may call everything: name to comma-separated capabilities. */
   readonly keys?: Readonly<Record<string, string>>;
   /** The port that agents dial, when something stands between them and the gateway; default the gateway's own. */
@@ -87,7 +88,7 @@ async function start(
     await makeAgentFolder(home, {
       'capability.yaml': capabilityFile(options, options.linkPort ?? port, secret),
     });
-    const agent = await startAgent(gateway.process, home);
+    const agent = await startAgent(gateway.process, home, options.agentEnv);
     agents.push(agent);
     await releasers.add(() => agent.stop());
     return agent;
