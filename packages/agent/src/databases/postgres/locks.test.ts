@@ -43,7 +43,7 @@ describe('advisory locks that functions take for the session', () => {
 
   test('are held until all rows have been made', async () => {
     const sql = `select taken.a, l.held from (select max(take(id)) as a from book) taken,
-      lateral (select count(*) as held from pg_locks where locktype = 'advisory' and taken.a > 0) l`;
+      lateral (select count(*) as held from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and taken.a > 0) l`;
     const query = await prepared(sql, {
       result: { a: 'integer', held: 'integer' },
       allowFunctions: ['pg_lock_status'],
