@@ -111,6 +111,10 @@ const KINDS: readonly Kind[] = [
     weight: 4,
     async run(service) {
       const { status, json } = await mcp(service, 'tools/list', {});
+      // After a restart of the gateway there is nothing to list before an agent is back.
+      if (at(json, 'error', 'message') === 'agent is not connected') {
+        return { kind: 'failed', code: 'GATEWAY_AGENT_OFFLINE' };
+      }
       const tools = at(json, 'result', 'tools');
       const names = Array.isArray(tools) ? tools.map((tool) => at(tool, 'name')) : [];
       return status === 200 && names.join() === TOOLS.join() ? RIGHT : wrong(status, JSON.stringify(json));
