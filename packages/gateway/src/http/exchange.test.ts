@@ -154,6 +154,49 @@ describe('a caller who takes nothing of a large answer', () => {
     client.socket.destroy();
   });
 
+  test('is cut off also when it leaves many small answers', async () => {
+    const exchanges: Exchange[] = [];
+    const { port, gateway } = await start({
+      health: (exchange) => {
+        exchanges.push(exchange);
+        exchange.send(200, [], [Buffer.from('{"ok":true}')]);
+      },
+    });
+    const client = await dial(port);
+    client.socket.pause();
+    const some = 'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(1000);
+    const send = (): void => {
+      while (client.socket.write(some));
+      client.socket.once('drain', send);
+    };
+    send();
+    await expect
+      .poll(() => exchanges[0]?.request.socket.timeout, { interval: 20, timeout: 10_000 })
+      .toBe(10_000);
+    exchanges[0]?.request.socket.setTimeout(200);
+    await expect.poll(() => gateway.inFlight, { interval: 20, timeout: 5000 }).toBe(0);
+    expect(exchanges[0]?.request.socket.destroyed).toBe(true);
+    client.socket.destroy();
+  }, 20_000);
+
+  test('and takes it in the end leaves no time-out to the call behind it', async () => {
+    const exchanges: Exchange[] = [];
+    const { port } = await start({ call: async (exchange) => void exchanges.push(exchange) });
+    const client = await dial(port);
+    client.socket.pause();
+    client.send(post('{}') + post('{}'));
+    await expect.poll(() => exchanges.length, { interval: 5 }).toBe(2);
+    const [first, second] = exchanges;
+    const socket = first?.request.socket;
+    first?.send(200, [], [LARGE]);
+    expect(socket?.timeout).toBe(10_000);
+    client.socket.resume();
+    await expect.poll(() => socket?.timeout, { interval: 5, timeout: 5000 }).toBe(0);
+    expect(socket?.writableLength).toBe(0);
+    second?.send(200, ['Connection', 'close'], [Buffer.from('{}')]);
+    expect((await client.ended).endsWith('\r\n\r\n{}')).toBe(true);
+  });
+
   test('is not cut off while it takes something', async () => {
     let delivered = 0;
     const { port, gateway } = await start({

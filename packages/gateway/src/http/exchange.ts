@@ -152,6 +152,8 @@ export function openExchange(
     response.writeHead(status, all);
     if (length < JOIN_BELOW_BYTES) {
       response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
+      // What the system has taken needs no watching, and that is nearly always all of it.
+      if (response.socket?.writableLength !== 0) watchStalled(response, undefined);
       delivered?.();
       return;
     }
@@ -224,23 +226,30 @@ function pour(response: ServerResponse, pieces: Iterator<Uint8Array>): void {
   response.end();
 }
 
-/** Node restarts the socket's timeout while bytes leave, so it fires only for a caller that takes none. */
+/** The answer for whose sake a connection has its time-out: with pipelining there are several, one after another. */
+const watchedFor = new WeakMap<Socket, ServerResponse>();
+
+/**
+ * Node restarts the socket's time-out while bytes leave, so it fires only for a caller that takes none, and ends the
+ * connection since nobody listens to it.
+ */
 function watchStalled(response: ServerResponse, delivered: (() => void) | undefined): void {
   let watched: Socket | undefined;
-  const onTimeout = (): void => {
-    watched?.destroy();
-  };
   const watch = (socket: Socket): void => {
     watched = socket;
-    socket.setTimeout(STALLED_CALLER_MS, onTimeout);
+    watchedFor.set(socket, response);
+    socket.setTimeout(STALLED_CALLER_MS);
   };
   let settled = false;
   const settle = (): void => {
     if (settled) return;
     settled = true;
-    // Node has set its own keep-alive timeout by now.
-    watched?.off('timeout', onTimeout);
     response.off('socket', watch);
+    if (watched !== undefined && watchedFor.get(watched) === response) {
+      watchedFor.delete(watched);
+      // Unless Node has set that of idle connections by now, the next call may take longer.
+      if (watched.timeout === STALLED_CALLER_MS) watched.setTimeout(0);
+    }
     delivered?.();
   };
   response.once('finish', settle);

@@ -210,29 +210,34 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   });
   // Any other expectation may be ignored (RFC 9110, section 10.1.1); Node's own answer is no JSON.
   server.on('checkExpectation', onRequest);
-  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  /** Whether a request that Node hands over with its connection is pipelined behind one whose answer has that. */
+  function outOfTurn(socket: Socket): boolean {
     if (!socket.listeners('error').includes(destroyOnError)) socket.on('error', destroyOnError);
-    if (!(socket instanceof Socket)) {
-      socket.destroy();
-      return;
-    }
     const [before, ...others] = openOn.get(socket)?.keys() ?? [];
-    if (before !== undefined) {
-      // Pipelined behind a request whose answer has the connection: ours would go out of turn.
-      if (others.length === 0 && before.writableEnded) socket.destroySoon();
-      else socket.destroy();
-      return;
-    }
-    if (options.tls === undefined && !isWebSocket(request)) {
-      serveWithoutUpgrade(server, request, socket, head);
-      return;
-    }
-    // A response of our own lets an upgrade be refused with the same answers as any other request.
+    if (before === undefined) return false;
+    if (others.length === 0 && before.writableEnded) socket.destroySoon();
+    else socket.destroy();
+    return true;
+  }
+
+  /** With a response of our own it is answered and refused as any other. */
+  function acceptHandedOver(request: IncomingMessage, socket: Socket, upgrade: Exchange['upgrade']): void {
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
-    accept(request, response, { socket, head });
+    accept(request, response, upgrade);
+  }
+
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (outOfTurn(socket)) return;
+    if (options.tls === undefined && !isWebSocket(request)) {
+      serveWithoutUpgrade(server, request, socket, head);
+    } else acceptHandedOver(request, socket, { socket, head });
+  });
+  // Refused like every target that is no path.
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    if (!outOfTurn(socket)) acceptHandedOver(request, socket, undefined);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const fault = parserFault(error);
