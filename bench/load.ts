@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 
 export interface Load {
@@ -53,19 +51,6 @@ export async function load(
     p99Ms: result.latency.p99,
   };
 }
-
-/** User and system time that these processes have used so far, in microseconds, from /proc. */
-export function cpuMicroseconds(pids: readonly number[]): number {
-  const ticks = pids.map((pid) => {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name, in parentheses, may hold blanks; utime and stime are the 14th and 15th field.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(fields[11]) + Number(fields[12]);
-  });
-  return ticks.reduce((sum, each) => sum + each, 0) * (1e6 / TICKS_PER_SECOND);
-}
-
-const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { startPostgres, startService, temporaryFolder, type Service } from '@svc/testkit';
-import { cpuMicroseconds, load, median, type Load } from './load.ts';
+import { cpuMicroseconds, startPostgres, startService, temporaryFolder, type Service } from '@svc/testkit';
+import { load, median, type Load } from './load.ts';
 
 const USAGE = `Usage: npm run bench:mcp [-- --rounds N --seconds S --connections C] [--json]
 
@@ -150,7 +150,7 @@ function readOptions(args: readonly string[]): BenchOptions | undefined {
 }
 
 /** Resolves to the exit code: 1 when the goal is missed, 2 for wrong usage. */
-export async function benchMcp(args: readonly string[]): Promise<number> {
+export async function main(args: readonly string[]): Promise<number> {
   let options: BenchOptions | undefined;
   try {
     options = readOptions(args);
@@ -192,15 +192,18 @@ async function measure(
   rounds: number,
   seconds: number,
 ): Promise<ReadonlyMap<string, readonly Measured[]>> {
-  const pids = [service.gateway, ...service.agents].map(({ pid }) => pid);
+  const cpuOfAll = async (): Promise<number> => {
+    const each = await Promise.all([service.gateway, ...service.agents].map(cpuMicroseconds));
+    return each.reduce((sum, one) => sum + one, 0);
+  };
   const results = new Map<string, Measured[]>();
   for (const { load: each } of all) await load(each, 1);
   for (let round = 1; round <= rounds; round++) {
     process.stderr.write(`round ${round} of ${rounds}\n`);
     for (const { title, load: each } of all) {
-      const before = cpuMicroseconds(pids);
+      const before = await cpuOfAll();
       const { calls, p50Ms, p99Ms, seconds: took } = await load(each, seconds);
-      const cpu = (cpuMicroseconds(pids) - before) / calls;
+      const cpu = ((await cpuOfAll()) - before) / calls;
       const measured = { callsPerSecond: calls / took, p50Ms, p99Ms, cpuMicroseconds: cpu };
       results.set(title, [...(results.get(title) ?? []), measured]);
     }

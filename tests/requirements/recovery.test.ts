@@ -13,8 +13,9 @@ import {
   type RunningProcess,
   type Service,
   type TemporaryFolder,
+  sizeOf,
+  type ProcessSize,
 } from '@svc/testkit';
-import { sizeOf, type ProcessSize } from './process-size.testing.ts';
 import { LOAD_CAPABILITIES, LOAD_SQL, startLoad, type SteadyLoad } from './steady-load.testing.ts';
 
 // One service under load lives through every trouble that its database can have.

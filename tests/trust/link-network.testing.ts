@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { nextRecord } from '@svc/testkit';
-import { sizeOf } from '../requirements/process-size.testing.ts';
+import { nextRecord, sizeOf } from '@svc/testkit';
 import { startLoad } from '../requirements/steady-load.testing.ts';
 import { fault, inLanes, pause, tally, until, type LinkFault } from './link-fault.testing.ts';
 import { newestAgent } from './link-scene.testing.ts';

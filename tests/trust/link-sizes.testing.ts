@@ -1,8 +1,8 @@
+import { sizeOf } from '@svc/testkit';
 import type { RunningProcess } from '@svc/testkit';
 import { parseExposition, type Scrape } from '../requirements/exposition.testing.ts';
 import { askOnce } from '../requirements/lone-gateway.testing.ts';
 import { metricsPortOf } from '../requirements/metrics-ports.testing.ts';
-import { sizeOf } from '../requirements/process-size.testing.ts';
 import { heapOf } from './link-heap.testing.ts';
 import type { LinkScene } from './link-scene.testing.ts';
 

@@ -12,6 +12,7 @@ export {
   type ProcessOptions,
   type RunningProcess,
 } from './processes/start-process.ts';
+export { cpuMicroseconds, sizeOf, type ProcessSize } from './processes/process-size.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
 export {

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { sizeOf } from '@svc/testkit';
 
 /** One process at one moment. */
 export interface Sample {
@@ -11,15 +11,8 @@ export interface Sample {
 
 /** From outside: /proc, and the heap by the process's own metrics, least of a few readings between collections. */
 export async function sampleProcess(pid: number, metricsPort: number, atMs: number): Promise<Sample> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]);
-  return {
-    atMs,
-    heapBytes: await heapOf(metricsPort),
-    rssBytes: field('VmRSS') * 1024,
-    descriptors: (await readdir(`/proc/${pid}/fd`)).length,
-    threads: field('Threads'),
-  };
+  const { megabytes, ...rest } = await sizeOf({ pid });
+  return { atMs, heapBytes: await heapOf(metricsPort), rssBytes: megabytes * 1024 * 1024, ...rest };
 }
 
 const READINGS = 5;

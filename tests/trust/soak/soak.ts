@@ -41,7 +41,7 @@ interface Options {
 }
 
 /** Resolves to the exit code: 0, 1 when something was wrong, 2 for wrong usage, 130 after a signal. */
-export async function soak(args: readonly string[]): Promise<number> {
+export async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
   if (typeof options === 'number') return options;
   const stop = stopRequest();

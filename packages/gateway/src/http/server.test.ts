@@ -364,3 +364,42 @@ test('many requests on kept connections leave nothing behind', async () => {
   expect(await server.recorded(200)).toHaveLength(200);
   agent.destroy();
 });
+
+describe('requests that come before the answers to those before them', () => {
+  const statusesIn = (text: string): string[] =>
+    text
+      .split('HTTP/1.1 ')
+      .slice(1)
+      .map((answer) => answer.slice(0, 3));
+  const some = (count: number): string => 'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(count);
+
+  test('are answered up to a hundred, the next is refused, and the connection closed', async () => {
+    const { port, gateway, recorded } = await start();
+    const client = await dial(port);
+    client.send(some(100));
+    await expect.poll(() => statusesIn(client.text()).length, { interval: 5 }).toBe(100);
+    client.send(some(2000));
+    const text = await client.ended;
+    expect(statusesIn(text)).toEqual([...Array<string>(200).fill('200'), '429']);
+    expect(code(text.slice(text.lastIndexOf('\r\n\r\n')))).toBe('GATEWAY_RATE_LIMITED');
+    const records = await recorded(201);
+    expect(records).toHaveLength(201);
+    expect(records.at(-1)).toMatchObject({ http_status: 429, source: '127.0.0.1' });
+    await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(0);
+    client.socket.destroy();
+  });
+
+  test('end the connection when those before them are not answered soon', async () => {
+    const { faces } = silentCalls();
+    const { port, gateway, recorded } = await start(faces);
+    const client = await dial(port);
+    client.send(post('{}').repeat(100));
+    await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(100);
+    client.send(post('{}'));
+    expect(await client.ended).toBe('');
+    expect(gateway.inFlight).toBe(0);
+    const statuses = (await recorded(101)).map(({ http_status }) => http_status);
+    expect(statuses.filter((status) => status === 499)).toHaveLength(100);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+  });
+});

@@ -58,6 +58,8 @@ const MAX_HEADER_BYTES = 16_384;
 /** Far above what a gateway serves at once; keeps a flood from taking every file descriptor. */
 const MAX_CONNECTIONS = 20_000;
 const KEEP_ALIVE_MS = 65_000;
+/** Requests that may wait on one connection: each takes some hundred times the memory that it was sent in. */
+const MAX_PIPELINED = 100;
 /** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
 const LAST_REQUESTS_MS = 500;
 
@@ -71,22 +73,32 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const openOn = new WeakMap<Duplex, Map<ServerResponse, Exchange>>();
   /** Connections over which a request came, agents' apart. */
   const callers = new Set<Duplex>();
+  /** Connections whose last answer is under way: what came behind it is nobody's. */
+  const ending = new WeakSet<Duplex>();
   let draining = false;
   let idle: (() => void) | undefined;
 
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
-    open.add(response);
+    if (ending.has(request.socket)) return;
     const siblings = track(request.socket);
+    open.add(response);
     if (upgrade === undefined) callers.add(request.socket);
     response.once('close', () => {
       open.delete(response);
       siblings.delete(response);
       if (open.size === 0) idle?.();
     });
-    if (draining) response.setHeader('Connection', 'close');
+    const further = siblings.size >= MAX_PIPELINED;
+    if (draining || further) response.setHeader('Connection', 'close');
     const exchange = openExchange(request, response, upgrade, options);
     siblings.set(response, exchange);
-    serve(exchange).catch((error: unknown) => exchange.fail(error));
+    serve(exchange, further).catch((error: unknown) => exchange.fail(error));
+    if (!further) return;
+    ending.add(request.socket);
+    // Node has parsed all that one read brought: whoever does not take the answers has no claim to that memory.
+    setImmediate(() => {
+      if (!response.writableFinished) request.socket.destroy();
+    });
   }
 
   function track(socket: Duplex): Map<ServerResponse, Exchange> {
@@ -102,13 +114,20 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     return responses;
   }
 
-  async function serve(exchange: Exchange): Promise<void> {
+  async function serve(exchange: Exchange, further: boolean): Promise<void> {
     const { request } = exchange;
     const { address, bucket, refusal } = admit(request.socket.remoteAddress ?? '', request.rawHeaders);
     exchange.log.source = address;
     exchange.sourceBucket = bucket;
     if (refusal !== undefined) {
       exchange.sendError(refusal.code, refusal.message, refusal.headers);
+      return;
+    }
+    if (further) {
+      exchange.sendError(
+        'GATEWAY_RATE_LIMITED',
+        'too many requests wait on this connection: send the next after an answer',
+      );
       return;
     }
     if (!request.httpVersion.startsWith('1.')) {

@@ -1,8 +1,14 @@
-import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { createReleasers, startPostgres, startService, temporaryFolder, type Service } from '@svc/testkit';
+import {
+  createReleasers,
+  sizeOf,
+  startPostgres,
+  startService,
+  temporaryFolder,
+  type Service,
+} from '@svc/testkit';
+import { answersTo, dialAll } from './connections.ts';
 
 const USAGE = `Usage: npm run test:memory [-- --share N] [--json]
 
@@ -11,7 +17,6 @@ strangers at the agent endpoint. --share 10 takes a tenth of each (default 1: al
 beyond its bound or something was left. Linux only, since it reads /proc.
 `;
 
-const MB = 1024 * 1024;
 const ROWS = 250;
 const SQL =
   "create table item (id int primary key, label text); insert into item select i, 'x' from generate_series(1, 1000) i";
@@ -57,7 +62,7 @@ const FLOODS: readonly Flood[] = [
     name: '10,000 idle connections',
     boundMb: 200,
     async run(service, share) {
-      const sockets = await dialAll(service, 10_000 / share, 'GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n');
+      const sockets = await dialAll(service.port, 10_000 / share, 'GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n');
       await pause(3000);
       const open = sockets.filter((socket) => !socket.destroyed).length;
       for (const socket of sockets) socket.destroy();
@@ -70,7 +75,7 @@ const FLOODS: readonly Flood[] = [
     async run(service, share) {
       const head = `POST /api/v1/capabilities/large HTTP/1.1\r\nHost: g\r\nX-API-Key: ${service.apiKeys['all'] ?? ''}\r\n`;
       const request = `${head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
-      const sockets = await dialAll(service, 1000 / share, request, { reads: false });
+      const sockets = await dialAll(service.port, 1000 / share, request, { reads: false });
       await pause(20_000);
       for (const socket of sockets) socket.destroy();
       return `${sockets.length} asked and read nothing for 20 s`;
@@ -81,14 +86,15 @@ const FLOODS: readonly Flood[] = [
     boundMb: 250,
     async run(service, share) {
       const wanted = 1_000_000 / share;
-      const lanes = await dialAll(service, 8, '');
+      const lanes = await dialAll(service.port, 8, '');
       let next = 0;
       const lane = async (socket: Socket): Promise<void> => {
         while (next < wanted) {
           const from = next;
-          next += 200;
-          const requests = Array.from({ length: 200 }, (_, at) => requestFrom(from + at)).join('');
-          await answersTo(socket, requests, 200);
+          next += 100;
+          const requests = Array.from({ length: 100 }, (_, at) => requestFrom(from + at)).join('');
+          if (await answersTo(socket, requests, 100)) continue;
+          throw new Error('cannot go on: the gateway closed a connection');
         }
       };
       await Promise.all(lanes.map(lane));
@@ -105,7 +111,7 @@ const FLOODS: readonly Flood[] = [
         'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: svc-agent.v1\r\n';
       let at = 0;
       const sockets = await dialAll(
-        service,
+        service.port,
         10_000 / share,
         () => `${upgrade}X-Forwarded-For: 10.${++at % 200}.0.1\r\n\r\n`,
       );
@@ -118,7 +124,7 @@ const FLOODS: readonly Flood[] = [
 ];
 
 /** Resolves to the exit code. */
-export async function measureMemory(args: readonly string[]): Promise<number> {
+export async function main(args: readonly string[]): Promise<number> {
   const options = {
     share: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
@@ -163,11 +169,15 @@ export async function measureMemory(args: readonly string[]): Promise<number> {
 }
 
 async function measure(flood: Flood, service: Service, share: number): Promise<Figures> {
-  const [gateway, agent] = [service.gateway.pid, service.agents[0]?.pid ?? 0];
+  const { gateway } = service;
+  const agent = service.agents[0] ?? gateway;
+  const rssMb = async (process: { readonly pid: number }): Promise<number> =>
+    (await sizeOf(process)).megabytes;
+  const descriptors = async (): Promise<number> => (await sizeOf(gateway)).descriptors;
   const before = {
     gateway: await rssMb(gateway),
     agent: await rssMb(agent),
-    descriptors: await descriptors(gateway),
+    descriptors: await descriptors(),
   };
   const peak = { gateway: 0, agent: 0 };
   let over = false;
@@ -192,11 +202,11 @@ async function measure(flood: Flood, service: Service, share: number): Promise<F
   const what = await flood.run(service, share);
   over = true;
   await Promise.all([watching, calling]);
-  let after = await descriptors(gateway);
+  let after = await descriptors();
   // Idle connections of our own calls stay for a while.
   for (let waited = 0; after > before.descriptors + 5 && waited < 10_000; waited += 200) {
     await pause(200);
-    after = await descriptors(gateway);
+    after = await descriptors();
   }
   return {
     flood: flood.name,
@@ -228,59 +238,7 @@ function lines(figures: Figures | undefined): readonly string[] {
   ];
 }
 
-/** In steps, so that no backlog overflows. */
-async function dialAll(
-  service: Service,
-  count: number,
-  request: string | (() => string),
-  { reads = true }: { readonly reads?: boolean } = {},
-): Promise<Socket[]> {
-  const sockets: Socket[] = [];
-  while (sockets.length < count) {
-    const step = Array.from({ length: Math.min(200, count - sockets.length) }, async () => {
-      const socket = connect({ host: '127.0.0.1', port: service.port, noDelay: true });
-      socket.on('error', () => {});
-      await once(socket, 'connect').catch(() => {});
-      if (reads) socket.resume();
-      socket.write(typeof request === 'string' ? request : request());
-      return socket;
-    });
-    sockets.push(...(await Promise.all(step)));
-  }
-  return sockets;
-}
-
 function requestFrom(number: number): string {
   const address = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
   return `GET /healthz HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: ${address}\r\n\r\n`;
-}
-
-const ANSWER = 'HTTP/1.1 ';
-
-/** Resolves once so many answers to pipelined requests have come. */
-async function answersTo(socket: Socket, requests: string, count: number): Promise<void> {
-  let answers = 0;
-  let rest = '';
-  await new Promise<void>((resolve, reject) => {
-    const onData = (data: Buffer): void => {
-      const text = rest + data.toString('latin1');
-      answers += text.split(ANSWER).length - 1;
-      rest = text.slice(1 - ANSWER.length);
-      if (answers < count) return;
-      socket.off('data', onData).off('close', onClose);
-      resolve();
-    };
-    const onClose = (): void => reject(new Error('cannot go on: the gateway closed a connection'));
-    socket.on('data', onData).once('close', onClose);
-    socket.write(requests);
-  });
-}
-
-async function rssMb(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return (Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) * 1024) / MB;
-}
-
-async function descriptors(pid: number): Promise<number> {
-  return (await readdir(`/proc/${pid}/fd`)).length;
 }

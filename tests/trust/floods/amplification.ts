@@ -1,0 +1,157 @@
+import { parseArgs } from 'node:util';
+import {
+  ask,
+  cpuMicroseconds,
+  createAgentSecret,
+  createKey,
+  gatewaySettings,
+  sizeOf,
+  startGateway,
+  type StartedGateway,
+} from '@svc/testkit';
+import { attack } from './attack.ts';
+import type { Attack, Spent } from './attacker.ts';
+import { assaults, type Assault } from './surfaces.ts';
+
+const USAGE = `Usage: npm run test:amplification [-- --seconds S] [--only TEXT] [--json]
+
+What somebody without a key can make the gateway spend, for what it costs to send: CPU against the attacker's CPU,
+memory against bytes sent. A fresh gateway without a rate limit for each way, S seconds long (default 6). --only takes
+the ways whose name has this text. Ends with 1 when one of them is amplified more than 100 times. Linux only.
+`;
+
+/** The goal, from the design of security. */
+const MOST = 100;
+const BUSY_MS = 2000;
+const BYTES_OF_MB = 1024 * 1024;
+
+interface Figures {
+  readonly surface: Assault['surface'];
+  readonly title: string;
+  readonly requests: number;
+  readonly bytes: number;
+  /** Of the gateway, and the same of the attacker. */
+  readonly cpuMs: readonly [gateway: number, attacker: number];
+  readonly grownMb: number;
+  readonly cpuRatio: number;
+  /** Bytes of memory for each byte sent. */
+  readonly memoryRatio: number;
+}
+
+/** Resolves to the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const options = {
+    seconds: { type: 'string', default: '6' },
+    only: { type: 'string', default: '' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const seconds = Number(values.seconds);
+  if (values.help || !(seconds >= 1 && seconds <= 60)) {
+    (values.help ? process.stdout : process.stderr).write(USAGE);
+    return values.help ? 0 : 2;
+  }
+  const all: Figures[] = [];
+  const key = await createKey('all', '*');
+  if (!values.json) process.stdout.write(HEAD);
+  for (const assault of assaults(key.api_key)) {
+    if (!assault.title.includes(values.only)) continue;
+    const figures = await measure(assault, key.record, seconds);
+    all.push(figures);
+    if (!values.json) process.stdout.write(line(figures));
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify(all)}\n`);
+  const above = all.filter(({ cpuRatio, memoryRatio }) => Math.max(cpuRatio, memoryRatio) > MOST);
+  for (const { title } of above) process.stderr.write(`above ${MOST} times: ${title}\n`);
+  return above.length === 0 ? 0 : 1;
+}
+
+async function measure(
+  { surface, title, ...how }: Assault,
+  record: unknown,
+  seconds: number,
+): Promise<Figures> {
+  const { agent_public_key } = await createAgentSecret();
+  const gateway = await startGateway(gatewaySettings(agent_public_key, [record]));
+  try {
+    await warmUp(gateway, how.way);
+    const { process: attacked } = gateway;
+    const before = await cpuMicroseconds(attacked);
+    const { spent, grownMb } = await whileWatching(attacked, () =>
+      attack({ ...how, port: gateway.port, seconds }),
+    );
+    const cpu = (await cpuMicroseconds(attacked)) - before;
+    return {
+      surface,
+      title,
+      requests: spent.requests,
+      bytes: spent.bytes,
+      cpuMs: [cpu / 1000, spent.cpuMicroseconds / 1000],
+      grownMb,
+      cpuRatio: cpu / spent.cpuMicroseconds,
+      memoryRatio: (grownMb * BYTES_OF_MB) / spent.bytes,
+    };
+  } finally {
+    await gateway.process.stop();
+  }
+}
+
+/**
+ * What only makes work is measured on a gateway that has been busy: the room that V8 gives any load is not the
+ * attacker's doing. What keeps memory is measured on one that has served a few hundred requests only, so that nothing
+ * kept hides in that room.
+ */
+async function warmUp({ port }: StartedGateway, way: Attack['way']): Promise<void> {
+  const busyUntil = performance.now() + (way === 'held' ? 0 : BUSY_MS);
+  const url = `http://127.0.0.1:${port}/healthz`;
+  const caller = async (): Promise<void> => {
+    for (let request = 0; request < 50 || performance.now() < busyUntil; request++) await ask(url);
+  };
+  await Promise.all(Array.from({ length: 8 }, caller));
+}
+
+/** How much the process has grown by at most. */
+async function whileWatching(
+  watched: { readonly pid: number },
+  work: () => Promise<Spent>,
+): Promise<{ readonly spent: Spent; readonly grownMb: number }> {
+  const before = (await sizeOf(watched)).megabytes;
+  let most = before;
+  // The attack tells of it.
+  const ended = (): void => {};
+  const timer = setInterval(() => {
+    void sizeOf(watched).then(({ megabytes }) => (most = Math.max(most, megabytes)), ended);
+  }, 20);
+  try {
+    const spent = await work();
+    return { spent, grownMb: most - before };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const COLUMNS = [11, 38, 10, 11, 11, 9, 8, 9, 8];
+const HEAD = row([
+  'surface',
+  'way',
+  'requests',
+  'KB sent',
+  'gateway ms',
+  'sender',
+  'CPU x',
+  'grown MB',
+  'memory x',
+]);
+
+function line({ surface, title, requests, bytes, cpuMs, grownMb, cpuRatio, memoryRatio }: Figures): string {
+  const counts = [requests, bytes / 1024, ...cpuMs].map((value) => value.toFixed(0));
+  return row([surface, title, ...counts, cpuRatio.toFixed(1), grownMb.toFixed(1), memoryRatio.toFixed(1)]);
+}
+
+function row(cells: readonly string[]): string {
+  const padded = cells.map((cell, at) =>
+    at < 2 ? cell.padEnd(COLUMNS[at] ?? 0) : cell.padStart(COLUMNS[at] ?? 0),
+  );
+  return `${padded.join(' ')}\n`;
+}

@@ -1,0 +1,178 @@
+import { Agent, request } from 'node:http';
+import { parseArgs } from 'node:util';
+import { createReleasers, startPostgres, startService, temporaryFolder, type Service } from '@svc/testkit';
+import { attack } from './attack.ts';
+import { unknownKeys } from './surfaces.ts';
+
+const USAGE = `Usage: npm run test:cached-keys [-- --rounds N --seconds S --flood R] [--json]
+
+Whether a flood of keys that the gateway does not know slows down the callers whose keys it has checked: p99 of calls
+through gateway, agent and database, without the flood and with R wrong keys a second (default 1000), in N interleaved
+rounds (default 5) of S seconds (default 4). Ends with 1 when the median of the rounds' ratios is above 2.
+`;
+
+/** The goal. */
+const MOST = 2;
+const CALLERS = 8;
+/** Between the calls of one caller, so that the calls themselves are not the load. */
+const THINK_MS = 20;
+const SQL =
+  'create table item (id int primary key); insert into item select i from generate_series(1, 1000) i';
+const CAPABILITIES = `
+capabilities:
+  get_item:
+    description: One item
+    sql: select id from item where id = :id
+    params: { id: { type: integer, required: true } }
+    result: { id: { type: integer } }
+`;
+
+interface Round {
+  readonly flood: string;
+  /** Milliseconds, without the flood and with it. */
+  readonly p99: readonly [quiet: number, flooded: number];
+  readonly calls: number;
+  readonly wrong: number;
+}
+
+/** Resolves to the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const options = {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    flood: { type: 'string', default: '1000' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const [rounds, seconds, rate] = [Number(values.rounds), Number(values.seconds), Number(values.flood)];
+  const sensible =
+    rounds >= 1 && rounds <= 100 && seconds >= 1 && seconds <= 60 && rate >= 1 && rate <= 100_000;
+  if (values.help || !sensible) {
+    (values.help ? process.stdout : process.stderr).write(USAGE);
+    return values.help ? 0 : 2;
+  }
+  const releasers = createReleasers();
+  try {
+    const folder = await temporaryFolder('cached-keys');
+    await releasers.add(() => folder.remove());
+    const postgres = await startPostgres({ folder: folder.path });
+    await releasers.add(() => postgres.stop());
+    await postgres.createDatabase('items');
+    await postgres.execute('items', SQL);
+    const service = await startService({
+      database: { ...postgres, name: 'items' },
+      capabilities: CAPABILITIES,
+    });
+    await releasers.add(() => service.stop());
+    await callFor(service, 3000);
+    const all: Round[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      process.stderr.write(`round ${round} of ${rounds}\n`);
+      for (const flood of unknownKeys(service.apiKeys['all'] ?? '')) {
+        const quiet = await callFor(service, seconds * 1000);
+        const plan = {
+          ...flood,
+          way: 'paced',
+          depth: rate,
+          connections: CALLERS,
+          port: service.port,
+        } as const;
+        const [flooded] = await Promise.all([callFor(service, seconds * 1000), attack({ ...plan, seconds })]);
+        all.push({
+          flood: flood.title,
+          p99: [percentile(quiet.latencies, 0.99), percentile(flooded.latencies, 0.99)],
+          calls: quiet.latencies.length + flooded.latencies.length,
+          wrong: quiet.wrong + flooded.wrong,
+        });
+      }
+    }
+    return report(all, values.json);
+  } finally {
+    await releasers.closeAll();
+  }
+}
+
+interface Called {
+  readonly latencies: readonly number[];
+  readonly wrong: number;
+}
+
+async function callFor(service: Service, ms: number): Promise<Called> {
+  const agent = new Agent({ keepAlive: true });
+  const until = performance.now() + ms;
+  const latencies: number[] = [];
+  let wrong = 0;
+  const caller = async (number: number): Promise<void> => {
+    await pause((THINK_MS / CALLERS) * number);
+    while (performance.now() < until) {
+      const startedAt = performance.now();
+      if (!(await getItem(service, agent))) wrong++;
+      latencies.push(performance.now() - startedAt);
+      await pause(THINK_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, (_, number) => caller(number)));
+  agent.destroy();
+  return { latencies, wrong };
+}
+
+/** Whether the answer is right. */
+async function getItem(service: Service, agent: Agent): Promise<boolean> {
+  return await new Promise((resolve, reject) => {
+    const sent = request(
+      `${service.url}/api/v1/capabilities/get_item`,
+      {
+        agent,
+        method: 'POST',
+        headers: { 'X-API-Key': service.apiKeys['all'] ?? '', 'Content-Type': 'application/json' },
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => resolve(text === '{"rows":[{"id":7}],"count":1}')).on('error', reject);
+      },
+    );
+    sent.on('error', reject);
+    sent.end('{"id":7}');
+  });
+}
+
+function report(all: readonly Round[], json: boolean): number {
+  const floods = [...new Set(all.map(({ flood }) => flood))].map((flood) => {
+    const rounds = all.filter((each) => each.flood === flood);
+    const ratios = rounds.map(({ p99: [quiet, flooded] }) => flooded / quiet);
+    return {
+      flood,
+      p99Ms: [0, 1].map((at) =>
+        percentile(
+          rounds.map(({ p99 }) => p99[at] ?? 0),
+          0.5,
+        ),
+      ),
+      ratio: percentile(ratios, 0.5),
+      ratios,
+      calls: rounds.reduce((sum, { calls }) => sum + calls, 0),
+      wrong: rounds.reduce((sum, { wrong }) => sum + wrong, 0),
+    };
+  });
+  if (json) process.stdout.write(`${JSON.stringify(floods)}\n`);
+  else {
+    for (const { flood, p99Ms, ratio, ratios, calls, wrong } of floods) {
+      const [quiet = 0, flooded = 0] = p99Ms;
+      const spread = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`;
+      process.stdout.write(
+        `${flood}: p99 ${quiet.toFixed(2)} ms, flooded ${flooded.toFixed(2)} ms; ` +
+          `${ratio.toFixed(2)} times (${spread}); ${calls} calls, ${wrong} wrong\n`,
+      );
+    }
+  }
+  return floods.every(({ ratio, wrong }) => ratio <= MOST && wrong === 0) ? 0 : 1;
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
