@@ -9,7 +9,7 @@ import {
   startGateway,
   type StartedGateway,
 } from '@svc/testkit';
-import { attack } from './attack.ts';
+import { startAttacker } from './attack.ts';
 import type { Attack, Spent } from './attacker.ts';
 import { assaults, type Assault } from './surfaces.ts';
 
@@ -74,12 +74,13 @@ async function measure(
 ): Promise<Figures> {
   const { agent_public_key } = await createAgentSecret();
   const gateway = await startGateway(gatewaySettings(agent_public_key, [record]));
+  const attacker = await startAttacker();
   try {
     await warmUp(gateway, how.way);
     const { process: attacked } = gateway;
     const before = await cpuMicroseconds(attacked);
     const { spent, grownMb } = await whileWatching(attacked, () =>
-      attack({ ...how, port: gateway.port, seconds }),
+      attacker.run({ ...how, port: gateway.port, seconds }),
     );
     const cpu = (await cpuMicroseconds(attacked)) - before;
     return {
@@ -93,6 +94,7 @@ async function measure(
       memoryRatio: (grownMb * BYTES_OF_MB) / spent.bytes,
     };
   } finally {
+    attacker.stop();
     await gateway.process.stop();
   }
 }
@@ -118,7 +120,7 @@ async function whileWatching(
 ): Promise<{ readonly spent: Spent; readonly grownMb: number }> {
   const before = (await sizeOf(watched)).megabytes;
   let most = before;
-  // The attack tells of it.
+  // The attack itself tells of it.
   const ended = (): void => {};
   const timer = setInterval(() => {
     void sizeOf(watched).then(({ megabytes }) => (most = Math.max(most, megabytes)), ended);

@@ -135,3 +135,4 @@ process.once('message', (attack: Attack) => {
     process.once('disconnect', () => process.exit());
   })();
 });
+process.send?.('ready');
