@@ -16,7 +16,7 @@ import { assaults, type Assault } from './surfaces.ts';
 const USAGE = `Usage: npm run test:amplification [-- --seconds S] [--only TEXT] [--json]
 
 What somebody without a key can make the gateway spend, for what it costs to send: CPU against the attacker's CPU,
-memory against bytes sent. A fresh gateway without a rate limit for each way, S seconds long (default 6). --only takes
+memory against bytes sent. A fresh gateway without a rate limit for each way, S seconds long (default 12). --only takes
 the ways whose name has this text. Ends with 1 when one of them is amplified more than 100 times. Linux only.
 `;
 
@@ -41,7 +41,7 @@ interface Figures {
 /** Resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const options = {
-    seconds: { type: 'string', default: '6' },
+    seconds: { type: 'string', default: '12' },
     only: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
