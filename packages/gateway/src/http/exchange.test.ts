@@ -1,4 +1,5 @@
 import { dial } from '@svc/testkit';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CallError } from '../errors/call-error.ts';
@@ -174,6 +175,22 @@ describe('a caller who takes nothing of a large answer', () => {
     expect(exchanges[0]?.request.socket.destroyed).toBe(true);
     client.socket.destroy();
   }, 20_000);
+
+  test('is cut off also when it goes on sending', async () => {
+    const { faces, next } = silentCalls();
+    const { port, gateway } = await start(faces);
+    const client = await dial(port);
+    client.socket.pause();
+    client.send(post('{}'));
+    const exchange = await next();
+    await once(exchange.request.resume(), 'end');
+    exchange.send(200, [], [LARGE]);
+    exchange.request.socket.setTimeout(300);
+    const drip = setInterval(() => client.send('\r\n'), 50);
+    await expect.poll(() => gateway.inFlight, { interval: 20, timeout: 5000 }).toBe(0);
+    clearInterval(drip);
+    client.socket.destroy();
+  });
 
   test('and takes it in the end leaves no time-out to the call behind it', async () => {
     const exchanges: Exchange[] = [];

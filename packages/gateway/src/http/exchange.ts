@@ -152,8 +152,7 @@ export function openExchange(
     response.writeHead(status, all);
     if (length < JOIN_BELOW_BYTES) {
       response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
-      // What the system has taken needs no watching, and that is nearly always all of it.
-      if (response.socket?.writableLength !== 0) watchStalled(response, undefined);
+      watchStalled(response);
       delivered?.();
       return;
     }
@@ -226,19 +225,23 @@ function pour(response: ServerResponse, pieces: Iterator<Uint8Array>): void {
   response.end();
 }
 
-/** The answer for whose sake a connection has its time-out: with pipelining there are several, one after another. */
+/** The answer for whose sake a connection is watched: with pipelining there are several, one after another. */
 const watchedFor = new WeakMap<Socket, ServerResponse>();
 
 /**
- * Node restarts the socket's time-out while bytes leave, so it fires only for a caller that takes none, and ends the
- * connection since nobody listens to it.
+ * Cuts off a caller that takes nothing. Node restarts a socket's time-out when bytes leave, and also when some come:
+ * so nothing more is read from the caller before it has taken the answer. When the time-out fires, nobody listens
+ * to it, and Node ends the connection. `delivered` is called when the answer needs no more memory.
  */
-function watchStalled(response: ServerResponse, delivered: (() => void) | undefined): void {
+function watchStalled(response: ServerResponse, delivered?: () => void): void {
+  // What the system has taken needs no watching, and that is nearly always all of it.
+  if (response.socket?.writableLength === 0 && delivered === undefined) return;
   let watched: Socket | undefined;
   const watch = (socket: Socket): void => {
     watched = socket;
     watchedFor.set(socket, response);
     socket.setTimeout(STALLED_CALLER_MS);
+    socket.pause();
   };
   let settled = false;
   const settle = (): void => {
@@ -247,6 +250,7 @@ function watchStalled(response: ServerResponse, delivered: (() => void) | undefi
     response.off('socket', watch);
     if (watched !== undefined && watchedFor.get(watched) === response) {
       watchedFor.delete(watched);
+      watched.resume();
       // Unless Node has set that of idle connections by now, the next call may take longer.
       if (watched.timeout === STALLED_CALLER_MS) watched.setTimeout(0);
     }
@@ -256,7 +260,7 @@ function watchStalled(response: ServerResponse, delivered: (() => void) | undefi
   response.once('close', settle);
   // A pipelined answer gets its socket when the one before it has left.
   if (response.socket === null) response.once('socket', watch);
-  else watch(response.socket);
+  else if (response.socket.writableLength > 0) watch(response.socket);
 }
 
 /**
@@ -265,6 +269,7 @@ function watchStalled(response: ServerResponse, delivered: (() => void) | undefi
  */
 function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   response.write(body);
+  watchStalled(response);
   let discarded = 0;
   const end = (): void => {
     clearTimeout(timer);

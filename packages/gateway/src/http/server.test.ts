@@ -324,6 +324,25 @@ describe('draining', () => {
     client.socket.destroy();
   });
 
+  test('answers all that was pipelined, and closes behind the last', async () => {
+    const { faces, next } = silentCalls();
+    const { gateway, port } = await start(faces);
+    const client = await dial(port);
+    client.send(post('{}') + post('{}'));
+    const [first, second] = [await next(), await next()];
+    const draining = gateway.drain(10_000);
+    client.send(post('{}'));
+    const third = await next();
+    for (const [at, exchange] of [third, first, second].entries()) {
+      exchange.send(200, [], [Buffer.from(String(at))]);
+    }
+    await draining;
+    const text = await client.ended;
+    expect(text.match(/(?<=\r\n\r\n)\d/g)).toEqual(['1', '2', '0']);
+    expect(text.match(/^connection: .*$/gim)).toEqual(['Connection: close']);
+    client.socket.destroy();
+  });
+
   test('ends when its time is up', async () => {
     const { faces, next } = silentCalls();
     const { gateway, port } = await start(faces);

@@ -89,9 +89,10 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       if (open.size === 0) idle?.();
     });
     const further = siblings.size >= MAX_PIPELINED;
-    if (draining || further) response.setHeader('Connection', 'close');
+    if (further) response.setHeader('Connection', 'close');
     const exchange = openExchange(request, response, upgrade, options);
     siblings.set(response, exchange);
+    if (draining) closeWithLast(siblings);
     serve(exchange, further).catch((error: unknown) => exchange.fail(error));
     if (!further) return;
     ending.add(request.socket);
@@ -245,6 +246,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.destroySoon());
+    socket.once('timeout', () => socket.destroy());
     accept(request, response, upgrade);
   }
 
@@ -277,7 +279,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     async drain(timeoutMs) {
       draining = true;
-      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
+      for (const response of open) closeWithLast(track(response.req.socket));
       // What HTTP adds to closing is the end of all kept connections, whatever is on its way there.
       TcpServer.prototype.close.call(server);
       const lingerMs = callers.size === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);
@@ -297,6 +299,14 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       };
     });
   }
+}
+
+/** The connection ends with the answer that says so, so only the last of those that are under way may. */
+function closeWithLast(siblings: ReadonlyMap<ServerResponse, Exchange>): void {
+  const responses = [...siblings.keys()];
+  const last = responses.pop();
+  for (const response of responses) if (!response.headersSent) response.removeHeader('Connection');
+  if (last?.headersSent === false) last.setHeader('Connection', 'close');
 }
 
 /** What was answered already still leaves. */
