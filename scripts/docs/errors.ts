@@ -61,7 +61,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'no',
   },
   GATEWAY_RATE_LIMITED: {
-    when: 'Too many requests from this source; or four new keys were being checked; or too many agents were connecting; or too many bodies were on their way; or too many wrong keys came from this source.',
+    when: 'Too many requests from this source; or four new keys were being checked; or too many agents were connecting; or too many bodies were on their way; or too many wrong keys came from this source; or more than 100 requests waited on one connection.',
     caller: 'Wait for `Retry-After` seconds.',
     operator: 'GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND and GATEWAY_RATE_LIMIT_BURST; `source` of the records.',
     repeat: 'after the wait',

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProcess, SVC_AGENT, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -123,4 +123,11 @@ test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, scrip
 test.each(named('sh'))('the script at %s is one that a shell can read', async (_, script) => {
   const { code, stderr } = await runProcess('/bin/sh', ['-n', '-c', script]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});
+
+test('the npm scripts that examples run exist', async () => {
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8'));
+  const ran = named('sh').flatMap(([, script]) => [...script.matchAll(/\bnpm run ([\w:-]+)/g)]);
+  expect(ran.length).toBeGreaterThan(4);
+  expect(ran.map(([, name]) => name).filter((name) => !(String(name) in scripts))).toEqual([]);
 });

@@ -101,7 +101,9 @@ const WAYS: Readonly<Record<Attack['way'], (attack: Attack, until: number) => Pr
       for (; sent.requests < due; sent.requests++) {
         const one = make(request);
         sent.bytes += one.length;
-        sockets[sent.requests % connections]?.write(one, 'latin1');
+        const lane = sent.requests % connections;
+        if (sockets[lane]?.destroyed === true) sockets.splice(lane, 1, ...(await dialAll(port, 1, '')));
+        sockets[lane]?.write(one, 'latin1');
       }
       await pause(1);
     }

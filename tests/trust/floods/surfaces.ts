@@ -4,6 +4,8 @@ import type { Attack } from './attacker.ts';
 export interface Assault extends Pick<Attack, 'way' | 'request' | 'depth' | 'connections'> {
   readonly surface: 'HTTP' | 'WebSocket' | 'key check';
   readonly title: string;
+  /** Whether the gateway's key records have one, which spares comparisons. */
+  readonly keyIds: boolean;
 }
 
 const HOST = 'Host: g\r\n';
@@ -27,9 +29,15 @@ const DEPTH = 100;
 /** `apiKey` is one of the gateway's: its id is known to the attacker, its secret is not. */
 export function assaults(apiKey: string): readonly Assault[] {
   const wrong = unknownKeys(apiKey);
-  const http = { surface: 'HTTP', way: 'pipelined', connections: LANES, depth: DEPTH } as const;
-  const keys = { surface: 'key check', way: 'pipelined', connections: LANES, depth: DEPTH } as const;
-  const sockets = { surface: 'WebSocket', connections: 2 * LANES, depth: 1 } as const;
+  const http = { surface: 'HTTP', way: 'pipelined', connections: LANES, depth: DEPTH, keyIds: true } as const;
+  const keys = {
+    surface: 'key check',
+    way: 'pipelined',
+    connections: LANES,
+    depth: DEPTH,
+    keyIds: true,
+  } as const;
+  const sockets = { surface: 'WebSocket', connections: 2 * LANES, depth: 1, keyIds: true } as const;
   return [
     { ...http, title: 'GET /healthz, pipelined', request: get('/healthz') },
     { ...http, title: 'too many at once', request: get('/healthz'), depth: 2000 },
@@ -80,6 +88,9 @@ export function assaults(apiKey: string): readonly Assault[] {
     { ...sockets, way: 'each', title: 'no hello', request: STRANGER + NO_HELLO },
     { ...sockets, way: 'held', title: 'strangers that stay', request: STRANGER, connections: 5000 },
     ...wrong.map((each) => ({ ...keys, ...each })),
+    ...wrong.slice(0, 1).map(({ title, request }) => {
+      return { ...keys, keyIds: false, title: `${title}, records without key_id`, request };
+    }),
     ...wrong.slice(-1).map(({ title, request }) => {
       return { ...keys, way: 'each' as const, title: `${title}, a connection for each`, request };
     }),
@@ -87,10 +98,16 @@ export function assaults(apiKey: string): readonly Assault[] {
 }
 
 /** Calls with keys that are not the gateway's. */
-export function unknownKeys(apiKey: string): readonly Pick<Assault, 'title' | 'request'>[] {
+export function unknownKeys(apiKey: string, headers = ''): readonly Pick<Assault, 'title' | 'request'>[] {
   return [
-    { title: 'keys of no form', request: call('X-API-Key:%\r\n') },
-    { title: 'keys of unknown ids', request: call(`X-API-Key:${apiKey.replace(/^svc_[^_]+/, 'svc_%')}\r\n`) },
-    { title: 'wrong secrets of a known id', request: call(`X-API-Key:${apiKey.slice(0, -8)}%\r\n`) },
+    { title: 'keys of no form', request: call(`${headers}X-API-Key:%\r\n`) },
+    {
+      title: 'keys of unknown ids',
+      request: call(`${headers}X-API-Key:${apiKey.replace(/^svc_[^_]+/, 'svc_%')}\r\n`),
+    },
+    {
+      title: 'wrong secrets of a known id',
+      request: call(`${headers}X-API-Key:${apiKey.slice(0, -8)}%\r\n`),
+    },
   ];
 }
