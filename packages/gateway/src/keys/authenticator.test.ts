@@ -87,6 +87,134 @@ describe('wrong keys', () => {
   });
 });
 
+describe('keys that are compared with many records', () => {
+  const COMPARISON_MS = 250;
+  const RECORDS = 100;
+  const many = Array.from({ length: RECORDS }, (_, at) => record(String(at)));
+
+  /** One thread that compares: each comparison takes its time, one after the other; a key matches its record only. */
+  function setUpThread() {
+    const clock = { ms: 0 };
+    const work = { comparisons: 0 };
+    let thread = Promise.resolve();
+    const authenticator = createAuthenticator({
+      records: many,
+      now: () => clock.ms,
+      verify: async (plaintext, hash) => {
+        const turn = thread.then(() => {
+          work.comparisons++;
+          clock.ms += COMPARISON_MS;
+        });
+        thread = turn;
+        await turn;
+        return `hash of ${plaintext.replace(/^right /, '')}` === hash;
+      },
+    });
+    const present = async (keys: readonly string[], source = 'a') =>
+      await Promise.all(keys.map(async (key) => authenticator.authenticate(key, source)));
+    return { clock, work, authenticator, present };
+  }
+
+  const WRONG = ['wrong 1', 'wrong 2', 'wrong 3', 'wrong 4'];
+
+  it('cost their source little more than one of them when four are wrong at once', async () => {
+    const { work, present, authenticator } = setUpThread();
+    const outcomes = await present(WRONG);
+    const tooMany = { retryAfterSeconds: expect.any(Number) };
+    expect(outcomes).toEqual(['invalid', tooMany, tooMany, tooMany]);
+    expect(work.comparisons).toBeLessThan(RECORDS + 10_000 / COMPARISON_MS + 4);
+    expect(authenticator.counters.slotsInUse).toBe(0);
+  });
+
+  it('are not remembered as refused when they were not compared with all', async () => {
+    const { clock, present } = setUpThread();
+    await present(['wrong 1', 'wrong 2', 'wrong 3', 'right 99']);
+    clock.ms += 3_600_000;
+    expect(await present(['right 99'])).toEqual([many[99]]);
+  });
+
+  it('are all found when they are right, however late their records come', async () => {
+    const { present } = setUpThread();
+    const keys = ['right 99', 'right 98', 'right 97', 'right 96'];
+    expect(await present(keys)).toEqual([many[99], many[98], many[97], many[96]]);
+    // Nothing was charged for them: a wrong key is still compared with all.
+    expect(await present(['wrong'])).toEqual(['invalid']);
+  });
+
+  it('are found beside the wrong ones of another source', async () => {
+    const { present } = setUpThread();
+    const [wrong, right] = await Promise.all([
+      present(['wrong 1', 'wrong 2', 'wrong 3'], 'a'),
+      present(['right 99'], 'b'),
+    ]);
+    expect(right).toEqual([many[99]]);
+    expect(wrong[0]).toBe('invalid');
+  });
+
+  it('go on when the comparison they wait for fails', async () => {
+    const failing = { at: 60 };
+    const clock = { ms: 0 };
+    const authenticator = createAuthenticator({
+      records: many,
+      now: () => clock.ms,
+      verify: async (plaintext, hash) => {
+        await Promise.resolve();
+        clock.ms += COMPARISON_MS;
+        if (plaintext === 'lost' && hash === `hash of ${failing.at}`) throw new Error('thread lost');
+        return plaintext === 'right' && hash === 'hash of 99';
+      },
+    });
+    const lost = authenticator.authenticate('lost', 'a');
+    const right = authenticator.authenticate('right', 'a');
+    await expect(lost).rejects.toThrow('thread lost');
+    expect(await right).toBe(many[99]);
+  });
+});
+
+describe('known keys beside unknown ones', () => {
+  /** Four unknown keys hold all slots when the known ones are next used. */
+  async function setUpBusy(keys: readonly string[]) {
+    const setup = setUp([alice]);
+    for (const key of keys) await verifyOnce(setup, key, true);
+    setup.clock.ms = 4.5 * MINUTE;
+    for (let at = 0; at < 4; at++) void setup.authenticator.authenticate(`unknown ${at}`, `stranger ${at}`);
+    for (const key of keys) expect(setup.authenticator.authenticate(key, 'source')).toBe(alice);
+    expect(setup.pending).toHaveLength(4);
+    return setup;
+  }
+
+  it('are verified anew while some slots are in use', async () => {
+    const setup = setUp([alice]);
+    await verifyOnce(setup, 'key', true);
+    setup.clock.ms = 4.5 * MINUTE;
+    void setup.authenticator.authenticate('unknown', 'stranger');
+    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(setup.pending.map(({ plaintext }) => plaintext)).toEqual(['unknown', 'key']);
+  });
+
+  it('get the first slot that is free, and live on', async () => {
+    const setup = await setUpBusy(['key']);
+    setup.pending[0]?.settle(false);
+    await expect.poll(() => setup.pending.length).toBe(5);
+    expect(setup.pending[4]?.plaintext).toBe('key');
+    expect(setup.authenticator.authenticate('one more', 'stranger 5')).toBe('busy');
+    setup.pending[4]?.settle(true);
+    await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(3);
+    setup.clock.ms = 6 * MINUTE;
+    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+  });
+
+  it('take one slot at a time', async () => {
+    const setup = await setUpBusy(['first', 'second']);
+    for (const { settle } of setup.pending) settle(false);
+    await expect.poll(() => setup.pending.length).toBe(5);
+    await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(1);
+    setup.pending[4]?.settle(true);
+    await expect.poll(() => setup.pending.length).toBe(6);
+    expect(setup.pending[5]?.plaintext).toBe('second');
+  });
+});
+
 describe('authenticate', () => {
   it.each(['', 'x'.repeat(73), 'caf\u00e9', 'tab\there', 'line\nend', '\u0000', '\u007f'])(
     'refuses %j at once, without a verification',
@@ -150,7 +278,7 @@ describe('authenticate', () => {
     expect(setup.pending).toHaveLength(1);
     setup.pending[0]?.settle(true);
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(0);
-    setup.clock.ms = 9 * MINUTE;
+    setup.clock.ms = 8.5 * MINUTE;
     expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
     expect(setup.pending).toHaveLength(1);
   });

@@ -41,8 +41,18 @@ const REFUSAL_ENTRIES = 1024;
  * core. A request costs its sender a few microseconds, a comparison us some hundred milliseconds.
  */
 const GUESSES = { burst: 10_000, requestsPerSecond: 50 };
-/** A key in use is verified anew this long before it leaves the cache, so that no call waits for it. */
-const REFRESH_BEFORE_MS = 30_000;
+/**
+ * A key in use is verified anew this long before it leaves the cache, so that no call waits for it: long enough to
+ * wait itself for a slot that unknown keys hold.
+ */
+const REFRESH_BEFORE_MS = 60_000;
+
+/** A key that is being verified, in a slot. */
+interface Attempt {
+  readonly source: string;
+  /** What has been spent on comparisons that did not match. */
+  spentMs: number;
+}
 
 /** `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds. */
 export function createAuthenticator(options: {
@@ -69,7 +79,14 @@ export function createAuthenticator(options: {
     now,
   });
   const guesses = createRateLimiter({ ...GUESSES, now });
-  const verifying = new Map<string, Promise<Authentication>>();
+  /** The oldest first. */
+  const verifying = new Map<
+    string,
+    { readonly attempt: Attempt; readonly outcome: Promise<Authentication> }
+  >();
+  /** Known keys that wait to be verified anew, one at a time. */
+  const due = new Map<string, () => Promise<Authentication>>();
+  let refreshing: string | undefined;
   const counters = { cacheHits: 0, cacheMisses: 0, slots: SLOTS };
 
   function candidatesFor(plaintext: string): readonly KeyRecord[] {
@@ -84,18 +101,41 @@ export function createAuthenticator(options: {
     plaintext: string,
     digest: string,
     candidates: readonly KeyRecord[],
-    source: string,
+    attempt: Attempt,
   ): Promise<Authentication> {
-    const startedAt = now();
+    const { source } = attempt;
     for (const record of candidates) {
+      if (attempt.spentMs > 0 && !(await mayGoOn(attempt))) {
+        guesses.spend(source, attempt.spentMs);
+        const wait = guesses.take(source, 0);
+        return { retryAfterSeconds: wait.ok ? 1 : wait.retryAfterSeconds };
+      }
+      const startedAt = now();
       if (await verify(plaintext, record.keyHash)) {
         known.set(digest, record);
         return record;
       }
+      attempt.spentMs += now() - startedAt;
     }
     refused.set(digest, true);
-    guesses.spend(source, now() - startedAt);
+    guesses.spend(source, attempt.spentMs);
     return 'invalid';
+  }
+
+  /**
+   * Whether another comparison is worth its cost. A right key may come after many records, so what is still open is not
+   * held against its source: once it costs more than may be guessed, the oldest goes on alone and the others wait for
+   * how it ends. A wrong key ends them, too.
+   */
+  async function mayGoOn(attempt: Attempt): Promise<boolean> {
+    for (;;) {
+      if (!guesses.take(attempt.source, 0).ok) return false;
+      const open = [...verifying.values()].filter((other) => other.attempt.source === attempt.source);
+      const [oldest] = open;
+      const spentMs = open.reduce((sum, other) => sum + other.attempt.spentMs, 0);
+      if (oldest === undefined || oldest.attempt === attempt || spentMs <= GUESSES.burst) return true;
+      await oldest.outcome.catch(() => undefined);
+    }
   }
 
   /** Takes a slot until the comparison ends; everyone who presents the same key meanwhile shares it. */
@@ -105,15 +145,32 @@ export function createAuthenticator(options: {
     candidates: readonly KeyRecord[],
     source: string,
   ): Promise<Authentication> {
-    const outcome = compare(plaintext, digest, candidates, source).finally(() => verifying.delete(digest));
-    verifying.set(digest, outcome);
+    due.delete(digest);
+    const attempt = { source, spentMs: 0 };
+    const outcome = compare(plaintext, digest, candidates, attempt).finally(() => {
+      verifying.delete(digest);
+      if (refreshing === digest) refreshing = undefined;
+      refreshNext();
+    });
+    verifying.set(digest, { attempt, outcome });
     return outcome;
   }
 
-  function refresh(plaintext: string, digest: string, record: KeyRecord, source: string): void {
-    if (verifying.size > 0) return;
+  /** Whoever frees a slot calls this first, so that no flood of unknown keys keeps the known ones from it. */
+  function refreshNext(): void {
+    if (refreshing !== undefined || verifying.size >= SLOTS) return;
+    const next = due.entries().next();
+    if (next.done === true) return;
+    const [digest, start] = next.value;
+    refreshing = digest;
     // A failure changes nothing: the entry ends in its time and the next use verifies for itself.
-    begin(plaintext, digest, [record], source).catch(() => undefined);
+    start().catch(() => undefined);
+  }
+
+  function refresh(plaintext: string, digest: string, record: KeyRecord, source: string): void {
+    if (verifying.has(digest) || due.has(digest)) return;
+    due.set(digest, () => begin(plaintext, digest, [record], source));
+    refreshNext();
   }
 
   return {
@@ -130,7 +187,7 @@ export function createAuthenticator(options: {
       const candidates = candidatesFor(credential);
       if (candidates.length === 0 || refused.get(digest) === true) return 'invalid';
       const shared = verifying.get(digest);
-      if (shared !== undefined) return shared;
+      if (shared !== undefined) return shared.outcome;
       if (verifying.size >= SLOTS) return 'busy';
       const mayGuess = guesses.take(source);
       if (!mayGuess.ok) return { retryAfterSeconds: mayGuess.retryAfterSeconds };

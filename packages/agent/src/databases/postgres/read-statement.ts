@@ -4,6 +4,7 @@ import type { VerificationFault } from '../database.ts';
 import { isForbidden } from './functions.ts';
 import { inspectSelect, type Inspected } from './inspect.ts';
 import { fillTemplate, findParameters, type Placeholder, type Rewritten, type Template } from './rewrite.ts';
+import { fingerprint } from './tree.ts';
 import { sqlTypeOf } from './values.ts';
 
 export interface ReadStatement {
@@ -40,7 +41,36 @@ export function readStatement(capability: Capability): ReadResult {
       faults: found.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
     };
   }
-  return readFilled(capability, found.template, declaredPlaceholders(found.template));
+  const placeholders = declaredPlaceholders(found.template);
+  const result = readFilled(capability, found.template, placeholders);
+  const taken = result.ok ? takenAsArgument(found.template, placeholders) : undefined;
+  if (taken === undefined) return result;
+  const message = `has :${taken} where its value would become the argument of what stands before it: write the parentheses, as in f(:${taken}) or in (:${taken}), or a cast, as in :${taken}::date`;
+  return { ok: false, faults: [faultAt(capability, { message })] };
+}
+
+/**
+ * The first parameter that only the parentheses around its placeholder make valid, as in `upper:p`, which is not SQL
+ * but would become a call of `upper`.
+ */
+function takenAsArgument(template: Template, placeholders: readonly Placeholder[]): string | undefined {
+  const enclosed = placeholders.map(({ number }): Placeholder => ({ number, casts: [] }));
+  const meant = statementText(template, enclosed);
+  const isTaken = (at?: number): boolean => {
+    const bared = enclosed.map((each, index): Placeholder =>
+      at === undefined || index === at ? { ...each, bare: true } : each,
+    );
+    return statementText(template, bared) !== meant;
+  };
+  if (!isTaken()) return undefined;
+  const at = enclosed.findIndex((_, index) => isTaken(index));
+  return template.params[template.references[at] ?? 0]?.name;
+}
+
+/** Equal for texts that mean the same; undefined for what is not a SELECT. */
+function statementText(template: Template, placeholders: readonly Placeholder[]): string | undefined {
+  const result = inspectSelect(fillTemplate(template, placeholders).text);
+  return result.ok ? fingerprint(result.inspected.tree) : undefined;
 }
 
 function declaredPlaceholders({ params, references }: Template): readonly Placeholder[] {

@@ -260,7 +260,27 @@ const SOUP = fc.constantFrom(
   'null',
   'is',
   'and',
+  'in',
+  'upper',
+  'upper:p',
+  'count :n',
+  'date/**/:p',
+  '"abs":n',
 );
+
+/** Whether the server can read a text with each reference as a lone `$1`, whatever it then says of its types. */
+async function readsBare(pieces: readonly Buffer[], references: readonly number[]): Promise<boolean> {
+  const text = pieces.map(
+    (piece, at) => `${piece.toString()}${at in references ? ` $${(references[at] ?? 0) + 1} ` : ''}`,
+  );
+  try {
+    await client.query(`prepare bare as ${text.join('')}`);
+  } catch (error) {
+    return !(error instanceof pg.DatabaseError && error.code === '42601');
+  }
+  await client.query('deallocate bare');
+  return true;
+}
 
 test('the server sees as many parameters as were put into any soup of tokens', async () => {
   let agreed = 0;
@@ -280,6 +300,8 @@ test('the server sees as many parameters as were put into any soup of tokens', a
         const found = await parametersOnServer(read.read.rewritten.text);
         if (found === undefined) continue;
         agreed += 1;
+        const { pieces, references } = read.read.template;
+        expect([sql, await readsBare(pieces, references)]).toEqual([sql, true]);
         expect([sql, found]).toEqual([sql, names.length]);
       }
     }),

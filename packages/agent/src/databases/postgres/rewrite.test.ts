@@ -100,6 +100,25 @@ describe('what is refused', () => {
     ['select 1 :n', /is not valid SQL/],
     ['select :n from (select 1)) q, (select 2', /is not valid SQL/],
     ['select :n; select 2', /must be one SELECT/],
+    ['select upper:n', /has :n where its value would become the argument.* write .*f\(:n\)/],
+    ['select upper :n', /become the argument/],
+    ['select upper/**/:n', /become the argument/],
+    ['select upper -- f\n:n', /become the argument/],
+    ['select count:n', /become the argument/],
+    ['select "f":n', /become the argument/],
+    ['select pg_catalog.upper:n', /become the argument/],
+    ['select pg_sleep:n', /become the argument/],
+    ['select coalesce:n', /become the argument/],
+    ['select date :n', /become the argument.* as in :n::date/],
+    ['select 1::numeric:n', /become the argument/],
+    ['select 1 where 1 in :n', /become the argument.* in \(:n\)/],
+    ['select 1 where 1 = any :n', /become the argument/],
+    ['select 1 from generate_series:n', /become the argument/],
+    ['select 1 from t tablesample system:n', /become the argument/],
+    ['select 1 group by rollup:n', /become the argument/],
+    ['values:n', /become the argument/],
+    ["select json_object('a':n)", /is not valid SQL/],
+    ['select interval :n', /is not valid SQL/],
     ['select :n into t', /remove INTO/],
     ['select :n from t for update', /FOR UPDATE/],
     ['select 1 from (select :n from t for share) s', /FOR SHARE/],
@@ -113,9 +132,42 @@ describe('what is refused', () => {
     expect(faultsOf(sql, { n: integer })).toMatch(reason);
   });
 
+  test('the parameter that would become an argument is named', () => {
+    expect(faultsOf('select :n, upper(:n), upper:m', { n: integer, m: integer })).toMatch(/has :m where/);
+  });
+
   test('all faults of parameters are told at once', () => {
     expect(faultsOf('select :x, :y, $3', { n: integer, m: integer }).split('\n')).toHaveLength(5);
   });
+});
+
+test.each([
+  'select upper(:n)',
+  'select upper (:n)',
+  'select upper((:n))',
+  'select all:n',
+  'select distinct:n',
+  'select 1 as x,:n',
+  'select case when:n>0 then:n else:n end',
+  'select 1 where 1 in(:n,:n)',
+  'select 1 where 1=any(array[:n])',
+  'select 1 where not:n=1 and:n between:n and:n or:n is null',
+  'select:n::int::text',
+  'select (:n)::text, -:n, - -:n',
+  'select (array[1,2])[(:n)], (array[:n])[1]',
+  'select row(:n), (:n,:n)',
+  'select make_interval(days=>:n), make_interval(days:=:n)',
+  'select 1 operator(pg_catalog.+) :n',
+  'select 1 order by:n limit:n offset:n',
+  'select 1 offset:n rows fetch first:n rows only',
+  'select sum(1) over(order by 1 rows between:n preceding and:n following)',
+  'select substring(a from:n for:n) from t',
+  "select 'a' like:n escape:n",
+  'select now() at time zone:n',
+  'select a[(:n):(:n)] from t',
+  'values(:n),(:n)',
+])('a value stands by itself in %s', (sql) => {
+  expect(faultsOf(sql, { n: integer })).toBe('');
 });
 
 test.each([
@@ -210,6 +262,10 @@ const fragments = fc.constantFrom(
   'é',
   '\\',
   'array',
+  'upper',
+  '"f"',
+  'in',
+  'values',
   'from t',
 );
 

@@ -12,11 +12,13 @@ export interface Template {
   readonly params: readonly Param[];
 }
 
-/** What stands in place of one reference: `($number)`, or cast `($number::type)`. */
+/** What stands in place of one reference: `($number)`, or cast `($number::type)`, or bare `$number`. */
 export interface Placeholder {
   readonly number: number;
   /** SQL types, the first one first; none leaves the type to the server. */
   readonly casts: readonly string[];
+  /** Leaves out parentheses and casts; such a text is only for comparison. */
+  readonly bare?: true;
 }
 
 export interface Rewritten {
@@ -163,7 +165,12 @@ export function fillTemplate({ pieces }: Template, placeholders: readonly Placeh
     push(piece);
     const placeholder = placeholders[index];
     if (placeholder === undefined) continue;
-    const { number, casts } = placeholder;
+    const { number, casts, bare } = placeholder;
+    if (bare === true) {
+      places.push({ number, offset: length + 1 });
+      push(Buffer.from(` $${number} `));
+      continue;
+    }
     // The spaces keep `x:a` from becoming `x$1`, the parentheses keep the cast from taking in what follows.
     places.push({ number, offset: length + 2 });
     push(Buffer.from(` (${[`$${number}`, ...casts].join('::')}) `));
