@@ -12,4 +12,5 @@ process.env.TSX_DISABLE_CACHE = '1';
 const { register } = await import('tsx/esm/api');
 register();
 const { main } = await import(pathToFileURL(resolve(file)).href);
-process.exitCode = await main(args);
+// Left to end by itself, Node.js 20 has been seen to spin for ever after everything here was closed.
+process.exit(await main(args));

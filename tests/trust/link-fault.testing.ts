@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { RunningProcess } from '@svc/testkit';
 import type { LinkScene } from './link-scene.testing.ts';
 
 /** Something that may happen to the link; rejects when a promise was broken, resolves with figures for a person. */
@@ -36,6 +38,11 @@ export async function until(
     await pause(20);
   }
   return Math.round(performance.now() - started);
+}
+
+/** To be asked after the process has answered something, since its end is told a moment later. */
+export async function assertRuns({ exited }: RunningProcess, context: string): Promise<void> {
+  assert.equal(await Promise.race([exited, Promise.resolve('runs')]), 'runs', context);
 }
 
 /** The numbers from 0, by so many lanes at once. */

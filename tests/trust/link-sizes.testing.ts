@@ -30,6 +30,8 @@ const SESSIONS = `select count(*) filter (where state <> 'idle')::int as busy, c
   from pg_stat_activity where datname = current_database() and application_name = 'svc-agent'`;
 /** What a cache may keep: of statements, of verified keys, of compiled code. */
 const HEAP_SLACK_BYTES = 12 * 1024 * 1024;
+/** Of the gathering of log records, of pings under way. */
+const TIMER_SLACK = 3;
 const BACK_WITHIN_MS = 15_000;
 
 export async function sizesOf(scene: LinkScene): Promise<Sizes> {
@@ -78,9 +80,14 @@ function differences(before: Sizes, after: Sizes): readonly string[] {
       .filter((name) => before.same[name] !== after.same[name])
       .map((name) => tell(name, before.same[name], after.same[name])),
     ...Object.entries(after.most)
-      .filter(([name, is]) => is > (before.most[name] ?? 0) + (name.endsWith('heap') ? HEAP_SLACK_BYTES : 0))
+      .filter(([name, is]) => is > (before.most[name] ?? 0) + slackOf(name))
       .map(([name, is]) => tell(name, before.most[name], is)),
   ];
+}
+
+function slackOf(name: string): number {
+  if (name.endsWith(' heap')) return HEAP_SLACK_BYTES;
+  return name.endsWith(' timers') ? TIMER_SLACK : 0;
 }
 
 async function addProcess(
@@ -90,7 +97,9 @@ async function addProcess(
   otherDescriptors: number,
 ): Promise<void> {
   const { descriptors, threads } = await sizeOf(process);
-  into[`${name} heap`] = await heapOf(process);
+  const { bytes, timers } = await heapOf(process);
+  into[`${name} heap`] = bytes;
+  into[`${name} timers`] = timers;
   into[`${name} descriptors`] = descriptors - otherDescriptors;
   into[`${name} threads`] = threads;
 }

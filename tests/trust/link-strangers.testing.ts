@@ -14,7 +14,7 @@ import {
   sayText,
   type Stranger,
 } from '../../packages/gateway/src/agents/stranger.testing.ts';
-import { fault, inLanes, pause, tally, until, type LinkFault } from './link-fault.testing.ts';
+import { assertRuns, fault, inLanes, pause, tally, until, type LinkFault } from './link-fault.testing.ts';
 import { AUDIENCE, type LinkScene } from './link-scene.testing.ts';
 import { gatewayMetric } from './link-sizes.testing.ts';
 
@@ -263,7 +263,7 @@ const noise = fault(
     let messages = 0;
     const endings: string[] = [];
     const statuses: number[] = [];
-    const gateway = service.gateway.pid;
+    const { gateway } = service;
     for (let count = 0; count < agents; count++) {
       const { agent, asked } = await patiently(() => becomeAgent(service.port, key, { description }));
       assert.ok(asked?.type === 'request');
@@ -285,7 +285,8 @@ const noise = fault(
       assert.ok(performance.now() - from < 3500, `seed ${seed}: a call outlived its time`);
       if (count % 10 === 0) await expectServed(scene);
     }
-    assert.equal(service.gateway.pid, gateway);
+    await expectServed(scene);
+    await assertRuns(gateway, `seed ${seed}`);
     return `seed ${seed}; ${messages} messages; closed with ${tally(endings)}; calls ${tally(statuses)}`;
   },
 );

@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { databaseUrl, startPostgres, startService, type Postgres, type Service } from '@svc/testkit';
 import pg from 'pg';
@@ -114,10 +114,9 @@ async function connect(
 async function filesBelow(folder: string): Promise<string> {
   const names = await readdir(folder, { recursive: true });
   // What the server makes for itself: WAL, statistics, caches of each start of a connection.
-  return names
-    .filter((name) => !/^pg_wal|^pg_stat|pg_internal\.init|pgsql_tmp/.test(name))
-    .toSorted()
-    .join('\n');
+  const kept = names.filter((name) => !/^pg_wal|^pg_stat|pg_internal\.init|pgsql_tmp/.test(name)).toSorted();
+  // ALTER SYSTEM writes into a file that is there already.
+  return [...kept, await readFile(join(folder, 'postgresql.auto.conf'), 'utf8')].join('\n');
 }
 
 type Traces = Readonly<Record<string, unknown>>;

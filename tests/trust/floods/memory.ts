@@ -13,10 +13,16 @@ import { answersTo, dialAll } from './connections.ts';
 const USAGE = `Usage: npm run test:memory [-- --share N] [--json]
 
 What floods cost the gateway and the agent in memory: idle connections, readers that never read, source addresses,
-strangers at the agent endpoint. --share 10 takes a tenth of each (default 1: all). Ends with 1 when memory grew
-beyond its bound or something was left. Linux only, since it reads /proc.
+strangers at the agent endpoint. --share 10 takes a tenth of each (1 to 100, default 1: all). Ends with 1 when memory
+grew beyond its bound, a flood or an ordinary call beside it was not answered as it should be, or something was left.
+Linux only, since it reads /proc.
 `;
 
+/** Most megabytes to grow by: with any share of a flood, as V8 and the bounded buffers do, and for the whole more. */
+type Bound = readonly [anyway: number, more: number];
+const AGENT_BOUND: Bound = [170, 80];
+/** Of readers, so many at least must have been given the begin of a result. */
+const LEAST_BEGUN = 30;
 const ROWS = 250;
 const SQL =
   "create table item (id int primary key, label text); insert into item select i, 'x' from generate_series(1, 1000) i";
@@ -40,19 +46,28 @@ interface Figures {
   readonly what: string;
   readonly gatewayMb: readonly [before: number, peak: number, after: number];
   readonly agentMb: readonly [before: number, peak: number, after: number];
-  /** Most megabytes that the gateway may grow by. */
-  readonly boundMb: number;
+  /** Most megabytes that gateway and agent may grow by. */
+  readonly boundsMb: readonly [gateway: number, agent: number];
   /** Of the gateway, before and when all is over. */
   readonly descriptors: readonly [before: number, after: number];
   /** Calls of an ordinary caller meanwhile: how many, the slowest in milliseconds, how many not answered rightly. */
   readonly calls: readonly [count: number, slowestMs: number, wrong: number];
+  /** What the flood itself did not find as it should be. */
+  readonly unexpected: readonly string[];
 }
 
 interface Flood {
   readonly name: string;
-  readonly boundMb: number;
-  /** Goes on for as long as it takes; resolves to what was seen, with nothing of it left open. */
-  readonly run: (service: Service, share: number) => Promise<string>;
+  /** Of the gateway. */
+  readonly bound: Bound;
+  /** Goes on for as long as it takes; resolves with nothing of it left open. */
+  readonly run: (service: Service, share: number) => Promise<Seen>;
+}
+
+interface Seen {
+  readonly what: string;
+  /** False when this is not what must be. */
+  readonly asExpected: boolean;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -60,33 +75,44 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const FLOODS: readonly Flood[] = [
   {
     name: '10,000 idle connections',
-    boundMb: 200,
+    bound: [60, 140],
     async run(service, share) {
       const sockets = await dialAll(service.port, 10_000 / share, 'GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n');
       await pause(3000);
       const open = sockets.filter((socket) => !socket.destroyed).length;
       for (const socket of sockets) socket.destroy();
-      return `${open} open after one answer each`;
+      const what = `${open} of ${sockets.length} open after one answer each`;
+      return { what, asExpected: open === sockets.length };
     },
   },
   {
     name: '1,000 readers that never read a megabyte',
-    boundMb: 250,
+    bound: [170, 80],
     async run(service, share) {
       const head = `POST /api/v1/capabilities/large HTTP/1.1\r\nHost: g\r\nX-API-Key: ${service.apiKeys['all'] ?? ''}\r\n`;
       const request = `${head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
       const sockets = await dialAll(service.port, 1000 / share, request, { reads: false });
+      const begun = sockets.map(statusOf);
       await pause(20_000);
+      const statuses = begun.map((status) => status());
       for (const socket of sockets) socket.destroy();
-      return `${sockets.length} asked and read nothing for 20 s`;
+      const count = (...wanted: readonly string[]): number =>
+        statuses.filter((status) => wanted.includes(status)).length;
+      const [results, refused, waiting] = [count('200'), count('503', '504'), count('')];
+      return {
+        what: `${sockets.length} asked and read no result for 20 s; 200: ${results}, 503 or 504: ${refused}, none yet: ${waiting}`,
+        asExpected:
+          results >= Math.min(LEAST_BEGUN, sockets.length) && results + refused + waiting === sockets.length,
+      };
     },
   },
   {
     name: '1,000,000 source addresses',
-    boundMb: 250,
+    bound: [170, 80],
     async run(service, share) {
       const wanted = 1_000_000 / share;
       const lanes = await dialAll(service.port, 8, '');
+      const right = lanes.map((socket) => countOf(socket, 'HTTP/1.1 200 '));
       let next = 0;
       const lane = async (socket: Socket): Promise<void> => {
         while (next < wanted) {
@@ -99,12 +125,14 @@ const FLOODS: readonly Flood[] = [
       };
       await Promise.all(lanes.map(lane));
       for (const socket of lanes) socket.destroy();
-      return `${next} requests, each from an address of its own`;
+      const served = right.reduce((sum, count) => sum + count(), 0);
+      const what = `${next} requests, each from an address of its own; 200: ${served}`;
+      return { what, asExpected: served === next };
     },
   },
   {
     name: '10,000 strangers at the agent endpoint',
-    boundMb: 100,
+    bound: [60, 40],
     async run(service, share) {
       const upgrade =
         'GET /ws/agent HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
@@ -118,24 +146,17 @@ const FLOODS: readonly Flood[] = [
       await pause(8000);
       const open = sockets.filter((socket) => !socket.destroyed).length;
       for (const socket of sockets) socket.destroy();
-      return `${sockets.length} dialled from 200 addresses, ${open} open after 8 s`;
+      const what = `${sockets.length} dialled from 200 addresses, ${open} open after 8 s`;
+      return { what, asExpected: open === 0 };
     },
   },
 ];
 
-/** Resolves to the exit code. */
+/** Resolves to the exit code: 0, 1 when a flood did too much, 2 for wrong usage. */
 export async function main(args: readonly string[]): Promise<number> {
-  const options = {
-    share: { type: 'string', default: '1' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  } as const;
-  const { values } = parseArgs({ args: [...args], options, strict: false });
-  const share = Number(values.share);
-  if (values.help === true || !Number.isInteger(share) || share < 1 || share > 100) {
-    (values.help === true ? process.stdout : process.stderr).write(USAGE);
-    return values.help === true ? 0 : 2;
-  }
+  const options = readOptions(args);
+  if (typeof options === 'number') return options;
+  const { share, json } = options;
   const releasers = createReleasers();
   try {
     const folder = await temporaryFolder('memory');
@@ -157,14 +178,38 @@ export async function main(args: readonly string[]): Promise<number> {
     for (const flood of FLOODS) {
       process.stderr.write(`${flood.name} ...\n`);
       figures.push(await measure(flood, service, share));
-      if (values.json !== true) process.stdout.write(`${lines(figures.at(-1)).join('\n')}\n`);
+      if (!json) process.stdout.write(`${lines(figures.at(-1)).join('\n')}\n`);
     }
-    if (values.json === true) process.stdout.write(`${JSON.stringify(figures)}\n`);
+    if (json) process.stdout.write(`${JSON.stringify(figures)}\n`);
     const bad = figures.flatMap(faultsOf);
-    for (const fault of bad) process.stdout.write(`TOO MUCH: ${fault}\n`);
+    for (const fault of bad) process.stderr.write(`TOO MUCH: ${fault}\n`);
     return bad.length === 0 ? 0 : 1;
   } finally {
     await releasers.closeAll();
+  }
+}
+
+/** The exit code for help and wrong usage. */
+function readOptions(args: readonly string[]): { readonly share: number; readonly json: boolean } | number {
+  const options = {
+    share: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  } as const;
+  try {
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.help) {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    const share = Number(values.share);
+    if (!Number.isInteger(share) || share < 1 || share > 100)
+      throw new TypeError('--share must be a whole number from 1 to 100');
+    return { share, json: values.json };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    return 2;
   }
 }
 
@@ -199,7 +244,7 @@ async function measure(flood: Flood, service: Service, share: number): Promise<F
       await pause(20);
     }
   })();
-  const what = await flood.run(service, share);
+  const { what, asExpected } = await flood.run(service, share);
   over = true;
   await Promise.all([watching, calling]);
   let after = await descriptors();
@@ -213,29 +258,69 @@ async function measure(flood: Flood, service: Service, share: number): Promise<F
     what,
     gatewayMb: [before.gateway, peak.gateway, await rssMb(gateway)],
     agentMb: [before.agent, peak.agent, await rssMb(agent)],
-    boundMb: flood.boundMb,
+    boundsMb: [megabytesOf(flood.bound, share), megabytesOf(AGENT_BOUND, share)],
     descriptors: [before.descriptors, after],
     calls: [calls.count, calls.slowestMs, calls.wrong],
+    unexpected: asExpected ? [] : [what],
   };
 }
 
-function faultsOf({ flood, gatewayMb, boundMb, descriptors: [before, after] }: Figures): string[] {
-  const grown = gatewayMb[1] - gatewayMb[0];
-  return [
-    ...(grown > boundMb ? [`${flood}: the gateway grew by ${grown.toFixed(0)} MB, bound ${boundMb}`] : []),
-    ...(after > before + 5 ? [`${flood}: ${after - before} descriptors were left`] : []),
+function megabytesOf([anyway, more]: Bound, share: number): number {
+  return anyway + more / share;
+}
+
+function faultsOf(figures: Figures): string[] {
+  const { flood, gatewayMb, agentMb, boundsMb, unexpected, calls } = figures;
+  const [before, after] = figures.descriptors;
+  const grown = (who: string, [from, peak]: Figures['gatewayMb'], boundMb: number): string[] =>
+    peak - from > boundMb
+      ? [`the ${who} grew by ${(peak - from).toFixed(0)} MB, bound ${boundMb.toFixed(0)}`]
+      : [];
+  const faults = [
+    ...unexpected,
+    ...grown('gateway', gatewayMb, boundsMb[0]),
+    ...grown('agent', agentMb, boundsMb[1]),
+    ...(after > before + 5 ? [`${after - before} descriptors were left`] : []),
+    ...(calls[2] > 0 ? [`${calls[2]} of ${calls[0]} ordinary calls were not answered rightly`] : []),
   ];
+  return faults.map((fault) => `${flood}: ${fault}`);
 }
 
 function lines(figures: Figures | undefined): readonly string[] {
   if (figures === undefined) return [];
-  const { flood, what, gatewayMb, agentMb, boundMb, descriptors, calls } = figures;
+  const { flood, what, gatewayMb, agentMb, boundsMb, descriptors, calls } = figures;
   const mb = (values: readonly number[]): string => values.map((value) => value.toFixed(0)).join(' / ');
   return [
     `${flood}: ${what}`,
-    `  MB before / peak / after: gateway ${mb(gatewayMb)} (may grow by ${boundMb}), agent ${mb(agentMb)}`,
+    `  MB before / peak / after: gateway ${mb(gatewayMb)}, agent ${mb(agentMb)}; may grow by ${mb(boundsMb)}`,
     `  descriptors of the gateway ${descriptors.join(' -> ')}; ${calls[0]} ordinary calls meanwhile, slowest ${calls[1].toFixed(0)} ms, ${calls[2]} not right`,
   ];
+}
+
+/** Takes no more of the answer than its status, which is '' until it has come. */
+function statusOf(socket: Socket): () => string {
+  const start = 'HTTP/1.1 200'.length;
+  let status = '';
+  const onReadable = (): void => {
+    const bytes: unknown = socket.read(start);
+    if (!Buffer.isBuffer(bytes)) return;
+    status = bytes.toString('latin1').slice(-3);
+    socket.off('readable', onReadable);
+  };
+  socket.on('readable', onReadable);
+  return () => status;
+}
+
+/** How often a text has come on a connection since. */
+function countOf(socket: Socket, text: string): () => number {
+  let count = 0;
+  let rest = '';
+  socket.on('data', (data: Buffer) => {
+    const seen = rest + data.toString('latin1');
+    count += seen.split(text).length - 1;
+    rest = seen.slice(1 - text.length);
+  });
+  return () => count;
 }
 
 function requestFrom(number: number): string {
