@@ -10,6 +10,7 @@ import {
   type CreatedKey,
   type StartedGateway,
 } from '@svc/testkit';
+import { readOrUsage, wholeNumber } from '../read-or-usage.ts';
 import { startAttacker } from './attack.ts';
 import type { Attack, Spent } from './attacker.ts';
 import { assaults, type Assault } from './surfaces.ts';
@@ -49,26 +50,27 @@ export async function main(args: readonly string[]): Promise<number> {
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  const seconds = Number(values.seconds);
-  if (values.help || !(seconds >= 1 && seconds <= 60)) {
-    (values.help ? process.stdout : process.stderr).write(USAGE);
-    return values.help ? 0 : 2;
-  }
+  const read = readOrUsage(USAGE, () => {
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.help) return undefined;
+    return { seconds: wholeNumber('seconds', values.seconds, 60), only: values.only, json: values.json };
+  });
+  if (typeof read === 'number') return read;
+  const { seconds, only, json } = read;
   const all: Figures[] = [];
   const key = await createKey('all', '*');
-  const chosen = assaults(key.api_key).filter(({ title }) => title.includes(values.only));
+  const chosen = assaults(key.api_key).filter(({ title }) => title.includes(only));
   if (chosen.length === 0) {
-    process.stderr.write(`cannot start: no way has "${values.only}" in its name\n`);
+    process.stderr.write(`cannot start: no way has "${only}" in its name\n`);
     return 2;
   }
-  if (!values.json) process.stdout.write(HEAD);
+  if (!json) process.stdout.write(HEAD);
   for (const assault of chosen) {
     const figures = await measure(assault, key.record, seconds);
     all.push(figures);
-    if (!values.json) process.stdout.write(line(figures));
+    if (!json) process.stdout.write(line(figures));
   }
-  if (values.json) process.stdout.write(`${JSON.stringify(all)}\n`);
+  if (json) process.stdout.write(`${JSON.stringify(all)}\n`);
   const above = all.filter(({ cpuRatio, memoryRatio }) => !(Math.max(cpuRatio, memoryRatio) <= MOST));
   for (const { title } of above) process.stderr.write(`above ${MOST} times: ${title}\n`);
   return above.length === 0 ? 0 : 1;

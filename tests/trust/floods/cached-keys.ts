@@ -1,14 +1,9 @@
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
-import {
-  cpuMicroseconds,
-  createReleasers,
-  startPostgres,
-  startService,
-  temporaryFolder,
-  type Service,
-} from '@svc/testkit';
+import { cpuMicroseconds, createReleasers, type Service } from '@svc/testkit';
+import { readOrUsage, wholeNumber } from '../read-or-usage.ts';
 import { startAttacker } from './attack.ts';
+import { ITEM, ITEM_ANSWER, startItemService } from './item-service.ts';
 import { unknownKeys } from './surfaces.ts';
 
 const USAGE = `Usage: npm run test:cached-keys [-- --rounds N --seconds S --flood R] [--json]
@@ -23,16 +18,6 @@ const MOST = 2;
 const CALLERS = 8;
 /** Between the calls of one caller, so that the calls themselves are not the load. */
 const THINK_MS = 20;
-const SQL =
-  'create table item (id int primary key); insert into item select i from generate_series(1, 1000) i';
-const CAPABILITIES = `
-capabilities:
-  get_item:
-    description: One item
-    sql: select id from item where id = :id
-    params: { id: { type: integer, required: true } }
-    result: { id: { type: integer } }
-`;
 
 interface Round {
   readonly flood: string;
@@ -53,28 +38,21 @@ export async function main(args: readonly string[]): Promise<number> {
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  const [rounds, seconds, rate] = [Number(values.rounds), Number(values.seconds), Number(values.flood)];
-  const sensible =
-    rounds >= 1 && rounds <= 100 && seconds >= 1 && seconds <= 60 && rate >= 1 && rate <= 100_000;
-  if (values.help || !sensible) {
-    (values.help ? process.stdout : process.stderr).write(USAGE);
-    return values.help ? 0 : 2;
-  }
+  const read = readOrUsage(USAGE, () => {
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.help) return undefined;
+    return {
+      rounds: wholeNumber('rounds', values.rounds, 100),
+      seconds: wholeNumber('seconds', values.seconds, 60),
+      rate: wholeNumber('flood', values.flood, 100_000),
+      json: values.json,
+    };
+  });
+  if (typeof read === 'number') return read;
+  const { rounds, seconds, rate, json } = read;
   const releasers = createReleasers();
   try {
-    const folder = await temporaryFolder('cached-keys');
-    await releasers.add(() => folder.remove());
-    const postgres = await startPostgres({ folder: folder.path });
-    await releasers.add(() => postgres.stop());
-    await postgres.createDatabase('items');
-    await postgres.execute('items', SQL);
-    const service = await startService({
-      database: { ...postgres, name: 'items' },
-      capabilities: CAPABILITIES,
-      gatewayEnv: { GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1' },
-    });
-    await releasers.add(() => service.stop());
+    const service = await startItemService(releasers);
     const all: Round[] = [];
     // In the first, whose figures are not kept, code is still being compiled.
     for (let round = 0; round <= rounds; round++) {
@@ -108,7 +86,7 @@ export async function main(args: readonly string[]): Promise<number> {
         });
       }
     }
-    return report(all, values.json);
+    return report(all, json);
   } finally {
     await releasers.closeAll();
   }
@@ -151,11 +129,11 @@ async function getItem(service: Service, agent: Agent): Promise<boolean> {
       (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-        response.on('end', () => resolve(text === '{"rows":[{"id":7}],"count":1}')).on('error', reject);
+        response.on('end', () => resolve(text === ITEM_ANSWER)).on('error', reject);
       },
     );
     sent.on('error', reject);
-    sent.end('{"id":7}');
+    sent.end(JSON.stringify({ id: ITEM }));
   });
 }
 

@@ -1,14 +1,9 @@
 import type { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import {
-  createReleasers,
-  sizeOf,
-  startPostgres,
-  startService,
-  temporaryFolder,
-  type Service,
-} from '@svc/testkit';
+import { createReleasers, sizeOf, type Service } from '@svc/testkit';
+import { readOrUsage, wholeNumber } from '../read-or-usage.ts';
 import { answersTo, dialAll } from './connections.ts';
+import { ITEM, ITEM_ANSWER, startItemService } from './item-service.ts';
 
 const USAGE = `Usage: npm run test:memory [-- --share N] [--json]
 
@@ -23,23 +18,6 @@ type Bound = readonly [anyway: number, more: number];
 const AGENT_BOUND: Bound = [170, 80];
 /** Of readers, so many at least must have been given the begin of a result. */
 const LEAST_BEGUN = 30;
-const ROWS = 250;
-const SQL =
-  "create table item (id int primary key, label text); insert into item select i, 'x' from generate_series(1, 1000) i";
-const CAPABILITIES = `
-capabilities:
-  get_item:
-    description: One item
-    sql: select id from item where id = :id
-    params: { id: { type: integer, required: true } }
-    result: { id: { type: integer } }
-  large:
-    description: A megabyte
-    sql: select id, repeat('x', 4000) as label from item order by id limit ${ROWS}
-    policy: { max_bytes: 2MB }
-    result: { id: { type: integer }, label: { type: string } }
-`;
-
 /** What a flood did. */
 interface Figures {
   readonly flood: string;
@@ -159,21 +137,9 @@ export async function main(args: readonly string[]): Promise<number> {
   const { share, json } = options;
   const releasers = createReleasers();
   try {
-    const folder = await temporaryFolder('memory');
-    await releasers.add(() => folder.remove());
-    const postgres = await startPostgres({ folder: folder.path, settings: { fsync: 'off' } });
-    await releasers.add(() => postgres.stop());
-    await postgres.createDatabase('memory');
-    await postgres.execute('memory', SQL);
-    const service = await startService({
-      database: { ...postgres, name: 'memory' },
-      capabilities: CAPABILITIES,
-      gatewayEnv: {
-        GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1',
-        GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '100000',
-      },
+    const service = await startItemService(releasers, {
+      GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '100000',
     });
-    await releasers.add(() => service.stop());
     const figures: Figures[] = [];
     for (const flood of FLOODS) {
       process.stderr.write(`${flood.name} ...\n`);
@@ -190,27 +156,17 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 /** The exit code for help and wrong usage. */
-function readOptions(args: readonly string[]): { readonly share: number; readonly json: boolean } | number {
+function readOptions(args: readonly string[]): { readonly share: number; readonly json: boolean } | 0 | 2 {
   const options = {
     share: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   } as const;
-  try {
+  return readOrUsage(USAGE, () => {
     const { values } = parseArgs({ args: [...args], options });
-    if (values.help) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    const share = Number(values.share);
-    if (!Number.isInteger(share) || share < 1 || share > 100)
-      throw new TypeError('--share must be a whole number from 1 to 100');
-    return { share, json: values.json };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    process.stderr.write(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
+    if (values.help) return undefined;
+    return { share: wholeNumber('share', values.share, 100), json: values.json };
+  });
 }
 
 async function measure(flood: Flood, service: Service, share: number): Promise<Figures> {
@@ -237,10 +193,10 @@ async function measure(flood: Flood, service: Service, share: number): Promise<F
   const calling = (async () => {
     while (!over) {
       const startedAt = performance.now();
-      const answer = await service.call('get_item', { id: 7 }).catch(() => undefined);
+      const answer = await service.call('get_item', { id: ITEM }).catch(() => undefined);
       calls.count++;
       calls.slowestMs = Math.max(calls.slowestMs, performance.now() - startedAt);
-      if (answer?.text !== '{"rows":[{"id":7}],"count":1}') calls.wrong++;
+      if (answer?.text !== ITEM_ANSWER) calls.wrong++;
       await pause(20);
     }
   })();

@@ -12,6 +12,7 @@ import {
 } from '@svc/testkit';
 import { stopRequest } from '../../../examples/start-stop-request.ts';
 import { agentMetricsPort, metricsPortOf } from '../../requirements/metrics-ports.testing.ts';
+import { readOrUsage, wholeNumber } from '../read-or-usage.ts';
 import { CAPABILITIES, KEYS, LATEST_MS, SQL } from './calls.ts';
 import { DATABASE, DATABASE_SETTINGS, FAULTS, GATEWAY_FAULTS, type Fault, type Scene } from './faults.ts';
 import { sampleProcess, type Sample } from './figures.ts';
@@ -55,7 +56,7 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 /** The exit code for help and wrong usage. */
-function readOptions(args: readonly string[]): Options | number {
+function readOptions(args: readonly string[]): Options | 0 | 2 {
   const options = {
     minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
@@ -63,28 +64,16 @@ function readOptions(args: readonly string[]): Options | number {
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   } as const;
-  try {
+  return readOrUsage(USAGE, () => {
     const { values } = parseArgs({ args: [...args], options });
-    if (values.help) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    const count = (name: 'minutes' | 'seed' | 'callers', most: number): number => {
-      const value = Number(values[name]);
-      if (/^\d+$/.test(values[name]) && value > 0 && value <= most) return value;
-      throw new TypeError(`--${name} must be a whole number from 1 to ${most}`);
-    };
+    if (values.help) return undefined;
     return {
-      minutes: count('minutes', 1440),
-      seed: count('seed', 2 ** 32),
-      callers: count('callers', 500),
+      minutes: wholeNumber('minutes', values.minutes, 1440),
+      seed: wholeNumber('seed', values.seed, 2 ** 32),
+      callers: wholeNumber('callers', values.callers, 500),
       json: values.json,
     };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    process.stderr.write(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
+  });
 }
 
 async function run(options: Options, releasers: Releasers, signal: AbortSignal): Promise<number> {
