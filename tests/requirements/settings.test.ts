@@ -199,7 +199,12 @@ describe('with a description', () => {
       expect(await openapi(gateway)).not.toBe(served);
       served = await openapi(gateway);
       if (written) await expect.poll(snapshot).toBe(served);
-      for (const { socket } of agents) socket.terminate();
+      // The older leaves first: were it connected alone for a moment, its description would be the one served.
+      for (const { socket } of agents) {
+        const left = nextRecord(gateway.process, 'agent_disconnected');
+        socket.terminate();
+        await left;
+      }
       await gateway.process.stop();
       expect(await snapshot()).toBe(written ? served : undefined);
       await place.remove();
