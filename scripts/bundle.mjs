@@ -43,7 +43,6 @@ export async function bundle({ entry, output }) {
     target: `node${nodeFloor()}`,
     minifyWhitespace: true,
     minifySyntax: true,
-    keepNames: true,
     // Node.js shows the whole line in which an error was not caught.
     lineLimit: 160,
     legalComments: 'eof',

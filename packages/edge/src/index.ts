@@ -1,3 +1,4 @@
+export { createAbort, type AbortSignalLike } from './abort.ts';
 export { createByteBudget, type ByteBudget, type Reservation } from './byte-budget.ts';
 export { tolerateClosedOutput } from './closed-output.ts';
 export { DURATION_PATTERN, parseDuration } from './duration.ts';

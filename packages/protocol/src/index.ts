@@ -25,6 +25,7 @@ export {
 } from './handshake/messages.ts';
 export { signTranscript, signedBytes, verifyTranscript, type Transcript } from './handshake/signature.ts';
 export * from './limits.ts';
+export { createCallTable } from './link/call-table.ts';
 export {
   closeReason,
   createLink,

@@ -1,3 +1,5 @@
+import type { AbortSignalLike } from '@svc/edge';
+
 /**
  * Bounds what runs at once (`runtime.max_concurrent_requests`) and what waits for it
  * (`runtime.queue_size`), first come first served.
@@ -7,7 +9,7 @@ export interface Admission {
    * Resolves with the release once a slot is free, or with why there is none. Never rejects.
    * `deadlineMs` is how long waiting makes sense.
    */
-  enter(deadlineMs: number, signal: AbortSignal): Promise<(() => void) | 'full' | 'late' | 'aborted'>;
+  enter(deadlineMs: number, signal: AbortSignalLike): Promise<(() => void) | 'full' | 'late' | 'aborted'>;
   readonly running: number;
   readonly queued: number;
 }

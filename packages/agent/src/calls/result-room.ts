@@ -1,4 +1,4 @@
-import { createByteBudget } from '@svc/edge';
+import { createByteBudget, type AbortSignalLike } from '@svc/edge';
 
 /**
  * Bounds the memory of results from before their query runs until the gateway has taken them. Those that may be
@@ -10,10 +10,10 @@ export interface ResultRoom {
   reserveLarge(
     maxBytes: number,
     waitMs: number,
-    signal: AbortSignal,
+    signal: AbortSignalLike,
   ): Promise<Place | 'late' | 'aborted'> | undefined;
   /** To be called last before the query runs; undefined where there is room at once. */
-  enterSmall(waitMs: number, signal: AbortSignal): Promise<'late' | 'aborted' | undefined> | undefined;
+  enterSmall(waitMs: number, signal: AbortSignalLike): Promise<'late' | 'aborted' | undefined> | undefined;
   /** Counts a small result; returns its release, which may be called once. */
   holdSmall(bytes: number): () => void;
   readonly heldBytes: number;

@@ -94,7 +94,8 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       place?.shrink(result.rows.length);
       const held = release ?? room.holdSmall(result.rows.length);
       release = undefined;
-      return { outcome: { kind: 'result', ...result, release: held } };
+      const { rows, count, truncated } = result;
+      return { outcome: { kind: 'result', rows, count, truncated, release: held } };
     } catch (error) {
       return queryFailed(error);
     } finally {

@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '@svc/edge';
 import type { Capability, Fault } from '../config/agent-config.ts';
 
 /** What the rest of the agent knows of a database. One folder per driver implements it. */
@@ -53,7 +54,7 @@ export interface QueryCall {
   /** What is left for the whole run, waiting for a connection included. */
   readonly timeoutMs: number;
   /** Aborting cancels the query in the database. */
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignalLike;
 }
 
 export interface QueryResult {

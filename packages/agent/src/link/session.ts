@@ -1,5 +1,7 @@
+import { createAbort, type AbortSignalLike } from '@svc/edge';
 import {
   CLOSE,
+  createCallTable,
   ERROR_MESSAGE_MAX_BYTES,
   INITIAL_CREDIT_BYTES,
   PARAMS_MAX_BYTES,
@@ -23,7 +25,7 @@ export interface IncomingCall {
   readonly timeoutMs: number;
   readonly metadata: Metadata;
   /** Aborted when the gateway cancels the call or the link is lost. */
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignalLike;
 }
 
 export type CallOutcome =
@@ -68,13 +70,13 @@ export interface SessionOptions {
 const SPARE_CONTROLS = 4000;
 
 interface Running {
-  readonly abort: AbortController;
+  readonly abort: ReturnType<typeof createAbort>;
   readonly request: RequestFrame;
   readonly body: Body;
 }
 
 export function createSession(options: SessionOptions): Session {
-  const calls = new Map<number, Running>();
+  const calls = createCallTable<Running>();
   const waiters: (() => void)[] = [];
   let lastId = 0;
   /** Parameters announced and not yet here, of all calls together: never more than one call may have. */
@@ -110,8 +112,8 @@ export function createSession(options: SessionOptions): Session {
       fail(id, 'AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
       return;
     }
-    const running: Running = { abort: new AbortController(), request, body: receiveBody(paramsLength) };
-    calls.set(id, running);
+    const running: Running = { abort: createAbort(), request, body: receiveBody(paramsLength) };
+    calls.add(id, running);
     if (running.body.add(request.params, request.fin)) {
       start(id, running);
       return;
@@ -189,7 +191,7 @@ export function createSession(options: SessionOptions): Session {
       if (running.body.add(frame.bytes, frame.fin)) start(frame.id, running);
     },
     ended() {
-      for (const [id, running] of calls) forget(id, running);
+      for (const [id, running] of calls.entries()) forget(id, running);
       wakeIfIdle();
     },
     get inFlight() {

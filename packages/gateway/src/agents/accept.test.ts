@@ -110,7 +110,7 @@ test('an agent is welcomed, asked for its description, listed, and called', asyn
   });
   expect(registry.description).toEqual(JSON.parse(description.toString()));
 
-  const session = registry.choose('list', new Set());
+  const session = registry.choose('list', []);
   if (typeof session === 'string') throw new Error(session);
   const outcome = new Promise<AgentOutcome>((resolve) => {
     session.call(request(undefined, 'list'), resolve);
@@ -369,7 +369,7 @@ describe('I32: an agent takes no call before its description', () => {
 describe('a listed agent', () => {
   test('that is lost takes its calls along and is reported', async () => {
     const { agent } = await join();
-    const session = registry.choose('get', new Set());
+    const session = registry.choose('get', []);
     if (typeof session === 'string') throw new Error(session);
     const outcome = new Promise<AgentOutcome>((resolve) => {
       session.call(request(), resolve);
@@ -400,7 +400,7 @@ describe('a listed agent', () => {
   test('that says go-away gets no further call', async () => {
     const { agent } = await join();
     sayFrames(agent, { type: 'go_away', reason: 'leaving' });
-    await expect.poll(() => registry.choose('get', new Set()), { interval: 2 }).toBe('offline');
+    await expect.poll(() => registry.choose('get', []), { interval: 2 }).toBe('offline');
     expect(agent.socket.readyState).toBe(WebSocket.OPEN);
   });
 

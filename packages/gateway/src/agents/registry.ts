@@ -11,7 +11,7 @@ export interface Registry {
    */
   remove(session: AgentSession): void;
   /** The less loaded of two agents picked at random among those that have the capability. */
-  choose(capability: string, except: ReadonlySet<AgentSession>): AgentChoice;
+  choose(capability: string, except: readonly AgentSession[]): AgentChoice;
   readonly connected: boolean;
   readonly connections: number;
   /** Calls that the connected agents have and have not answered. */
@@ -64,7 +64,7 @@ export function createRegistry(random: () => number): Registry {
       let reachable = false;
       let knows = false;
       for (const session of sessions.keys()) {
-        if (except.has(session)) continue;
+        if (except.includes(session)) continue;
         reachable = true;
         if (session.capability(capability) === undefined) continue;
         knows = true;

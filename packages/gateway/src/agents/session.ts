@@ -4,6 +4,7 @@ import {
   INITIAL_CREDIT_BYTES,
   ProtocolError,
   RESULT_MAX_BYTES,
+  createCallTable,
   receiveBody,
   type AgentErrorCode,
   type Body,
@@ -102,7 +103,7 @@ const NOTHING = (): void => {};
 
 export function createSession(options: SessionOptions): AgentSession {
   const { budget } = options;
-  const pending = new Map<number, Pending>();
+  const pending = createCallTable<Pending>();
   let capabilities: ReadonlyMap<string, ManifestEntry> = new Map();
   let lastId = 0;
   let draining = false;
@@ -215,7 +216,7 @@ export function createSession(options: SessionOptions): AgentSession {
       }
       const { capability, timeoutMs, metadata, params } = request;
       options.link().outbox.body({ type: 'request', id, capability, timeoutMs, metadata }, params);
-      pending.set(id, { settle: settleCall, result: undefined });
+      pending.add(id, { settle: settleCall, result: undefined });
       return () => {
         const call = pending.get(id);
         if (call === undefined) return;
@@ -232,7 +233,7 @@ export function createSession(options: SessionOptions): AgentSession {
     receive: onCallFrame,
     ended() {
       over = true;
-      for (const [id, call] of pending) {
+      for (const [id, call] of pending.entries()) {
         call.result?.release();
         settle(id, call, { kind: 'lost', answerBegun: call.result !== undefined });
       }

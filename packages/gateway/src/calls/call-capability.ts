@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '@svc/edge';
 import type { Registry } from '../agents/registry.ts';
 import type { AgentOutcome, AgentResult, AgentSession } from '../agents/session.ts';
 import { CallError, CallerGone } from '../errors/call-error.ts';
@@ -10,7 +11,7 @@ export interface CapabilityCall {
   readonly requestId: string;
   readonly traceparent: string | undefined;
   /** Aborted when the caller goes away. */
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignalLike;
 }
 
 export type CallCapability = (call: CapabilityCall) => Promise<AgentResult>;
@@ -28,7 +29,7 @@ const RETRY_MIN_MS = 100;
 export function createCallCapability(registry: Registry, now: () => number): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
-      const tried = new Set<AgentSession>();
+      const tried: AgentSession[] = [];
       const first = chooseAgent(registry, call.capability, tried);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
@@ -51,7 +52,7 @@ export function createCallCapability(registry: Registry, now: () => number): Cal
       }
 
       function send(agent: AgentSession): void {
-        tried.add(agent);
+        tried.push(agent);
         current = agent;
         const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
         const { capability, params } = call;
@@ -97,7 +98,7 @@ function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
   return outcome.kind === 'error' && outcome.notStarted && outcome.code !== 'AGENT_INVALID_PARAMS';
 }
 
-function chooseAgent(registry: Registry, capability: string, tried: ReadonlySet<AgentSession>): AgentSession {
+function chooseAgent(registry: Registry, capability: string, tried: readonly AgentSession[]): AgentSession {
   const choice = registry.choose(capability, tried);
   switch (choice) {
     case 'offline':

@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
 import type { AgentResult } from '../agents/session.ts';
 import { CallError } from '../errors/call-error.ts';
@@ -12,7 +13,7 @@ export interface Caller {
   /** Where the caller may have named the trace: the first that is well formed counts. */
   readonly traceparents: readonly unknown[];
   /** Aborted when the caller goes away. */
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignalLike;
   /** Gets the capability's name once it is known to have the form of one. */
   readonly log: { capability: string };
 }

@@ -23,6 +23,8 @@ export function createBodyBudget(totalBytes: number): BodyBudget {
   };
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** What a piece costs besides its bytes, so that bodies in tiny pieces are bounded as well. */
 const PIECE_BYTES = 256;
 
@@ -47,7 +49,16 @@ export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Prom
     throw new CallError('GATEWAY_INVALID_REQUEST', 'the body must not be compressed');
   }
   if (Number(headers.contentLength ?? 0) > limits.maxBytes) throw tooLarge(limits);
-  return read(exchange, limits);
+  return exchange.request.complete ? readWhole(exchange, limits) : read(exchange, limits);
+}
+
+/** A small body comes with its head, as nearly all do: without waiting there is nothing to listen to, or to time. */
+function readWhole(exchange: Exchange, limits: BodyLimits): Buffer {
+  const { request } = exchange;
+  if (request.readableLength > limits.maxBytes) throw tooLarge(limits);
+  const body: unknown = request.read();
+  exchange.bodyTaken = true;
+  return Buffer.isBuffer(body) ? body : NOTHING;
 }
 
 function read(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createAbort, type AbortSignalLike } from '@svc/edge';
 import { CallError, CallerGone, type CallErrorCode } from '../errors/call-error.ts';
 import type { Observe } from '../observe/event.ts';
 import type { Cors } from './cors.ts';
@@ -24,7 +25,7 @@ export interface Exchange {
   readonly headers: RequestHeaders;
   readonly requestId: string;
   /** Aborted when the caller closes the connection before the answer. */
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignalLike;
   /** Present when the request asks for a WebSocket. */
   readonly upgrade: { readonly socket: Socket; readonly head: Buffer } | undefined;
   /** Filled in as it becomes known; `route` is the template. */
@@ -54,6 +55,8 @@ export interface Exchange {
   elapsedMs(): number;
   /** Turns whatever was thrown into an answer or, when the caller is gone, into silence. */
   fail(error: unknown): void;
+  /** To be called when the answer has left, or never will. */
+  closed(): void;
   /** The WebSocket took the connection over. */
   switchedProtocols(): void;
 }
@@ -84,7 +87,7 @@ export function openExchange(
   const headers = readRequestHeaders(request.rawHeaders);
   const requestId =
     headers.requestId !== undefined && REQUEST_ID.test(headers.requestId) ? headers.requestId : randomUUID();
-  const abort = new AbortController();
+  const abort = createAbort();
   const log = {
     source: '',
     route: '',
@@ -102,8 +105,7 @@ export function openExchange(
   }
 
   function recordCall(call: CallLog, status: number, errorCode: string): void {
-    const event = {
-      event: 'request',
+    const fields = {
       request_id: requestId,
       api_key_name: log.apiKeyName,
       capability: call.capability,
@@ -113,16 +115,13 @@ export function openExchange(
       source: log.source,
       duration_ms: Math.round((call.durationMs ?? exchange.elapsedMs()) * 1000) / 1000,
       error_code: errorCode === '' ? call.errorCode : errorCode,
-    } as const;
-    observe(call.mcpMethod === '' ? event : { ...event, mcp_method: call.mcpMethod });
+    };
+    observe(
+      call.mcpMethod === ''
+        ? { event: 'request', ...fields }
+        : { event: 'request', mcp_method: call.mcpMethod, ...fields },
+    );
   }
-
-  response.on('close', () => {
-    if (answered) return;
-    answered = true;
-    record(CALLER_GONE_STATUS, '');
-    abort.abort();
-  });
 
   function write(
     status: number,
@@ -151,7 +150,7 @@ export function openExchange(
     }
     response.writeHead(status, all);
     if (length < JOIN_BELOW_BYTES) {
-      response.end(parts.length === 1 ? parts[0] : Buffer.concat(parts, length));
+      response.end(joined(parts), 'latin1');
       watchStalled(response);
       delivered?.();
       return;
@@ -205,6 +204,12 @@ export function openExchange(
       observe({ event: 'internal_error', request_id: requestId, message });
       exchange.sendError('GATEWAY_INTERNAL', 'the gateway failed; the request id leads to its log');
     },
+    closed() {
+      if (answered) return;
+      answered = true;
+      record(CALLER_GONE_STATUS, '');
+      abort.abort();
+    },
     switchedProtocols() {
       answered = true;
       record(101, '');
@@ -213,6 +218,15 @@ export function openExchange(
     },
   };
   return exchange;
+}
+
+/** Each byte as the character of its number: Node writes a string together with the head, but a buffer behind it. */
+function joined(parts: readonly Uint8Array[]): string {
+  let text = '';
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    text += Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+  }
+  return text;
 }
 
 /** The next piece is made when the caller has taken those before it. */

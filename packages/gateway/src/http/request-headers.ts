@@ -43,7 +43,8 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
 
 /** `raw` alternates names and values, as `IncomingMessage.rawHeaders` does. */
 export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
-  const headers: { -readonly [field in Field]: string | undefined } = {
+  const repeated: string[] = [];
+  const headers: { -readonly [field in Field]: string | undefined } & Pick<RequestHeaders, 'repeated'> = {
     host: undefined,
     authorization: undefined,
     apiKey: undefined,
@@ -60,8 +61,8 @@ export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
     mcpName: undefined,
     origin: undefined,
     accessControlRequestMethod: undefined,
+    repeated,
   };
-  const repeated: string[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] ?? '').toLowerCase();
     const field = FIELDS.get(name);
@@ -69,5 +70,5 @@ export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
     if (headers[field] === undefined) headers[field] = raw[at + 1] ?? '';
     else repeated.push(name);
   }
-  return { ...headers, repeated };
+  return headers;
 }

@@ -40,6 +40,12 @@ export interface ServerOptions {
   readonly now: () => number;
 }
 
+/** A request that has not been answered. */
+interface Asked {
+  readonly response: ServerResponse;
+  readonly exchange: Exchange;
+}
+
 export interface GatewayServer {
   readonly server: Server;
   /** Requests accepted and not answered. */
@@ -68,9 +74,9 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const { faces } = options;
   const admit = createAdmit(options);
   const refuseUnparsable = createRefuseUnparsable(admit, options.observe);
-  const open = new Set<ServerResponse>();
+  let open = 0;
   /** What of it came over one connection: several with pipelining. */
-  const openOn = new WeakMap<Duplex, Map<ServerResponse, Exchange>>();
+  const openOn = new WeakMap<Duplex, Asked[]>();
   /** Connections over which a request came, agents' apart. */
   const callers = new Set<Duplex>();
   /** Connections whose last answer is under way: what came behind it is nobody's. */
@@ -81,17 +87,19 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
     if (ending.has(request.socket)) return;
     const siblings = track(request.socket);
-    open.add(response);
+    open++;
     if (upgrade === undefined) callers.add(request.socket);
-    response.once('close', () => {
-      open.delete(response);
-      siblings.delete(response);
-      if (open.size === 0) idle?.();
-    });
-    const further = siblings.size >= MAX_PIPELINED;
+    const further = siblings.length >= MAX_PIPELINED;
     if (further) response.setHeader('Connection', 'close');
     const exchange = openExchange(request, response, upgrade, options);
-    siblings.set(response, exchange);
+    const asked = { response, exchange };
+    siblings.push(asked);
+    response.once('close', () => {
+      open--;
+      siblings.splice(siblings.indexOf(asked), 1);
+      exchange.closed();
+      if (open === 0) idle?.();
+    });
     if (draining) closeWithLast(siblings);
     serve(exchange, further).catch((error: unknown) => exchange.fail(error));
     if (!further) return;
@@ -102,17 +110,17 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     });
   }
 
-  function track(socket: Duplex): Map<ServerResponse, Exchange> {
+  function track(socket: Duplex): Asked[] {
     const known = openOn.get(socket);
     if (known !== undefined) return known;
-    const responses = new Map<ServerResponse, Exchange>();
-    openOn.set(socket, responses);
+    const siblings: Asked[] = [];
+    openOn.set(socket, siblings);
     // Node tells only the first of several pipelined answers that their connection is gone.
     socket.once('close', () => {
       callers.delete(socket);
-      for (const response of responses.keys()) response.emit('close');
+      for (const { response } of [...siblings]) response.emit('close');
     });
-    return responses;
+    return siblings;
   }
 
   async function serve(exchange: Exchange, further: boolean): Promise<void> {
@@ -233,9 +241,9 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   /** Whether a request that Node hands over with its connection is pipelined behind one whose answer has that. */
   function outOfTurn(socket: Socket): boolean {
     if (!socket.listeners('error').includes(destroyOnError)) socket.on('error', destroyOnError);
-    const [before, ...others] = openOn.get(socket)?.keys() ?? [];
+    const [before, ...others] = openOn.get(socket) ?? [];
     if (before === undefined) return false;
-    if (others.length === 0 && before.writableEnded) socket.destroySoon();
+    if (others.length === 0 && before.response.writableEnded) socket.destroySoon();
     else socket.destroy();
     return true;
   }
@@ -262,24 +270,24 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const fault = parserFault(error);
-    const [[response, exchange] = [], ...others] = openOn.get(socket) ?? [];
+    const [asked, ...others] = openOn.get(socket) ?? [];
     if (fault === undefined) socket.destroy();
-    else if (response === undefined || exchange === undefined) refuseUnparsable(fault, socket);
-    else if (response.headersSent) endAfterWritten(socket);
-    else if (response.req.complete || others.length > 0 || error.code === 'HPE_INVALID_EOF_STATE') {
+    else if (asked === undefined) refuseUnparsable(fault, socket);
+    else if (asked.response.headersSent) endAfterWritten(socket);
+    else if (asked.response.req.complete || others.length > 0 || error.code === 'HPE_INVALID_EOF_STATE') {
       // Our refusal would be taken for the answer to the request before it, or nobody is left to read it.
       socket.destroy();
-    } else exchange.sendError(fault.code, fault.message, ['Connection', 'close']);
+    } else asked.exchange.sendError(fault.code, fault.message, ['Connection', 'close']);
   });
 
   return {
     server,
     get inFlight() {
-      return open.size;
+      return open;
     },
     async drain(timeoutMs) {
       draining = true;
-      for (const response of open) closeWithLast(track(response.req.socket));
+      for (const socket of callers) closeWithLast(track(socket));
       // What HTTP adds to closing is the end of all kept connections, whatever is on its way there.
       TcpServer.prototype.close.call(server);
       const lingerMs = callers.size === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);
@@ -290,7 +298,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   };
 
   async function answered(timeoutMs: number): Promise<void> {
-    if (open.size === 0) return;
+    if (open === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       idle = () => {
@@ -302,10 +310,11 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
 }
 
 /** The connection ends with the answer that says so, so only the last of those that are under way may. */
-function closeWithLast(siblings: ReadonlyMap<ServerResponse, Exchange>): void {
-  const responses = [...siblings.keys()];
-  const last = responses.pop();
-  for (const response of responses) if (!response.headersSent) response.removeHeader('Connection');
+function closeWithLast(siblings: readonly Asked[]): void {
+  const last = siblings.at(-1)?.response;
+  for (const { response } of siblings) {
+    if (response !== last && !response.headersSent) response.removeHeader('Connection');
+  }
   if (last?.headersSent === false) last.setHeader('Connection', 'close');
 }
 

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { rawItems } from '@svc/protocol';
 import { CallError } from '../errors/call-error.ts';
 import type { CallLog, Exchange } from '../http/exchange.ts';
@@ -38,8 +37,6 @@ export async function serveBatch(
     const headers = ['Retry-After', String(rate.retryAfterSeconds)];
     throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });
   }
-  // Each call listens to it.
-  setMaxListeners(BATCH_MAX, exchange.signal);
   const logs = values.map((): CallLog => ({
     capability: '',
     mcpMethod: '',
@@ -50,7 +47,7 @@ export async function serveBatch(
   const raw = rawItems(body);
   const served = await Promise.allSettled(
     logs.map((log, at) =>
-      serveItem(values[at], raw[at] ?? body, { ...sender, log, batched: true }, serveMessage).finally(() => {
+      serveItem(values[at], raw[at] ?? body, { log, batched: true, ...sender }, serveMessage).finally(() => {
         log.durationMs = exchange.elapsedMs();
       }),
     ),

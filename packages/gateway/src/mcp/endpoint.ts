@@ -35,7 +35,7 @@ export function createMcpFace(options: McpOptions): (exchange: Exchange) => Prom
     try {
       value = parse(body);
       if (Array.isArray(value)) return await serveBatch(value, body, { ...options, exchange, sender });
-      return await serveMessage(readMessage(value, body), { ...sender, log, batched: false });
+      return await serveMessage(readMessage(value, body), { log, batched: false, ...sender });
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       log.errorCode = error.logCode;

@@ -1,6 +1,7 @@
 import { encodeFrame, requestOverhead, RESULT_OVERHEAD, type RequestHead } from '../frames/encode.ts';
 import type { Frame, ResultFrame } from '../frames/frame.ts';
 import { ProtocolError } from '../close-code.ts';
+import { createCallTable } from './call-table.ts';
 import {
   FRAME_HEADER_BYTES,
   FRAME_PAYLOAD_MAX_BYTES,
@@ -66,8 +67,11 @@ interface Outgoing {
 
 export function createOutbox(socket: OutboxSocket): Outbox {
   const controls: Buffer[] = [];
-  const bodies = new Map<number, Outgoing>();
-  const fresh: Outgoing[] = [];
+  /** Of which nothing has been sent. */
+  let fresh: Outgoing[] = [];
+  /** Of which a part has been sent. */
+  const partial = createCallTable<Outgoing>();
+  /** Those of them that need not wait for credit, in turn. */
   const begun: Outgoing[] = [];
   const waiters: (() => void)[] = [];
   let queuedPong: Buffer = Buffer.alloc(0);
@@ -98,8 +102,12 @@ export function createOutbox(socket: OutboxSocket): Outbox {
     wakeIfDrained();
   }
 
+  function bodiesLeft(): number {
+    return fresh.length + partial.size;
+  }
+
   function isDrained(): boolean {
-    return closed || (unsentMessages === 0 && controls.length === 0 && bodies.size === 0);
+    return closed || (unsentMessages === 0 && controls.length === 0 && bodiesLeft() === 0);
   }
 
   function wakeIfDrained(): void {
@@ -115,11 +123,15 @@ export function createOutbox(socket: OutboxSocket): Outbox {
     };
     takeControls(room, add);
     const share = begun.length > 0 ? CONTINUATION_SHARE_BYTES : 0;
-    while (fresh[0] !== undefined && fresh[0].headBytes < room - share) {
-      add(nextPiece(fresh[0], Math.min(room - share, fresh[0].headBytes + FIRST_PIECE_BYTES)));
-      const outgoing = fresh.shift();
-      if (outgoing !== undefined) enqueue(outgoing);
+    let taken = 0;
+    for (const outgoing of fresh) {
+      if (outgoing.headBytes >= room - share) break;
+      add(nextPiece(outgoing, Math.min(room - share, outgoing.headBytes + FIRST_PIECE_BYTES)));
+      taken++;
+      if (outgoing.sent < outgoing.bytes.length) partial.add(outgoing.id, outgoing);
+      enqueue(outgoing);
     }
+    fresh = taken === fresh.length ? [] : fresh.slice(taken);
     while (begun[0] !== undefined && room > FRAME_HEADER_BYTES) {
       add(nextPiece(begun[0], room));
       const outgoing = begun.shift();
@@ -159,19 +171,23 @@ export function createOutbox(socket: OutboxSocket): Outbox {
     if (outgoing.begun) return encodeFrame({ type: 'data', id: outgoing.id, bytes: piece, fin });
     outgoing.begun = true;
     return head.type === 'request'
-      ? encodeFrame({ ...head, paramsLength: bytes.length, params: piece, fin })
-      : encodeFrame({ ...head, rowsLength: bytes.length, rows: piece, fin });
+      ? encodeFrame({ paramsLength: bytes.length, params: piece, fin, ...head })
+      : encodeFrame({ rowsLength: bytes.length, rows: piece, fin, ...head });
   }
 
   /** Where a body with pieces left waits: for its turn, or for credit. */
   function enqueue(outgoing: Outgoing): void {
     if (outgoing.sent === outgoing.bytes.length) {
-      bodies.delete(outgoing.id);
+      partial.delete(outgoing.id);
       outgoing.gone?.();
       return;
     }
     outgoing.waiting = outgoing.credit === 0;
     if (!outgoing.waiting) begun.push(outgoing);
+  }
+
+  function find(id: number): Outgoing | undefined {
+    return partial.get(id) ?? fresh.find((outgoing) => outgoing.id === id);
   }
 
   function remove<T>(list: T[], item: T): void {
@@ -206,13 +222,12 @@ export function createOutbox(socket: OutboxSocket): Outbox {
         credit: INITIAL_CREDIT_BYTES,
         waiting: false,
       };
-      bodies.set(head.id, outgoing);
       fresh.push(outgoing);
       queuedBytes += bytes.length;
       schedule();
     },
     grant(id, bytes) {
-      const outgoing = bodies.get(id);
+      const outgoing = find(id);
       if (outgoing === undefined) return;
       outgoing.credit += bytes;
       if (outgoing.credit > 0xffff_ffff) throw new ProtocolError('credit exceeds what a body can hold');
@@ -222,9 +237,9 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       schedule();
     },
     drop(id) {
-      const outgoing = bodies.get(id);
+      const outgoing = find(id);
       if (outgoing === undefined) return true;
-      bodies.delete(id);
+      partial.delete(id);
       queuedBytes -= outgoing.bytes.length - outgoing.sent;
       remove(fresh, outgoing);
       remove(begun, outgoing);
@@ -235,9 +250,9 @@ export function createOutbox(socket: OutboxSocket): Outbox {
     close() {
       closed = true;
       controls.length = 0;
-      const left = [...bodies.values()];
-      bodies.clear();
-      fresh.length = 0;
+      const left = [...fresh, ...partial.entries().map(([, outgoing]) => outgoing)];
+      for (const { id } of left) partial.delete(id);
+      fresh = [];
       begun.length = 0;
       queuedBytes = 0;
       wakeIfDrained();
@@ -250,7 +265,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       return queuedBytes;
     },
     get queuedBodies() {
-      return bodies.size;
+      return bodiesLeft();
     },
     get queuedControls() {
       return controls.length;

@@ -45,7 +45,7 @@ export async function exchange(
   const started = performance.now();
   const { searchPath, watched } = session.facts;
   const { timeoutMs } = wait;
-  const settings = applySettings({ ...transaction.settings, timeoutMs, searchPath, watched });
+  const settings = applySettings({ timeoutMs, searchPath, watched, ...transaction.settings });
   const { statements } = transaction;
 
   let stopped: Exchange['stopped'];

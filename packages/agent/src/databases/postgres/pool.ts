@@ -1,10 +1,11 @@
+import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError, type DatabaseConnections } from '../database.ts';
 import { unavailable } from './errors.ts';
 import { endLost } from './lost-backends.ts';
 import { abandon, destroy, farewell, type Backend, type Session } from './session.ts';
 
 export interface Wait {
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignalLike;
   readonly timeoutMs: number;
 }
 
@@ -43,7 +44,7 @@ const LOOK_WAIT_MS = 1000;
  * counts until the server is known to have ended it.
  */
 export class SessionPool {
-  readonly #open: (signal: AbortSignal) => Promise<Session>;
+  readonly #open: (signal: AbortSignalLike) => Promise<Session>;
   readonly #max: number;
   readonly #live = new Set<Session>();
   readonly #idle: Session[] = [];
@@ -58,7 +59,7 @@ export class SessionPool {
   #closed: (() => void) | undefined;
 
   /** Aborting the signal that `open` gets makes it reject soon. */
-  constructor(open: (signal: AbortSignal) => Promise<Session>, max: number) {
+  constructor(open: (signal: AbortSignalLike) => Promise<Session>, max: number) {
     this.#open = open;
     this.#max = max;
   }

@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '@svc/edge';
 import net from 'node:net';
 import type tls from 'node:tls';
 import pg from 'pg';
@@ -46,7 +47,7 @@ const KEEPALIVE_MS = 30_000;
 const FAREWELL_MS = 1000;
 
 /** Connects; throws `DatabaseError` of kind `unavailable`, after 10 s or soon after the abort at the latest. */
-export async function openSession(config: DatabaseConfig, signal: AbortSignal): Promise<Session> {
+export async function openSession(config: DatabaseConfig, signal: AbortSignalLike): Promise<Session> {
   const encrypted = tlsOptions(config);
   try {
     return await attempt(config, encrypted, signal);
@@ -104,7 +105,7 @@ function tlsOptions(config: DatabaseConfig): tls.ConnectionOptions | false {
 async function attempt(
   config: DatabaseConfig,
   ssl: tls.ConnectionOptions | false,
-  signal: AbortSignal,
+  signal: AbortSignalLike,
 ): Promise<Session> {
   const client = newClient(config, ssl);
   // Without a listener the loss of an idle connection would end the process; the pool sees it by `end`.

@@ -50,7 +50,6 @@ export function applySettings(settings: TransactionSettings): Statement {
   // The server reads 0 as "no limit".
   const timeout = Math.max(Math.ceil(settings.timeoutMs), 1);
   return {
-    ...(settings.watched ? WATCHED : PLAIN),
     values: [
       String(timeout),
       settings.searchPath,
@@ -58,6 +57,7 @@ export function applySettings(settings: TransactionSettings): Statement {
       settings.capability,
       settings.requestId,
     ],
+    ...(settings.watched ? WATCHED : PLAIN),
   };
 }
 
