@@ -49,10 +49,15 @@ export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Prom
     throw new CallError('GATEWAY_INVALID_REQUEST', 'the body must not be compressed');
   }
   if (Number(headers.contentLength ?? 0) > limits.maxBytes) throw tooLarge(limits);
-  return exchange.request.complete ? readWhole(exchange, limits) : read(exchange, limits);
+  const { request } = exchange;
+  // Node hands the head over before it looks at what came with it, which is nearly always the whole body.
+  if (!request.complete) await new Promise((resolve) => setImmediate(resolve));
+  if (request.complete) return readWhole(exchange, limits);
+  if (request.destroyed) throw new CallerGone();
+  return read(exchange, limits);
 }
 
-/** A small body comes with its head, as nearly all do: without waiting there is nothing to listen to, or to time. */
+/** Nothing to listen to, and nothing to time. */
 function readWhole(exchange: Exchange, limits: BodyLimits): Buffer {
   const { request } = exchange;
   if (request.readableLength > limits.maxBytes) throw tooLarge(limits);
@@ -118,6 +123,7 @@ function tooLarge(limits: BodyLimits): CallError {
 
 /** `application/json` or a type that ends in `+json`, with no other charset than UTF-8. */
 function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true;
   if (contentType === undefined) return false;
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   if (!/^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json$/.test(type)) return false;

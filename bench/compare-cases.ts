@@ -1,0 +1,135 @@
+import type { Postgres, RunningProcess, TemporaryFolder } from '@svc/testkit';
+import { ask } from '@svc/testkit';
+import type { Workload } from './compare-workloads.ts';
+import { normalisedRow, QUERIES, type Query } from './contestants/books.ts';
+import {
+  DATABASE_CONNECTIONS,
+  type Contestant,
+  type ContestantName,
+  type Face,
+} from './contestants/contestant.ts';
+import { runPgbench } from './contestants/pgbench.ts';
+import { load } from './load/wrk.ts';
+
+/** What one measurement of a case gives; what cannot be told is NaN. */
+interface Run {
+  /** Those that succeeded. */
+  readonly calls: number;
+  readonly failed: number;
+  /** What the first of those that failed was answered; else empty. */
+  readonly failure: string;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly generatorMicroseconds: number;
+}
+
+/** One line of the table: a contestant under a workload. */
+export interface Case {
+  /** `WORKLOAD CONTESTANT FACE`; goals name cases by it. */
+  readonly id: string;
+  readonly workload: Workload;
+  readonly name: ContestantName;
+  /** With its version. */
+  readonly contestant: string;
+  /** How it is called, where the workload leaves a choice; else empty. */
+  readonly face: string;
+  readonly processes: Readonly<Record<string, RunningProcess>>;
+  run(seconds: number): Promise<Run>;
+}
+
+const BODIES = 2000;
+/**
+ * After callers have gone away, as all do at the end of a measurement, MCP Toolbox has been seen to answer a few
+ * of the next calls with an error of its database connection. That is reported, and no reason to stop.
+ */
+const TOLERATED_OF_PEERS = 0.02;
+
+export function casesOf(workload: Workload, contestants: readonly Contestant[]): readonly Case[] {
+  return contestants
+    .filter(({ name }) => workload.contestants.includes(name))
+    .flatMap((contestant) =>
+      contestant.faces
+        .filter(({ kind }) => kind === workload.kind)
+        .map((face) => caseOf(workload, contestant, face)),
+    );
+}
+
+function caseOf(workload: Workload, contestant: Contestant, face: Face): Case {
+  const { query, connections } = workload;
+  const { most } = QUERIES[query];
+  const bodies = Array.from({ length: BODIES }, () => face.body(query, 1 + Math.floor(Math.random() * most)));
+  const { url } = contestant;
+  const tolerated = contestant.name === 'svc' ? 0 : TOLERATED_OF_PEERS;
+  return {
+    id: `${workload.name} ${contestant.name} ${face.title}`,
+    workload,
+    name: contestant.name,
+    contestant: contestant.title,
+    face: face.title,
+    processes: contestant.processes,
+    run: (seconds) =>
+      load(
+        { url, path: face.path(query), connections, headers: face.headers(query), bodies, tolerated },
+        seconds,
+      ),
+  };
+}
+
+export function pgbenchCase(workload: Workload, postgres: Postgres, folder: TemporaryFolder): Case {
+  return {
+    id: `${workload.name} pgbench`,
+    workload,
+    name: 'pgbench',
+    contestant: `pgbench, ${DATABASE_CONNECTIONS} clients`,
+    face: '',
+    processes: {},
+    run: async (seconds) => ({
+      ...(await runPgbench(postgres, folder, seconds)),
+      failed: 0,
+      failure: '',
+      p50Ms: Number.NaN,
+      p99Ms: Number.NaN,
+      generatorMicroseconds: Number.NaN,
+    }),
+  };
+}
+
+/** The text of the answer; throws unless it is a success. */
+export async function answerOf(
+  { title, url }: Contestant,
+  face: Face,
+  query: Query,
+  value: number,
+): Promise<string> {
+  const { status, text } = await ask(`${url}${face.path(query)}`, {
+    method: 'POST',
+    headers: face.headers(query),
+    body: face.body(query, value),
+  });
+  if (status !== 200) throw new Error(`cannot call ${title}, ${face.title}: ${status} ${text}`);
+  return text;
+}
+
+/** Throws unless all answer the same rows, as many as there must be, to the first, the last and others between. */
+export async function checkAnswers(contestants: readonly Contestant[]): Promise<void> {
+  for (const query of ['point', 'list'] as const) {
+    const { most } = QUERIES[query];
+    const expected = query === 'point' ? 1 : 100;
+    for (const value of [1, 2, 97, 500, most - 1, most]) {
+      let first: string | undefined;
+      for (const contestant of contestants) {
+        for (const face of contestant.faces) {
+          if (face.rows === undefined) continue;
+          const rows = face.rows(await answerOf(contestant, face, query, value)).map(normalisedRow);
+          const text = rows.join('\n');
+          first ??= text;
+          if (text === first && rows.length === expected) continue;
+          throw new Error(
+            `cannot compare: ${contestant.title}, ${face.title} answers ${query} ${value} with\n${text}\nand not\n${first}`,
+          );
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { cpuMicroseconds, sizeOf, type Postgres, type RunningProcess } from '@svc/testkit';
+import type { Case } from './compare-cases.ts';
+import { databaseMicroseconds } from './load/database-cpu.ts';
+import { median } from './report/statistics.ts';
+
+/** Of one round. What a contestant does not have, or does not tell, is NaN. */
+export interface Measured {
+  readonly calls: number;
+  readonly failed: number;
+  /** What the first of those that failed was answered; else empty. */
+  readonly failure: string;
+  readonly callsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** User and system time of all its processes, per call. */
+  readonly cpuMicroseconds: number;
+  /** Of the database's processes, per call. */
+  readonly databaseMicroseconds: number;
+  /** Of the load generator and of this program, which reads what the contestants print, per call. */
+  readonly generatorMicroseconds: number;
+  /** Resident memory of all its processes after the load, in units of 1,048,576 bytes. */
+  readonly memoryMegabytes: number;
+  /** The CPU time and memory of each process, by its name. */
+  readonly processes: Readonly<Record<string, { cpuMicroseconds: number; memoryMegabytes: number }>>;
+}
+
+export type Results = ReadonlyMap<Case, readonly Measured[]>;
+
+/** What a server still does for callers who have gone must not count for the next. */
+const PAUSE_MS = 150;
+/** Of each case at least, and of all cases of a contestant together: code is compiled while it runs. */
+const WARM_UP_SECONDS = { each: 2, together: 8 };
+
+/** Warms up, then measures every case once per round; contestants take turns in going first. */
+export async function measure(
+  cases: readonly Case[],
+  postgres: Postgres,
+  { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
+  progress: (line: string) => void,
+): Promise<Results> {
+  const each = Math.round(cases.length * (seconds + 2 * (PAUSE_MS / 1000)));
+  progress(`warming up; then ${rounds} rounds of some ${each} s`);
+  for (const each of cases) await watched(each, each.run(warmUpSeconds(each, cases, seconds)));
+  const results = new Map<Case, Measured[]>(cases.map((each) => [each, []]));
+  for (let round = 1; round <= rounds; round++) {
+    progress(`round ${round} of ${rounds}`);
+    for (const workload of new Set(cases.map((each) => each.workload))) {
+      const group = cases.filter((each) => each.workload === workload);
+      for (const each of rotated(group, round)) {
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        results.get(each)?.push(await measureOnce(each, postgres, seconds));
+      }
+    }
+  }
+  return results;
+}
+
+async function measureOnce(each: Case, postgres: Postgres, seconds: number): Promise<Measured> {
+  const processes = Object.entries(each.processes);
+  const cpu = (): Promise<readonly number[]> =>
+    Promise.all([
+      databaseMicroseconds(postgres),
+      ...processes.map(([, process]) => cpuMicroseconds(process)),
+    ]);
+  const [databaseBefore = 0, ...before] = await cpu();
+  const ownBefore = process.cpuUsage();
+  const {
+    calls,
+    seconds: took,
+    p50Ms,
+    p99Ms,
+    generatorMicroseconds,
+    failed,
+    failure,
+  } = await watched(each, each.run(seconds));
+  const own = process.cpuUsage(ownBefore);
+  const [databaseAfter = 0, ...after] = await cpu();
+  const memory = await Promise.all(processes.map(([, process]) => sizeOf(process)));
+  const used = processes.map(([name], at) => ({
+    name,
+    cpuMicroseconds: ((after[at] ?? 0) - (before[at] ?? 0)) / calls,
+    memoryMegabytes: memory[at]?.megabytes ?? 0,
+  }));
+  const total = (of: (one: (typeof used)[number]) => number): number =>
+    used.length === 0 ? Number.NaN : used.reduce((sum, one) => sum + of(one), 0);
+  return {
+    calls,
+    failed,
+    failure,
+    callsPerSecond: calls / took,
+    p50Ms,
+    p99Ms,
+    cpuMicroseconds: total((one) => one.cpuMicroseconds),
+    databaseMicroseconds: (databaseAfter - databaseBefore) / calls,
+    generatorMicroseconds: generatorMicroseconds + (own.user + own.system) / calls,
+    memoryMegabytes: total((one) => one.memoryMegabytes),
+    processes: Object.fromEntries(used.map(({ name, ...figures }) => [name, figures])),
+  };
+}
+
+/** Rejects when a process of the contestant ends in the meantime, with its last words. */
+async function watched<T>({ id, processes }: Case, work: Promise<T>): Promise<T> {
+  const died = Object.entries(processes).map(([name, process]) => death(name, process));
+  try {
+    return await Promise.race([work, ...died]);
+  } catch (error) {
+    throw new Error(`cannot measure "${id}"`, { cause: error });
+  }
+}
+
+async function death(name: string, process: RunningProcess): Promise<never> {
+  const { code, signal } = await process.exited;
+  const tail = process.output().trimEnd().split('\n').slice(-20).join('\n');
+  throw new Error(`${name} has ended with ${signal ?? code}; its output ends:\n${tail}`);
+}
+
+/** No more than two measurements take. */
+function warmUpSeconds({ name }: Case, cases: readonly Case[], seconds: number): number {
+  const share = WARM_UP_SECONDS.together / cases.filter((each) => each.name === name).length;
+  return Math.min(2 * seconds, Math.max(WARM_UP_SECONDS.each, Math.ceil(share)));
+}
+
+function rotated<T>(values: readonly T[], by: number): readonly T[] {
+  const start = by % values.length;
+  return [...values.slice(start), ...values.slice(0, start)];
+}
+
+/** The median of one figure over the rounds. */
+export function medianOf(rounds: readonly Measured[], figure: (round: Measured) => number): number {
+  return median(rounds.map(figure));
+}

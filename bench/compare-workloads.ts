@@ -1,0 +1,57 @@
+import type { Query } from './contestants/books.ts';
+import type { ContestantName, Face } from './contestants/contestant.ts';
+
+export interface Workload {
+  readonly name: string;
+  readonly title: string;
+  readonly query: Query;
+  readonly kind: Face['kind'];
+  readonly connections: number;
+  /** Those that can do it, and are worth the time. */
+  readonly contestants: readonly ContestantName[];
+}
+
+const REST = ['svc', 'toolbox', 'fastify'] as const;
+const MCP = ['svc', 'toolbox'] as const;
+
+function point(connections: number, further: readonly ContestantName[] = []): Workload {
+  return {
+    name: `point-${connections}`,
+    title: `One row, REST, ${connections} ${connections === 1 ? 'connection' : 'connections'}`,
+    query: 'point',
+    kind: 'rest',
+    connections,
+    contestants: [...REST, ...further],
+  };
+}
+
+export const WORKLOADS: readonly Workload[] = [
+  point(1),
+  point(32, ['node-http', 'pgbench']),
+  point(64),
+  point(128),
+  {
+    name: 'point-mcp',
+    title: 'One row, MCP tools/call, 32 connections',
+    query: 'point',
+    kind: 'mcp',
+    connections: 32,
+    contestants: MCP,
+  },
+  {
+    name: 'list',
+    title: '100 rows, REST, 32 connections',
+    query: 'list',
+    kind: 'rest',
+    connections: 32,
+    contestants: [...REST, 'node-http'],
+  },
+  {
+    name: 'list-mcp',
+    title: '100 rows, MCP tools/call, 32 connections',
+    query: 'list',
+    kind: 'mcp',
+    connections: 32,
+    contestants: MCP,
+  },
+];

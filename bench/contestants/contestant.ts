@@ -1,0 +1,35 @@
+import type { RunningProcess } from '@svc/testkit';
+import type { Query } from './books.ts';
+
+export const CONTESTANTS = ['svc', 'toolbox', 'fastify', 'node-http', 'pgbench'] as const;
+export type ContestantName = (typeof CONTESTANTS)[number];
+
+/** One of the ways in which a contestant can be called. */
+export interface Face {
+  readonly kind: 'rest' | 'mcp';
+  /** E.g. `MCP 2025-11-25`. */
+  readonly title: string;
+  path(query: Query): string;
+  headers(query: Query): Readonly<Record<string, string>>;
+  /** The request for this value of the query's parameter. */
+  body(query: Query, value: number): string;
+  /** The rows in an answer, as the contestant writes them; undefined when it answers the same to all. */
+  readonly rows: ((answer: string) => readonly unknown[]) | undefined;
+}
+
+/** A server that runs and can be measured. */
+export interface Contestant {
+  readonly name: ContestantName;
+  /** With its version. */
+  readonly title: string;
+  /** How it was set up, in a few words. */
+  readonly settings: string;
+  readonly url: string;
+  /** By what each is for; their CPU time and memory are the contestant's. */
+  readonly processes: Readonly<Record<string, RunningProcess>>;
+  readonly faces: readonly Face[];
+  stop(): Promise<unknown>;
+}
+
+/** Connections to the database at most: the agent's own default, and every contestant's. */
+export const DATABASE_CONNECTIONS = 10;

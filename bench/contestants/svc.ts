@@ -1,0 +1,43 @@
+import { startService, type Postgres } from '@svc/testkit';
+import { BOOKS_DATABASE, QUERIES, type QueryShape } from './books.ts';
+import type { Contestant } from './contestant.ts';
+import { mcpFace, REVISIONS } from './mcp-face.ts';
+import { restFace } from './rest-face.ts';
+
+const RESULT = `{ id: { type: integer }, title: { type: string }, author: { type: string }, price: { type: number }, added_at: { type: datetime } }`;
+
+function capability({ name, parameter, sql }: QueryShape): string {
+  return `  ${name}:
+    description: Books of the library
+    sql: ${sql.replace('$1', `:${parameter}`)}
+    params: { ${parameter}: { type: integer, required: true, minimum: 1, description: A number of a book } }
+    result: ${RESULT}
+`;
+}
+
+/** Gateway and agent as a user runs them, with everything switched on. */
+export async function startSvc(postgres: Postgres): Promise<Contestant> {
+  const service = await startService({
+    database: { ...postgres, name: BOOKS_DATABASE },
+    capabilities: `capabilities:\n${Object.values(QUERIES).map(capability).join('')}`,
+    gatewayEnv: { GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000' },
+  });
+  const headers = { authorization: `Bearer ${service.apiKeys['all'] ?? ''}` };
+  const rowsOf = (answer: string): readonly unknown[] => {
+    const { rows }: { rows: readonly unknown[] } = JSON.parse(answer);
+    return rows;
+  };
+  const [agent] = service.agents;
+  return {
+    name: 'svc',
+    title: 'svc',
+    settings: 'gateway and agent, API key, request log at info, rate limit, READ ONLY transaction per call',
+    url: service.url,
+    processes: { gateway: service.gateway, ...(agent === undefined ? {} : { agent }) },
+    faces: [
+      restFace((name) => `/api/v1/capabilities/${name}`, headers, rowsOf),
+      ...REVISIONS.map((revision) => mcpFace(revision, headers, ([text = '']) => rowsOf(text))),
+    ],
+    stop: () => service.stop(),
+  };
+}

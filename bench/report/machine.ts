@@ -1,0 +1,31 @@
+import { cpus, release, totalmem } from 'node:os';
+import { runProcess } from '@svc/testkit';
+import { findProgram } from '../load/programs.ts';
+
+export interface Machine {
+  /** Of the run, as `2026-01-31`. */
+  readonly date: string;
+  readonly cores: number;
+  readonly cpu: string;
+  readonly memoryGigabytes: number;
+  readonly kernel: string;
+  readonly node: string;
+  readonly postgres: string;
+  readonly wrk: string;
+}
+
+/** What the figures of a run depend on; `postgres` is the server's version. */
+export async function machine(postgres: string): Promise<Machine> {
+  const all = cpus();
+  const wrk = await runProcess(findProgram('wrk') ?? 'wrk', ['--version']);
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    cores: all.length,
+    cpu: all[0]?.model.trim() ?? 'unknown',
+    memoryGigabytes: Math.round(totalmem() / 2 ** 30),
+    kernel: release(),
+    node: process.versions.node,
+    postgres,
+    wrk: /wrk \S+/.exec(wrk.stdout + wrk.stderr)?.[0].slice(4) ?? 'unknown',
+  };
+}

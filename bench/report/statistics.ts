@@ -1,0 +1,32 @@
+/** Of an even number of values, the mean of the two in the middle; NaN of none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const below = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN;
+  const above = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return (below + above) / 2;
+}
+
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Undefined of no values. */
+export function spread(values: readonly number[]): Spread | undefined {
+  if (values.length === 0) return undefined;
+  return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
+}
+
+/**
+ * How many times `base` each of `values` is, taken within each round: the machine's speed differs from minute
+ * to minute. Undefined when no round has both.
+ */
+export function spreadOfRatios(values: readonly number[], base: readonly number[]): Spread | undefined {
+  return spread(
+    values.flatMap((value, round) => {
+      const other = base[round];
+      return other === undefined || other === 0 ? [] : [value / other];
+    }),
+  );
+}

@@ -1,0 +1,141 @@
+import type { Service } from '@svc/testkit';
+import { load } from '../load/wrk.ts';
+import { median, spreadOfRatios } from '../report/statistics.ts';
+import { startChild, type Child } from './child.ts';
+import {
+  callPath,
+  callsOf,
+  headersWith,
+  listBodies,
+  listName,
+  listQueries,
+  pointBodies,
+  pointNames,
+  pointQueries,
+  startLibrary,
+} from './library.ts';
+import type { PacedOrder, PacedResult } from './paced-caller.ts';
+import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+
+const ROWS = 10_000;
+const LARGE_PER_SECOND = 10;
+const POINTS_PER_SECOND = 1000;
+const CONNECTIONS = 16;
+const GOAL = 1.5;
+/** So that the large results do not end before the other load does, whose program takes a while to start. */
+const LONGER_SECONDS = 1;
+
+export const largeResult: Row = {
+  name: 'large-result',
+  title: 'A 1 MB result beside point queries',
+  measure,
+};
+
+type Caller = Child<PacedOrder, PacedResult>;
+
+/** Of the point queries, and the rate at which the large results really came meanwhile. */
+interface Round {
+  readonly p99Ms: number;
+  readonly callsPerSecond: number;
+  readonly largePerSecond: number;
+}
+
+async function measure(scale: Scale): Promise<Measurement> {
+  const [point = ''] = pointNames(1);
+  const service = await startLibrary(scale, pointQueries([point]) + listQueries([ROWS]));
+  const { text } = await service.call(listName(ROWS), { after: 0 });
+  if (!text.includes(`"count":${ROWS}}`)) throw new Error(`cannot get ${ROWS} rows: ${text.slice(-200)}`);
+  const megabytes = (Buffer.byteLength(text) / 1024 / 1024).toFixed(2);
+  const points = await startCaller(scale);
+  const large = await startCaller(scale);
+
+  const pacedPoints = async (): Promise<Round> =>
+    await called(points, {
+      ...orderOf(service, point, pointBodies()),
+      connections: CONNECTIONS,
+      perSecond: POINTS_PER_SECOND,
+      seconds: scale.seconds,
+    });
+  const allPoints = async (): Promise<Round> => {
+    const { calls, seconds, p99Ms } = await load(
+      callsOf(service, point, pointBodies(), CONNECTIONS),
+      scale.seconds,
+    );
+    return { p99Ms, callsPerSecond: calls / seconds, largePerSecond: 0 };
+  };
+  const beside = async (calls: () => Promise<Round>): Promise<Round> => {
+    const meanwhile = called(large, {
+      ...orderOf(service, listName(ROWS), listBodies(ROWS)),
+      connections: 1,
+      perSecond: LARGE_PER_SECOND,
+      seconds: scale.seconds + LONGER_SECONDS,
+    });
+    const [round, { callsPerSecond }] = await Promise.all([calls(), meanwhile]);
+    return { ...round, largePerSecond: callsPerSecond };
+  };
+
+  const ways = [
+    { title: `${grouped(POINTS_PER_SECOND)} a second`, calls: pacedPoints },
+    { title: 'as many as go, closed loop', calls: allPoints },
+  ];
+  await load(callsOf(service, point, pointBodies(), CONNECTIONS), scale.seconds);
+  await beside(pacedPoints);
+  const rounds = ways.map((way) => ({ ...way, without: new Array<Round>(), beside: new Array<Round>() }));
+  for (let round = 1; round <= scale.rounds; round++) {
+    scale.say(`round ${round} of ${scale.rounds}`);
+    for (const way of rounds) {
+      way.without.push(await way.calls());
+      way.beside.push(await beside(way.calls));
+    }
+  }
+  const largeRate = median(rounds.flatMap((way) => way.beside.map(({ largePerSecond }) => largePerSecond)));
+  return {
+    figures: rounds.flatMap((way) => figuresOf(way.title, way.without, way.beside)),
+    notes: [
+      `Large: ${megabytes} MB each, ${LARGE_PER_SECOND} a second asked for over one connection, ${largeRate.toFixed(1)} a second came. Point queries: ${CONNECTIONS} connections.`,
+      'At a fixed rate, a call that waits for a free connection is counted from when it was due.',
+    ],
+    isComplete: true,
+  };
+}
+
+function figuresOf(title: string, without: readonly Round[], beside: readonly Round[]): readonly Figure[] {
+  const figure = (of: 'p99Ms' | 'callsPerSecond', what: string, unit: string): readonly Figure[] => {
+    const [quiet, disturbed] = [without, beside].map((rounds) => rounds.map((round) => round[of]));
+    return [
+      { what, size: `${title}, alone`, value: median(quiet ?? []), unit },
+      {
+        what,
+        size: `${title}, beside`,
+        value: median(disturbed ?? []),
+        unit,
+        ratio: spreadOfRatios(disturbed ?? [], quiet ?? []),
+        goal: of === 'p99Ms' ? atMost('ratio', GOAL) : undefined,
+      },
+    ];
+  };
+  return [
+    ...figure('p99Ms', 'p99 of point queries', 'ms'),
+    ...figure('callsPerSecond', 'rate of point queries', 'calls/s'),
+  ];
+}
+
+async function startCaller({ releasers }: Scale): Promise<Caller> {
+  const caller = await startChild<PacedOrder, PacedResult>('paced-caller.ts');
+  await releasers.add(() => caller.stop());
+  return caller;
+}
+
+async function called(caller: Caller, order: PacedOrder): Promise<Round> {
+  const { failed, p99Ms, callsPerSecond } = await caller.ask(order);
+  if (failed > 0) throw new Error(`cannot measure ${order.path}: ${failed} calls were not answered with 200`);
+  return { p99Ms, callsPerSecond, largePerSecond: 0 };
+}
+
+function orderOf(
+  { port, apiKeys }: Service,
+  capability: string,
+  bodies: readonly string[],
+): Pick<PacedOrder, 'port' | 'path' | 'headers' | 'bodies'> {
+  return { port, path: callPath(capability), headers: headersWith(apiKeys['all'] ?? ''), bodies };
+}

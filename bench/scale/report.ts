@@ -1,0 +1,117 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cpus, totalmem } from 'node:os';
+import { lineChart } from '../report/plot.ts';
+import { isMet, type Figure, type Measurement, type Row } from './row.ts';
+
+/** What was measured, and how. */
+export interface Report {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly results: readonly Result[];
+}
+
+export interface Result {
+  readonly row: Row;
+  readonly measurement: Measurement;
+}
+
+const HEADS = ['what', 'size', 'figure', 'ratio', 'goal', ''] as const;
+/** Figures and ratios stand below each other's last digit. */
+const RIGHT = new Set<string>(['figure']);
+
+/** The lines of the table, without the last line break. */
+export function table({ results }: Report): string {
+  const cells = results.map(({ measurement }) => measurement.figures.map(cellsOf));
+  const widths = HEADS.map((head, at) =>
+    Math.max(head.length, ...cells.flat().map((row) => row[at]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, at) =>
+        RIGHT.has(HEADS[at] ?? '') ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  const parts = results.map(({ row, measurement }, at) =>
+    [
+      row.title,
+      line(HEADS),
+      ...(cells[at] ?? []).map(line),
+      ...measurement.notes.map((note) => `  ${note}`),
+    ].join('\n'),
+  );
+  return parts.join('\n\n');
+}
+
+function cellsOf(figure: Figure): readonly string[] {
+  const { what, size, value, unit, ratio, goal } = figure;
+  const met = isMet(figure);
+  return [
+    what,
+    size,
+    `${digits(value)} ${unit}`,
+    ratio === undefined ? '' : `${digits(ratio.median)} x (${digits(ratio.least)} to ${digits(ratio.most)})`,
+    goal === undefined ? '' : `${goal.bound} ${digits(goal.limit)} ${goal.of === 'ratio' ? 'x' : unit}`,
+    met === undefined ? '' : met ? 'met' : 'MISSED',
+  ];
+}
+
+function digits(value: number): string {
+  const size = Math.abs(value);
+  const maximumFractionDigits = size < 10 ? 2 : size < 100 ? 1 : 0;
+  return value.toLocaleString('en-US', { maximumFractionDigits });
+}
+
+/** The goals that were missed, a line each. */
+export function missedGoals({ results }: Report): readonly string[] {
+  return results.flatMap(({ row, measurement }) =>
+    measurement.figures
+      .filter((figure) => isMet(figure) === false)
+      .map(
+        (figure) =>
+          `${row.title}: ${cellsOf(figure)
+            .filter((cell) => cell !== '')
+            .join(', ')}`,
+      ),
+  );
+}
+
+/** Without line break. */
+export function json({ rounds, seconds, results }: Report): string {
+  return JSON.stringify(
+    {
+      node: process.version,
+      cores: cpus().length,
+      memoryGb: Math.round(totalmem() / 2 ** 30),
+      rounds,
+      seconds,
+      rows: results.map(({ row, measurement }) => ({
+        name: row.name,
+        title: row.title,
+        figures: measurement.figures.map((figure) => ({ ...figure, met: isMet(figure) })),
+        notes: measurement.notes,
+      })),
+    },
+    undefined,
+    2,
+  );
+}
+
+/** `scale.json`, and `scale-<row>.svg` of each row that has a chart; makes the folder. */
+export async function writeReport(report: Report, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'scale.json'), `${json(report)}\n`);
+  for (const { row, measurement } of report.results) {
+    if (row.chart === undefined) continue;
+    const { xAxis, yAxis, lines } = row.chart;
+    const series = lines.map((label) => ({
+      label,
+      points: measurement.figures
+        .filter(({ what }) => what === label)
+        .flatMap(({ at, value }) => (at === undefined ? [] : [{ x: at, y: value }])),
+    }));
+    const chart = lineChart({ title: row.title, xAxis, yAxis, xScale: 'log', series });
+    await writeFile(join(folder, `scale-${row.name}.svg`), chart);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Postgres, Releasers } from '@svc/testkit';
+import type { Spread } from '../report/statistics.ts';
+
+/** What a row measures with. Everything that it starts is given to `releasers`, which end with the row. */
+export interface Scale {
+  readonly rounds: number;
+  /** Of each load; whole. */
+  readonly seconds: number;
+  readonly postgres: Postgres;
+  readonly releasers: Releasers;
+  /** Progress, one line. */
+  say(text: string): void;
+}
+
+/** One line of the table. */
+export interface Figure {
+  readonly what: string;
+  readonly size: string;
+  /** The size as a number, for the chart. */
+  readonly at?: number | undefined;
+  /** Median of the rounds, unless `what` says otherwise. */
+  readonly value: number;
+  readonly unit: string;
+  /** To the smallest size, or to the same without the disturbance: taken within each round. */
+  readonly ratio?: Spread | undefined;
+  readonly goal?: Goal | undefined;
+}
+
+interface Goal {
+  readonly of: 'value' | 'ratio';
+  readonly bound: 'at most' | 'at least';
+  readonly limit: number;
+}
+
+export interface Measurement {
+  readonly figures: readonly Figure[];
+  readonly notes: readonly string[];
+  /** False when this machine does not allow a part of it; a note says which. */
+  readonly isComplete: boolean;
+}
+
+export interface Row {
+  /** For `--only`, and in the name of its chart. */
+  readonly name: string;
+  readonly title: string;
+  readonly chart?: {
+    readonly xAxis: string;
+    readonly yAxis: string;
+    /** The `what` of the figures that are drawn. */
+    readonly lines: readonly string[];
+  };
+  measure(scale: Scale): Promise<Measurement>;
+}
+
+/** Undefined without a goal. */
+export function isMet({ value, ratio, goal }: Figure): boolean | undefined {
+  if (goal === undefined) return undefined;
+  const judged = goal.of === 'value' ? value : (ratio?.median ?? Number.NaN);
+  return goal.bound === 'at most' ? judged <= goal.limit : judged >= goal.limit;
+}
+
+export function atMost(of: Goal['of'], limit: number): Goal {
+  return { of, bound: 'at most', limit };
+}
+
+export function atLeast(of: Goal['of'], limit: number): Goal {
+  return { of, bound: 'at least', limit };
+}
+
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
