@@ -83,11 +83,13 @@ describe('a query never runs outside its READ ONLY transaction', () => {
   test('when the settings are refused, and the connection serves on', async () => {
     const session = await warmSession();
     const [before] = (await send(session, [PID])).results;
-    const broken = { ...(await pool.acquire(FOREVER)), facts: { ...session.facts, searchPath: '"open' } };
-    const refused = await send(broken, [WRITE]);
+    const { facts } = session;
+    Object.assign(await pool.acquire(FOREVER), { facts: { ...facts, searchPath: '"open' } });
+    const refused = await send(session, [WRITE]);
     expect([refused.begun, sqlStateOf(refused.error)]).toEqual([false, '22023']);
     expect(session.client.getTransactionStatus()).toBe('I');
     expect(await notes()).toBe(0);
+    Object.assign(await pool.acquire(FOREVER), { facts });
     expect((await send(session, [PID])).results[0]?.rows).toEqual(before?.rows);
   });
 

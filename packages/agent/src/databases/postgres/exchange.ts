@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sendCancelRequest } from './cancel.ts';
-import { QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
-import { fly, type Landing, type Rows, type Statement } from './flight.ts';
+import { kindOf, QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
+import { fly, launch, type Landing, type Rows, type Statement } from './flight.ts';
+import type { Passage } from './lane.ts';
 import type { SessionPool, Wait } from './pool.ts';
 import { abandon, destroy, type Session } from './session.ts';
 import { applySettings, BEGIN, ROLLBACK, UNLOCK, type TransactionSettings } from './settings.ts';
@@ -22,6 +23,10 @@ export interface Exchange {
   readonly begun: boolean;
   /** Set when the query was cancelled from here, by the signal or by the deadline. */
   readonly stopped: 'timeout' | 'cancelled' | undefined;
+  /** Given up behind another's query, which was long or failed: to be sent again on another session. */
+  readonly moved: boolean;
+  /** From when nothing was before it on the session, to its end. */
+  readonly ranMs: number;
   readonly elapsedMs: number;
 }
 
@@ -31,78 +36,132 @@ const DEADLINE_GRACE_MS = 250;
 const CANCEL_PATIENCE_MS = 1000;
 /** The first pause between two cancel requests; each is twice as long as the one before. */
 const CANCEL_AGAIN_MS = 20;
+/** How long a query that nobody waits for any more may run once it is its turn. */
+const UNWANTED_MS = 20;
 
 /**
  * Runs statements in a READ ONLY transaction in one flight, always rolled back, and gives the session back to the
  * pool or ends it when its state is in doubt. Aborting cancels what runs. Never rejects.
  */
-export async function exchange(
+export function exchange(
   pool: SessionPool,
   session: Session,
   transaction: Transaction,
   wait: Wait,
 ): Promise<Exchange> {
-  const started = performance.now();
-  const { searchPath, watched } = session.facts;
-  const { timeoutMs } = wait;
-  const settings = applySettings({ timeoutMs, searchPath, watched, ...transaction.settings });
-  const { statements } = transaction;
+  return new Promise((resolve) => {
+    const started = performance.now();
+    const { searchPath, watched } = session.facts;
+    const { lane } = session;
+    const settings = applySettings({
+      timeoutMs: wait.timeoutMs,
+      searchPath,
+      watched,
+      ...transaction.settings,
+    });
+    const { statements } = transaction;
+    const setUp = [BEGIN, settings];
 
-  let stopped: Exchange['stopped'];
-  let stoppedAt = started;
-  let giveUp = (): void => {};
-  let landed = false;
-  let cancelSent: Promise<boolean> | undefined;
-  let patience: NodeJS.Timeout | undefined;
-  const stop = (reason: 'timeout' | 'cancelled'): void => {
-    if (stopped !== undefined) return;
-    stopped = reason;
-    stoppedAt = performance.now();
-    patience = setTimeout(() => giveUp(), CANCEL_PATIENCE_MS);
-    cancelSent = requestCancel(session, () => landed);
-  };
-  const onAbort = (): void => stop('cancelled');
-  const deadline = setTimeout(() => stop('timeout'), wait.timeoutMs + DEADLINE_GRACE_MS);
-  wait.signal.addEventListener('abort', onAbort);
-  if (wait.signal.aborted) stop('cancelled');
+    let answered = false;
+    let ranMs = 0;
+    let landed = false;
+    let stopped: Exchange['stopped'];
+    let cancelSent: Promise<boolean> | undefined;
+    let patience: NodeJS.Timeout | undefined;
 
-  // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
-  const setUp = [BEGIN, settings];
-  const landings = await new Promise<readonly Landing[] | undefined>((resolve) => {
-    giveUp = () => resolve(undefined);
-    void fly(session, [[...setUp, ...statements], [ROLLBACK]]).then(resolve);
+    function answer(landing: Omit<Landing, 'idle'>, moved: boolean): void {
+      if (answered) return;
+      answered = true;
+      clearTimeout(deadline);
+      wait.signal.removeEventListener('abort', onAbort);
+      const { results, error } = landing;
+      resolve({
+        results: results.slice(setUp.length, setUp.length + statements.length),
+        error,
+        begun: results.length >= setUp.length,
+        stopped,
+        moved,
+        ranMs,
+        elapsedMs: performance.now() - started,
+      });
+    }
+
+    function stop(reason: 'timeout' | 'cancelled'): void {
+      if (landed || stopped !== undefined) return;
+      stopped = reason;
+      if (lane.isFirst(passage)) cancel();
+      // Its turn has not come: it ends by itself, or by `onFirst`.
+      else answer(failed('given up before it began'), false);
+    }
+
+    function cancel(): void {
+      const cancelledAt = performance.now();
+      // The request hits whatever runs when it arrives.
+      const mine = lane.close(passage);
+      if (!mine) return;
+      patience = setTimeout(() => {
+        landed = true;
+        pool.abandon(session, lane.texts, cancelledAt);
+        answer(failed('no answer after the cancel request'), false);
+      }, CANCEL_PATIENCE_MS);
+      cancelSent = requestCancel(session, () => landed);
+    }
+
+    function onLanding(landing: Landing): void {
+      clearTimeout(patience);
+      ranMs = performance.now() - lane.firstSince;
+      lane.leave(passage);
+      if (landed) return;
+      landed = true;
+      if (cancelSent !== undefined) void recover(pool, session, cancelSent);
+      else if (landing.error === undefined) onCompleted(landing);
+      else {
+        const isBegun = landing.results.length >= setUp.length;
+        // Whoever is told of a failure finds its transaction over.
+        void afterError(landing.error, isBegun).then(() => answer(landing, false));
+        return;
+      }
+      answer(landing, false);
+    }
+
+    async function afterError(error: Error, isBegun: boolean): Promise<void> {
+      const isSound = kindOf(error) !== 'unavailable' && (isBegun || isOrdinary(error));
+      // Those behind it fail with it: the transaction that it leaves takes no statement but the end of it.
+      if (!lane.close(passage)) pool.release(session);
+      else if (isSound) await mend(pool, session);
+      else pool.discard(session);
+    }
+
+    function onCompleted(landing: Landing): void {
+      // One more than was sent for: the rollback.
+      if (!landing.idle || landing.results.length !== setUp.length + statements.length + 1) {
+        pool.discard(session);
+        return;
+      }
+      if (transaction.unlocks !== true) void unlock(pool, session);
+      pool.release(session);
+    }
+
+    const passage: Passage = {
+      texts: statements.map(({ text }) => text),
+      move: () => answer(failed('given up behind another query'), true),
+      onFirst() {
+        if (!answered) return;
+        patience = setTimeout(cancel, UNWANTED_MS);
+      },
+    };
+    const onAbort = (): void => stop('cancelled');
+    const deadline = setTimeout(() => stop('timeout'), wait.timeoutMs + DEADLINE_GRACE_MS);
+    wait.signal.addEventListener('abort', onAbort);
+    lane.enter(passage);
+    // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
+    launch(session, [...setUp, ...statements, ROLLBACK], onLanding);
+    if (wait.signal.aborted) stop('cancelled');
   });
-  const [unit, rollback] = landings ?? [
-    { results: [], error: new Error('no answer after the cancel request') },
-  ];
+}
 
-  landed = true;
-  clearTimeout(deadline);
-  clearTimeout(patience);
-  wait.signal.removeEventListener('abort', onAbort);
-  const completed = unit?.results ?? [];
-  const begun = completed.length >= setUp.length;
-  if (landings === undefined) {
-    pool.abandon(
-      session,
-      statements.map(({ text }) => text),
-      stoppedAt,
-    );
-  } else if (cancelSent !== undefined) {
-    void recover(pool, session, cancelSent);
-  } else if (isEnded(rollback) && isIdle(session) && (begun || isOrdinary(unit?.error))) {
-    if (transaction.unlocks !== true || unit?.error !== undefined) void unlock(pool, session);
-    pool.release(session);
-  } else {
-    pool.discard(session);
-  }
-  return {
-    results: completed.slice(setUp.length),
-    error: unit?.error,
-    begun,
-    stopped,
-    elapsedMs: performance.now() - started,
-  };
+function failed(message: string): Pick<Landing, 'results' | 'error'> {
+  return { results: [], error: new Error(message) };
 }
 
 /**
@@ -125,18 +184,27 @@ async function requestCancel(session: Session, landed: () => boolean): Promise<b
 
 /** The cancel request may outlive the query it was for: the session serves again only when it can hit nobody. */
 async function recover(pool: SessionPool, session: Session, cancelSent: Promise<boolean>): Promise<void> {
-  if (await cancelSent) {
-    const patience = setTimeout(() => destroy(session), CANCEL_PATIENCE_MS);
-    // Takes in a late cancellation, and ends the transaction should the first rollback have been what it hit.
-    const [probe] = await fly(session, [[ROLLBACK]]);
-    clearTimeout(patience);
-    if (isEnded(probe) && isIdle(session)) {
-      void unlock(pool, session);
-      pool.release(session);
-      return;
-    }
+  if (await cancelSent) await mend(pool, session);
+  else pool.discard(session);
+}
+
+/** Ends the transaction that a query has left; a second time where a late cancellation hit the first attempt. */
+async function mend(pool: SessionPool, session: Session): Promise<void> {
+  const patience = setTimeout(() => destroy(session), CANCEL_PATIENCE_MS);
+  const isEnded = (await endTransaction(session)) || (await endTransaction(session));
+  clearTimeout(patience);
+  if (!isEnded) {
+    pool.discard(session);
+    return;
   }
-  pool.discard(session);
+  void unlock(pool, session);
+  session.lane.reopen();
+  pool.release(session);
+}
+
+async function endTransaction(session: Session): Promise<boolean> {
+  const [landing] = await fly(session, [[ROLLBACK]]);
+  return landing?.idle === true;
 }
 
 /** Nobody waits for it: what the next borrower sends comes after it on the connection. */
@@ -151,14 +219,6 @@ async function unlock(pool: SessionPool, session: Session): Promise<void> {
 const ORDINARY = new Set(['22023', UNKNOWN_STATEMENT, QUERY_CANCELED]);
 
 /** What else fails there may have been put in the place of our own statement, and would fail each time. */
-function isOrdinary(error: Error | undefined): boolean {
+function isOrdinary(error: Error): boolean {
   return ORDINARY.has(sqlStateOf(error) ?? '');
-}
-
-function isEnded(rollback: Landing | undefined): boolean {
-  return rollback !== undefined && rollback.error === undefined;
-}
-
-function isIdle(session: Session): boolean {
-  return session.client.getTransactionStatus() === 'I';
 }

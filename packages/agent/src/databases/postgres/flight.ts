@@ -1,5 +1,5 @@
-import { PassThrough } from 'node:stream';
 import pg from 'pg';
+import { serialize } from 'pg-protocol';
 import { sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
 
 export interface Statement {
@@ -22,6 +22,8 @@ export interface Rows {
 export interface Landing {
   readonly results: readonly Rows[];
   readonly error: Error | undefined;
+  /** Whether the server said behind it that no transaction is open; never where there is an error. */
+  readonly idle: boolean;
 }
 
 /** A connection, and the statements that its server is known to have prepared. */
@@ -30,38 +32,41 @@ export interface Line {
   readonly prepared: Set<string>;
 }
 
-/**
- * Sends all units at once by the extended protocol, in one write, and resolves with how each ended, in order. A unit
- * ends with its only Sync: when one of its statements fails, the server skips all that follow it in the unit.
- * Never rejects; a lost connection is the error of every unit that it left unanswered.
- */
+const EXECUTE = serialize.execute();
+const SYNC = serialize.sync();
+
+/** Sends all units at once and resolves with how each ended, in order: see `launch`. Never rejects. */
 export function fly(line: Line, units: readonly (readonly Statement[])[]): Promise<readonly Landing[]> {
+  return Promise.all(
+    units.map((statements) => new Promise<Landing>((resolve) => launch(line, statements, resolve))),
+  );
+}
+
+/**
+ * Sends a unit by the extended protocol, behind whatever is under way, and calls `land` once with how it ended. A unit
+ * ends with its only Sync: when one of its statements fails, the server skips all that follow it in the unit. What one
+ * turn of the event loop brings leaves in one write. A lost connection is the error of every unit left unanswered.
+ */
+export function launch(line: Line, statements: readonly Statement[], land: (landing: Landing) => void): void {
   const { client, prepared } = line;
   const { stream } = client.connection;
-  stream.cork();
-  const landings = units.map(
-    (statements) =>
-      new Promise<Landing>((resolve) => {
-        client.query(new Unit(statements, prepared, resolve));
-      }),
-  );
-  stream.uncork();
-  return Promise.all(landings);
+  if (stream.writableCorked === 0) {
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+  }
+  client.query(new Unit(client, statements, prepared, land));
 }
 
 /** A statement without values, whose messages are made once; one without a name yields no rows. */
 export function constantStatement(text: string, name?: string): Statement {
-  const recorder = new PassThrough();
-  const connection = new pg.Connection({ stream: () => recorder });
-  const statement = name === undefined ? { text } : { name, text };
-  if (name === undefined) connection.parse({ name: '', text, types: [] }, true);
-  bindAndExecute(connection, statement);
-  const bytes: unknown = recorder.read();
-  return Buffer.isBuffer(bytes) ? { ...statement, bytes } : statement;
+  const run = [serialize.bind({ statement: name ?? '' }), EXECUTE];
+  if (name !== undefined) return { name, text, bytes: Buffer.concat(run) };
+  return { text, bytes: Buffer.concat([serialize.parse({ text }), ...run]) };
 }
 
 /** What node-postgres sends as one query: its client calls `submit`, and `handle...` for each message of the answer. */
 class Unit extends pg.Query {
+  readonly #client: pg.Client;
   readonly #statements: readonly Statement[];
   readonly #prepared: Set<string>;
   readonly #land: (landing: Landing) => void;
@@ -69,21 +74,28 @@ class Unit extends pg.Query {
   #rows: (string | null)[][] = [];
   #fields: pg.FieldDef[] = [];
 
-  constructor(statements: readonly Statement[], prepared: Set<string>, land: (landing: Landing) => void) {
+  constructor(
+    client: pg.Client,
+    statements: readonly Statement[],
+    prepared: Set<string>,
+    land: (landing: Landing) => void,
+  ) {
     super('');
+    this.#client = client;
     this.#statements = statements;
     this.#prepared = prepared;
     this.#land = land;
   }
 
-  override submit = (connection: pg.Connection): Error | undefined => {
+  override submit = ({ stream }: pg.Connection): Error | undefined => {
     try {
-      for (const statement of this.#statements) send(connection, statement, this.#prepared);
-      connection.sync();
+      const messages: Buffer[] = [];
+      for (const statement of this.#statements) addMessages(messages, statement, this.#prepared);
+      messages.push(SYNC);
+      // Otherwise the end of the connection, which is on its way, tells.
+      if (stream.writable) stream.write(Buffer.concat(messages));
       return undefined;
     } catch (error) {
-      // Half a unit may not be completed by what somebody else sends.
-      connection.stream.destroy();
       return error instanceof Error ? error : new Error('cannot encode a statement');
     }
   };
@@ -112,11 +124,12 @@ class Unit extends pg.Query {
   handleError(error: Error): void {
     // A pooler that lost one has lost them all.
     if (sqlStateOf(error) === UNKNOWN_STATEMENT) this.#prepared.clear();
-    this.#land({ results: this.#results, error });
+    this.#land({ results: this.#results, error, idle: false });
   }
 
   handleReadyForQuery(): void {
-    this.#land({ results: this.#results, error: undefined });
+    const idle = this.#client.getTransactionStatus() === 'I';
+    this.#land({ results: this.#results, error: undefined, idle });
   }
 
   #markPrepared(): void {
@@ -125,25 +138,17 @@ class Unit extends pg.Query {
   }
 }
 
-function send(connection: pg.Connection, statement: Statement, prepared: ReadonlySet<string>): void {
-  const { name, text, bytes } = statement;
+function addMessages(messages: Buffer[], statement: Statement, prepared: ReadonlySet<string>): void {
+  const { name, text, values = [], bytes } = statement;
   const isReady = name !== undefined && prepared.has(name);
-  if (bytes !== undefined && (isReady || name === undefined)) {
-    if (connection.stream.writable) connection.stream.write(bytes);
+  if (!isReady && (name !== undefined || bytes === undefined)) {
+    // The server may have it after all, be it from before an error or from another client of a pooler.
+    if (name !== undefined) messages.push(serialize.close({ type: 'S', name }));
+    messages.push(serialize.parse({ name: name ?? '', text }));
+    messages.push(serialize.describe({ type: 'S', name: name ?? '' }));
+  } else if (bytes !== undefined) {
+    messages.push(bytes);
     return;
   }
-  if (isReady) {
-    bindAndExecute(connection, statement);
-    return;
-  }
-  // The server may have it after all, be it from before an error or from another client of a pooler.
-  if (name !== undefined) connection.close({ type: 'S', name }, true);
-  connection.parse({ name: name ?? '', text, types: [] }, true);
-  connection.describe({ type: 'S', name: name ?? '' }, true);
-  bindAndExecute(connection, statement);
-}
-
-function bindAndExecute(connection: pg.Connection, { name, values }: Statement): void {
-  connection.bind({ statement: name ?? '', values }, true);
-  connection.execute(null, true);
+  messages.push(serialize.bind({ statement: name ?? '', values }), EXECUTE);
 }

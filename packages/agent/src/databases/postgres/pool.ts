@@ -10,8 +10,18 @@ export interface Wait {
 }
 
 interface Waiter {
+  readonly isBrief: boolean;
   readonly give: (session: Session) => void;
   readonly refuse: (error: DatabaseError) => void;
+}
+
+/** What is lent of a session. */
+interface Loan {
+  borrowers: number;
+  /** Whether they are all such that another may be sent behind them. */
+  isBrief: boolean;
+  /** When the server last answered, by `performance.now()`. */
+  heardAt: number;
 }
 
 /** What is known of a session whose query went on when it was given up. */
@@ -38,18 +48,34 @@ const DOUBTFUL_MS = 250;
 /** How long looking after lost backends may wait for a session; then it is tried again. */
 const LOOK_WAIT_MS = 1000;
 
+/** As many may be on their way over one session. */
+const BORROWERS_MAX = 16;
+/** As many sessions are looked at to find the least busy. */
+const LOOKS = 8;
+/** When what is first on a session has taken this long, those behind it had better wait elsewhere. */
+const LATE_MS = 10;
+
+/** How long a server that refused a connection is not asked for one that nobody waits for. */
+const GROW_AGAIN_MS = 1000;
+
 /**
- * Lends each session to one borrower at a time; first come, first served. Connections are made when they are
+ * Lends each session to one borrower, or to several brief ones; first come, first served. Who asks for a session gets
+ * an idle one if there is one; only else a brief borrower is sent behind other brief ones, and away again when the one
+ * before it takes long while another connection may be had. Connections are made when they are
  * needed, up to `max`, kept while idle, and forgotten when they break. One whose query does not end is left, but
  * counts until the server is known to have ended it.
  */
 export class SessionPool {
   readonly #open: (signal: AbortSignalLike) => Promise<Session>;
   readonly #max: number;
-  readonly #live = new Set<Session>();
+  readonly #live = new Map<Session, Loan>();
+  /** The live ones again, to go round. */
+  readonly #sessions: Session[] = [];
+  #cursor = 0;
   readonly #idle: Session[] = [];
-  /** When the server last answered on a session, by `performance.now()`. */
-  readonly #heardAt = new WeakMap<Session, number>();
+  #lateness: NodeJS.Timeout | undefined;
+  /** When a connection could not be made, by `performance.now()`. */
+  #refusedAt = Number.NEGATIVE_INFINITY;
   readonly #openings = new Set<Opening>();
   readonly #giveUpLooking = new AbortController();
   readonly #waiters = new Set<Waiter>();
@@ -70,24 +96,37 @@ export class SessionPool {
     return { idle, busy, opening: this.#openings.size, waiting: this.#waiters.size };
   }
 
-  /** Throws `DatabaseError`: `cancelled` by the signal, `timeout`, or `unavailable` when no connection can be made. */
-  async acquire(wait: Wait): Promise<Session> {
+  /**
+   * A session for one borrower alone, or for a brief one: see `Pace`. Throws `DatabaseError`: `cancelled` by the signal,
+   * `timeout`, or `unavailable` when no connection can be made.
+   */
+  async acquire(wait: Wait, isBrief: boolean = false): Promise<Session> {
     if (this.#closing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
     if (wait.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
-    // The most recently used one first: its caches are warm, and the others may be let go by a pooler.
-    const idle = this.#idle.pop();
-    return idle ?? this.#queue(wait);
+    return this.take(isBrief) ?? this.#queue(wait, isBrief);
+  }
+
+  /** As `acquire`, where that is possible at once. */
+  take(isBrief: boolean): Session | undefined {
+    // Nobody is overtaken: who needs a session alone gets it when those on their way have landed.
+    return this.#closing || this.#waiters.size > 0 ? undefined : this.#lend(isBrief);
   }
 
   /** Gives back a session that is fit for the next borrower. */
   release(session: Session): void {
-    if (!this.#live.has(session)) return;
-    if (this.#closing) {
-      farewell(session);
-      return;
+    const loan = this.#live.get(session);
+    if (loan === undefined) return;
+    loan.heardAt = performance.now();
+    loan.borrowers -= 1;
+    if (loan.borrowers === 0) {
+      session.lane.reopen();
+      if (this.#closing) {
+        farewell(session);
+        return;
+      }
+      this.#idle.push(session);
     }
-    this.#heardAt.set(session, performance.now());
-    this.#hand(session);
+    this.#handOut();
   }
 
   /** Ends a session whose state is in doubt. */
@@ -102,13 +141,13 @@ export class SessionPool {
    * connection, a network that drops packets or a server that hangs, may well have taken theirs.
    */
   abandon(session: Session, texts: readonly string[], cancelledAt: number): void {
-    if (this.#live.delete(session)) {
+    if (this.#leave(session)) {
       const { backend } = session.facts;
       this.#lost.set(session, { session, backend, texts, since: performance.now() });
       abandon(session);
       this.#scheduleLook();
     }
-    const doubtful = this.#idle.filter((idle) => (this.#heardAt.get(idle) ?? 0) < cancelledAt);
+    const doubtful = this.#idle.filter((idle) => (this.#live.get(idle)?.heardAt ?? 0) < cancelledAt);
     for (const idle of doubtful) {
       this.#idle.splice(this.#idle.indexOf(idle), 1);
       farewell(idle, DOUBTFUL_MS);
@@ -125,6 +164,7 @@ export class SessionPool {
     this.#closing = true;
     this.#refuseAll(new DatabaseError('unavailable', 'cannot run: the database is being closed'));
     this.#giveUpLooking.abort();
+    clearTimeout(this.#lateness);
     for (const { giveUp } of this.#openings) giveUp.abort();
     for (const session of this.#idle.splice(0)) farewell(session);
     this.#leaveLost();
@@ -134,7 +174,49 @@ export class SessionPool {
     });
   }
 
-  #queue(wait: Wait): Promise<Session> {
+  #lend(isBrief: boolean): Session | undefined {
+    // The most recently used one first: its caches are warm, and the others may be let go by a pooler.
+    const session = this.#idle.pop() ?? (isBrief ? this.#leastBusy() : undefined);
+    const loan = session && this.#live.get(session);
+    if (loan === undefined) return undefined;
+    loan.isBrief = isBrief;
+    loan.borrowers += 1;
+    if (loan.borrowers > 1) {
+      if (loan.heardAt > this.#refusedAt + GROW_AGAIN_MS) this.#grow(1);
+      this.#watchLateness();
+    }
+    return session;
+  }
+
+  /** Among some of those that only brief borrowers have. */
+  #leastBusy(): Session | undefined {
+    let found: Session | undefined;
+    let least = BORROWERS_MAX;
+    for (let looks = Math.min(LOOKS, this.#sessions.length); looks > 0; looks -= 1) {
+      this.#cursor = (this.#cursor + 1) % this.#sessions.length;
+      const session = this.#sessions[this.#cursor];
+      const loan = session && this.#live.get(session);
+      if (loan === undefined || !loan.isBrief || !session?.lane.isOpen || loan.borrowers >= least) continue;
+      found = session;
+      least = loan.borrowers;
+    }
+    return found;
+  }
+
+  #watchLateness(): void {
+    this.#lateness ??= setTimeout(() => {
+      this.#lateness = undefined;
+      const now = performance.now();
+      for (const { lane } of this.#sessions) {
+        if (lane.length < 2 || !lane.isOpen) continue;
+        const isFree = this.#idle.length > 0 || this.#size < this.#max;
+        if (isFree && now - lane.firstSince > LATE_MS) lane.shut();
+        else this.#watchLateness();
+      }
+    }, LATE_MS);
+  }
+
+  #queue(wait: Wait, isBrief: boolean): Promise<Session> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(timer);
@@ -142,6 +224,7 @@ export class SessionPool {
         this.#waiters.delete(waiter);
       };
       const waiter: Waiter = {
+        isBrief,
         give: (session) => {
           leave();
           resolve(session);
@@ -157,12 +240,12 @@ export class SessionPool {
       }, wait.timeoutMs);
       wait.signal.addEventListener('abort', onAbort);
       this.#waiters.add(waiter);
-      this.#grow();
+      this.#grow(this.#waiters.size);
     });
   }
 
-  #grow(): void {
-    while (this.#openings.size < this.#waiters.size && this.#size < this.#max) {
+  #grow(wanted: number): void {
+    while (this.#openings.size < wanted && this.#size < this.#max) {
       const opening = { since: performance.now(), giveUp: new AbortController() };
       this.#openings.add(opening);
       this.#open(opening.giveUp.signal).then(
@@ -172,7 +255,7 @@ export class SessionPool {
         },
         (error: unknown) => {
           this.#openings.delete(opening);
-          if (opening.giveUp.signal.aborted && !this.#closing) this.#grow();
+          if (opening.giveUp.signal.aborted && !this.#closing) this.#grow(this.#waiters.size);
           else this.#refused(error);
         },
       );
@@ -185,19 +268,30 @@ export class SessionPool {
       this.#settleClose();
       return;
     }
-    this.#live.add(session);
+    this.#live.set(session, { borrowers: 0, isBrief: false, heardAt: performance.now() });
+    this.#sessions.push(session);
     session.client.once('end', () => this.#forget(session));
-    this.#heardAt.set(session, performance.now());
-    this.#hand(session);
+    this.#idle.push(session);
+    this.#handOut();
   }
 
-  #hand(session: Session): void {
-    const [next] = this.#waiters;
-    if (next === undefined) this.#idle.push(session);
-    else next.give(session);
+  #handOut(): void {
+    for (const waiter of this.#waiters) {
+      const session = this.#lend(waiter.isBrief);
+      if (session === undefined) return;
+      waiter.give(session);
+    }
+  }
+
+  /** False where it was not live. */
+  #leave(session: Session): boolean {
+    const at = this.#sessions.indexOf(session);
+    if (at >= 0) this.#sessions.splice(at, 1);
+    return this.#live.delete(session);
   }
 
   #refused(error: unknown): void {
+    this.#refusedAt = performance.now();
     // Sessions that still live will come back to those who wait; without any, nobody should wait in vain.
     if (this.#live.size + this.#openings.size === 0) {
       this.#refuseAll(error instanceof DatabaseError ? error : unavailable(error));
@@ -214,11 +308,11 @@ export class SessionPool {
   }
 
   #forget(session: Session): void {
-    if (!this.#live.delete(session) && !this.#lost.delete(session)) return;
+    if (!this.#leave(session) && !this.#lost.delete(session)) return;
     const index = this.#idle.indexOf(session);
     if (index !== -1) this.#idle.splice(index, 1);
     if (this.#closing) this.#settleClose();
-    else this.#grow();
+    else this.#grow(this.#waiters.size);
   }
 
   /** All that the server may have of ours. */

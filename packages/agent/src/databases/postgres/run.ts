@@ -12,6 +12,7 @@ import {
 } from './errors.ts';
 import { exchange, type Exchange, type Transaction } from './exchange.ts';
 import type { Rows } from './flight.ts';
+import { createPace, type Pace } from './pace.ts';
 import type { SessionPool, Wait } from './pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './values.ts';
@@ -35,7 +36,8 @@ const IDLE_LOSS_MS = 1000;
 
 export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
   const name = statementName(verified);
-  return { run: (call) => run(pool, verified, name, call) };
+  const pace = createPace();
+  return { run: (call) => run(pool, verified, name, pace, call) };
 }
 
 /** At most the 63 bytes that a name may have, and another for another text: names last as long as a connection. */
@@ -47,17 +49,24 @@ async function run(
   pool: SessionPool,
   verified: VerifiedQuery,
   name: string,
+  pace: Pace,
   call: QueryCall,
 ): Promise<QueryResult> {
   const deadline = performance.now() + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
   for (let attempt = 1; ; attempt += 1) {
     const wait = { signal: call.signal, timeoutMs: deadline - performance.now() };
-    const session = await pool.acquire(wait);
+    const session =
+      (call.signal.aborted ? undefined : pool.take(pace.isBrief)) ?? (await pool.acquire(wait, pace.isBrief));
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
     const done = await exchange(pool, session, transactionOf(verified, name, call), { ...wait, timeoutMs });
     const { error } = done;
+    if (done.moved && deadline > performance.now()) {
+      attempt -= 1;
+      continue;
+    }
+    pace.ran(done.ranMs, error === undefined);
     if (error === undefined) return resultOf(done.results[0], verified.limits);
     const again = attempt === 1 && done.stopped === undefined && deadline > performance.now();
     if (again && isNobodysFault(error, done, timeoutMs)) continue;

@@ -155,7 +155,7 @@ describe('a network that swallows what is sent', () => {
     network.delay(0);
     abort.abort();
     await expect(call).rejects.toMatchObject({ kind: 'cancelled' });
-    const running = "datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()";
+    const running = "datname = current_database() and state = 'active' and pid <> pg_backend_pid()";
     expect(await server.query(`select query from pg_stat_activity where ${running}`)).toEqual([]);
   });
 

@@ -7,11 +7,13 @@ import { DatabaseError } from '../database.ts';
 import type { CancelTarget } from './cancel.ts';
 import { isWithoutTls, kindOf, unavailable } from './errors.ts';
 import { fly, type Line } from './flight.ts';
+import { createLane, type Lane } from './lane.ts';
 import { whyUnsupported } from './server-support.ts';
 import { RELEASE_LOCKS, TRY_WATCH } from './settings.ts';
 
 /** One connection and what was learnt when it was made. */
 export interface Session extends Line {
+  readonly lane: Lane;
   /** Absent when the server gave no key: then only closing the socket ends a query. */
   readonly cancelTarget?: CancelTarget;
   readonly facts: SessionFacts;
@@ -130,7 +132,7 @@ async function attempt(
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
     const line = { client, prepared: new Set<string>() };
-    return { ...line, facts: await readFacts(line, key?.processId), ...cancelTarget };
+    return { ...line, lane: createLane(), facts: await readFacts(line, key?.processId), ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
