@@ -42,7 +42,7 @@ test('who waits longest is served first', async () => {
   const order: number[] = [];
   let release = await enterNow(admission);
   for (const number of [1, 2, 3]) {
-    void admission.enter(FAR, FOREVER).then((slot) => {
+    void Promise.resolve(admission.enter(FAR, FOREVER)).then((slot) => {
       order.push(number);
       if (typeof slot !== 'string') release = slot;
     });
@@ -119,7 +119,7 @@ test('whatever comes and goes, never more than may run or wait, and at the end n
         const enter = (): void => {
           const caller = new AbortController();
           callers.push(caller);
-          void admission.enter(FAR, caller.signal).then((slot) => {
+          void Promise.resolve(admission.enter(FAR, caller.signal)).then((slot) => {
             if (typeof slot !== 'string') releases.push(slot);
           });
         };

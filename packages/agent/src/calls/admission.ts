@@ -6,13 +6,15 @@ import type { AbortSignalLike } from '@svc/edge';
  */
 export interface Admission {
   /**
-   * Resolves with the release once a slot is free, or with why there is none. Never rejects.
+   * The release of a slot, or why there is none: a promise, which never rejects, where that is to be waited for.
    * `deadlineMs` is how long waiting makes sense.
    */
-  enter(deadlineMs: number, signal: AbortSignalLike): Promise<(() => void) | 'full' | 'late' | 'aborted'>;
+  enter(deadlineMs: number, signal: AbortSignalLike): Admitted | Promise<Admitted>;
   readonly running: number;
   readonly queued: number;
 }
+
+type Admitted = (() => void) | 'full' | 'late' | 'aborted';
 
 export function createAdmission(maxRunning: number, maxQueued: number): Admission {
   const queue = new Set<() => void>();
@@ -38,15 +40,15 @@ export function createAdmission(maxRunning: number, maxQueued: number): Admissio
   }
 
   return {
-    async enter(deadlineMs, signal) {
+    enter(deadlineMs, signal) {
       if (signal.aborted) return 'aborted';
       if (running < maxRunning) {
         running++;
         return slot();
       }
       if (queue.size >= maxQueued) return 'full';
-      return new Promise((resolve) => {
-        const leave = (outcome: (() => void) | 'late' | 'aborted'): void => {
+      return new Promise<Admitted>((resolve) => {
+        const leave = (outcome: Admitted): void => {
           clearTimeout(timer);
           signal.removeEventListener('abort', onAbort);
           queue.delete(onTurn);

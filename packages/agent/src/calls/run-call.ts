@@ -72,17 +72,19 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     }
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
     const { room } = options;
-    const place = await room.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
+    const reserving = room.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
+    const place = reserving && (await reserving);
     if (typeof place === 'string') return { outcome: refused(place) };
-    const admitted = await options.admission.enter(left(), call.signal);
+    const entering = options.admission.enter(left(), call.signal);
+    const admitted = entering instanceof Promise ? await entering : entering;
     if (typeof admitted === 'string') {
       place?.release();
       return { outcome: refused(admitted) };
     }
     let release = place?.release;
     try {
-      const entered = place === undefined ? room.enterSmall(left(), call.signal) : undefined;
-      const hindered = entered === undefined ? undefined : await entered;
+      const waiting = place === undefined ? room.enterSmall(left(), call.signal) : undefined;
+      const hindered = waiting && (await waiting);
       if (hindered !== undefined) return { outcome: refused(hindered) };
       const result = await capability.query.run({
         values,

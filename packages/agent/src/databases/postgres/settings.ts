@@ -27,11 +27,11 @@ const SETTINGS = [
 const CALLS = SETTINGS.map(([name, value]) => setConfig(name, value));
 /** Makes the server end a query whose client is gone, be it that the agent was killed: looks once a second. */
 const WATCH = setConfig('client_connection_check_interval', "'1s'");
-const PLAIN = { name: 'svc/settings', text: select(CALLS) };
-const WATCHED = { name: 'svc/settings', text: select([...CALLS, WATCH]) };
+const PLAIN = { name: 'svc/settings', text: apply(CALLS) };
+const WATCHED = { name: 'svc/settings', text: apply([...CALLS, WATCH]) };
 
 /** A row where the server takes `WATCH`; none before PostgreSQL 14, an error where the system cannot tell. */
-export const TRY_WATCH: string = `${select([WATCH])} from pg_catalog.pg_settings where name = 'client_connection_check_interval'`;
+export const TRY_WATCH: string = `select ${WATCH} from pg_catalog.pg_settings where name = 'client_connection_check_interval'`;
 
 /**
  * Parsed each time: a function that the SQL calls can DEALLOCATE a name and PREPARE something else under it, and then the
@@ -65,7 +65,7 @@ function setConfig(name: string, value: string): string {
   return `pg_catalog.set_config('${name}', ${value}, true)`;
 }
 
-/** In one column, since each column costs both sides a description. */
-function select(calls: readonly string[]): string {
-  return `select pg_catalog.concat(${calls.join(', ')})`;
+/** Yields no row, which each side would have to write or read. */
+function apply(calls: readonly string[]): string {
+  return `select where pg_catalog.concat(${calls.join(', ')}) is null`;
 }
