@@ -3,8 +3,12 @@ import { dirname, join } from 'node:path';
 import { nodeFloor, readJson, root } from './install.mjs';
 
 const executables = [
-  { entry: 'packages/gateway/src/main.ts', output: 'dist/svc-gateway' },
-  { entry: 'packages/agent/src/main.ts', output: 'dist/svc-agent' },
+  {
+    entry: 'packages/gateway/src/main.ts',
+    helper: 'packages/gateway/src/helper.ts',
+    output: 'dist/svc-gateway',
+  },
+  { entry: 'packages/agent/src/main.ts', helper: 'packages/agent/src/helper.ts', output: 'dist/svc-agent' },
 ];
 
 /**
@@ -25,17 +29,26 @@ export async function buildExecutables() {
 
 /**
  * Bundles `entry` into `output` (paths relative to the root): one CommonJS file that runs after being copied
- * alone to a machine that has only Node.js. Resolves to a readable line with its name, size and time.
+ * alone to a machine that has only Node.js. The code of what it starts beside itself, `helper`, goes in as a text, so that
+ * each side loads what is its own. Resolves to a readable line with its name, size and time.
  */
-export async function bundle({ entry, output }) {
+export async function bundle({ entry, helper, output }) {
   const started = performance.now();
+  const code = await compile(entry, { SVC_HELPER: JSON.stringify(await compile(helper, {})) });
+  const text = code.startsWith('#!') ? code : `#!/usr/bin/env node\n${code}`;
+  const changed = await replace(join(root, output), text);
+  const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
+  const time = `${(performance.now() - started).toFixed(0)} ms`;
+  return `${output}  ${size}  ${time}${changed ? '' : '  (unchanged)'}`;
+}
+
+async function compile(entry, define) {
   // Not at the top: esbuild may not be installed yet when this module is loaded.
   const esbuild = await import('esbuild');
   const { embedWasm } = await import('./embed-wasm.mjs');
   const result = await esbuild.build({
     absWorkingDir: root,
     entryPoints: [entry],
-    outfile: output,
     write: false,
     bundle: true,
     platform: 'node',
@@ -46,20 +59,17 @@ export async function bundle({ entry, output }) {
     // Node.js shows the whole line in which an error was not caught.
     lineLimit: 160,
     legalComments: 'eof',
-    external: ['pg-native', 'bufferutil', 'utf-8-validate'],
-    define: { __SVC_VERSION__: JSON.stringify(readJson('package.json').version) },
+    external: ['pg-native', 'utf-8-validate'],
+    // What ws masks and unmasks with, if it can.
+    alias: { bufferutil: './packages/protocol/src/link/websocket-mask.ts' },
+    define: { __SVC_VERSION__: JSON.stringify(readJson('package.json').version), ...define },
     plugins: [embedWasm],
     logLevel: 'warning',
   });
-  const code = result.outputFiles[0].text;
-  const text = code.startsWith('#!') ? code : `#!/usr/bin/env node\n${code}`;
-  const changed = await replace(join(root, output), text);
-  const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
-  const time = `${(performance.now() - started).toFixed(0)} ms`;
-  return `${output}  ${size}  ${time}${changed ? '' : '  (unchanged)'}`;
+  return result.outputFiles[0].text;
 }
 
-/** A running process may start a worker from its own file, so the file is never seen half written. */
+/** Somebody may start it at this moment, so the file is never seen half written. */
 async function replace(path, text) {
   const current = await readFile(path, 'utf8').catch(() => undefined);
   if (current === text) {

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
 
 /**
  * An esbuild plugin: libpg-query reads its .wasm from beside its own source, which a single file has not.
- * The bytes go into the bundle, and the generated loader gets them through its `instantiateWasm` hook.
+ * The bytes go into the bundle, compressed, and the generated loader gets them through its `instantiateWasm` hook.
  */
 export const embedWasm = {
   name: 'embed-wasm',
@@ -15,7 +16,7 @@ export const embedWasm = {
       return { contents: source + withEmbeddedBytes, loader: 'js' };
     });
     build.onLoad({ filter: /[\\/]libpg-query\.wasm$/ }, async ({ path }) => ({
-      contents: await readFile(path),
+      contents: gzipSync(await readFile(path), { level: 9 }),
       loader: 'binary',
     }));
   },
@@ -23,7 +24,7 @@ export const embedWasm = {
 
 const withEmbeddedBytes = `
 const wasm = require('./libpg-query.wasm');
-const wasmBytes = wasm.default ?? wasm;
+const wasmBytes = require('node:zlib').gunzipSync(wasm.default ?? wasm);
 module.exports = (options) => PgQueryModule({
   ...options,
   instantiateWasm: (imports, done) => {

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { realpathSync } from 'node:fs';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -158,6 +160,27 @@ describe('an account that cannot be audited', () => {
     expect(ran.stdout + ran.stderr).not.toMatch(/permission denied|pg_foreign_server|    at /);
     expect(await logged('account_finding')).toEqual([expect.objectContaining({ detail })]);
   });
+});
+
+test.each([
+  ['svc-agent', [], 'SIGTERM'],
+  ['svc-agent', [], 'SIGKILL'],
+  ['svc-agent check', ['check'], 'SIGTERM'],
+] as const)('the checks of %s %j end with it on %s', async (_title, args, signal) => {
+  const silent = createServer();
+  const connected = new Promise<Socket>((resolve) => silent.once('connection', resolve));
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  const address = silent.address();
+  if (address === null || typeof address === 'string') throw new Error('no TCP address');
+  await writeCapabilityFile({ database: { host: '127.0.0.1', port: address.port } });
+  const running = await startProcess(agent, args, { cwd: folder.path });
+  const socket = await connected;
+  const left = once(socket.resume(), 'close');
+  socket.on('error', () => {});
+  process.kill(running.pid, signal);
+  expect(await running.exited).toEqual({ code: null, signal });
+  await left;
+  silent.close();
 });
 
 test.each([

@@ -10,32 +10,30 @@ import {
 import { createAdmission } from './calls/admission.ts';
 import { createResultRoom } from './calls/result-room.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
-import { describeCapabilities } from './capabilities/openapi.ts';
 import { compileParameters } from './capabilities/parameters.ts';
-import type { AgentConfig } from './config/agent-config.ts';
-import type { Database, Query } from './databases/database.ts';
+import type { Query, RunningDatabase } from './databases/database.ts';
 import { keepConnected } from './link/keep-connected.ts';
 import type { Observe } from './observe/event.ts';
 import { createAgentMetrics } from './observe/metrics.ts';
+import type { VerifiedAgent } from './start-up-report.ts';
 
 export interface RunningAgent {
   /** Answers what runs, for at most 25 s, and closes everything. */
   shutDown(signal: string): Promise<void>;
 }
 
-export interface VerifiedAgent {
-  readonly config: AgentConfig;
-  readonly database: Database;
-  /** One for each capability of the configuration. */
+export interface AgentParts extends Omit<VerifiedAgent, 'queries'> {
+  readonly database: RunningDatabase;
+  /** One for each capability of the configuration, by its name. */
   readonly queries: ReadonlyMap<string, Query>;
 }
 
 /**
- * The one place where the rooms of the agent meet; everything in `verified` has passed the start-up checks.
- * Rejects with CannotListen.
+ * The one place where the rooms of the agent meet; everything has passed the start-up checks. Rejects with
+ * CannotListen.
  */
 export async function startAgent(
-  { config, database, queries }: VerifiedAgent,
+  { config, database, queries, description }: AgentParts,
   log: Observe,
 ): Promise<RunningAgent> {
   const { runtime, gateway } = config;
@@ -46,7 +44,6 @@ export async function startAgent(
     const { timeoutMs, maxBytes } = capability.limits;
     capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs, maxBytes });
   }
-  const description = Buffer.from(JSON.stringify(describeCapabilities(config)));
   const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
   const register = config.metricsListen && (await createMetricsRegister());
   let observe = log;

@@ -5,11 +5,13 @@ import { startAgent } from './app.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
-import type { AgentConfig } from './config/agent-config.ts';
 import { editorSchema } from './config/editor-schema.ts';
 import type { VerificationFault } from './databases/database.ts';
+import { databaseFault } from './databases/database-fault.ts';
+import { connectPostgres } from './databases/postgres/connect-postgres.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { auditAccount, lintFile, readStatements, verifyDatabase, type AuditFinding } from './start-up.ts';
+import type { AuditFinding, StartUpOutcome, VerifiedAgent, WellFormed } from './start-up-report.ts';
+import { startUpProcess } from './start-up-process.ts';
 
 declare const __SVC_VERSION__: string;
 
@@ -56,33 +58,28 @@ function capabilityFile(argument: string | undefined): string {
 }
 
 async function check(file: string, offline: boolean): Promise<void> {
-  await withConfig(file, process.stdout, async (config, log) => {
-    const count = config.capabilities.length;
-    process.stdout.write(`${file}: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}\n`);
-    if (offline) {
-      process.stdout.write(OFFLINE_NOTE);
-      const faults = await readStatements(config);
-      if (faults.length > 0) report(faults, file, log);
-      return;
-    }
-    const outcome = await verifyDatabase(config);
-    if ('faults' in outcome) {
-      report(outcome.faults, file, log);
-      return;
-    }
-    const { database } = outcome.verified;
-    try {
-      process.stdout.write('database: answers; every capability only reads and yields what it declares\n');
-      const findings = await auditAccount(database);
-      for (const finding of findings) {
-        log.observe({ event: 'account_finding', ...finding });
-        process.stdout.write(`account: ${finding.problem}; to mend it: ${finding.remedy}\n`);
+  const wellFormed = ({ capabilities }: WellFormed): void => {
+    const count = `${capabilities} ${capabilities === 1 ? 'capability' : 'capabilities'}`;
+    process.stdout.write(`${file}: well formed, ${count}\n${offline ? OFFLINE_NOTE : ''}`);
+  };
+  await withChecked({ file, offline, faultStream: process.stdout, wellFormed }, async (outcome, log) => {
+    switch (outcome.step) {
+      case 'refused':
+        report(outcome.faults, file, log);
+        return;
+      case 'readable':
+        return;
+      case 'verified': {
+        const { verified, findings } = outcome;
+        process.stdout.write('database: answers; every capability only reads and yields what it declares\n');
+        for (const finding of findings) {
+          log.observe({ event: 'account_finding', ...finding });
+          process.stdout.write(`account: ${finding.problem}; to mend it: ${finding.remedy}\n`);
+        }
+        if (findings.length > 0 && verified.config.database.requireReadonlyAccount) {
+          report([notReadonly(findings)], file, log);
+        }
       }
-      if (findings.length > 0 && config.database.requireReadonlyAccount) {
-        report([notReadonly(findings)], file, log);
-      }
-    } finally {
-      await database.close();
     }
   });
 }
@@ -95,41 +92,63 @@ function report(faults: readonly VerificationFault[], file: string, log: Log): v
 }
 
 async function run(file: string): Promise<void> {
-  await withConfig(file, process.stderr, async (config, log) => {
-    const outcome = await verifyDatabase(config);
-    if ('faults' in outcome) {
-      refuse(outcome.faults, file, process.stderr, log);
-      return;
-    }
-    const { verified } = outcome;
-    const findings = await auditAccount(verified.database);
-    for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
-    if (findings.length > 0 && config.database.requireReadonlyAccount) {
-      await verified.database.close();
-      refuse([notReadonly(findings)], file, process.stderr, log);
-      return;
-    }
-    if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-    // From the first sign of life on, a signal ends the agent gracefully.
-    const signal = firstSignal(EXIT_FAILURE);
-    log.observe({
-      event: 'starting',
-      version: __SVC_VERSION__,
-      config_file: file,
-      capabilities: config.capabilities.length,
-    });
-    try {
-      const agent = await startAgent(verified, log.observe);
-      await agent.shutDown(await signal);
-    } catch (error) {
-      if (!(error instanceof CannotListen)) throw error;
-      await verified.database.close();
-      process.stderr.write(`svc-agent: cannot start: ${error.message}\n`);
-      log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
-      process.exitCode = EXIT_FAILURE;
+  const job = { file, offline: false, faultStream: process.stderr, wellFormed: () => {} };
+  await withChecked(job, async (outcome, log) => {
+    switch (outcome.step) {
+      case 'refused':
+        refuse(outcome.faults, file, process.stderr, log);
+        return;
+      case 'readable':
+        throw new Error('cannot run: the database has not been asked');
+      case 'verified':
+        await serve(outcome.verified, outcome.findings, file, log);
     }
   });
   process.exit();
+}
+
+/** Runs until a signal comes. */
+async function serve(
+  { queries, ...verified }: VerifiedAgent,
+  findings: readonly AuditFinding[],
+  file: string,
+  log: Log,
+): Promise<void> {
+  const { config } = verified;
+  for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
+  if (findings.length > 0 && config.database.requireReadonlyAccount) {
+    refuse([notReadonly(findings)], file, process.stderr, log);
+    return;
+  }
+  if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
+  const { database, queryOf } = connectPostgres(config.database);
+  try {
+    // The connections of the checks are gone; the first caller should find one.
+    await database.ping();
+  } catch (error) {
+    await database.close();
+    refuse([databaseFault(error)], file, process.stderr, log);
+    return;
+  }
+  // From the first sign of life on, a signal ends the agent gracefully.
+  const signal = firstSignal(EXIT_FAILURE);
+  log.observe({
+    event: 'starting',
+    version: __SVC_VERSION__,
+    config_file: file,
+    capabilities: config.capabilities.length,
+  });
+  const runnable = new Map(queries.map((query) => [query.capability, queryOf(query)]));
+  try {
+    const agent = await startAgent({ ...verified, database, queries: runnable }, log.observe);
+    await agent.shutDown(await signal);
+  } catch (error) {
+    if (!(error instanceof CannotListen)) throw error;
+    await database.close();
+    process.stderr.write(`svc-agent: cannot start: ${error.message}\n`);
+    log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
+    process.exitCode = EXIT_FAILURE;
+  }
 }
 
 function notReadonly(findings: readonly AuditFinding[]): VerificationFault {
@@ -140,15 +159,25 @@ function notReadonly(findings: readonly AuditFinding[]): VerificationFault {
   return { path: 'database.require_readonly_account', message: `is true, but ${why}` };
 }
 
-/** Reads the file, and does the work that needs it with a log that is complete however the work ends. */
-async function withConfig(
-  file: string,
-  faultStream: NodeJS.WriteStream,
-  work: (config: AgentConfig, log: Log) => Promise<void>,
+interface Job {
+  readonly file: string;
+  readonly offline: boolean;
+  readonly faultStream: NodeJS.WriteStream;
+  readonly wellFormed: (report: WellFormed) => void;
+}
+
+/** Checks the file, and does the work that needs it with a log that is complete however the work ends. */
+async function withChecked(
+  { file, offline, faultStream, wellFormed }: Job,
+  work: (outcome: StartUpOutcome, log: Log) => Promise<void>,
 ): Promise<void> {
   let log = openLog(LOG_DEFAULTS);
+  let crashing = false;
   // A stack trace may quote the database; it goes to the log file only.
   const crash = async (error: unknown): Promise<void> => {
+    // The process of the checks may fail by what has failed here already.
+    if (crashing) return;
+    crashing = true;
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     log.observe({ event: 'crashed', detail });
     await log.close();
@@ -156,13 +185,12 @@ async function withConfig(
   };
   process.on('uncaughtException', (error) => void crash(error));
   try {
-    const linted = lintFile(file, process.env);
-    if ('faults' in linted) {
-      refuse(linted.faults, file, faultStream, log);
-    } else {
-      log = openLog(linted.config.logging);
-      await work(linted.config, log);
-    }
+    const outcome = await startUpProcess({ file, env: { ...process.env }, offline }, (report) => {
+      log = openLog(report.logging);
+      wellFormed(report);
+    });
+    if (outcome.step === 'malformed') refuse(outcome.faults, file, faultStream, log);
+    else await work(outcome, log);
   } catch (error) {
     await crash(error);
   }

@@ -1,62 +1,56 @@
 import { readFileSync } from 'node:fs';
-import type { Fault } from './config/agent-config.ts';
+import { describeCapabilities } from './capabilities/openapi.ts';
+import type { AgentConfig } from './config/agent-config.ts';
 import { loadConfig } from './config/load-config.ts';
-import {
-  DatabaseError,
-  type AccountFinding,
-  type Database,
-  type VerificationFault,
-} from './databases/database.ts';
+import { DatabaseError, type Database } from './databases/database.ts';
+import { databaseFault } from './databases/database-fault.ts';
 import { openPostgres } from './databases/postgres/postgres.ts';
 import { readCapabilities } from './databases/postgres/read-statement.ts';
-import type { AgentConfig } from './config/agent-config.ts';
-import type { VerifiedAgent } from './app.ts';
+import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from './start-up-report.ts';
 
-/** Step one of the start-up validation: the file itself. */
-export type LintOutcome = { readonly config: AgentConfig } | { readonly faults: readonly Fault[] };
-
-export function lintFile(path: string, env: Readonly<Record<string, string | undefined>>): LintOutcome {
-  return loadConfig({ path, env, readFile: (name) => readFileSync(name) });
+/**
+ * The start-up validation (specification, section 2.1): the file itself, the database, EXPLAIN of every capability.
+ * When it has resolved, everything is reported and no connection is left.
+ */
+export async function startUp(
+  { file, env, offline }: StartUpOrder,
+  report: (report: StartUpReport) => void,
+): Promise<void> {
+  const linted = loadConfig({ path: file, env, readFile: (name) => readFileSync(name) });
+  if ('faults' in linted) {
+    report({ step: 'malformed', faults: linted.faults });
+    return;
+  }
+  const { config } = linted;
+  report({ step: 'well_formed', capabilities: config.capabilities.length, logging: config.logging });
+  report(offline ? await readStatements(config) : await askDatabase(config));
 }
 
-/** What of step three needs no database: each statement as it is written. */
-export async function readStatements(config: AgentConfig): Promise<readonly VerificationFault[]> {
-  return readCapabilities(config.capabilities);
+/** What of the checks needs no database: each statement as it is written. */
+async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
+  const faults = await readCapabilities(config.capabilities);
+  return faults.length > 0 ? { step: 'refused', faults } : { step: 'readable' };
 }
 
-export type DatabaseOutcome =
-  | { readonly verified: VerifiedAgent }
-  | { readonly faults: readonly VerificationFault[] };
-
-/** Steps two and three: database ping, then EXPLAIN of every capability (specification, section 2.1). */
-export async function verifyDatabase(config: AgentConfig): Promise<DatabaseOutcome> {
+async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
   const database = openPostgres(config.database);
-  let outcome: DatabaseOutcome | undefined;
   try {
     await database.ping();
-    const { queries, capabilities, faults } = await database.verify(config.capabilities);
-    outcome =
-      faults.length > 0
-        ? { faults }
-        : { verified: { config: { ...config, capabilities }, database, queries } };
+    const { verified: queries, capabilities, faults } = await database.verify(config.capabilities);
+    if (faults.length > 0) return { step: 'refused', faults };
+    const checked = { ...config, capabilities };
+    const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
+    const findings = await auditAccount(database);
+    return { step: 'verified', verified: { config: checked, queries, description }, findings };
   } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    const advice = error.advice ?? 'it does not answer as it should';
-    const message = `cannot use the database: ${advice} (the log file has the details)`;
-    outcome = { faults: [{ path: 'database', message, detail: error.message }] };
+    return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
-    if (outcome === undefined || 'faults' in outcome) await database.close();
+    await database.close();
   }
-  return outcome;
-}
-
-export interface AuditFinding extends AccountFinding {
-  /** Database text, for the log file only. */
-  readonly detail?: string;
 }
 
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-export async function auditAccount(database: Database): Promise<readonly AuditFinding[]> {
+async function auditAccount(database: Database): Promise<readonly AuditFinding[]> {
   try {
     return await database.auditAccount();
   } catch (error) {

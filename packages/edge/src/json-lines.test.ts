@@ -60,7 +60,7 @@ test('what is urgent is written at once, with what was gathered before it', () =
   ]);
 });
 
-test('the rest is gathered for 100 ms or 8 KiB', () => {
+test('the rest is gathered for 100 ms or 32 KiB', () => {
   const sink = open();
   sink.lines.write('info', { n: 1 }, false);
   sink.lines.write('info', { n: 2 }, false);
@@ -68,7 +68,7 @@ test('the rest is gathered for 100 ms or 8 KiB', () => {
   expect(sink.written).toHaveLength(0);
   vi.advanceTimersByTime(1);
   expect(sink.written).toHaveLength(1);
-  sink.lines.write('info', { n: 3, text: 'x'.repeat(8100) }, false);
+  sink.lines.write('info', { n: 3, text: 'x'.repeat(32_700) }, false);
   expect(sink.written).toHaveLength(1);
   sink.lines.write('info', { n: 4, text: 'x'.repeat(100) }, false);
   expect(sink.written).toHaveLength(2);

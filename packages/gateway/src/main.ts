@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isMainThread, Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { randomBytes } from 'node:crypto';
 import { errorText, firstSignal, readProblem, tolerateClosedOutput } from '@svc/edge';
 import { startGateway } from './app.ts';
@@ -11,19 +11,18 @@ import { readEnvFile } from './config/env-file.ts';
 import { loadConfig, type Environment } from './config/load-config.ts';
 import { createAgentSecret } from './keys/agent-secret.ts';
 import { createKey } from './keys/create-key.ts';
-import { runVerifierWorker } from './keys/verifier-worker.ts';
 import { createVerifier } from './keys/verifier.ts';
 import { createLog } from './observe/log.ts';
 
 declare const __SVC_VERSION__: string;
+/** The code of a verifying thread, so that one executable is all there is to copy. */
+declare const SVC_HELPER: string;
 
 const STANDARD_OUTPUT = 1;
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-// The verifying threads run this same file, so that one executable is all there is to copy.
-if (isMainThread) void main(process.argv.slice(2));
-else runVerifierWorker();
+void main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<void> {
   tolerateClosedOutput('svc-gateway', EXIT_FAILURE);
@@ -69,9 +68,7 @@ async function run(envFile: string | undefined): Promise<void> {
     void log.close().finally(() => process.exit(EXIT_FAILURE));
   });
   for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
-  const verifier = createVerifier({
-    spawn: () => new Worker(`require(${JSON.stringify(__filename)})`, { eval: true }),
-  });
+  const verifier = createVerifier({ spawn: () => new Worker(SVC_HELPER, { eval: true }) });
   try {
     const gateway = await startGateway(loaded.config, {
       observe: log.observe,

@@ -9,7 +9,7 @@ export {
   type OpenApiDocument,
 } from './description.ts';
 export { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
-export { receiveBody, type Body } from './frames/body.ts';
+export { joinPieces, receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';
 export { encodeFrame } from './frames/encode.ts';
 export type { DataFrame, ErrorFrame, Frame, Metadata, RequestFrame, ResultFrame } from './frames/frame.ts';

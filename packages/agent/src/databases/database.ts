@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import type { Capability, Fault } from '../config/agent-config.ts';
+import type { VerifiedQuery } from './postgres/run.ts';
 
 /** What the rest of the agent knows of a database. One folder per driver implements it. */
 export interface Database {
@@ -22,8 +23,13 @@ export interface DatabaseConnections {
   readonly waiting: number;
 }
 
+/** A database whose capabilities have been verified. */
+export type RunningDatabase = Omit<Database, 'verify' | 'auditAccount'>;
+
 interface Verification {
   readonly queries: ReadonlyMap<string, Query>;
+  /** What the queries are made of: plain data, with which they run on another connection as well. */
+  readonly verified: readonly VerifiedQuery[];
   /** Those that passed, in their order; parameters are narrowed where the database takes less than was declared. */
   readonly capabilities: readonly Capability[];
   readonly faults: readonly VerificationFault[];

@@ -4,6 +4,7 @@ import {
   createCallTable,
   ERROR_MESSAGE_MAX_BYTES,
   INITIAL_CREDIT_BYTES,
+  joinPieces,
   PARAMS_MAX_BYTES,
   ProtocolError,
   receiveBody,
@@ -72,7 +73,8 @@ const SPARE_CONTROLS = 4000;
 interface Running {
   readonly abort: ReturnType<typeof createAbort>;
   readonly request: RequestFrame;
-  readonly body: Body;
+  /** Absent when the request held all of its parameters. */
+  readonly body: Body | undefined;
 }
 
 export function createSession(options: SessionOptions): Session {
@@ -112,26 +114,24 @@ export function createSession(options: SessionOptions): Session {
       fail(id, 'AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
       return;
     }
-    const running: Running = { abort: createAbort(), request, body: receiveBody(paramsLength) };
-    calls.add(id, running);
-    if (running.body.add(request.params, request.fin)) {
-      start(id, running);
+    const abort = createAbort();
+    if (request.fin) {
+      const running: Running = { abort, request, body: undefined };
+      calls.add(id, running);
+      start(id, running, request.params);
       return;
     }
+    const body = receiveBody(paramsLength);
+    body.add(request.params, false);
+    calls.add(id, { abort, request, body });
     arrivingBytes += later;
     const beyondWindow = paramsLength - INITIAL_CREDIT_BYTES;
     if (beyondWindow > 0) control({ type: 'credit', id, bytes: beyondWindow });
   }
 
-  function start(id: number, running: Running): void {
+  function start(id: number, running: Running, params: Uint8Array): void {
     const { capability, timeoutMs, metadata } = running.request;
-    const call = {
-      capability,
-      params: running.body.bytes,
-      timeoutMs,
-      metadata,
-      signal: running.abort.signal,
-    };
+    const call = { capability, params, timeoutMs, metadata, signal: running.abort.signal };
     void options.handle(call).then((outcome) => {
       // Cancelled meanwhile, or the link is gone: nobody waits for it.
       if (calls.get(id) !== running) {
@@ -150,7 +150,7 @@ export function createSession(options: SessionOptions): Session {
 
   function forget(id: number, running: Running): void {
     calls.delete(id);
-    arrivingBytes -= running.body.missing;
+    arrivingBytes -= running.body?.missing ?? 0;
     running.abort.abort();
   }
 
@@ -187,8 +187,10 @@ export function createSession(options: SessionOptions): Session {
       }
       // Refused or cancelled while its parameters were still on their way.
       if (running === undefined) return;
+      const { body } = running;
+      if (body === undefined) throw new ProtocolError('data after the end of its parameters');
       arrivingBytes -= frame.bytes.length;
-      if (running.body.add(frame.bytes, frame.fin)) start(frame.id, running);
+      if (body.add(frame.bytes, frame.fin)) start(frame.id, running, joinPieces(body.pieces));
     },
     ended() {
       for (const [id, running] of calls.entries()) forget(id, running);

@@ -7,6 +7,7 @@ import {
   createLink,
   DESCRIBE_CAPABILITY,
   HANDSHAKE_TIMEOUT_MS,
+  joinPieces,
   linkSocket,
   MESSAGE_MAX_BYTES,
   ProtocolError,
@@ -196,10 +197,11 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       try {
         if (outcome.kind === 'error')
           throw badDescription(`the agent did not describe itself: ${outcome.code}`);
-        if (createHash('sha256').update(outcome.rows).digest('hex') !== hello.manifest_sha256) {
+        const bytes = joinPieces(outcome.rows);
+        if (createHash('sha256').update(bytes).digest('hex') !== hello.manifest_sha256) {
           throw badDescription('the description is not the one that the agent signed');
         }
-        const description = parseDescription(outcome.rows);
+        const description = parseDescription(bytes);
         session.setManifest(description.manifest);
         options.registry.add(session, description);
         done(description.manifest.length);

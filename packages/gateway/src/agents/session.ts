@@ -40,8 +40,8 @@ export type AgentOutcome =
 
 export interface AgentResult {
   readonly kind: 'result';
-  /** JSON array. */
-  readonly rows: Uint8Array;
+  /** JSON array, in the pieces that it came in. */
+  readonly rows: readonly Uint8Array[];
   readonly count: number;
   readonly truncated: boolean;
   /** Gives the memory of the rows back to the budget; to be called once they have been delivered. */
@@ -124,7 +124,7 @@ export function createSession(options: SessionOptions): AgentSession {
     if (frame.rowsLength > RESULT_MAX_BYTES)
       throw new ProtocolError('result is larger than a link may carry');
     if (frame.fin) {
-      settle(frame.id, call, completed(frame, frame.rows, NOTHING));
+      settle(frame.id, call, completed(frame, [frame.rows], NOTHING));
       return;
     }
     const body = receiveBody(frame.rowsLength);
@@ -154,7 +154,7 @@ export function createSession(options: SessionOptions): AgentSession {
     if (head.rowsLength - body.missing + bytes.length > granted) {
       throw new ProtocolError('more of a result than was granted');
     }
-    if (body.add(bytes, fin)) settle(id, call, completed(head, body.bytes, release));
+    if (body.add(bytes, fin)) settle(id, call, completed(head, body.pieces, release));
     else grant(call.result);
   }
 
@@ -241,7 +241,7 @@ export function createSession(options: SessionOptions): AgentSession {
   };
 }
 
-function completed(head: ResultFrame, rows: Uint8Array, release: () => void): AgentResult {
+function completed(head: ResultFrame, rows: readonly Uint8Array[], release: () => void): AgentResult {
   return { kind: 'result', rows, count: head.count, truncated: head.truncated, release };
 }
 

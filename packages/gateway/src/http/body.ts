@@ -37,10 +37,10 @@ export interface BodyLimits {
 }
 
 /**
- * The request's body as bytes, once it is known to be JSON by its content type.
- * Throws CallError (400, 408, or 429 when too many others are on their way) or CallerGone.
+ * The request's body as bytes, once it is known to be JSON by its content type; at once when it is here.
+ * Throws, or rejects with, CallError (400, 408, or 429 when too many others are on their way) or CallerGone.
  */
-export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
+export function readJsonBody(exchange: Exchange, limits: BodyLimits): Buffer | Promise<Buffer> {
   const { headers } = exchange;
   if (headers.repeated.includes('content-type') || !isJson(headers.contentType)) {
     throw new CallError('GATEWAY_INVALID_REQUEST', 'the content type must be application/json');
@@ -49,12 +49,25 @@ export async function readJsonBody(exchange: Exchange, limits: BodyLimits): Prom
     throw new CallError('GATEWAY_INVALID_REQUEST', 'the body must not be compressed');
   }
   if (Number(headers.contentLength ?? 0) > limits.maxBytes) throw tooLarge(limits);
-  const { request } = exchange;
-  // Node hands the head over before it looks at what came with it, which is nearly always the whole body.
-  if (!request.complete) await new Promise((resolve) => setImmediate(resolve));
-  if (request.complete) return readWhole(exchange, limits);
-  if (request.destroyed) throw new CallerGone();
+  return isHere(exchange) ? readWhole(exchange, limits) : readSoon(exchange, limits);
+}
+
+/**
+ * Node hands the head over before it looks at what came with it, which is nearly always the whole body: that is here
+ * when anything awaited goes on. What was sent right after the head may come with the next turn.
+ */
+async function readSoon(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
+  await Promise.resolve();
+  if (!isHere(exchange)) await new Promise((resolve) => setImmediate(resolve));
+  if (isHere(exchange)) return readWhole(exchange, limits);
+  if (exchange.request.destroyed) throw new CallerGone();
   return read(exchange, limits);
+}
+
+function isHere({ request, headers }: Exchange): boolean {
+  // Who asks before it sends is told to go on when somebody listens.
+  if (request.headers.expect !== undefined) return false;
+  return request.complete || request.readableLength === Number(headers.contentLength);
 }
 
 /** Nothing to listen to, and nothing to time. */

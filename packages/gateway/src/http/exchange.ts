@@ -105,7 +105,9 @@ export function openExchange(
   }
 
   function recordCall(call: CallLog, status: number, errorCode: string): void {
-    const fields = {
+    observe({
+      event: 'request',
+      mcp_method: call.mcpMethod === '' ? undefined : call.mcpMethod,
       request_id: requestId,
       api_key_name: log.apiKeyName,
       capability: call.capability,
@@ -115,12 +117,7 @@ export function openExchange(
       source: log.source,
       duration_ms: Math.round((call.durationMs ?? exchange.elapsedMs()) * 1000) / 1000,
       error_code: errorCode === '' ? call.errorCode : errorCode,
-    };
-    observe(
-      call.mcpMethod === ''
-        ? { event: 'request', ...fields }
-        : { event: 'request', mcp_method: call.mcpMethod, ...fields },
-    );
+    });
   }
 
   function write(
@@ -136,6 +133,7 @@ export function openExchange(
     }
     answered = true;
     record(status, errorCode);
+    if (exchange.bodyTaken) readEnd(request);
     let length = 0;
     for (const part of parts) length += part.length;
     const hasContent = length > 0 || status === 200;
@@ -150,7 +148,7 @@ export function openExchange(
     }
     response.writeHead(status, all);
     if (length < JOIN_BELOW_BYTES) {
-      response.end(joined(parts), 'latin1');
+      endWith(response, joined(parts));
       watchStalled(response);
       delivered?.();
       return;
@@ -185,6 +183,7 @@ export function openExchange(
       }
       answered = true;
       record(status, '');
+      if (exchange.bodyTaken) readEnd(request);
       response.writeHead(status, answerHeaders(extra, true));
       pour(response, pieces[Symbol.iterator]());
       watchStalled(response, delivered);
@@ -218,6 +217,22 @@ export function openExchange(
     },
   };
   return exchange;
+}
+
+/** Node lets go of a request at its end, and a body is taken as soon as its last byte is here. */
+function readEnd(request: IncomingMessage): void {
+  if (request.complete) request.read();
+  else request.resume();
+}
+
+/** With the head in one write: `end` alone would add an empty piece of its own to it. */
+function endWith(response: ServerResponse, text: string): void {
+  if (text !== '') {
+    response.cork();
+    response.write(text, 'latin1');
+    response.uncork();
+  }
+  response.end();
 }
 
 /** Each byte as the character of its number: Node writes a string together with the head, but a buffer behind it. */

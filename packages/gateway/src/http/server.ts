@@ -46,6 +46,13 @@ interface Asked {
   readonly exchange: Exchange;
 }
 
+interface Connection {
+  /** Several with pipelining. */
+  readonly asked: Asked[];
+  /** Its last answer is under way: what came behind it is nobody's. */
+  ending: boolean;
+}
+
 export interface GatewayServer {
   readonly server: Server;
   /** Requests accepted and not answered. */
@@ -75,18 +82,16 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const admit = createAdmit(options);
   const refuseUnparsable = createRefuseUnparsable(admit, options.observe);
   let open = 0;
-  /** What of it came over one connection: several with pipelining. */
-  const openOn = new WeakMap<Duplex, Asked[]>();
+  const connections = new WeakMap<Duplex, Connection>();
   /** Connections over which a request came, agents' apart. */
   const callers = new Set<Duplex>();
-  /** Connections whose last answer is under way: what came behind it is nobody's. */
-  const ending = new WeakSet<Duplex>();
   let draining = false;
   let idle: (() => void) | undefined;
 
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
-    if (ending.has(request.socket)) return;
-    const siblings = track(request.socket);
+    const connection = track(request.socket);
+    if (connection.ending) return;
+    const siblings = connection.asked;
     open++;
     if (upgrade === undefined) callers.add(request.socket);
     const further = siblings.length >= MAX_PIPELINED;
@@ -94,59 +99,72 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     const exchange = openExchange(request, response, upgrade, options);
     const asked = { response, exchange };
     siblings.push(asked);
-    response.once('close', () => {
+    response.on('close', () => {
+      const at = siblings.indexOf(asked);
+      if (at < 0) return;
+      siblings.splice(at, 1);
       open--;
-      siblings.splice(siblings.indexOf(asked), 1);
       exchange.closed();
       if (open === 0) idle?.();
     });
     if (draining) closeWithLast(siblings);
-    serve(exchange, further).catch((error: unknown) => exchange.fail(error));
+    void serve(exchange, further);
     if (!further) return;
-    ending.add(request.socket);
+    connection.ending = true;
     // Node has parsed all that one read brought: whoever does not take the answers has no claim to that memory.
     setImmediate(() => {
       if (!response.writableFinished) request.socket.destroy();
     });
   }
 
-  function track(socket: Duplex): Asked[] {
-    const known = openOn.get(socket);
+  function track(socket: Duplex): Connection {
+    const known = connections.get(socket);
     if (known !== undefined) return known;
-    const siblings: Asked[] = [];
-    openOn.set(socket, siblings);
+    const connection: Connection = { asked: [], ending: false };
+    connections.set(socket, connection);
     // Node tells only the first of several pipelined answers that their connection is gone.
     socket.once('close', () => {
       callers.delete(socket);
-      for (const { response } of [...siblings]) response.emit('close');
+      // Each leaves the list meanwhile.
+      for (const { response } of connection.asked.slice()) response.emit('close');
     });
-    return siblings;
+    return connection;
   }
 
   async function serve(exchange: Exchange, further: boolean): Promise<void> {
+    try {
+      const route = admitted(exchange, further);
+      if (route !== undefined) await face(exchange, route);
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  /** Where the request leads; undefined when it has been answered. */
+  function admitted(exchange: Exchange, further: boolean): Route | undefined {
     const { request } = exchange;
     const { address, bucket, refusal } = admit(request.socket.remoteAddress ?? '', request.rawHeaders);
     exchange.log.source = address;
     exchange.sourceBucket = bucket;
     if (refusal !== undefined) {
       exchange.sendError(refusal.code, refusal.message, refusal.headers);
-      return;
+      return undefined;
     }
     if (further) {
       exchange.sendError(
         'GATEWAY_RATE_LIMITED',
         'too many requests wait on this connection: send the next after an answer',
       );
-      return;
+      return undefined;
     }
     if (!request.httpVersion.startsWith('1.')) {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the version must be HTTP/1.1');
-      return;
+      return undefined;
     }
     const { host, transferEncoding, repeated } = exchange.headers;
     if (repeated.includes('host') || (host === undefined && request.httpVersion === '1.1')) {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request must name one host');
-      return;
+      return undefined;
     }
     // Who is in front of us may see another end of the body.
     if (
@@ -154,12 +172,12 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       repeated.includes('transfer-encoding')
     ) {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the transfer encoding is not supported');
-      return;
+      return undefined;
     }
     const target = request.url ?? '';
     if (!target.startsWith('/')) {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request target must be a path');
-      return;
+      return undefined;
     }
     const route = findRoute(target);
     if (route === undefined) {
@@ -167,14 +185,14 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
         'GATEWAY_NOT_FOUND',
         'no such path: calls are at /api/v1/capabilities/{name}, MCP is at /mcp',
       );
-      return;
+      return undefined;
     }
     exchange.log.route = route.template;
     if (request.method === 'OPTIONS') {
       const preflight = options.cors?.preflightHeaders(exchange.headers, route.methods);
       if (preflight !== undefined) {
         exchange.send(204, preflight, []);
-        return;
+        return undefined;
       }
     }
     if (!route.methods.includes(request.method ?? '')) {
@@ -183,12 +201,12 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
         'the method is not allowed here: use one that Allow lists',
         ['Allow', route.methods.join(', ')],
       );
-      return;
+      return undefined;
     }
-    await face(exchange, route);
+    return route;
   }
 
-  async function face(exchange: Exchange, route: Route): Promise<void> {
+  function face(exchange: Exchange, route: Route): Promise<void> | void {
     if (exchange.upgrade !== undefined && route.kind !== 'agent') {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'this path does not upgrade');
       return;
@@ -241,7 +259,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   /** Whether a request that Node hands over with its connection is pipelined behind one whose answer has that. */
   function outOfTurn(socket: Socket): boolean {
     if (!socket.listeners('error').includes(destroyOnError)) socket.on('error', destroyOnError);
-    const [before, ...others] = openOn.get(socket) ?? [];
+    const [before, ...others] = connections.get(socket)?.asked ?? [];
     if (before === undefined) return false;
     if (others.length === 0 && before.response.writableEnded) socket.destroySoon();
     else socket.destroy();
@@ -270,7 +288,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const fault = parserFault(error);
-    const [asked, ...others] = openOn.get(socket) ?? [];
+    const [asked, ...others] = connections.get(socket)?.asked ?? [];
     if (fault === undefined) socket.destroy();
     else if (asked === undefined) refuseUnparsable(fault, socket);
     else if (asked.response.headersSent) endAfterWritten(socket);
@@ -287,7 +305,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     async drain(timeoutMs) {
       draining = true;
-      for (const socket of callers) closeWithLast(track(socket));
+      for (const socket of callers) closeWithLast(track(socket).asked);
       // What HTTP adds to closing is the end of all kept connections, whatever is on its way there.
       TcpServer.prototype.close.call(server);
       const lingerMs = callers.size === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);

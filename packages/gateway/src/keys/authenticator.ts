@@ -5,7 +5,7 @@ import { canBeKey, keyFormOf } from './key-form.ts';
 import type { KeyRecord } from './key-record.ts';
 
 /** `invalid` answers 401, the others 429. */
-type Authentication = KeyRecord | 'invalid' | 'busy' | TooManyGuesses;
+export type Authentication = KeyRecord | 'invalid' | 'busy' | TooManyGuesses;
 
 /** A source whose wrong keys have cost enough for now. */
 interface TooManyGuesses {

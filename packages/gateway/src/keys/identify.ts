@@ -1,16 +1,15 @@
 import { CallError } from '../errors/call-error.ts';
 import { readCredential, unauthorized } from '../http/credential.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Authenticator } from './authenticator.ts';
+import type { Authentication, Authenticator } from './authenticator.ts';
 import type { KeyRecord } from './key-record.ts';
 
-export type Identify = (exchange: Exchange) => Promise<KeyRecord>;
+/** At once for every key in use. */
+export type Identify = (exchange: Exchange) => KeyRecord | Promise<KeyRecord>;
 
-/** Who is calling, noted for the log. Throws CallError (400, 401, 429). */
+/** Who is calling, noted for the log. Throws, or rejects with, CallError (400, 401, 429). */
 export function createIdentify(authenticator: Authenticator): Identify {
-  return async (exchange) => {
-    const outcome = authenticator.authenticate(readCredential(exchange.headers), exchange.sourceBucket);
-    const key = outcome instanceof Promise ? await outcome : outcome;
+  function judge(exchange: Exchange, key: Authentication): KeyRecord {
     if (key === 'invalid') throw unauthorized();
     if (key === 'busy')
       throw new CallError('GATEWAY_RATE_LIMITED', 'too many keys are being checked, try again');
@@ -20,5 +19,11 @@ export function createIdentify(authenticator: Authenticator): Identify {
     }
     exchange.log.apiKeyName = key.name;
     return key;
+  }
+  return (exchange) => {
+    const outcome = authenticator.authenticate(readCredential(exchange.headers), exchange.sourceBucket);
+    return outcome instanceof Promise
+      ? outcome.then((key) => judge(exchange, key))
+      : judge(exchange, outcome);
   };
 }

@@ -66,9 +66,23 @@ function onOneLine(json: Uint8Array): Uint8Array {
   return line;
 }
 
+/** Clients send few different ones; this many are remembered before starting over. */
+const REMEMBERED = 100;
+const known = new Map<string, boolean>();
+
 /** Whether a client takes an event stream and no JSON. */
 export function wantsEventStream(accept: string | undefined): boolean {
-  if (accept === undefined || !accept.toLowerCase().includes('text/event-stream')) return false;
+  if (accept === undefined) return false;
+  const before = known.get(accept);
+  if (before !== undefined) return before;
+  const wants = prefersEventStream(accept);
+  if (known.size >= REMEMBERED) known.clear();
+  known.set(accept, wants);
+  return wants;
+}
+
+function prefersEventStream(accept: string): boolean {
+  if (!accept.toLowerCase().includes('text/event-stream')) return false;
   const ranges = accept
     .toLowerCase()
     .split(',')

@@ -28,18 +28,23 @@ const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 
 export function createMcpFace(options: McpOptions): (exchange: Exchange) => Promise<void> {
   const { identify, refuseOrigin, bodyLimits, serveMessage } = options;
 
-  async function serve(body: Buffer, exchange: Exchange, key: KeyRecord): Promise<Answer> {
+  function serve(body: Buffer, exchange: Exchange, key: KeyRecord): Answer | Promise<Answer> {
     const { headers, requestId, signal, log } = exchange;
     const sender = { key, headers, requestId, signal, traceparents: [headers.traceparent] };
     let value: unknown;
-    try {
-      value = parse(body);
-      if (Array.isArray(value)) return await serveBatch(value, body, { ...options, exchange, sender });
-      return await serveMessage(readMessage(value, body), { log, batched: false, ...sender });
-    } catch (error) {
+    function refuse(error: unknown): Answer {
       if (!(error instanceof RpcError)) throw error;
       log.errorCode = error.logCode;
       return errorAnswer(idOf(value, body), error);
+    }
+    try {
+      value = parse(body);
+      if (Array.isArray(value)) {
+        return serveBatch(value, body, { ...options, exchange, sender }).catch(refuse);
+      }
+      return serveMessage(readMessage(value, body), { log, batched: false, ...sender });
+    } catch (error) {
+      return refuse(error);
     }
   }
 
@@ -55,9 +60,11 @@ export function createMcpFace(options: McpOptions): (exchange: Exchange) => Prom
   };
 }
 
+const OPEN_BRACE = 0x7b;
+
 function parse(body: Buffer): unknown {
   // Around arguments, which may be as deep as over REST, are params, the message and perhaps a batch.
-  const around = /^\s*\[/.test(body.toString('latin1', 0, 16)) ? 3 : 2;
+  const around = body[0] !== OPEN_BRACE && /^\s*\[/.test(body.toString('latin1', 0, 16)) ? 3 : 2;
   try {
     return parseStrictJson(body, JSON_DEPTH_MAX + around);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
+import { INITIAL_CREDIT_BYTES, joinPieces, rawMember } from '@svc/protocol';
 import type { Registry } from '../agents/registry.ts';
 import type { Caller, PermitCall } from '../calls/permit-call.ts';
 import { CallError } from '../errors/call-error.ts';
@@ -85,9 +85,10 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     const frame = identity.frames[era];
     const traceparents = [...sender.traceparents, isObject(meta) ? meta['traceparent'] : undefined];
     try {
-      const run = permitCall({ ...sender, traceparents }, name);
+      const { key, requestId, signal, log } = sender;
+      const run = permitCall({ key, requestId, traceparents, signal, log }, name);
       const result = await run(argumentBytes(args, raw));
-      if (sender.batched && result.rows.length > INITIAL_CREDIT_BYTES) {
+      if (sender.batched && joinPieces(result.rows).length > INITIAL_CREDIT_BYTES) {
         result.release();
         throw new CallError(
           'AGENT_RESULT_TOO_LARGE',
@@ -110,7 +111,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     }
   }
 
-  async function answer(id: string, message: Message, sender: Sender): Promise<Answer> {
+  function answer(id: string, message: Message, sender: Sender): Answer | Promise<Answer> {
     const era = eraOf(message, sender.headers);
     if (sender.batched && (era === 'stateless' || message.method === 'initialize')) {
       throw new RpcError(RPC.invalidRequest, 'this must not be in a batch');

@@ -18,7 +18,7 @@ function read({ parts, rest = [] }: Answer): { readonly id: unknown; readonly re
 function answerTo(rows: string, options: { id?: string; truncated?: boolean } = {}): Answer {
   const { id = '1', truncated = false } = options;
   const bytes = Buffer.from(rows);
-  return rowsAnswer(id, FRAME, { kind: 'result', rows: bytes, count: 7, truncated, release: () => {} });
+  return rowsAnswer(id, FRAME, { kind: 'result', rows: [bytes], count: 7, truncated, release: () => {} });
 }
 
 test('the text is the structured content, whatever the rows hold and however long they are', () => {

@@ -1,3 +1,4 @@
+import { joinPieces } from '@svc/protocol';
 import type { AgentResult } from '../agents/session.ts';
 import type { CallError } from '../errors/call-error.ts';
 import type { Answer } from './answer.ts';
@@ -23,7 +24,8 @@ export interface ResultFrame {
 
 /** The rows twice, as the protocol has it: for programs in `structuredContent`, for models as text. */
 export function rowsAnswer(id: string, frame: ResultFrame, result: AgentResult): Answer {
-  const rows = Buffer.from(result.rows.buffer, result.rows.byteOffset, result.rows.byteLength);
+  const { buffer, byteOffset, byteLength } = joinPieces(result.rows);
+  const rows = Buffer.from(buffer, byteOffset, byteLength);
   const end = `,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`;
   const head = `{"jsonrpc":"2.0","id":${asBytes(id)},"result":${asBytes(frame.head)}"content":[{"type":"text","text":"`;
   const between = `"}${result.truncated ? `,${CUT}` : ''}],"structuredContent":{"rows":`;
@@ -76,8 +78,10 @@ function explain({ code, message }: CallError, requestId: string): string {
   }
 }
 
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+
 function asBytes(text: string): string {
-  return Buffer.from(text).toString(BYTES);
+  return BEYOND_ASCII.test(text) ? Buffer.from(text).toString(BYTES) : text;
 }
 
 /** The inside of a JSON string. */

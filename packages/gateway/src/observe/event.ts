@@ -34,7 +34,7 @@ export interface RequestEvent {
   readonly source: string;
   readonly duration_ms: number;
   readonly error_code: string;
-  readonly mcp_method?: string;
+  readonly mcp_method?: string | undefined;
 }
 
 export type Observe = (event: GatewayEvent) => void;

@@ -26,7 +26,7 @@ export function createRestCall(options: RestOptions): (exchange: Exchange, name:
     checkParams(params);
     const result = await call(params);
     const tail = Buffer.from(`,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`);
-    exchange.send(200, [], [ROWS, result.rows, tail], result.release);
+    exchange.send(200, [], [ROWS, ...result.rows, tail], result.release);
   };
 }
 

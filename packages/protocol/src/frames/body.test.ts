@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ProtocolError } from '../close-code.ts';
-import { receiveBody } from './body.ts';
+import { joinPieces, receiveBody } from './body.ts';
 
 const content = Buffer.from(Array.from({ length: 5000 }, (_, at) => at % 251));
 
@@ -27,7 +27,7 @@ test('I4: a body is whole again however it was split', () => {
         if (complete) break;
       }
       expect(complete).toBe(true);
-      expect(Buffer.compare(body.bytes, content.subarray(0, total))).toBe(0);
+      expect(Buffer.compare(joinPieces(body.pieces), content.subarray(0, total))).toBe(0);
     }),
   );
 });
@@ -64,9 +64,32 @@ test('I5: memory follows what arrived, at most twice as much, not what was annou
       for (const piece of pieces) {
         body.add(piece, false);
         received += piece.length;
-        expect(body.bytes.length).toBeLessThanOrEqual(2 * received);
+        expect(memoryOf(body.pieces)).toBeLessThanOrEqual(2 * received);
       }
       expect(received).toBe(total);
     }),
   );
 });
+
+test('I5: a body in many small pieces is kept in few', () => {
+  const body = receiveBody(1_000_000);
+  for (let at = 0; at < 1000; at++) body.add(content.subarray(0, 1000), at === 999);
+  expect(body.pieces.length).toBeLessThan(20);
+});
+
+test('I5: a large piece is kept as it came, but not for a fraction of the message that it came in', () => {
+  const whole = Buffer.alloc(65_536);
+  const body = receiveBody(65_528 + 5000);
+  body.add(whole.subarray(8), false);
+  body.add(whole.subarray(0, 5000), true);
+  expect(body.pieces.map(({ buffer, length }) => [buffer === whole.buffer, length])).toEqual([
+    [true, 65_528],
+    [false, 5000],
+  ]);
+});
+
+/** Of each piece what it keeps in memory. */
+function memoryOf(pieces: readonly Uint8Array[]): number {
+  const buffers = new Set(pieces.map(({ buffer }) => buffer));
+  return [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0);
+}

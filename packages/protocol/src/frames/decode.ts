@@ -75,7 +75,7 @@ function decodeFrame(message: Buffer, at: number, end: number): Frame {
     case TYPE.go_away:
       allowFlags(flags, 0);
       if (payload.length > GO_AWAY_REASON_MAX_BYTES) throw new ProtocolError('go-away reason is too long');
-      return { type: 'go_away', reason: text(payload) };
+      return { type: 'go_away', reason: text(payload, 0, payload.length) };
     default:
       throw new ProtocolError(`frame type ${type} is unknown`);
   }
@@ -94,7 +94,7 @@ function decodeRequest(id: number, flags: number, payload: Buffer): Frame {
   return {
     type: 'request',
     id,
-    capability: text(payload.subarray(9, nameEnd)),
+    capability: text(payload, 9, nameEnd),
     timeoutMs: payload.readUInt32BE(0),
     metadata,
     paramsLength,
@@ -118,7 +118,7 @@ function decodeMetadata(payload: Buffer, start: number): { metadata: Metadata; e
     if (valueEnd > payload.length) throw new ProtocolError('metadata is cut off');
     const key = payload.toString('latin1', at + 1, keyEnd);
     if (key in metadata) throw new ProtocolError('metadata has a key twice');
-    metadata[key] = text(payload.subarray(keyEnd + 2, valueEnd));
+    metadata[key] = text(payload, keyEnd + 2, valueEnd);
     at = valueEnd;
   }
   return { metadata, end: at };
@@ -143,7 +143,7 @@ function decodeError(id: number, flags: number, payload: Buffer): Frame {
   const code = payload.toString('latin1', 1, codeEnd);
   if (!isAgentErrorCode(code)) throw new ProtocolError('error code is unknown');
   const notStarted = (flags & FLAG.not_started) !== 0;
-  return { type: 'error', id, code, message: text(payload.subarray(codeEnd)), notStarted };
+  return { type: 'error', id, code, message: text(payload, codeEnd, payload.length), notStarted };
 }
 
 /** A body's first piece says whether it is the last; the sums must agree. */
@@ -162,9 +162,14 @@ function expectLength(payload: Buffer, bytes: number): void {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function text(bytes: Buffer): string {
+/** What no UTF-8 decodes to becomes this character, which a text may also hold of its own. */
+const REPLACEMENT = '\u{FFFD}';
+
+function text(bytes: Buffer, start: number, end: number): string {
+  const read = bytes.toString('utf8', start, end);
+  if (!read.includes(REPLACEMENT)) return read;
   try {
-    return utf8.decode(bytes);
+    return utf8.decode(bytes.subarray(start, end));
   } catch {
     throw new ProtocolError('text is not UTF-8');
   }

@@ -17,34 +17,41 @@ const UINT32_MAX = 0xffff_ffff;
 /** One frame as it travels. Throws RangeError when a field is larger than its bound. */
 export function encodeFrame(frame: Frame): Buffer {
   switch (frame.type) {
-    case 'request':
-      return encodeRequest(frame);
-    case 'result':
-      return encodeResult(frame);
+    case 'request': {
+      const overhead = requestOverhead(frame);
+      const buffer = allocate(overhead - FRAME_HEADER_BYTES + frame.params.length);
+      writeRequest(buffer, 0, frame, overhead, frame);
+      return buffer;
+    }
+    case 'result': {
+      const buffer = allocate(RESULT_FIXED_BYTES + frame.rows.length);
+      writeResult(buffer, 0, frame, frame);
+      return buffer;
+    }
     case 'data': {
-      const buffer = allocate(TYPE.data, frame.fin ? FLAG.fin : 0, frame.id, frame.bytes.length);
-      buffer.set(frame.bytes, FRAME_HEADER_BYTES);
+      const buffer = allocate(frame.bytes.length);
+      writeData(buffer, 0, frame.id, frame.bytes, frame.fin);
       return buffer;
     }
     case 'error':
       return encodeError(frame);
     case 'cancel':
-      return allocate(TYPE.cancel, 0, frame.id, 0);
+      return allocateFor(TYPE.cancel, 0, frame.id, 0);
     case 'credit': {
-      const buffer = allocate(TYPE.credit, 0, frame.id, 4);
+      const buffer = allocateFor(TYPE.credit, 0, frame.id, 4);
       buffer.writeUInt32BE(frame.bytes, FRAME_HEADER_BYTES);
       return buffer;
     }
     case 'ping':
     case 'pong': {
-      const buffer = allocate(TYPE[frame.type], 0, 0, 4);
+      const buffer = allocateFor(TYPE[frame.type], 0, 0, 4);
       buffer.writeUInt32BE(frame.token, FRAME_HEADER_BYTES);
       return buffer;
     }
     case 'go_away': {
       const reason = Buffer.from(frame.reason, 'utf8');
       checkBound('go-away reason', reason.length, GO_AWAY_REASON_MAX_BYTES);
-      const buffer = allocate(TYPE.go_away, 0, 0, reason.length);
+      const buffer = allocateFor(TYPE.go_away, 0, 0, reason.length);
       buffer.set(reason, FRAME_HEADER_BYTES);
       return buffer;
     }
@@ -54,6 +61,9 @@ export function encodeFrame(frame: Frame): Buffer {
 /** A request frame without its parameters. */
 export type RequestHead = Omit<RequestFrame, 'params' | 'fin' | 'paramsLength'>;
 
+/** A result frame without its rows. */
+export type ResultHead = Omit<ResultFrame, 'rows' | 'fin' | 'rowsLength'>;
+
 /** Bytes of a request frame without its parameters. Throws RangeError when a field exceeds its bound. */
 export function requestOverhead(head: RequestHead): number {
   if (head.timeoutMs < 0) throw new RangeError('cannot encode the frame: timeout is below zero');
@@ -61,12 +71,13 @@ export function requestOverhead(head: RequestHead): number {
   const nameBytes = Buffer.byteLength(head.capability);
   checkBound('capability name', nameBytes, CAPABILITY_NAME_MAX_BYTES);
   let bytes = FRAME_HEADER_BYTES + REQUEST_FIXED_BYTES + nameBytes;
-  const entries = Object.entries(head.metadata);
-  checkBound('metadata entries', entries.length, METADATA_MAX_ENTRIES);
-  for (const [key, value] of entries) {
-    const valueBytes = Buffer.byteLength(value);
+  const keys = Object.keys(head.metadata);
+  checkBound('metadata entries', keys.length, METADATA_MAX_ENTRIES);
+  for (const key of keys) {
+    const valueBytes = Buffer.byteLength(head.metadata[key] ?? '');
     checkBound('metadata key', key.length, METADATA_KEY_MAX_BYTES);
-    checkBound(`metadata ${key}`, valueBytes, METADATA_VALUE_MAX_BYTES);
+    if (valueBytes > METADATA_VALUE_MAX_BYTES)
+      checkBound(`metadata ${key}`, valueBytes, METADATA_VALUE_MAX_BYTES);
     bytes += 3 + key.length + valueBytes;
   }
   return bytes;
@@ -75,54 +86,98 @@ export function requestOverhead(head: RequestHead): number {
 /** Bytes of a result frame without its rows. */
 export const RESULT_OVERHEAD: number = FRAME_HEADER_BYTES + RESULT_FIXED_BYTES;
 
-function encodeRequest(frame: RequestFrame): Buffer {
-  const { capability, metadata, params } = frame;
-  const size = requestOverhead(frame) - FRAME_HEADER_BYTES + params.length;
-  const buffer = allocate(TYPE.request, frame.fin ? FLAG.fin : 0, frame.id, size);
-  let at = buffer.writeUInt32BE(frame.timeoutMs, FRAME_HEADER_BYTES);
-  at = buffer.writeUInt32BE(frame.paramsLength, at);
-  const nameLength = buffer.write(capability, at + 1, 'utf8');
-  at = buffer.writeUInt8(nameLength, at) + nameLength;
+/**
+ * Writes a request frame at `start`, where there is room for it, and returns its end. `overhead` is what
+ * `requestOverhead` said.
+ */
+export function writeRequest(
+  target: Buffer,
+  start: number,
+  head: RequestHead,
+  overhead: number,
+  { params, paramsLength, fin }: Pick<RequestFrame, 'params' | 'paramsLength' | 'fin'>,
+): number {
+  const { id, capability, timeoutMs, metadata } = head;
+  const size = overhead - FRAME_HEADER_BYTES + params.length;
+  let at = writeHeader(target, start, TYPE.request, fin ? FLAG.fin : 0, id, size);
+  at = target.writeUInt32BE(timeoutMs, at);
+  at = target.writeUInt32BE(paramsLength, at);
+  const nameLength = target.write(capability, at + 1, 'utf8');
+  at = target.writeUInt8(nameLength, at) + nameLength;
   const keys = Object.keys(metadata);
-  at = buffer.writeUInt8(keys.length, at);
+  at = target.writeUInt8(keys.length, at);
   for (const key of keys) {
-    at = buffer.writeUInt8(key.length, at);
-    at += buffer.write(key, at, 'latin1');
-    const valueLength = buffer.write(metadata[key] ?? '', at + 2, 'utf8');
-    at = buffer.writeUInt16BE(valueLength, at) + valueLength;
+    at = target.writeUInt8(key.length, at);
+    at += target.write(key, at, 'latin1');
+    const valueLength = target.write(metadata[key] ?? '', at + 2, 'utf8');
+    at = target.writeUInt16BE(valueLength, at) + valueLength;
   }
-  buffer.set(params, at);
-  return buffer;
+  target.set(params, at);
+  return at + params.length;
 }
 
-function encodeResult(frame: ResultFrame): Buffer {
-  const flags = (frame.fin ? FLAG.fin : 0) | (frame.truncated ? FLAG.truncated : 0);
-  const buffer = allocate(TYPE.result, flags, frame.id, RESULT_FIXED_BYTES + frame.rows.length);
-  buffer.writeUInt32BE(frame.count, FRAME_HEADER_BYTES);
-  buffer.writeUInt32BE(frame.rowsLength, FRAME_HEADER_BYTES + 4);
-  buffer.set(frame.rows, FRAME_HEADER_BYTES + RESULT_FIXED_BYTES);
-  return buffer;
+/** Writes a result frame at `start`, where there is room for it, and returns its end. */
+export function writeResult(
+  target: Buffer,
+  start: number,
+  { id, count, truncated }: ResultHead,
+  { rows, rowsLength, fin }: Pick<ResultFrame, 'rows' | 'rowsLength' | 'fin'>,
+): number {
+  const flags = (fin ? FLAG.fin : 0) | (truncated ? FLAG.truncated : 0);
+  let at = writeHeader(target, start, TYPE.result, flags, id, RESULT_FIXED_BYTES + rows.length);
+  at = target.writeUInt32BE(count, at);
+  at = target.writeUInt32BE(rowsLength, at);
+  target.set(rows, at);
+  return at + rows.length;
+}
+
+/** Writes a data frame at `start`, where there is room for it, and returns its end. */
+export function writeData(
+  target: Buffer,
+  start: number,
+  id: number,
+  bytes: Uint8Array,
+  fin: boolean,
+): number {
+  const at = writeHeader(target, start, TYPE.data, fin ? FLAG.fin : 0, id, bytes.length);
+  target.set(bytes, at);
+  return at + bytes.length;
 }
 
 function encodeError(frame: ErrorFrame): Buffer {
   const message = Buffer.from(frame.message, 'utf8');
   checkBound('error message', message.length, ERROR_MESSAGE_MAX_BYTES);
   const flags = frame.notStarted ? FLAG.not_started : 0;
-  const buffer = allocate(TYPE.error, flags, frame.id, 1 + frame.code.length + message.length);
+  const buffer = allocateFor(TYPE.error, flags, frame.id, 1 + frame.code.length + message.length);
   let at = buffer.writeUInt8(frame.code.length, FRAME_HEADER_BYTES);
   at += buffer.write(frame.code, at, 'latin1');
   buffer.set(message, at);
   return buffer;
 }
 
-function allocate(type: number, flags: number, id: number, payloadBytes: number): Buffer {
+function allocate(payloadBytes: number): Buffer {
   checkBound('frame payload', payloadBytes, FRAME_PAYLOAD_MAX_BYTES);
-  const buffer = Buffer.allocUnsafe(FRAME_HEADER_BYTES + payloadBytes);
-  buffer[0] = type;
-  buffer[1] = flags;
-  buffer.writeUInt16BE(payloadBytes, 2);
-  buffer.writeUInt32BE(id, 4);
+  return Buffer.allocUnsafe(FRAME_HEADER_BYTES + payloadBytes);
+}
+
+function allocateFor(type: number, flags: number, id: number, payloadBytes: number): Buffer {
+  const buffer = allocate(payloadBytes);
+  writeHeader(buffer, 0, type, flags, id, payloadBytes);
   return buffer;
+}
+
+function writeHeader(
+  target: Buffer,
+  start: number,
+  type: number,
+  flags: number,
+  id: number,
+  payloadBytes: number,
+): number {
+  target[start] = type;
+  target[start + 1] = flags;
+  target.writeUInt16BE(payloadBytes, start + 2);
+  return target.writeUInt32BE(id, start + 4);
 }
 
 function checkBound(what: string, value: number, bound: number): void {

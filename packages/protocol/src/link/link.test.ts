@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { CLOSE, ProtocolError } from '../close-code.ts';
-import { receiveBody, type Body } from '../frames/body.ts';
+import { joinPieces, receiveBody, type Body } from '../frames/body.ts';
 import { decodeMessage } from '../frames/decode.ts';
 import { encodeFrame } from '../frames/encode.ts';
 import type { Frame } from '../frames/frame.ts';
@@ -287,7 +287,7 @@ function echo(end: End): void {
   function take(id: number, bytes: Uint8Array, fin: boolean): void {
     const body = bodies.get(id);
     if (body?.add(bytes, fin) !== true) return;
-    end.link.outbox.body({ type: 'result', id, count: 1, truncated: false }, body.bytes);
+    end.link.outbox.body({ type: 'result', id, count: 1, truncated: false }, joinPieces(body.pieces));
   }
 }
 
@@ -315,7 +315,7 @@ function collect(end: End, count: number): Promise<Map<number, Uint8Array>> {
     function take(id: number, bytes: Uint8Array, fin: boolean): void {
       const body = bodies.get(id);
       if (body?.add(bytes, fin) !== true) return;
-      complete.set(id, body.bytes);
+      complete.set(id, joinPieces(body.pieces));
       if (complete.size === count) resolve(complete);
     }
   });

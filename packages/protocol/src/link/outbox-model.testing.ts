@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { decodeMessage } from '../frames/decode.ts';
 import { encodeFrame, requestOverhead, RESULT_OVERHEAD } from '../frames/encode.ts';
 import type { Frame } from '../frames/frame.ts';
-import { INITIAL_CREDIT_BYTES, MESSAGE_MAX_BYTES } from '../limits.ts';
+import { INITIAL_CREDIT_BYTES } from '../limits.ts';
+import { SENT_MESSAGE_MAX_BYTES } from './draft.ts';
 import { createOutbox, type BodyHead, type Outbox } from './outbox.ts';
 
 /** The longest body that a model takes. */
@@ -75,9 +76,9 @@ export function createOutboxModel(): OutboxModel {
   function judge(message: Buffer): void {
     assert(!closed, 'I13: sent after close()');
     assert(unsent.length <= 2, 'I9: more than two unsent messages');
-    assert(message.length <= MESSAGE_MAX_BYTES, 'I9: message too large');
+    assert(message.length <= SENT_MESSAGE_MAX_BYTES, 'I9: message too large');
     const frames = decodeMessage(message);
-    const room = MESSAGE_MAX_BYTES - judgeControls(frames);
+    const room = SENT_MESSAGE_MAX_BYTES - judgeControls(frames);
     const mustBegin = freshThatFit(room);
     for (const frame of frames.filter(isPiece)) judgePiece(frame);
     for (const { begun, sent, bytes } of mustBegin) {
@@ -94,7 +95,7 @@ export function createOutboxModel(): OutboxModel {
     assert(taken.equals(encodeAll(controls.splice(0, count))), 'I10: not the control frames that waited');
     const nextBytes = encodeAll(controls.slice(0, 1)).length;
     assert(
-      nextBytes === 0 || taken.length + nextBytes > MESSAGE_MAX_BYTES,
+      nextBytes === 0 || taken.length + nextBytes > SENT_MESSAGE_MAX_BYTES,
       'I10: a control frame had to wait',
     );
     return taken.length;

@@ -1,16 +1,21 @@
-import { encodeFrame, requestOverhead, RESULT_OVERHEAD, type RequestHead } from '../frames/encode.ts';
-import type { Frame, ResultFrame } from '../frames/frame.ts';
+import {
+  encodeFrame,
+  requestOverhead,
+  RESULT_OVERHEAD,
+  writeData,
+  writeRequest,
+  writeResult,
+  type RequestHead,
+  type ResultHead,
+} from '../frames/encode.ts';
+import type { Frame } from '../frames/frame.ts';
 import { ProtocolError } from '../close-code.ts';
 import { createCallTable } from './call-table.ts';
-import {
-  FRAME_HEADER_BYTES,
-  FRAME_PAYLOAD_MAX_BYTES,
-  INITIAL_CREDIT_BYTES,
-  MESSAGE_MAX_BYTES,
-} from '../limits.ts';
+import { FRAME_HEADER_BYTES, INITIAL_CREDIT_BYTES } from '../limits.ts';
+import { SENT_MESSAGE_MAX_BYTES, takeDraft, writableDraft } from './draft.ts';
 
 /** A frame that carries the start of a body; the outbox adds the pieces. */
-export type BodyHead = RequestHead | Omit<ResultFrame, 'rows' | 'fin' | 'rowsLength'>;
+export type BodyHead = RequestHead | ResultHead;
 
 /**
  * What one side has to say, gathered until the end of the event-loop turn and sent in as few
@@ -115,64 +120,54 @@ export function createOutbox(socket: OutboxSocket): Outbox {
   }
 
   function nextMessage(): Buffer | undefined {
-    const frames: Buffer[] = [];
-    let room = MESSAGE_MAX_BYTES;
-    const add = (frame: Buffer): void => {
-      frames.push(frame);
-      room -= frame.length;
-    };
-    takeControls(room, add);
-    const share = begun.length > 0 ? CONTINUATION_SHARE_BYTES : 0;
+    const draft = writableDraft();
+    let end = writeControls(draft);
+    const bound = SENT_MESSAGE_MAX_BYTES - (begun.length > 0 ? CONTINUATION_SHARE_BYTES : 0);
     let taken = 0;
     for (const outgoing of fresh) {
-      if (outgoing.headBytes >= room - share) break;
-      add(nextPiece(outgoing, Math.min(room - share, outgoing.headBytes + FIRST_PIECE_BYTES)));
+      if (end + outgoing.headBytes >= bound) break;
+      end = writePiece(draft, end, Math.min(bound, end + outgoing.headBytes + FIRST_PIECE_BYTES), outgoing);
       taken++;
       if (outgoing.sent < outgoing.bytes.length) partial.add(outgoing.id, outgoing);
       enqueue(outgoing);
     }
-    fresh = taken === fresh.length ? [] : fresh.slice(taken);
-    while (begun[0] !== undefined && room > FRAME_HEADER_BYTES) {
-      add(nextPiece(begun[0], room));
+    if (taken > 0) fresh = taken === fresh.length ? [] : fresh.slice(taken);
+    while (begun[0] !== undefined && end + FRAME_HEADER_BYTES < SENT_MESSAGE_MAX_BYTES) {
+      end = writePiece(draft, end, SENT_MESSAGE_MAX_BYTES, begun[0]);
       const outgoing = begun.shift();
       if (outgoing !== undefined) enqueue(outgoing);
     }
-    if (frames.length < 2) return frames[0];
-    return Buffer.concat(frames, MESSAGE_MAX_BYTES - room);
+    return end === 0 ? undefined : takeDraft(end);
   }
 
-  function takeControls(room: number, add: (frame: Buffer) => void): void {
-    let left = room;
+  function writeControls(draft: Buffer): number {
+    let end = 0;
     let taken = 0;
     for (const frame of controls) {
-      if (frame.length > left) break;
-      add(frame);
-      left -= frame.length;
+      if (end + frame.length > SENT_MESSAGE_MAX_BYTES) break;
+      draft.set(frame, end);
+      end += frame.length;
       taken++;
     }
-    controls.splice(0, taken);
+    if (taken > 0) controls.splice(0, taken);
+    return end;
   }
 
-  /** The next frame of a body, at most `room` bytes long; `room` holds the head and some of the body. */
-  function nextPiece(outgoing: Outgoing, room: number): Buffer {
-    const { bytes, head, headBytes } = outgoing;
-    const overhead = outgoing.begun ? FRAME_HEADER_BYTES : headBytes;
-    const size = Math.min(
-      bytes.length - outgoing.sent,
-      outgoing.credit,
-      room - overhead,
-      FRAME_PAYLOAD_MAX_BYTES + FRAME_HEADER_BYTES - overhead,
-    );
-    const piece = bytes.subarray(outgoing.sent, outgoing.sent + size);
+  /** The next frame of a body, from `start` to `bound` at most, which holds the head and some of the body; returns its end. */
+  function writePiece(draft: Buffer, start: number, bound: number, outgoing: Outgoing): number {
+    const { id, bytes, head, headBytes, sent, begun: isBegun } = outgoing;
+    const overhead = isBegun ? FRAME_HEADER_BYTES : headBytes;
+    const size = Math.min(bytes.length - sent, outgoing.credit, bound - start - overhead);
+    const piece = size === bytes.length ? bytes : bytes.subarray(sent, sent + size);
+    const fin = sent + size === bytes.length;
     outgoing.sent += size;
     outgoing.credit -= size;
     queuedBytes -= size;
-    const fin = outgoing.sent === bytes.length;
-    if (outgoing.begun) return encodeFrame({ type: 'data', id: outgoing.id, bytes: piece, fin });
+    if (isBegun) return writeData(draft, start, id, piece, fin);
     outgoing.begun = true;
     return head.type === 'request'
-      ? encodeFrame({ paramsLength: bytes.length, params: piece, fin, ...head })
-      : encodeFrame({ rowsLength: bytes.length, rows: piece, fin, ...head });
+      ? writeRequest(draft, start, head, headBytes, { params: piece, paramsLength: bytes.length, fin })
+      : writeResult(draft, start, head, { rows: piece, rowsLength: bytes.length, fin });
   }
 
   /** Where a body with pieces left waits: for its turn, or for credit. */

@@ -135,6 +135,7 @@ export function exchange(
     function onCompleted(landing: Landing): void {
       // One more than was sent for: the rollback.
       if (!landing.idle || landing.results.length !== setUp.length + statements.length + 1) {
+        lane.close(passage);
         pool.discard(session);
         return;
       }
@@ -153,6 +154,12 @@ export function exchange(
     const onAbort = (): void => stop('cancelled');
     const deadline = setTimeout(() => stop('timeout'), wait.timeoutMs + DEADLINE_GRACE_MS);
     wait.signal.addEventListener('abort', onAbort);
+    if (!lane.isOpen) {
+      // Closed after the session was lent, before its borrower came to use it.
+      pool.release(session);
+      passage.move();
+      return;
+    }
     lane.enter(passage);
     // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
     launch(session, [...setUp, ...statements, ROLLBACK], onLanding);

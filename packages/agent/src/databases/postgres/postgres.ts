@@ -1,34 +1,26 @@
 import type { DatabaseConfig } from '../../config/agent-config.ts';
 import type { Database } from '../database.ts';
 import { auditAccount } from './account.ts';
-import { ask } from './ask.ts';
-import { SessionPool } from './pool.ts';
-import { createQuery } from './run.ts';
-import { openSession } from './session.ts';
+import { connectPostgres } from './connect-postgres.ts';
 import { verifyCapabilities } from './verify.ts';
 
-/** How long a ping waits for a connection: a little more than making one may take. */
-const PING_TIMEOUT_MS = 11_000;
-
-/** A PostgreSQL database. Connects when it is first used, and again whenever a connection was lost. */
+/** A PostgreSQL database with what verifies capabilities; see `connectPostgres`. */
 export function openPostgres(config: DatabaseConfig): Database {
-  const pool = new SessionPool((signal) => openSession(config, signal), config.maxConnections);
+  const { pool, database, queryOf } = connectPostgres(config);
   return {
-    ping: async () => {
-      await ask(pool, { statements: [{ text: 'select 1' }], capability: '', timeoutMs: PING_TIMEOUT_MS });
+    ping: () => database.ping(),
+    get connections() {
+      return database.connections;
     },
+    close: () => database.close(),
     verify: async (capabilities) => {
-      const { queries, faults, ...verified } = await verifyCapabilities(pool, capabilities);
+      const { queries: verified, ...rest } = await verifyCapabilities(pool, capabilities);
       return {
-        queries: new Map(queries.map((query) => [query.capability, createQuery(pool, query)])),
-        capabilities: verified.capabilities,
-        faults,
+        queries: new Map(verified.map((query) => [query.capability, queryOf(query)])),
+        verified,
+        ...rest,
       };
     },
     auditAccount: () => auditAccount(pool),
-    get connections() {
-      return pool.connections;
-    },
-    close: () => pool.close(),
   };
 }

@@ -1,0 +1,9 @@
+import type { StartUpOrder } from './start-up-report.ts';
+import { startUp } from './start-up.ts';
+
+// What the process of the start-up checks runs; bundled apart, since a running agent needs none of it. It ends when
+// the agent has heard enough, or is gone.
+process.once('disconnect', () => process.exit());
+process.once('message', (order: StartUpOrder) => {
+  void startUp(order, (report) => process.send?.(report));
+});

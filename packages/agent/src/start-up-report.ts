@@ -1,0 +1,53 @@
+import type { AgentConfig, Fault } from './config/agent-config.ts';
+import type { AccountFinding, VerificationFault } from './databases/database.ts';
+import type { VerifiedQuery } from './databases/postgres/run.ts';
+
+/** What the start-up checks are asked; plain data, like all that they report, for they run in a process of their own. */
+export interface StartUpOrder {
+  /** The capability file. */
+  readonly file: string;
+  /** What `${NAME}` in the file stands for. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Leaves out what only the database can tell. */
+  readonly offline: boolean;
+}
+
+/** What the checks found, in this order; after `WellFormed` comes one more, any other is the last. */
+export type StartUpReport = MalformedFile | WellFormed | StartUpOutcome;
+
+interface MalformedFile {
+  readonly step: 'malformed';
+  readonly faults: readonly Fault[];
+}
+
+export interface WellFormed {
+  readonly step: 'well_formed';
+  readonly capabilities: number;
+  readonly logging: AgentConfig['logging'];
+}
+
+export type StartUpOutcome =
+  | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
+  /** Offline: each statement can be read. */
+  | { readonly step: 'readable' }
+  | {
+      readonly step: 'verified';
+      readonly verified: VerifiedAgent;
+      /** What the account may do beyond reading. */
+      readonly findings: readonly AuditFinding[];
+    };
+
+/** An agent that has passed every check. */
+export interface VerifiedAgent {
+  /** Its parameters narrowed to what the database takes. */
+  readonly config: AgentConfig;
+  /** One for each capability of the configuration. */
+  readonly queries: readonly VerifiedQuery[];
+  /** What callers are told of it: the UTF-8 text of a `Description`. */
+  readonly description: Uint8Array;
+}
+
+export interface AuditFinding extends AccountFinding {
+  /** Database text, for the log file only. */
+  readonly detail?: string;
+}
