@@ -25,7 +25,7 @@ export interface Exchange {
   readonly stopped: 'timeout' | 'cancelled' | undefined;
   /** Given up behind another's query, which was long or failed: to be sent again on another session. */
   readonly moved: boolean;
-  /** From when nothing was before it on the session, to its end. */
+  /** What it took at the server, waiting behind others not counted. */
   readonly ranMs: number;
   readonly elapsedMs: number;
 }
@@ -109,7 +109,7 @@ export function exchange(
 
     function onLanding(landing: Landing): void {
       clearTimeout(patience);
-      ranMs = performance.now() - lane.firstSince;
+      ranMs = lane.firstRanMs;
       lane.leave(passage);
       if (landed) return;
       landed = true;

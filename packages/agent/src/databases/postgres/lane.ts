@@ -13,8 +13,8 @@ export interface Lane {
   /** Whether another may be sent behind what is under way. */
   readonly isOpen: boolean;
   readonly length: number;
-  /** When the first became the first, by `performance.now()`. */
-  readonly firstSince: number;
+  /** How long the first has taken at the server, in milliseconds: the time on the network is not counted. */
+  readonly firstRanMs: number;
   /** Of everything under way. */
   readonly texts: readonly string[];
   isFirst(passage: Passage): boolean;
@@ -30,9 +30,13 @@ export interface Lane {
   reopen(): void;
 }
 
-export function createLane(): Lane {
+/** `roundTripMs` is what anything takes on this connection; it is corrected downwards by what is quicker. */
+export function createLane(roundTripMs: number, now: () => number = () => performance.now()): Lane {
   const passages: Passage[] = [];
+  /** When each of them was sent. */
+  const sentAt: number[] = [];
   let firstSince = 0;
+  let networkMs = roundTripMs;
   let isOpen = true;
   let owner: Passage | undefined;
 
@@ -48,23 +52,28 @@ export function createLane(): Lane {
     get length() {
       return passages.length;
     },
-    get firstSince() {
-      return firstSince;
+    get firstRanMs() {
+      return Math.max(0, now() - Math.max(firstSince, (sentAt[0] ?? 0) + networkMs));
     },
     get texts() {
       return passages.flatMap(({ texts }) => texts);
     },
     isFirst: (passage) => passages[0] === passage,
     enter(passage) {
-      if (passages.length === 0) firstSince = performance.now();
+      const at = now();
+      if (passages.length === 0) firstSince = at;
       passages.push(passage);
+      sentAt.push(at);
     },
     leave(passage) {
       const at = passages.indexOf(passage);
       if (at < 0) return;
+      const landedAt = now();
+      networkMs = Math.min(networkMs, landedAt - (sentAt[at] ?? 0));
       passages.splice(at, 1);
+      sentAt.splice(at, 1);
       if (at > 0) return;
-      firstSince = performance.now();
+      firstSince = landedAt;
       passages[0]?.onFirst();
     },
     shut: () => shutFor(passages[0]),

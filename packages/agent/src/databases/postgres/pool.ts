@@ -206,11 +206,10 @@ export class SessionPool {
   #watchLateness(): void {
     this.#lateness ??= setTimeout(() => {
       this.#lateness = undefined;
-      const now = performance.now();
       for (const { lane } of this.#sessions) {
         if (lane.length < 2 || !lane.isOpen) continue;
         const isFree = this.#idle.length > 0 || this.#size < this.#max;
-        if (isFree && now - lane.firstSince > LATE_MS) lane.shut();
+        if (isFree && lane.firstRanMs > LATE_MS) lane.shut();
         else this.#watchLateness();
       }
     }, LATE_MS);

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ParamSchema, ResultType } from '../../config/agent-config.ts';
 import type { Database } from '../database.ts';
@@ -262,6 +263,51 @@ describe('caps', () => {
     const limits = { maxBytes: 400, maxRows: 1 };
     const query = await queryOf(database, capabilityOf(huge, { result: { a: 'string' }, limits }));
     expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: true });
+  });
+
+  test('whatever was there before, a result is all rows or a prefix by the same rule', async () => {
+    const limits = { maxRows: 5, maxBytes: 200 };
+    const query = await queryOf(
+      database,
+      capabilityOf(
+        "select repeat('x', n) as a from unnest(:lengths::int[]) with ordinality v (n, i) order by i",
+        {
+          params: { lengths: { type: 'array', items: { type: 'integer' } } },
+          result: { a: 'string' },
+          limits,
+        },
+      ),
+    );
+    const lengths = fc.array(fc.oneof(fc.nat({ max: 60 }), fc.nat({ max: 250 })), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(lengths, async (rowLengths) => {
+        const items = rowLengths.map((length) => JSON.stringify({ a: 'x'.repeat(length) }));
+        const fitting = items.findIndex(
+          (_, at) => at >= limits.maxRows || `[${items.slice(0, at + 1).join(',')}]`.length > limits.maxBytes,
+        );
+        const given = fitting < 0 ? items : items.slice(0, fitting);
+        const next = items[fitting];
+        const isHuge = fitting < limits.maxRows && next !== undefined && `[${next}]`.length > limits.maxBytes;
+        const call = query.run(callOf({ lengths: rowLengths }));
+        if (isHuge) await expect(call).rejects.toMatchObject({ kind: 'too_large' });
+        else {
+          const result = await call;
+          expect(textOfRows(result)).toBe(`[${given.join(',')}]`);
+          expect(result).toMatchObject({ count: given.length, truncated: fitting >= 0 });
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('rows that together would take the server too much memory are counted as they go', async () => {
+    const sql = "select repeat('x', 70000) as a from generate_series(1, 3)";
+    const query = await queryOf(database, capabilityOf(sql, { result: { a: 'string' } }));
+    const result = await query.run(callOf());
+    expect(JSON.parse(textOfRows(result))).toEqual(
+      Array.from({ length: 3 }, () => ({ a: 'x'.repeat(70_000) })),
+    );
+    expect(result).toMatchObject({ count: 3, truncated: false });
   });
 
   test('on_limit error refuses what would be truncated', async () => {

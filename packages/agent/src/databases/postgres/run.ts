@@ -16,12 +16,14 @@ import { createPace, type Pace } from './pace.ts';
 import type { SessionPool, Wait } from './pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './values.ts';
+import type { Form } from './wrap.ts';
 
 /** A capability whose SQL has passed every check. */
 export interface VerifiedQuery {
   readonly capability: string;
-  /** What is sent: see wrap.ts for the row it yields. */
-  readonly text: string;
+  /** What is sent, for results within the caps and for others: see wrap.ts for the rows that they yield. */
+  readonly whole: string;
+  readonly prefix: string;
   /** In the order of `$1`, `$2`, ... */
   readonly params: readonly BoundParam[];
   readonly limits: CapabilityLimits;
@@ -29,26 +31,59 @@ export interface VerifiedQuery {
 
 /** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;
+/** How often a query whose result was more than it may be whole is not asked for one. */
+const PREFIX_RUNS = 100;
 /** Clock granularity: the server may count a millisecond less than we do. */
 const CLOCK_SLACK_MS = 2;
 /** The server keeps back its answers until the query is through, so when it vanishes only time tells what ran. */
 const IDLE_LOSS_MS = 1000;
 
 export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
-  const name = statementName(verified);
+  const forms = formsOf(verified);
   const pace = createPace();
-  return { run: (call) => run(pool, verified, name, pace, call) };
+  return { run: (call) => run(pool, verified, forms, pace, call) };
 }
 
-/** At most the 63 bytes that a name may have, and another for another text: names last as long as a connection. */
-function statementName({ capability, text }: VerifiedQuery): string {
-  return `svc.${capability}.${createHash('sha256').update(text).digest('base64url').slice(0, 10)}`;
+/** One of the ways to ask for the rows. */
+interface FormStatement {
+  readonly form: Form;
+  readonly name: string;
+  readonly text: string;
+}
+
+interface Forms {
+  /** For the next run. */
+  readonly next: FormStatement;
+  /** The result was more than it may be whole. */
+  exceeded(): void;
+}
+
+function formsOf({ capability, whole, prefix }: VerifiedQuery): Forms {
+  const [asWhole, asPrefix] = [statementOf('whole', whole), statementOf('prefix', prefix)];
+  let prefixRuns = 0;
+
+  function statementOf(form: Form, text: string): FormStatement {
+    // At most the 63 bytes that a name may have, and another for another text: names last as long as a connection.
+    const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
+    return { form, name: `svc.${capability}.${digest}`, text };
+  }
+
+  return {
+    get next() {
+      if (prefixRuns === 0) return asWhole;
+      prefixRuns -= 1;
+      return asPrefix;
+    },
+    exceeded() {
+      prefixRuns = PREFIX_RUNS;
+    },
+  };
 }
 
 async function run(
   pool: SessionPool,
   verified: VerifiedQuery,
-  name: string,
+  forms: Forms,
   pace: Pace,
   call: QueryCall,
 ): Promise<QueryResult> {
@@ -60,15 +95,23 @@ async function run(
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
-    const done = await exchange(pool, session, transactionOf(verified, name, call), { ...wait, timeoutMs });
+    const form = forms.next;
+    const done = await exchange(pool, session, transactionOf(verified, form, call), { ...wait, timeoutMs });
     const { error } = done;
     if (done.moved) {
       if (deadline <= performance.now()) throw new DatabaseError('timeout', 'given up behind other queries');
       attempt -= 1;
       continue;
     }
-    pace.ran(done.ranMs, error === undefined);
-    if (error === undefined) return resultOf(done.results[0], verified.limits);
+    // One that was stopped before its turn says nothing of the query.
+    if (done.begun || done.stopped === undefined) pace.ran(done.ranMs, error === undefined);
+    if (error === undefined) {
+      const result = resultOf(done.results[0], form.form, verified.limits);
+      if (result !== undefined) return result;
+      forms.exceeded();
+      attempt -= 1;
+      continue;
+    }
     const again = attempt === 1 && done.stopped === undefined && deadline > performance.now();
     if (again && isNobodysFault(error, done, timeoutMs)) continue;
     const left = { ...wait, timeoutMs: deadline - performance.now() };
@@ -79,8 +122,8 @@ async function run(
   }
 }
 
-function transactionOf(verified: VerifiedQuery, name: string, call: QueryCall): Transaction {
-  const { text, params } = verified;
+function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
+  const { params } = verified;
   const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
 }
@@ -144,9 +187,16 @@ function tookItsTime(done: Exchange, timeoutMs: number): boolean {
   return done.elapsedMs >= timeoutMs - CLOCK_SLACK_MS;
 }
 
-function resultOf(result: Rows | undefined, limits: CapabilityLimits): QueryResult {
+type Value = string | null | undefined;
+
+/** Undefined when the result is more than it may be whole. */
+function resultOf(result: Rows | undefined, form: Form, limits: CapabilityLimits): QueryResult | undefined {
   const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
+  if (form === 'whole') {
+    const [count, rows, missing] = row;
+    return rows === null && count !== '0' ? undefined : listed(count, rows, missing, false);
+  }
   const [count, more, oversized, rows, missing] = row;
   const truncated = more === 't';
   if (oversized === 't') {
@@ -158,6 +208,10 @@ function resultOf(result: Rows | undefined, limits: CapabilityLimits): QueryResu
       Number(count) === limits.maxRows ? ['max_rows', limits.maxRows] : ['max_bytes', limits.maxBytes];
     throw new DatabaseError('too_large', `more than ${cap} (${most}), and on_limit is error`);
   }
+  return listed(count, rows, missing, truncated);
+}
+
+function listed(count: Value, rows: Value, missing: Value, truncated: boolean): QueryResult {
   if (typeof missing === 'string') {
     throw new DatabaseError('failed', `field ${missing} is null, and its nullable is false`);
   }

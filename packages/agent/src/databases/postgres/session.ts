@@ -132,7 +132,9 @@ async function attempt(
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
     const line = { client, prepared: new Set<string>() };
-    return { ...line, lane: createLane(), facts: await readFacts(line, key?.processId), ...cancelTarget };
+    const asked = performance.now();
+    const facts = await readFacts(line, key?.processId);
+    return { ...line, lane: createLane(performance.now() - asked), facts, ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;

@@ -95,18 +95,20 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   const wrapping = wrappingOf(capability, columns, catalog, planned.facts, faults);
   if (faults.length > 0) return { ok: false, faults };
 
-  const wrapped = wrapSelect(text, wrapping);
-  if (!wrapsExactly(wrapped, read.inspected.tree, wrapping)) {
+  const whole = wrapSelect(text, wrapping, 'whole');
+  const prefix = wrapSelect(text, wrapping, 'prefix');
+  const { tree } = read.inspected;
+  if (!wrapsExactly(whole, tree, wrapping, 'whole') || !wrapsExactly(prefix, tree, wrapping, 'prefix')) {
     return refused(capability, 'reaches out of its place in the statement around it: write one plain SELECT');
   }
-  const proven = await step(pool, capability, explain(wrapped, params.length));
+  const proven = await step(pool, capability, explain(prefix, params.length));
   if (!proven.ok) return proven;
   const presets = await checkPresets(pool, capability, params);
   if (presets.length > 0) return { ok: false, faults: presets };
   const byName = new Map(params.map(({ param }) => [param.name, param]));
   return {
     ok: true,
-    query: { capability: capability.name, text: wrapped, params, limits: capability.limits },
+    query: { capability: capability.name, whole, prefix, params, limits: capability.limits },
     capability: { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
   };
 }

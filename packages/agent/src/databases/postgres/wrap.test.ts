@@ -1,7 +1,7 @@
 import { loadModule } from 'libpg-query';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { inspectSelect } from './inspect.ts';
-import { wrapSelect, wrapsExactly, type Wrapping } from './wrap.ts';
+import { wrapSelect, wrapsExactly, type Form, type Wrapping } from './wrap.ts';
 
 beforeAll(loadModule);
 
@@ -13,27 +13,35 @@ const wrapping: Wrapping = {
   foldLines: false,
 };
 
-test.each([
-  'select 1 as a',
-  'with x as (select 1 as a) table x',
-  'values (1), (2)',
-  'select 1 as a -- why\n union select 2',
-])('%s stays in its place', (sql) => {
-  const read = inspectSelect(sql);
-  expect(read.ok && wrapsExactly(wrapSelect(sql, wrapping), read.inspected.tree, wrapping)).toBe(true);
-});
+const FORMS: readonly Form[] = ['whole', 'prefix'];
 
-test.each([
-  'select 1 as a) q, (select 2',
-  'select 1 as a) q offset 0) q) r limit 1) x) y; drop table t; --',
-  'select 1 as a limit 1) q offset 0) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (((select 1',
-])('%s does not pass as its first part', (sql) => {
-  const read = inspectSelect('select 1 as a');
-  let exact = false;
-  try {
-    exact = read.ok && wrapsExactly(wrapSelect(sql, wrapping), read.inspected.tree, wrapping);
-  } catch {
-    // Not SQL any more, which is as good as refused.
-  }
-  expect(exact).toBe(false);
+describe.each(FORMS)('%s', (form) => {
+  test.each([
+    'select 1 as a',
+    'with x as (select 1 as a) table x',
+    'values (1), (2)',
+    'select 1 as a -- why\n union select 2',
+  ])('%s stays in its place', (sql) => {
+    const read = inspectSelect(sql);
+    const wrapped = wrapSelect(sql, wrapping, form);
+    expect(read.ok && wrapsExactly(wrapped, read.inspected.tree, wrapping, form)).toBe(true);
+  });
+
+  test.each([
+    'select 1 as a) q, (select 2',
+    'select 1 as a) q offset 0) q) r limit 1) x; drop table t; --',
+    'select 1 as a) q offset 0) q) r limit 1) x) y; drop table t; --',
+    'select 1 as a limit 1) q offset 0) q) r limit 11) x cross join (select * from (((select 1',
+    'select 1 as a limit 1) q offset 0) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (((select 1',
+  ])('%s does not pass as its first part', (sql) => {
+    const read = inspectSelect('select 1 as a');
+    let exact = false;
+    try {
+      const wrapped = wrapSelect(sql, wrapping, form);
+      exact = read.ok && wrapsExactly(wrapped, read.inspected.tree, wrapping, form);
+    } catch {
+      // Not SQL any more, which is as good as refused.
+    }
+    expect(exact).toBe(false);
+  });
 });

@@ -4,6 +4,9 @@ import { quoteIdentifier } from './columns.ts';
 import { RELEASE_LOCKS } from './settings.ts';
 import { fingerprint, isNode, type TreeNode } from './tree.ts';
 
+/** Whether the answer is all rows or nothing, or as many of the first as the caps allow. */
+export type Form = 'whole' | 'prefix';
+
 export interface OutputColumn {
   readonly name: string;
   /** SQL over `q."column"`. */
@@ -27,53 +30,80 @@ export interface Wrapping {
 /** Anybody who may create in a schema of the search path could put an operator of the same name in front of it. */
 const AT_MOST = 'operator(pg_catalog.<=)';
 /** How many subselects lie around the user's statement. */
-const DEPTH = 5;
+const DEPTH = { whole: 4, prefix: 5 };
+/** What the rows of a result that may be whole take of the server's memory at most. */
+const WHOLE_MAX_BYTES = 67_108_864;
 
 /**
- * Puts the SQL around the user's statement that makes the answer in the database: one row of
- * (rows given, some were left out, one alone is over the cap, the rows as JSON joined by commas, a field that is null
- * and must not be, which only those have that know such fields).
- * Rows are a prefix in the user's order; what is over a cap never leaves the database.
+ * Puts the SQL around the user's statement that makes the answer in the database, in one row; what is over a cap never
+ * leaves the database. Rows come as JSON joined by commas, in the user's order.
+ *
+ * - `whole`: (number of rows; the rows, or null when they are too many or too long, or there are none).
+ * - `prefix`: (number of rows given, whether some were left out, whether one alone is over the cap, the rows), the rows
+ *   given being as many of the first as fit. Counting as it goes takes the server a third longer.
+ *
+ * Behind that comes a field that is null and must not be, only where there are such fields.
  */
-export function wrapSelect(select: string, wrapping: Wrapping): string {
-  const { maxRows, maxBytes } = wrapping.limits;
+export function wrapSelect(select: string, wrapping: Wrapping, form: Form): string {
+  const { maxRows } = wrapping.limits;
   const fields = wrapping.columns.map(({ name, sql }) => `${sql} as ${quoteIdentifier(name)}`).join(', ');
   // `r` alone would be a field of that name.
   const row = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
   const json = wrapping.foldLines
     ? `pg_catalog.translate(${row}, pg_catalog.concat(pg_catalog.chr(10), pg_catalog.chr(13)), '  ')`
     : row;
-  const length = wrapping.utf8
-    ? 'pg_catalog.octet_length(x.j)'
-    : "pg_catalog.octet_length(pg_catalog.convert_to(x.j, 'UTF8'))";
-  const size = `${length} operator(pg_catalog.+) 1`;
-  // `size` counts a row and the comma or bracket behind it, `total` the array up to there with its opening bracket. A
-  // row that alone is too long is told from one that merely comes late by what went before it.
-  const fits = `y.n ${AT_MOST} ${maxRows} and y.total ${AT_MOST} ${maxBytes}`;
-  const alone = `y.n ${AT_MOST} ${maxRows} and (y.total operator(pg_catalog.-) y.size) ${AT_MOST} ${maxBytes} and y.size operator(pg_catalog.>=) ${maxBytes}`;
   const nulls = wrapping.columns.flatMap(({ name, nullable }) =>
     // Unlike "is null", this is false for a row whose fields are all null.
     nullable ? [] : [`when r.${quoteIdentifier(name)} is not distinct from null then ${quoteLiteral(name)}`],
   );
-  const [missing, missed] =
-    nulls.length === 0
-      ? ['', '']
-      : [`, case ${nulls.join(' ')} end as missing`, `, pg_catalog.min(y.missing) filter (where ${fits})`];
-  const given = `pg_catalog.count(*) filter (where ${fits})`;
-  // Computed when all of the statement has been: there it costs next to nothing, and behind a pooler it reaches the
-  // connection that holds the locks.
-  const count = wrapping.unlocks ? `pg_catalog.concat(${given}, ${RELEASE_LOCKS})` : given;
+  const missing = nulls.length === 0 ? '' : `, case ${nulls.join(' ')} end as missing`;
   // The limit and the offset also keep the planner from merging the levels, which would build each row's JSON, and
   // compute each column, several times.
-  return `select ${count},
+  const rows = `(select ${json} as j${missing} from (select ${fields} from (select * from (
+${select}
+) q offset 0) q) r limit ${maxRows + 1}) x`;
+  return form === 'whole' ? whole(rows, wrapping, missing !== '') : prefix(rows, wrapping, missing !== '');
+}
+
+function whole(rows: string, wrapping: Wrapping, hasMissing: boolean): string {
+  const { maxRows, maxBytes } = wrapping.limits;
+  const length = lengthOf(wrapping);
+  // Rows of any length, gathered before their lengths are known, could take the server any amount of memory.
+  const rowMax = Math.min(maxBytes, Math.floor(WHOLE_MAX_BYTES / (maxRows + 1)));
+  // One more for the opening bracket; the closing one stands for the comma of the last row.
+  const total = `pg_catalog.sum(${length}) operator(pg_catalog.+) pg_catalog.count(*) operator(pg_catalog.+) 1`;
+  const fits = `pg_catalog.count(*) ${AT_MOST} ${maxRows} and pg_catalog.max(${length}) ${AT_MOST} ${rowMax} and ${total} ${AT_MOST} ${maxBytes}`;
+  return `select ${counting('count(*)', wrapping)},
+ case when ${fits} then pg_catalog.string_agg(x.j, ',') filter (where ${length} ${AT_MOST} ${rowMax}) end${hasMissing ? ', pg_catalog.min(x.missing)' : ''}
+from ${rows}`;
+}
+
+function prefix(rows: string, wrapping: Wrapping, hasMissing: boolean): string {
+  const { maxRows, maxBytes } = wrapping.limits;
+  const size = `${lengthOf(wrapping)} operator(pg_catalog.+) 1`;
+  // `size` counts a row and the comma or bracket behind it, `total` the array up to there with its opening bracket. A
+  // row that alone is too long is told from one that merely comes late by what went before it.
+  const fits = `y.n ${AT_MOST} ${maxRows} and y.total ${AT_MOST} ${maxBytes}`;
+  const alone = `y.n ${AT_MOST} ${maxRows} and (y.total operator(pg_catalog.-) y.size) ${AT_MOST} ${maxBytes} and y.size operator(pg_catalog.>=) ${maxBytes}`;
+  return `select ${counting(`count(*) filter (where ${fits})`, wrapping)},
  coalesce(pg_catalog.bool_or(not (${fits})), false),
  coalesce(pg_catalog.bool_or(${alone}), false),
- pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missed}
+ pg_catalog.string_agg(y.j, ',') filter (where ${fits})${hasMissing ? `, pg_catalog.min(y.missing) filter (where ${fits})` : ''}
 from (select x.*, ${size} as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${size}) over w operator(pg_catalog.+) 1 as total
-from (select ${json} as j${missing} from (select ${fields} from (select * from (
-${select}
-) q offset 0) q) r limit ${maxRows + 1}) x
+from ${rows}
 window w as (rows unbounded preceding)) y`;
+}
+
+function lengthOf({ utf8 }: Wrapping): string {
+  return utf8
+    ? 'pg_catalog.octet_length(x.j)'
+    : "pg_catalog.octet_length(pg_catalog.convert_to(x.j, 'UTF8'))";
+}
+
+function counting(count: string, { unlocks }: Wrapping): string {
+  // Computed when all of the statement has been: there it costs little, and behind a pooler it reaches the connection
+  // that holds the locks.
+  return unlocks ? `pg_catalog.concat(pg_catalog.${count}, ${RELEASE_LOCKS})` : `pg_catalog.${count}`;
 }
 
 function quoteLiteral(text: string): string {
@@ -84,9 +114,9 @@ function quoteLiteral(text: string): string {
  * Whether `wrapped` holds exactly `select` where the subselect belongs, and nothing of it anywhere else: the last
  * guard against a statement that reaches out of its parentheses. The parser module must have been loaded.
  */
-export function wrapsExactly(wrapped: string, select: TreeNode, wrapping: Wrapping): boolean {
-  const found = split(wrapped);
-  const expected = split(wrapSelect('select 1', wrapping));
+export function wrapsExactly(wrapped: string, select: TreeNode, wrapping: Wrapping, form: Form): boolean {
+  const found = split(wrapped, form);
+  const expected = split(wrapSelect('select 1', wrapping, form), form);
   return (
     found !== undefined &&
     expected !== undefined &&
@@ -95,12 +125,15 @@ export function wrapsExactly(wrapped: string, select: TreeNode, wrapping: Wrappi
   );
 }
 
-function split(wrapped: string): { readonly inner: TreeNode; readonly around: string } | undefined {
+function split(
+  wrapped: string,
+  form: Form,
+): { readonly inner: TreeNode; readonly around: string } | undefined {
   const parsed: unknown = parseSync(wrapped);
   if (!isNode(parsed) || !Array.isArray(parsed['stmts']) || parsed['stmts'].length !== 1) return undefined;
   const statement: unknown = parsed['stmts'][0];
   let inner = selectIn(isNode(statement) ? statement['stmt'] : undefined);
-  for (let depth = 0; depth < DEPTH && inner !== undefined; depth += 1) inner = firstSubselect(inner);
+  for (let depth = 0; depth < DEPTH[form] && inner !== undefined; depth += 1) inner = firstSubselect(inner);
   return inner === undefined ? undefined : { inner, around: fingerprint(parsed, inner) };
 }
 
