@@ -17,32 +17,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * at most `depthMax` levels. Throws JsonError.
  */
 export function parseStrictJson(bytes: Uint8Array, depthMax: number = JSON_DEPTH_MAX): unknown {
-  const value = parse(bytes);
-  let keys = 0;
-  function walk(node: unknown, depth: number): void {
-    if (typeof node === 'number') {
-      if (!Number.isFinite(node)) throw new JsonError('a number is too large');
-      return;
-    }
-    if (typeof node !== 'object' || node === null) return;
-    if (depth > depthMax) throw new JsonError(`more than ${depthMax} levels of nesting`);
-    if (Array.isArray(node)) {
-      for (const item of node) walk(item, depth + 1);
-      return;
-    }
-    for (const [key, item] of Object.entries(node)) {
-      if (key === '__proto__') throw new JsonError('a key is not allowed');
-      keys++;
-      walk(item, depth + 1);
-    }
-  }
-  walk(value, 1);
+  const text = decode(bytes);
+  const value = parse(text);
   // JSON.parse keeps one of two equal keys, so the text then has more colons than the value has keys.
-  if (countColons(bytes) !== keys) throw new JsonError('a key appears twice in one object');
+  if (countColons(text) !== countKeys(value, depthMax))
+    throw new JsonError('a key appears twice in one object');
   return value;
 }
 
-function parse(bytes: Uint8Array): unknown {
+function decode(bytes: Uint8Array): string {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -50,6 +33,10 @@ function parse(bytes: Uint8Array): unknown {
     throw new JsonError('not UTF-8');
   }
   if (text.startsWith('\ufeff')) throw new JsonError('begins with a byte order mark');
+  return text;
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -57,19 +44,39 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
+/** Of all objects in `node`. Throws JsonError. */
+function countKeys(node: unknown, depthMax: number, depth = 1): number {
+  if (typeof node === 'number') {
+    if (!Number.isFinite(node)) throw new JsonError('a number is too large');
+    return 0;
+  }
+  if (typeof node !== 'object' || node === null) return 0;
+  if (depth > depthMax) throw new JsonError(`more than ${depthMax} levels of nesting`);
+  let keys = 0;
+  if (Array.isArray(node)) {
+    for (const item of node) keys += countKeys(item, depthMax, depth + 1);
+    return keys;
+  }
+  for (const [key, item] of Object.entries(node)) {
+    if (key === '__proto__') throw new JsonError('a key is not allowed');
+    keys += 1 + countKeys(item, depthMax, depth + 1);
+  }
+  return keys;
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /** Colons outside strings, in a text that is known to be JSON. */
-function countColons(bytes: Uint8Array): number {
+function countColons(text: string): number {
   let colons = 0;
   let inString = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) inString = !inString;
-    else if (inString && byte === BACKSLASH) at++;
-    else if (!inString && byte === COLON) colons++;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) inString = !inString;
+    else if (inString && code === BACKSLASH) at++;
+    else if (!inString && code === COLON) colons++;
   }
   return colons;
 }
