@@ -143,14 +143,15 @@ function asDatetime(value: string, column: ColumnType): Conversion {
 
 /** In UTC: offsets of old times in other zones have seconds, which neither ISO 8601 nor RFC 3339 can write. */
 function inUtc(value: string): string {
-  const utc = `pg_catalog.timezone('UTC'::pg_catalog.text, ${value})`;
+  // A zone by its name would be looked up for each value.
+  const utc = `pg_catalog.timezone('0'::pg_catalog.interval, ${value})`;
   const iso = `pg_catalog.btrim(pg_catalog.to_json(${utc})::pg_catalog.text, '"')`;
-  return withinYears(utc, `pg_catalog.concat(${iso}, '+00:00')`);
+  return withinYears(value, `pg_catalog.textcat(${iso}, '+00:00')`, ' 00:00:00+00');
 }
 
-/** Infinity, and years that ISO 8601 cannot write in four digits, become null. */
-function withinYears(local: string, value: string): string {
-  return `case when ${local} operator(pg_catalog.>=) '0001-01-01' and ${local} ${BELOW} '10000-01-01' then ${value} end`;
+/** Infinity, and years that ISO 8601 cannot write in four digits, become null. `midnight` follows the bounds' dates. */
+function withinYears(moment: string, value: string, midnight = ''): string {
+  return `case when ${moment} operator(pg_catalog.>=) '0001-01-01${midnight}' and ${moment} ${BELOW} '10000-01-01${midnight}' then ${value} end`;
 }
 
 function asArray(value: string, column: ColumnType): Conversion {
