@@ -18,7 +18,7 @@ export interface LogOptions {
   readonly standardError: { write(text: string): unknown };
 }
 
-const GATHER_CHARACTERS = 32_768;
+const GATHER_CHARACTERS = 8192;
 /** Reasons come from gateways and proxies, who may say anything. */
 const REASON_MAX_CHARACTERS = 200;
 

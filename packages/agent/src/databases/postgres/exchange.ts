@@ -75,9 +75,11 @@ export function exchange(
       clearTimeout(deadline);
       wait.signal.removeEventListener('abort', onAbort);
       const { results, error } = landing;
+      const end = setUp.length + statements.length;
       resolve({
-        results: results.slice(setUp.length, setUp.length + statements.length),
-        error,
+        results: results.slice(setUp.length, end),
+        // What fails behind the last statement, the rollback, is the session's trouble only.
+        error: results.length < end ? error : undefined,
         begun: results.length >= setUp.length,
         stopped,
         moved,
