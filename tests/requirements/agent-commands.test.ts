@@ -112,6 +112,12 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
     expect(lines.slice(2).join('\n')).toMatch(/^account: .*; to mend it: ALTER ROLE postgres NOSUPERUSER$/m);
   });
 
+  test.each(['/dev/stdin', '/dev/fd/5'])('reads the file from %s, as secrets are piped in', async (file) => {
+    const piped = `cat good.yaml | { exec 5<&0; ./svc-agent check --offline --config ${file}; }`;
+    const { code, stdout } = await runProcess('/bin/sh', ['-c', piped], { cwd: folder });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${file}: well formed, 1 capability\n${OFFLINE}\n` });
+  });
+
   test('--offline asks no database', async () => {
     const { code, stdout } = await agent('check', '--offline', '--config', 'no-database.yaml');
     expect({ code, stdout }).toEqual({

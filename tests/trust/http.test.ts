@@ -172,6 +172,9 @@ describe('lines', () => {
     ['8 bits in a target', target('/\xff'), REFUSED],
     ['NUL in a target', target('/heal\0thz'), REFUSED],
     ['empty lines before', `\r\n\r\n${ONCE}`, '200'],
+    ['a request behind the last', ONCE + ONCE, '200'],
+    ['a request behind the last call', call([TWO, CLOSE], '{}') + ONCE, TAKEN],
+    ['no HTTP behind the last call', `${call([TWO, CLOSE], '{}')}\u0000\u0001`, TAKEN],
     ['TLS', '\x16\x03\x01\0\xf5\x01\0\0\xf1\x03\x03', REFUSED],
   ]);
 });

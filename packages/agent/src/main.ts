@@ -185,7 +185,7 @@ async function withChecked(
   };
   process.on('uncaughtException', (error) => void crash(error));
   try {
-    const outcome = await startUpProcess({ file, env: { ...process.env }, offline }, (report) => {
+    const outcome = await startUpProcess({ file, offline }, (report) => {
       log = openLog(report.logging);
       wellFormed(report);
     });

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { StartUpOrder, StartUpReport, WellFormed } from './start-up-report.ts';
 
 /** The code of the process, so that one executable is all there is to copy. */
@@ -7,7 +8,7 @@ declare const SVC_HELPER: string;
 /** Of what the process says when it fails; it goes to the log file. */
 const LAST_WORDS_CHARACTERS = 10_000;
 /** Optimizing the SQL parser takes more time and memory than it saves in one start. */
-const FLAGS = ['--liftoff-only', '--max-semi-space-size=4'];
+const FLAGS = ['--input-type=commonjs', '--liftoff-only', '--max-semi-space-size=4'];
 
 /**
  * Runs the start-up checks in a process of their own that is gone when they are over: the parsers and what they made
@@ -15,11 +16,12 @@ const FLAGS = ['--liftoff-only', '--max-semi-space-size=4'];
  * `onWellFormed` is called before the database is asked. Rejects when the process fails.
  */
 export function startUpProcess(
-  order: StartUpOrder,
+  order: Omit<StartUpOrder, 'content'>,
   onWellFormed: (report: WellFormed) => void,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...FLAGS, '-'], {
+    const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
+    const child = spawn(process.execPath, [...flags, ...FLAGS, '-'], {
       stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
       serialization: 'advanced',
     });
@@ -48,6 +50,16 @@ export function startUpProcess(
     // It has ended before it has read everything: then 'close' tells why.
     child.stdin?.on('error', () => {});
     child.stdin?.end(SVC_HELPER);
-    child.send(order, () => {});
+    const content = contentOf(order.file);
+    child.send({ content, ...order } satisfies StartUpOrder, () => {});
   });
+}
+
+/** Undefined where it cannot be read: then the checks find the same, and say so. */
+function contentOf(file: string): Uint8Array | undefined {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
+  }
 }

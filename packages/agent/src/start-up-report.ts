@@ -6,8 +6,8 @@ import type { VerifiedQuery } from './databases/postgres/run.ts';
 export interface StartUpOrder {
   /** The capability file. */
   readonly file: string;
-  /** What `${NAME}` in the file stands for. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of the file, where it can be read at all: a pipe such as /dev/stdin is the agent's own. */
+  readonly content: Uint8Array | undefined;
   /** Leaves out what only the database can tell. */
   readonly offline: boolean;
 }

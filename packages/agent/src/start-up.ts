@@ -13,10 +13,12 @@ import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from '
  * When it has resolved, everything is reported and no connection is left.
  */
 export async function startUp(
-  { file, env, offline }: StartUpOrder,
+  { file, content, offline }: StartUpOrder,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
-  const linted = loadConfig({ path: file, env, readFile: (name) => readFileSync(name) });
+  const readFile = (name: string): Uint8Array =>
+    name === file && content !== undefined ? content : readFileSync(name);
+  const linted = loadConfig({ path: file, env: process.env, readFile });
   if ('faults' in linted) {
     report({ step: 'malformed', faults: linted.faults });
     return;

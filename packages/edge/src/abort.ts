@@ -7,7 +7,7 @@ export interface AbortSignalLike {
 
 interface Abort {
   readonly signal: AbortSignalLike;
-  /** Calls every listener, once. */
+  /** Calls every listener, once; none may throw. */
   abort(): void;
 }
 

@@ -289,6 +289,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const fault = parserFault(error);
     const [asked, ...others] = connections.get(socket)?.asked ?? [];
+    // What comes behind "Connection: close" is nobody's; the answer that ends the connection is still to come.
+    if (error.code === 'HPE_CLOSED_CONNECTION' && asked !== undefined) return;
     if (fault === undefined) socket.destroy();
     else if (asked === undefined) refuseUnparsable(fault, socket);
     else if (asked.response.headersSent) endAfterWritten(socket);

@@ -1,4 +1,4 @@
-import { INITIAL_CREDIT_BYTES, joinPieces, rawMember } from '@svc/protocol';
+import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
 import type { Registry } from '../agents/registry.ts';
 import type { Caller, PermitCall } from '../calls/permit-call.ts';
 import { CallError } from '../errors/call-error.ts';
@@ -88,7 +88,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
       const { key, requestId, signal, log } = sender;
       const run = permitCall({ key, requestId, traceparents, signal, log }, name);
       const result = await run(argumentBytes(args, raw));
-      if (sender.batched && joinPieces(result.rows).length > INITIAL_CREDIT_BYTES) {
+      if (sender.batched && bytesOf(result.rows) > INITIAL_CREDIT_BYTES) {
         result.release();
         throw new CallError(
           'AGENT_RESULT_TOO_LARGE',
@@ -154,4 +154,8 @@ function argumentBytes(args: unknown, message: Buffer): Uint8Array {
   if (args === undefined || args === null) return NO_PARAMS;
   if (!isObject(args)) throw new RpcError(RPC.invalidParams, 'params.arguments must be an object');
   return rawMember(message, 'params', 'arguments') ?? NO_PARAMS;
+}
+
+function bytesOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }

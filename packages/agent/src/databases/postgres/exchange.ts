@@ -4,7 +4,7 @@ import { kindOf, QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './errors.
 import { fly, launch, type Landing, type Rows, type Statement } from './flight.ts';
 import type { Passage } from './lane.ts';
 import type { SessionPool, Wait } from './pool.ts';
-import { abandon, destroy, type Session } from './session.ts';
+import { abandon, type Session } from './session.ts';
 import { applySettings, BEGIN, ROLLBACK, UNLOCK, type TransactionSettings } from './settings.ts';
 
 export interface Transaction {
@@ -99,8 +99,7 @@ export function exchange(
     function cancel(): void {
       const cancelledAt = performance.now();
       // The request hits whatever runs when it arrives.
-      const mine = lane.close(passage);
-      if (!mine) return;
+      if (!lane.close(passage)) return;
       patience = setTimeout(() => {
         landed = true;
         pool.abandon(session, lane.texts, cancelledAt);
@@ -199,16 +198,24 @@ async function recover(pool: SessionPool, session: Session, cancelSent: Promise<
 
 /** Ends the transaction that a query has left; a second time where a late cancellation hit the first attempt. */
 async function mend(pool: SessionPool, session: Session): Promise<void> {
-  const patience = setTimeout(() => destroy(session), CANCEL_PATIENCE_MS);
-  const isEnded = (await endTransaction(session)) || (await endTransaction(session));
+  let patience: NodeJS.Timeout | undefined;
+  const ended = await new Promise<boolean | 'late'>((resolve) => {
+    patience = setTimeout(() => resolve('late'), CANCEL_PATIENCE_MS);
+    void endTransaction(session)
+      .then((isEnded) => isEnded || endTransaction(session))
+      .then(resolve);
+  });
   clearTimeout(patience);
-  if (!isEnded) {
+  if (ended === true) {
+    void unlock(pool, session);
+    session.lane.reopen();
+    pool.release(session);
+  } else if (ended === 'late' && session.lane.length > 0) {
+    // Something that was moved away turned out to be long, and goes on.
+    pool.abandon(session, session.lane.texts, performance.now());
+  } else {
     pool.discard(session);
-    return;
   }
-  void unlock(pool, session);
-  session.lane.reopen();
-  pool.release(session);
 }
 
 async function endTransaction(session: Session): Promise<boolean> {

@@ -30,7 +30,7 @@ export interface Lane {
   reopen(): void;
 }
 
-/** `roundTripMs` is what anything takes on this connection; it is corrected downwards by what is quicker. */
+/** `roundTripMs` is what anything takes on this connection; what is quicker corrects it, and nothing raises it. */
 export function createLane(roundTripMs: number, now: () => number = () => performance.now()): Lane {
   const passages: Passage[] = [];
   /** When each of them was sent. */

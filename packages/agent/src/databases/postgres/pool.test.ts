@@ -20,3 +20,14 @@ test('nobody overtakes who waits for a connection alone', async () => {
   pool.release(session);
   await pool.close();
 });
+
+test('a session that is being left is not lent, not even to a brief borrower', async () => {
+  const server = await testDatabase();
+  const wait = { signal: new AbortController().signal, timeoutMs: 5000 };
+  const pool = new SessionPool((signal) => openSession(configOf(server), signal), 3);
+  const [hung, brief] = [await pool.acquire(wait), await pool.acquire(wait, true)];
+  pool.release(brief);
+  pool.abandon(hung, [], performance.now() + 1);
+  expect(pool.take(true)).toBeUndefined();
+  await pool.close();
+});

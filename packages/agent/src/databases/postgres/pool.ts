@@ -61,9 +61,9 @@ const GROW_AGAIN_MS = 1000;
 /**
  * Lends each session to one borrower, or to several brief ones; first come, first served. Who asks for a session gets
  * an idle one if there is one; only else a brief borrower is sent behind other brief ones, and away again when the one
- * before it takes long while another connection may be had. Connections are made when they are
- * needed, up to `max`, kept while idle, and forgotten when they break. One whose query does not end is left, but
- * counts until the server is known to have ended it.
+ * before it takes long while another connection may be had. Connections are made when they are needed, up to `max`,
+ * kept while idle, and forgotten when they break. One whose query does not end is left, but counts until the server is
+ * known to have ended it.
  */
 export class SessionPool {
   readonly #open: (signal: AbortSignalLike) => Promise<Session>;
@@ -196,7 +196,9 @@ export class SessionPool {
       this.#cursor = (this.#cursor + 1) % this.#sessions.length;
       const session = this.#sessions[this.#cursor];
       const loan = session && this.#live.get(session);
-      if (loan === undefined || !loan.isBrief || !session?.lane.isOpen || loan.borrowers >= least) continue;
+      // One without a borrower that is not idle is about to leave.
+      if (loan === undefined || loan.borrowers === 0 || loan.borrowers >= least) continue;
+      if (!loan.isBrief || session?.lane.isOpen !== true) continue;
       found = session;
       least = loan.borrowers;
     }

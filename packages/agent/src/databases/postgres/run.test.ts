@@ -300,6 +300,15 @@ describe('caps', () => {
     );
   });
 
+  test('a long query whose result is cut needs its time once', async () => {
+    const slow = 'select n as a from generate_series(1, 3) n, pg_sleep(0.6)';
+    const query = await queryOf(
+      database,
+      capabilityOf(slow, { limits: { maxRows: 2, timeoutMs: 1000 }, allowFunctions: ['pg_sleep'] }),
+    );
+    expect(await query.run(callOf({}, { timeoutMs: 1000 }))).toMatchObject({ count: 2, truncated: true });
+  });
+
   test('rows that together would take the server too much memory are counted as they go', async () => {
     const sql = "select repeat('x', 70000) as a from generate_series(1, 3)";
     const query = await queryOf(database, capabilityOf(sql, { result: { a: 'string' } }));

@@ -52,8 +52,8 @@ interface FormStatement {
 }
 
 interface Forms {
-  /** For the next run. */
-  readonly next: FormStatement;
+  /** For the next run. What is not brief is not asked for whole: were it too much, it would take its time twice. */
+  next(isBrief: boolean): FormStatement;
   /** The result was more than it may be whole. */
   exceeded(): void;
 }
@@ -69,9 +69,9 @@ function formsOf({ capability, whole, prefix }: VerifiedQuery): Forms {
   }
 
   return {
-    get next() {
-      if (prefixRuns === 0) return asWhole;
-      prefixRuns -= 1;
+    next(isBrief) {
+      if (isBrief && prefixRuns === 0) return asWhole;
+      prefixRuns = Math.max(0, prefixRuns - 1);
       return asPrefix;
     },
     exceeded() {
@@ -95,7 +95,7 @@ async function run(
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
-    const form = forms.next;
+    const form = forms.next(pace.isBrief);
     const done = await exchange(pool, session, transactionOf(verified, form, call), { ...wait, timeoutMs });
     const { error } = done;
     if (done.moved) {

@@ -132,9 +132,8 @@ async function attempt(
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
     const line = { client, prepared: new Set<string>() };
-    const asked = performance.now();
     const facts = await readFacts(line, key?.processId);
-    return { ...line, lane: createLane(performance.now() - asked), facts, ...cancelTarget };
+    return { ...line, lane: createLane(await measureRoundTrip(line)), facts, ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
@@ -172,6 +171,14 @@ function addressOf(client: pg.Client, config: DatabaseConfig): net.NetConnectOpt
   return remoteAddress === undefined || remotePort === undefined
     ? undefined
     : { host: remoteAddress, port: remotePort };
+}
+
+/** Milliseconds that next to nothing takes. */
+async function measureRoundTrip(line: Line): Promise<number> {
+  const asked = performance.now();
+  const [landing] = await fly(line, [[{ text: 'select' }]]);
+  if (landing?.error !== undefined) throw landing.error;
+  return performance.now() - asked;
 }
 
 const FACTS =

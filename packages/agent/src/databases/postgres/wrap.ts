@@ -38,7 +38,8 @@ const WHOLE_MAX_BYTES = 67_108_864;
  * Puts the SQL around the user's statement that makes the answer in the database, in one row; what is over a cap never
  * leaves the database. Rows come as JSON joined by commas, in the user's order.
  *
- * - `whole`: (number of rows; the rows, or null when they are too many or too long, or there are none).
+ * - `whole`: (number of rows; the rows, or null when they are too many, too long together or one is too long to be gathered,
+ *   or there are none).
  * - `prefix`: (number of rows given, whether some were left out, whether one alone is over the cap, the rows), the rows
  *   given being as many of the first as fit. Counting as it goes takes the server a third longer.
  *
