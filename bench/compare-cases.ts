@@ -9,20 +9,7 @@ import {
   type Face,
 } from './contestants/contestant.ts';
 import { runPgbench } from './contestants/pgbench.ts';
-import { load } from './load/wrk.ts';
-
-/** What one measurement of a case gives; what cannot be told is NaN. */
-interface Run {
-  /** Those that succeeded. */
-  readonly calls: number;
-  readonly failed: number;
-  /** What the first of those that failed was answered; else empty. */
-  readonly failure: string;
-  readonly seconds: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly generatorMicroseconds: number;
-}
+import { load, type LoadResult } from './load/wrk.ts';
 
 /** One line of the table: a contestant under a workload. */
 export interface Case {
@@ -35,7 +22,7 @@ export interface Case {
   /** How it is called, where the workload leaves a choice; else empty. */
   readonly face: string;
   readonly processes: Readonly<Record<string, RunningProcess>>;
-  run(seconds: number): Promise<Run>;
+  run(seconds: number): Promise<LoadResult>;
 }
 
 const BODIES = 2000;
