@@ -5,5 +5,5 @@ import { startUp } from './start-up.ts';
 // the agent has heard enough, or is gone.
 process.once('disconnect', () => process.exit());
 process.once('message', (order: StartUpOrder) => {
-  void startUp(order, (report) => process.send?.(report));
+  void startUp(order, process.env, (report) => process.send?.(report));
 });

@@ -14,11 +14,12 @@ import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from '
  */
 export async function startUp(
   { file, content, offline }: StartUpOrder,
+  env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
   const readFile = (name: string): Uint8Array =>
     name === file && content !== undefined ? content : readFileSync(name);
-  const linted = loadConfig({ path: file, env: process.env, readFile });
+  const linted = loadConfig({ path: file, env, readFile });
   if ('faults' in linted) {
     report({ step: 'malformed', faults: linted.faults });
     return;
