@@ -158,16 +158,21 @@ function readAnswer(answer: RawAnswer, sent: unknown, header: string | undefined
 
 /** What each answer answers: those of a batch stand in the order of its requests. */
 function methodsOf(sent: unknown, answer: unknown): string | readonly string[] {
-  if (!Array.isArray(sent) || !Array.isArray(answer)) return isRecord(sent) ? String(sent['method']) : '';
+  if (!Array.isArray(sent) || !Array.isArray(answer)) return isRecord(sent) ? nameOf(sent['method']) : '';
   const left: unknown[] = [...sent];
   return answer.map((entry: unknown) => {
     if (!isRecord(entry) || !('id' in entry)) return '';
     for (;;) {
       const request = left.shift();
       if (request === undefined) throw new Error(`an answer to nothing: ${JSON.stringify(entry)}`);
-      if (isRecord(request) && request['id'] === entry['id']) return String(request['method']);
+      if (isRecord(request) && request['id'] === entry['id']) return nameOf(request['method']);
     }
   });
+}
+
+/** Anything may stand there, also what cannot become a string. */
+function nameOf(method: unknown): string {
+  return typeof method === 'string' ? method : (JSON.stringify(method) ?? '');
 }
 
 /** That by whose rules the request must be answered. */

@@ -114,18 +114,20 @@ export function exchange(
       lane.leave(passage);
       if (landed) return;
       landed = true;
-      if (cancelSent !== undefined) void recover(pool, session, cancelSent);
-      else if (landing.error === undefined) onCompleted(landing);
-      else {
-        const isBegun = landing.results.length >= setUp.length;
-        // Whoever is told of a failure finds its transaction over.
-        void afterError(landing.error, isBegun).then(() => answer(landing, false));
+      if (cancelSent === undefined && landing.error === undefined) {
+        onCompleted(landing);
+        answer(landing, false);
         return;
       }
-      answer(landing, false);
+      const isBegun = landing.results.length >= setUp.length;
+      const settled =
+        cancelSent === undefined ? afterError(landing.error, isBegun) : recover(pool, session, cancelSent);
+      // Whoever is told of a failure finds its transaction over, but nobody is kept beyond its time.
+      if (stopped === 'timeout') answer(landing, false);
+      else void settled.then(() => answer(landing, false));
     }
 
-    async function afterError(error: Error, isBegun: boolean): Promise<void> {
+    async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
       const isSound = kindOf(error) !== 'unavailable' && (isBegun || isOrdinary(error));
       // Those behind it fail with it: the transaction that it leaves takes no statement but the end of it.
       if (!lane.close(passage)) pool.release(session);
@@ -235,6 +237,6 @@ async function unlock(pool: SessionPool, session: Session): Promise<void> {
 const ORDINARY = new Set(['22023', UNKNOWN_STATEMENT, QUERY_CANCELED]);
 
 /** What else fails there may have been put in the place of our own statement, and would fail each time. */
-function isOrdinary(error: Error): boolean {
+function isOrdinary(error: Error | undefined): boolean {
   return ORDINARY.has(sqlStateOf(error) ?? '');
 }
