@@ -117,6 +117,26 @@ describe('a query never runs outside its READ ONLY transaction', () => {
     while ((await server.query(open)).length > 0);
   });
 
+  test('a cancel that strikes while the locks of the call before are given back harms nothing', async () => {
+    const kept = await pool.acquire(FOREVER);
+    pool.release(kept);
+    const lock: Statement = { text: 'select count(pg_advisory_lock(i)) from generate_series(1, 3000) i' };
+    const held = `select from pg_locks l join pg_stat_activity a using (pid)
+      where a.datname = current_database() and locktype = 'advisory'`;
+    for (let round = 0; round < 20; round += 1) {
+      await send(await pool.acquire(FOREVER), [lock, { text: 'select 1 / 0' }]);
+      const abort = new AbortController();
+      const done = send(await pool.acquire(FOREVER), [{ text: 'select pg_sleep(5)' }], abort.signal);
+      abort.abort();
+      expect(sqlStateOf((await done).error)).toBe('57014');
+      // What an ended connection leaves running would run on, and its locks would stay.
+      const next = await pool.acquire(FOREVER);
+      expect(next).toBe(kept);
+      expect((await send(next, [PID])).error).toBeUndefined();
+      await expect.poll(() => server.query(held)).toEqual([]);
+    }
+  });
+
   test('while the query waits to be planned, an abort ends it', async () => {
     const session = await pool.acquire(FOREVER);
     const locker = await pool.acquire(FOREVER);

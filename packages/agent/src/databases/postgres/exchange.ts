@@ -229,8 +229,10 @@ async function endTransaction(session: Session): Promise<boolean> {
 async function unlock(pool: SessionPool, session: Session): Promise<void> {
   if (!session.facts.unlocks) return;
   const [landing] = await fly(session, [[UNLOCK]]);
-  // Also when it was hit by a cancel request for the next query, for which nobody waits any more then.
-  if (landing?.error !== undefined) pool.discard(session);
+  // A cancel request for the query behind it may have hit it: that one gives back all locks in its turn, and has to be
+  // cancelled again, which an ended connection could not be.
+  const isLeftToNext = sqlStateOf(landing?.error) === QUERY_CANCELED && session.lane.length > 0;
+  if (landing?.error !== undefined && !isLeftToNext) pool.discard(session);
 }
 
 /** Why a sound session may fail to be set up: a value refused, a statement forgotten, a cancel request. */
