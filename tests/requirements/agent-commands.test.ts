@@ -191,6 +191,21 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
   );
 });
 
+test.each([
+  ['check --config bad.yaml | true', 2],
+  ['check --config good.yaml | true', 0],
+  ['--config bad.yaml 2>&1 >&- | true', 2],
+])(
+  'a reader that has gone does not change how it ends: svc-agent %s',
+  { tags: ['command:exit-codes'] },
+  async (line, code) => {
+    const { stdout } = await runProcess('bash', ['-c', `./svc-agent ${line}; echo $PIPESTATUS`], {
+      cwd: folder,
+    });
+    expect(stdout).toBe(`${code}\n`);
+  },
+);
+
 describe('the agent itself', { tags: ['command:svc-agent', 'command:exit-codes'] }, () => {
   test('runs with --config until it is asked to end, and ends with 0', async () => {
     const running = await station.agent(station.file());

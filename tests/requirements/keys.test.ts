@@ -198,7 +198,8 @@ describe('while keys are verified', { timeout: 60_000 }, () => {
       answered++;
     }
     expect((await verification).status).toBe(401);
-    expect(answered).toBeGreaterThan(5);
+    // A main thread that hashes answers one before it and one after it.
+    expect(answered).toBeGreaterThan(3);
   });
 
   test('first uses of one key share one verification', { tags: ['key:shared-verification'] }, async () => {
@@ -208,9 +209,11 @@ describe('while keys are verified', { timeout: 60_000 }, () => {
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
       return performance.now() - since;
     };
-    const alone = await took('wrong-alone', 1);
-    // At most four run at once, so that forty of them would take at least ten times as long.
-    expect(await took('wrong-together', 40)).toBeLessThan(5 * alone);
+    const before = await took('wrong-before', 1);
+    const together = await took('wrong-together', 40);
+    const after = await took('wrong-after', 1);
+    // At most four run at once, so that forty of them would take at least ten times as long as one.
+    expect(together).toBeLessThan(5 * Math.max(before, after));
     const fresh = await createKey('fresh', '*');
     const only = await startLoneGateway(await gatewayEnvironment([fresh.record]));
     const answers = await Promise.all(Array.from({ length: 30 }, () => call(only, bearer(fresh.api_key))));
