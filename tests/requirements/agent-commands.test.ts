@@ -51,6 +51,17 @@ interface Ran {
   readonly stderr: string;
 }
 
+interface JsonReport {
+  readonly capabilities?: number;
+  readonly faults: readonly {
+    readonly path: string;
+    readonly message: string;
+    readonly line?: number;
+    readonly column?: number;
+  }[];
+  readonly account: readonly { readonly problem: string; readonly remedy: string }[];
+}
+
 async function agent(...args: readonly string[]): Promise<Ran> {
   const { code, stdout, stderr } = await runProcess(join(folder, 'svc-agent'), args, { cwd: folder });
   return { code, stdout, stderr };
@@ -67,6 +78,7 @@ test(
       'schema',
       '--config',
       '--offline',
+      '--json',
       '--version',
       'AGENT_CAPABILITY_FILE',
       'svc-agent.log',
@@ -189,6 +201,39 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
       );
     },
   );
+
+  test.each([
+    ['good.yaml', []],
+    ['good.yaml', ['--offline']],
+    ['no-database.yaml', []],
+    ['wrong-sql.yaml', ['--offline']],
+    ['bad.yaml', []],
+    ['missing.yaml', []],
+  ])('--json tells programs of %s %j what the lines tell people', async (file, flags) => {
+    const lines = await agent('check', '--config', file, ...flags);
+    const { code, stdout, stderr } = await agent('check', '--config', file, ...flags, '--json');
+    expect({ code, stderr }).toEqual({ code: lines.code, stderr: '' });
+    const report: JsonReport = JSON.parse(stdout);
+    const { capabilities: count, faults, account } = report;
+    expect(report).toMatchObject({ ok: code === 0, file, offline: flags.length > 0 });
+    const told = [
+      ...(count === undefined
+        ? []
+        : [`${file}: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}`]),
+      ...faults.map(({ path, message, line, column }) => {
+        const place = line === undefined ? file : `${file}:${line}:${column}`;
+        return `${place}  ${path === '' ? '' : `${path}: `}${message}`;
+      }),
+      ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),
+    ];
+    const others = /^(?:offline: |database: answers|Details: )/;
+    expect(told).toEqual(
+      lines.stdout
+        .trimEnd()
+        .split('\n')
+        .filter((line) => !others.test(line)),
+    );
+  });
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CannotListen, firstSignal, tolerateClosedOutput } from '@svc/edge';
 import { startAgent } from './app.ts';
+import { jsonReport, textReport } from './cli/check-report.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
@@ -16,7 +17,6 @@ import { startUpProcess } from './start-up-process.ts';
 declare const __SVC_VERSION__: string;
 
 const LOG_FILE = 'svc-agent.log';
-const OFFLINE_NOTE = 'offline: tables, columns, types and functions are checked with the database only\n';
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 /** For faults found before the file's own `logging` section is known. */
@@ -45,7 +45,7 @@ async function main(argv: readonly string[]): Promise<void> {
       process.exitCode = EXIT_USAGE;
       return;
     case 'check':
-      await check(capabilityFile(command.config), command.offline);
+      await check(capabilityFile(command.config), command);
       return;
     case 'run':
       await run(capabilityFile(command.config));
@@ -57,51 +57,52 @@ function capabilityFile(argument: string | undefined): string {
   return argument ?? process.env['AGENT_CAPABILITY_FILE'] ?? join(home, 'capability.yaml');
 }
 
-async function check(file: string, offline: boolean): Promise<void> {
-  const wellFormed = ({ capabilities }: WellFormed): void => {
-    const count = `${capabilities} ${capabilities === 1 ? 'capability' : 'capabilities'}`;
-    process.stdout.write(`${file}: well formed, ${count}\n${offline ? OFFLINE_NOTE : ''}`);
+async function check(file: string, { offline, json }: CheckOptions): Promise<void> {
+  const report = (json ? jsonReport : textReport)(file, offline, process.stdout);
+  const job: Job = {
+    file,
+    offline,
+    wellFormed: ({ capabilities }) => report.wellFormed(capabilities),
+    say: (faults) => report.refused(faults, detailsOf(faults)),
   };
-  await withChecked({ file, offline, faultStream: process.stdout, wellFormed }, async (outcome, log) => {
+  await withChecked(job, async (outcome, log) => {
     switch (outcome.step) {
       case 'refused':
-        report(outcome.faults, file, log);
+        refuse(outcome.faults, job.say, log);
         return;
       case 'readable':
         return;
       case 'verified': {
         const { verified, findings } = outcome;
-        process.stdout.write('database: answers; every capability only reads and yields what it declares\n');
-        for (const finding of findings) {
-          log.observe({ event: 'account_finding', ...finding });
-          process.stdout.write(`account: ${finding.problem}; to mend it: ${finding.remedy}\n`);
-        }
+        report.verified(findings);
+        for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
         if (findings.length > 0 && verified.config.database.requireReadonlyAccount) {
-          report([notReadonly(findings)], file, log);
+          refuse([notReadonly(findings)], job.say, log);
         }
       }
     }
   });
+  report.end();
 }
 
-/** Refuses with the way to the log file at the end, where that has more to say. */
-function report(faults: readonly VerificationFault[], file: string, log: Log): void {
-  refuse(faults, file, process.stdout, log);
+/** The log file, where that has more to say. */
+function detailsOf(faults: readonly VerificationFault[]): string | undefined {
   const refers = faults.some(({ message, detail }) => detail !== undefined || message.includes(LOG_FILE));
-  if (refers) process.stdout.write(`Details: ${join(home, LOG_FILE)}\n`);
+  return refers ? join(home, LOG_FILE) : undefined;
 }
 
 async function run(file: string): Promise<void> {
-  const job = { file, offline: false, faultStream: process.stderr, wellFormed: () => {} };
+  const say: Say = (faults) => printFaults(faults, process.stderr, file);
+  const job: Job = { file, offline: false, wellFormed: () => {}, say };
   await withChecked(job, async (outcome, log) => {
     switch (outcome.step) {
       case 'refused':
-        refuse(outcome.faults, file, process.stderr, log);
+        refuse(outcome.faults, say, log);
         return;
       case 'readable':
         throw new Error('cannot run: the database has not been asked');
       case 'verified':
-        await serve(outcome.verified, outcome.findings, file, log);
+        await serve(outcome.verified, outcome.findings, job, log);
     }
   });
   process.exit();
@@ -111,13 +112,13 @@ async function run(file: string): Promise<void> {
 async function serve(
   { queries, ...verified }: VerifiedAgent,
   findings: readonly AuditFinding[],
-  file: string,
+  { file, say }: Job,
   log: Log,
 ): Promise<void> {
   const { config } = verified;
   for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
   if (findings.length > 0 && config.database.requireReadonlyAccount) {
-    refuse([notReadonly(findings)], file, process.stderr, log);
+    refuse([notReadonly(findings)], say, log);
     return;
   }
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
@@ -127,7 +128,7 @@ async function serve(
     await database.ping();
   } catch (error) {
     await database.close();
-    refuse([databaseFault(error)], file, process.stderr, log);
+    refuse([databaseFault(error)], say, log);
     return;
   }
   // From the first sign of life on, a signal ends the agent gracefully.
@@ -159,16 +160,24 @@ function notReadonly(findings: readonly AuditFinding[]): VerificationFault {
   return { path: 'database.require_readonly_account', message: `is true, but ${why}` };
 }
 
+interface CheckOptions {
+  readonly offline: boolean;
+  readonly json: boolean;
+}
+
+/** Tells the user of faults. */
+type Say = (faults: readonly VerificationFault[]) => void;
+
 interface Job {
   readonly file: string;
   readonly offline: boolean;
-  readonly faultStream: NodeJS.WriteStream;
   readonly wellFormed: (report: WellFormed) => void;
+  readonly say: Say;
 }
 
 /** Checks the file, and does the work that needs it with a log that is complete however the work ends. */
 async function withChecked(
-  { file, offline, faultStream, wellFormed }: Job,
+  { file, offline, wellFormed, say }: Job,
   work: (outcome: StartUpOutcome, log: Log) => Promise<void>,
 ): Promise<void> {
   let log = openLog(LOG_DEFAULTS);
@@ -189,7 +198,7 @@ async function withChecked(
       log = openLog(report.logging);
       wellFormed(report);
     });
-    if (outcome.step === 'malformed') refuse(outcome.faults, file, faultStream, log);
+    if (outcome.step === 'malformed') refuse(outcome.faults, say, log);
     else await work(outcome, log);
   } catch (error) {
     await crash(error);
@@ -201,14 +210,9 @@ function openLog(limits: { readonly maxSizeBytes: number; readonly maxFiles: num
   return createLog({ file: join(home, LOG_FILE), ...limits, standardError: process.stderr });
 }
 
-/** One line a fault; what the database said of it goes to the log file only. */
-function refuse(
-  faults: readonly VerificationFault[],
-  file: string,
-  stream: NodeJS.WriteStream,
-  log: Log,
-): void {
-  printFaults(faults, stream, file);
+/** What the database said of a fault goes to the log file only. */
+function refuse(faults: readonly VerificationFault[], say: Say, log: Log): void {
+  say(faults);
   for (const { path, message, detail = '' } of faults)
     log.observe({ event: 'startup_fault', path, message, detail });
   process.exitCode = EXIT_USAGE;

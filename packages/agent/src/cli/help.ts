@@ -4,9 +4,9 @@ export const HELP: string = `Usage:
       Run the agent: check the capability file, the database and every capability,
       then connect to the gateway and answer calls until SIGTERM or Ctrl-C.
 
-  svc-agent check [--config <path>] [--offline]
-      Check the same and print a report; --offline checks what needs no database:
-      the file, and the SQL as it is written.
+  svc-agent check [--config <path>] [--offline] [--json]
+      Check the same and print a report, for programs as JSON; --offline checks what
+      needs no database: the file, and the SQL as it is written.
 
   svc-agent schema
       Print the JSON Schema of the capability file, for editors.

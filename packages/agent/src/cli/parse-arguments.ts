@@ -4,7 +4,7 @@ import { nearestWithin } from '@svc/edge';
 export type Command =
   /** `config` is absent when `--config` is not given. */
   | { readonly kind: 'run'; readonly config?: string }
-  | { readonly kind: 'check'; readonly config?: string; readonly offline: boolean }
+  | { readonly kind: 'check'; readonly config?: string; readonly offline: boolean; readonly json: boolean }
   | { readonly kind: 'schema' }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
@@ -13,7 +13,7 @@ export type Command =
 
 export const FLAGS_OF: Readonly<Record<'run' | 'check' | 'schema', readonly string[]>> = {
   run: ['--config'],
-  check: ['--config', '--offline'],
+  check: ['--config', '--offline', '--json'],
   schema: [],
 };
 
@@ -51,7 +51,7 @@ export function parseArguments(argv: readonly string[]): Command {
     case 'run':
       return { kind, ...file };
     case 'check':
-      return { kind, ...file, offline: flags.has('--offline') };
+      return { kind, ...file, offline: flags.has('--offline'), json: flags.has('--json') };
     case 'schema':
       return { kind };
   }
@@ -63,6 +63,7 @@ function readTokens(argv: readonly string[]): Given {
     options: {
       config: { type: 'string' },
       offline: { type: 'boolean' },
+      json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean', short: 'v' },
     },

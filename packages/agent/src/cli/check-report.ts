@@ -1,0 +1,67 @@
+import type { Fault } from '../config/agent-config.ts';
+import type { AccountFinding } from '../databases/database.ts';
+import { printFaults } from './print-faults.ts';
+
+/** What `svc-agent check` says of the capability file `file`. */
+export interface CheckReport {
+  wellFormed(capabilities: number): void;
+  /** The database answers, and every capability has passed. */
+  verified(findings: readonly AccountFinding[]): void;
+  /** `logFile` is where more is told of them. */
+  refused(faults: readonly Fault[], logFile: string | undefined): void;
+  /** To be called last. */
+  end(): void;
+}
+
+interface Output {
+  write(text: string): unknown;
+}
+
+/** Lines for people, as things become known. */
+export function textReport(file: string, offline: boolean, output: Output): CheckReport {
+  return {
+    wellFormed(capabilities) {
+      const count = `${capabilities} ${capabilities === 1 ? 'capability' : 'capabilities'}`;
+      output.write(`${file}: well formed, ${count}\n`);
+      if (offline) {
+        output.write('offline: tables, columns, types and functions are checked with the database only\n');
+      }
+    },
+    verified(findings) {
+      output.write('database: answers; every capability only reads and yields what it declares\n');
+      for (const { problem, remedy } of findings) {
+        output.write(`account: ${problem}; to mend it: ${remedy}\n`);
+      }
+    },
+    refused(faults, logFile) {
+      printFaults(faults, output, file);
+      if (logFile !== undefined) output.write(`Details: ${logFile}\n`);
+    },
+    end() {},
+  };
+}
+
+/** One JSON object for programs, at the end. */
+export function jsonReport(file: string, offline: boolean, output: Output): CheckReport {
+  /** Absent when the file could not be understood. */
+  let capabilities: number | undefined;
+  let account: readonly AccountFinding[] = [];
+  let refused: readonly Fault[] = [];
+  return {
+    wellFormed(count) {
+      capabilities = count;
+    },
+    verified(findings) {
+      account = findings;
+    },
+    refused(faults) {
+      refused = faults;
+    },
+    end() {
+      const faults = refused.map(({ path, message, position }) => ({ path, message, ...position }));
+      const findings = account.map(({ problem, remedy }) => ({ problem, remedy }));
+      const report = { ok: faults.length === 0, file, offline, capabilities, faults, account: findings };
+      output.write(`${JSON.stringify(report)}\n`);
+    },
+  };
+}
