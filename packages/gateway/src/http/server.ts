@@ -16,6 +16,7 @@ import { openExchange, type Exchange } from './exchange.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { findRoute, type Route } from './router.ts';
 import type { ResolveSource } from './source.ts';
+import { createTurns } from './turns.ts';
 import { createRefuseUnparsable, parserFault } from './unparsable.ts';
 
 /** What stands behind each kind of route; a rejection becomes the answer. */
@@ -81,6 +82,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const { faces } = options;
   const admit = createAdmit(options);
   const refuseUnparsable = createRefuseUnparsable(admit, options.observe);
+  const turns = createTurns(options.now);
   let open = 0;
   const connections = new WeakMap<Duplex, Connection>();
   /** Connections over which a request came, agents' apart. */
@@ -108,12 +110,14 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       if (open === 0) idle?.();
     });
     if (draining) closeWithLast(siblings);
-    void serve(exchange, further);
+    connection.ending = further;
+    void serve(exchange, siblings.length);
     if (!further) return;
-    connection.ending = true;
-    // Node has parsed all that one read brought: whoever does not take the answers has no claim to that memory.
-    setImmediate(() => {
-      if (!response.writableFinished) request.socket.destroy();
+    // All before it have begun by then: whoever does not take their answers has no claim to that memory.
+    turns.later(() => {
+      setImmediate(() => {
+        if (!response.writableFinished) request.socket.destroy();
+      });
     });
   }
 
@@ -131,10 +135,14 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     return connection;
   }
 
-  async function serve(exchange: Exchange, further: boolean): Promise<void> {
+  /** `place` is 1 where no other waits on its connection. */
+  async function serve(exchange: Exchange, place: number): Promise<void> {
     try {
-      const route = admitted(exchange, further);
-      if (route !== undefined) await face(exchange, route);
+      const route = admitted(exchange, place > MAX_PIPELINED);
+      if (route === undefined) return;
+      // One connection may bring more in one read than it is fair to make the others wait for.
+      if (place > 1) await new Promise<void>(turns.later);
+      if (!exchange.signal.aborted) await face(exchange, route);
     } catch (error) {
       exchange.fail(error);
     }
