@@ -47,6 +47,8 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
   let capabilities: number | undefined;
   let account: readonly AccountFinding[] = [];
   let refused: readonly Fault[] = [];
+  /** Absent where it has no more to say. */
+  let log: string | undefined;
   return {
     wellFormed(count) {
       capabilities = count;
@@ -54,13 +56,14 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
     verified(findings) {
       account = findings;
     },
-    refused(faults) {
+    refused(faults, logFile) {
       refused = faults;
+      log = logFile;
     },
     end() {
       const faults = refused.map(({ path, message, position }) => ({ path, message, ...position }));
       const findings = account.map(({ problem, remedy }) => ({ problem, remedy }));
-      const report = { ok: faults.length === 0, file, offline, capabilities, faults, account: findings };
+      const report = { ok: faults.length === 0, file, offline, capabilities, faults, log, account: findings };
       output.write(`${JSON.stringify(report)}\n`);
     },
   };

@@ -420,7 +420,7 @@ describe('requests that come before the answers to those before them', () => {
     const named = (id: string): string => `GET /healthz HTTP/1.1\r\nHost: h\r\nX-Request-Id: ${id}\r\n\r\n`;
     greedy.send(named('greedy').repeat(100));
     other.send(named('other'));
-    await expect.poll(() => served.length, { interval: 5 }).toBe(101);
+    await expect.poll(() => served.length, { interval: 5, timeout: 10_000 }).toBe(101);
     // Begun in the same turn as the first, or after what one turn may take.
     expect(served.indexOf('other')).toBeLessThan(10);
     greedy.socket.destroy();

@@ -9,12 +9,16 @@ beforeEach(() => {
   course = '';
 });
 
-/** Begins pieces that take `ms` each, half of it behind a promise, and waits until all are over. */
-async function run(names: readonly string[], ms: number): Promise<void> {
+/**
+ * Begins pieces that take `ms` each, half of it behind a promise, and waits until all are over. Everybody else takes
+ * `othersMs` each time that the event loop goes round.
+ */
+async function run(names: readonly string[], ms: number, othersMs = 0): Promise<void> {
   const { later } = createTurns(() => clock);
   let isOver = false;
   const goRound = (): void => {
     course += '.';
+    clock += othersMs;
     if (!isOver) setImmediate(goRound);
   };
   goRound();
@@ -44,6 +48,11 @@ test('the event loop goes round when work has taken five milliseconds', async ()
 test('one piece is begun each time, however long it takes', async () => {
   await run(['a', 'b', 'c'], 1000);
   expect(course.replaceAll(/\.+/g, '.')).toBe('.a.b.c');
+});
+
+test('nobody is kept from beginning by how busy others are', async () => {
+  await run(['a', 'b', 'c', 'd'], 3, 1000);
+  expect(course.replaceAll(/\.+/g, '.')).toBe('.ab.cd');
 });
 
 test('and after 32 pieces that take no time', async () => {

@@ -11,7 +11,8 @@ const TURN_PIECES = 32;
 export function createTurns(now: () => number): Turns {
   const waiting = new Set<() => void>();
   let isScheduled = false;
-  let endsAt = 0;
+  /** Unknown until the first has begun: what others take until then is not part of it. */
+  let endsAt: number | undefined;
 
   function schedule(): void {
     if (isScheduled || waiting.size === 0) return;
@@ -20,7 +21,7 @@ export function createTurns(now: () => number): Turns {
   }
 
   function turn(): void {
-    endsAt = now() + TURN_MS;
+    endsAt = undefined;
     // Each by itself, so that what the one before it has left to promises is part of the time taken.
     for (let pieces = Math.min(TURN_PIECES, waiting.size); pieces > 0; pieces -= 1) setImmediate(begin);
     setImmediate(() => {
@@ -31,6 +32,7 @@ export function createTurns(now: () => number): Turns {
 
   function begin(): void {
     const [work] = waiting;
+    endsAt ??= now() + TURN_MS;
     if (work === undefined || now() >= endsAt) return;
     waiting.delete(work);
     work();

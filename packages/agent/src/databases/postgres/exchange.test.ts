@@ -133,8 +133,25 @@ describe('a query never runs outside its READ ONLY transaction', () => {
       const next = await pool.acquire(FOREVER);
       expect(next).toBe(kept);
       expect((await send(next, [PID])).error).toBeUndefined();
-      await expect.poll(() => server.query(held)).toEqual([]);
+      await expect.poll(() => server.query(held), { timeout: 10_000 }).toEqual([]);
     }
+  });
+
+  test('what goes on behind a query that no cancel request could reach is counted until it is over', async () => {
+    const session = await pool.acquire(FOREVER, true);
+    Object.assign(session.cancelTarget ?? {}, { address: { host: server.host, port: 1 } });
+    const abort = new AbortController();
+    const first = send(session, [{ text: 'select pg_sleep(0.2)' }], abort.signal);
+    expect(pool.take(true)).toBe(session);
+    const behind = send(session, [{ text: 'select pg_sleep(0.4)' }]);
+    abort.abort();
+    expect(await behind).toMatchObject({ moved: true });
+    expect(await first).toMatchObject({ stopped: 'cancelled', error: undefined });
+    expect(pool.connections.busy).toBe(1);
+    const sleeping = `select from pg_stat_activity
+      where datname = current_database() and wait_event = 'PgSleep'`;
+    await expect.poll(() => pool.connections.busy, { timeout: 10_000 }).toBe(0);
+    expect(await server.query(sleeping)).toEqual([]);
   });
 
   test('while the query waits to be planned, an abort ends it', async () => {

@@ -132,17 +132,17 @@ export function exchange(
       // Those behind it fail with it: the transaction that it leaves takes no statement but the end of it.
       if (!lane.close(passage)) pool.release(session);
       else if (isSound) await mend(pool, session);
-      else pool.discard(session);
+      else part(pool, session);
     }
 
     function onCompleted(landing: Landing): void {
       // One more than was sent for: the rollback.
       if (!landing.idle || landing.results.length !== setUp.length + statements.length + 1) {
         lane.close(passage);
-        pool.discard(session);
+        part(pool, session);
         return;
       }
-      if (transaction.unlocks !== true) void unlock(pool, session);
+      if (transaction.unlocks !== true) unlock(pool, session);
       pool.release(session);
     }
 
@@ -195,6 +195,13 @@ async function requestCancel(session: Session, landed: () => boolean): Promise<b
 /** The cancel request may outlive the query it was for: the session serves again only when it can hit nobody. */
 async function recover(pool: SessionPool, session: Session, cancelSent: Promise<boolean>): Promise<void> {
   if (await cancelSent) await mend(pool, session);
+  else part(pool, session);
+}
+
+/** Ends a session whose state is in doubt. What was moved away from it may be long, and the server goes on with it. */
+function part(pool: SessionPool, session: Session): void {
+  const { lane } = session;
+  if (lane.length > 0) pool.abandon(session, lane.texts, Number.NEGATIVE_INFINITY);
   else pool.discard(session);
 }
 
@@ -209,7 +216,7 @@ async function mend(pool: SessionPool, session: Session): Promise<void> {
   });
   clearTimeout(patience);
   if (ended === true) {
-    void unlock(pool, session);
+    unlock(pool, session);
     session.lane.reopen();
     pool.release(session);
   } else if (ended === 'late' && session.lane.length > 0) {
@@ -226,13 +233,14 @@ async function endTransaction(session: Session): Promise<boolean> {
 }
 
 /** Nobody waits for it: what the next borrower sends comes after it on the connection. */
-async function unlock(pool: SessionPool, session: Session): Promise<void> {
+function unlock(pool: SessionPool, session: Session): void {
   if (!session.facts.unlocks) return;
-  const [landing] = await fly(session, [[UNLOCK]]);
-  // A cancel request for the query behind it may have hit it: that one gives back all locks in its turn, and has to be
-  // cancelled again, which an ended connection could not be.
-  const isLeftToNext = sqlStateOf(landing?.error) === QUERY_CANCELED && session.lane.length > 0;
-  if (landing?.error !== undefined && !isLeftToNext) pool.discard(session);
+  launch(session, [UNLOCK], ({ error }) => {
+    // A cancel request for the query behind it may have hit it: that one gives back all locks in its turn, and has to
+    // be cancelled again, which an ended connection could not be.
+    const isLeftToNext = sqlStateOf(error) === QUERY_CANCELED && session.lane.length > 0;
+    if (error !== undefined && !isLeftToNext) pool.discard(session);
+  });
 }
 
 /** Why a sound session may fail to be set up: a value refused, a statement forgotten, a cancel request. */
