@@ -140,9 +140,9 @@ describe('an account that cannot be audited', () => {
   test('does not keep svc-agent from starting', async () => {
     await writeCapabilityFile();
     const running = await startProcess(agent, [], { cwd: folder.path });
-    await running.waitForLine((line) => line.includes('starting with 1 capabilities'));
+    await running.waitForLine((line) => line.includes('starting with 1 capability '));
     expect(await running.stop()).toEqual({ code: 0, signal: null });
-    expect(running.output()).toContain('(1 findings)');
+    expect(running.output()).toContain('(1 finding)');
     expect(running.output()).not.toMatch(/permission denied|pg_foreign_server|internal error/);
     expect(await logged('account_finding')).toEqual([expect.objectContaining({ detail })]);
   });

@@ -107,7 +107,10 @@ test.each([
   [['schema', '--config', 'x'], '`schema` takes no `--config`'],
   [['--config'], '`--config` needs the path of a capability file'],
   [['--config', 'a', '--config', 'b'], '`--config` is given twice'],
-  [['check', 'capability.yaml'], 'unexpected argument "capability.yaml"'],
+  [
+    ['check', 'capability.yaml'],
+    'unexpected argument "capability.yaml": name the capability file with `--config`',
+  ],
 ] as const)(
   '%j is refused with a hint',
   { tags: ['command:unknown', 'command:exit-codes', 'command:no-stack'] },
@@ -161,8 +164,9 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
       expect(lines).toHaveLength(WRONG_SQL.length);
       const file = (await readFile(join(folder, 'wrong-sql.yaml'), 'utf8')).split('\n');
       for (const [index, [name, , message]] of WRONG_SQL.entries()) {
-        const [key, path] = name === 'unused' ? ['spare', 'params.spare'] : [name, 'sql'];
-        const line = file.findIndex((text) => text.includes(`"${key}": {`));
+        const [key, path] = name === 'unused' ? ['spare', 'params.spare'] : ['sql', 'sql'];
+        const start = file.findIndex((text) => text.includes(`"${name}": {`));
+        const line = file.findIndex((text, at) => at > start && text.includes(`"${key}": `));
         const column = (file[line]?.indexOf(`"${key}"`) ?? 0) + 1;
         const place = `wrong-sql.yaml:${line + 1}:${column}  capabilities.${name}.${path}: `;
         expect(lines[index]?.startsWith(place), `${lines[index]} begins with ${place}`).toBe(true);

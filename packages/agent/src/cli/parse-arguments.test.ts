@@ -13,6 +13,7 @@ test.each([
   ['-h', { kind: 'help' }],
   ['check --help', { kind: 'help' }],
   ['--version', { kind: 'version' }],
+  ['-v', { kind: 'version' }],
 ])('%j', (line, command) => {
   expect(parseArguments(line.split(' ').filter((word) => word !== ''))).toEqual(command);
 });
@@ -30,7 +31,7 @@ test.each([
   ['schema --config a', '`schema` takes no `--config`'],
   ['schema --json', '`schema` takes no `--json`'],
   ['check --offline=yes', '`--offline` takes no value'],
-  ['check more', 'unexpected argument "more"'],
+  ['check more', 'unexpected argument "more": name the capability file with `--config`'],
 ])('%j is wrong usage', (line, message) => {
   expect(parseArguments(line.split(' '))).toEqual({ kind: 'usage_error', message });
 });

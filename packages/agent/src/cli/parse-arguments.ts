@@ -21,6 +21,7 @@ export const FLAGS_OF: Readonly<Record<'run' | 'check' | 'schema', readonly stri
 export const EVERYWHERE: readonly string[] = ['--help', '--version'];
 const ALL_FLAGS: readonly string[] = [...FLAGS_OF.check, ...EVERYWHERE];
 const COMMANDS = ['check', 'schema'] as const;
+const SHORT: Readonly<Record<string, string>> = { '-h': '--help', '-v': '--version' };
 
 interface Given {
   readonly flags: ReadonlySet<string>;
@@ -37,7 +38,11 @@ export function parseArguments(argv: readonly string[]): Command {
   const [word, extra] = words;
   const kind = word === undefined ? 'run' : COMMANDS.find((command) => command === word);
   if (kind === undefined) return unknown('command', word ?? '', COMMANDS);
-  if (extra !== undefined) return usageError(`unexpected argument ${JSON.stringify(extra)}`);
+  if (extra !== undefined) {
+    return usageError(
+      `unexpected argument ${JSON.stringify(extra)}: name the capability file with \`--config\``,
+    );
+  }
   const fitting = new Set<string>([...FLAGS_OF[kind], ...EVERYWHERE]);
   const unfit = [...flags].find((flag) => !fitting.has(flag));
   if (unfit !== undefined) {
@@ -78,7 +83,7 @@ function readTokens(argv: readonly string[]): Given {
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value);
     if (token.kind !== 'option') continue;
-    const flag = token.rawName === '-h' ? '--help' : token.rawName;
+    const flag = SHORT[token.rawName] ?? token.rawName;
     if (flag === '--config') {
       if (flags.has(flag)) problem ??= '`--config` is given twice';
       if (token.value === undefined || token.value === '')

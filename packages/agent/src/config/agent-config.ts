@@ -47,7 +47,7 @@ export interface Capability {
   /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
   readonly allowFunctions: readonly string[];
   readonly exposeInOpenapi: boolean;
-  readonly position: Position;
+  readonly sqlPosition: Position;
 }
 
 export interface CapabilityLimits {

@@ -6,7 +6,9 @@ export function gatewayUrlProblem(text: string): string | undefined {
     return 'must be a URL such as `wss://gateway.example.com/ws/agent`';
   }
   const url = new URL(text);
-  if (url.protocol !== 'wss:' && url.protocol !== 'ws:') return 'must begin with `wss://`';
+  if (url.protocol !== 'wss:' && url.protocol !== 'ws:') {
+    return 'must begin with `wss://`, or with `ws://` for a loopback host';
+  }
   if (text.includes('@')) return 'must not hold a user name or password';
   if (text.includes('?') || text.includes('#')) return 'must not have a query or a fragment';
   if (url.pathname !== '/ws/agent' || !text.endsWith('/ws/agent')) return 'must have the path `/ws/agent`';

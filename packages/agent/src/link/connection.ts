@@ -10,6 +10,7 @@ import {
   MESSAGE_MAX_BYTES,
   parseWelcome,
   ProtocolError,
+  rawPublicKey,
   WEBSOCKET_SUBPROTOCOL,
   type Link,
 } from '@svc/protocol';
@@ -129,7 +130,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       admitted?.link.socketClosed(text);
       const heldMs = admitted === undefined ? 0 : performance.now() - admitted.since;
       resolve({
-        reason: explain(code, text),
+        reason: explain(code, text, identity),
         connId: admitted === undefined ? undefined : connId,
         heldMs,
         refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
@@ -165,10 +166,10 @@ function unexpectedResponse(status: number): string {
   return `the gateway's address answered HTTP ${status} instead of opening a WebSocket${hint}`;
 }
 
-function explain(code: number, reason: string): string {
+function explain(code: number, reason: string, { privateKey }: AgentIdentity): string {
   switch (code) {
     case CLOSE.unauthorized:
-      return `${reason}: the gateway does not know this agent's key; put its public key into GATEWAY_AGENT_PUBLIC_KEY`;
+      return `${reason}: the gateway does not know this agent's key; put ${rawPublicKey(privateKey).toString('base64url')} into GATEWAY_AGENT_PUBLIC_KEY`;
     case CLOSE.wrong_audience:
       return `${reason}: gateway.url is not one of the gateway's own URLs; see the gateway's log`;
     default:

@@ -66,7 +66,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
 function shortLine(event: AgentEvent): string | undefined {
   switch (event.event) {
     case 'starting':
-      return `starting with ${event.capabilities} capabilities of ${event.config_file}`;
+      return `starting with ${counted(event.capabilities, 'capability', 'capabilities')} of ${event.config_file}`;
     case 'metrics_listening':
       return `metrics on ${event.address} port ${event.port}, path /metrics`;
     case 'connected':
@@ -78,16 +78,20 @@ function shortLine(event: AgentEvent): string | undefined {
         : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     }
     case 'account_audited':
-      return `the database account may do more than read (${event.findings} findings); the log file says what, and how to mend it`;
+      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
     case 'crashed':
       return 'internal error, ending; the log file holds the details';
     case 'shutting_down':
-      return `${event.signal}: finishing ${event.in_flight} calls`;
+      return `${event.signal}: finishing ${counted(event.in_flight, 'call', 'calls')}`;
     case 'call':
     case 'account_finding':
     case 'startup_fault':
       return undefined;
   }
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
 }
 
 function clip(reason: string): string {

@@ -1,7 +1,7 @@
 /** Begins work bit by bit: in between, the event loop goes round for everybody else's. */
 export interface Turns {
   /** First come, first served, and never within the call. */
-  later(work: () => void): void;
+  readonly later: (work: () => void) => void;
 }
 
 /** How much is begun before the event loop goes round. */

@@ -115,7 +115,7 @@ export function faultAt(
   const param = capability.params.find(({ name }) => name === paramName);
   const path = `capabilities.${capability.name}`;
   return param === undefined
-    ? { path: `${path}.sql`, position: capability.position, ...fault }
+    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
     : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
 }
 
