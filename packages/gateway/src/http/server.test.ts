@@ -427,6 +427,37 @@ describe('requests that come before the answers to those before them', () => {
     other.socket.destroy();
   });
 
+  test('are asked for their body only when the answers before them have left', async () => {
+    const { faces, next } = silentCalls();
+    const { port } = await start(faces);
+    const client = await dial(port);
+    client.send(post('{}') + post('', 'Expect: 100-continue\r\n').replace('Length: 0', 'Length: 4'));
+    const [first, second] = [await next(), await next()];
+    const body = readJsonBody(second, { maxBytes: 1000, timeoutMs: 10_000 });
+    first.send(200, [], [Buffer.from('"first"')]);
+    expect(await client.until(/100 Continue/)).toMatch(/"first"HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    client.send('null');
+    expect(String(await body)).toBe('null');
+    second.send(200, [], [Buffer.alloc(100_000, 'x')]);
+    expect(await client.until(/x{100000}/)).toMatch(/100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+    client.socket.destroy();
+  });
+
+  test('and have sent their body unasked get no more than their answer', async () => {
+    const { faces, next } = silentCalls();
+    const { port } = await start(faces);
+    const client = await dial(port);
+    client.send(post('{}') + post('null', 'Expect: 100-continue\r\n'));
+    const [first, second] = [await next(), await next()];
+    expect(String(await readJsonBody(second, { maxBytes: 1000, timeoutMs: 10_000 }))).toBe('null');
+    second.send(200, [], [Buffer.alloc(100_000, 'x')]);
+    first.send(200, [], [Buffer.from('"first"')]);
+    const text = await client.until(/x{100000}/);
+    expect(text).toMatch(/"first"HTTP\/1\.1 200 OK\r\n/);
+    expect(text).not.toContain('100 Continue');
+    client.socket.destroy();
+  });
+
   test('end the connection when those before them are not answered soon', async () => {
     const { faces } = silentCalls();
     const { port, gateway, recorded } = await start(faces);
@@ -439,5 +470,40 @@ describe('requests that come before the answers to those before them', () => {
     const statuses = (await recorded(101)).map(({ http_status }) => http_status);
     expect(statuses.filter((status) => status === 499)).toHaveLength(100);
     expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+  });
+});
+
+describe('behind the last answer', () => {
+  // Refused unread, so that its answer is the last.
+  const refused =
+    'POST /nothing HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n';
+  const more = 'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n';
+
+  test.each([
+    ['a request', more],
+    ['what is no HTTP', 'no HTTP\r\n\r\n'],
+    ['an upgrade', `${more.trimEnd()}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
+  ])('%s is not served, and a call that waited is given up', async (_name, behind) => {
+    const { port, recorded, requests } = await start();
+    const client = await dial(port);
+    client.send(refused + post('{}'));
+    await client.until(/GATEWAY_NOT_FOUND/);
+    client.send(more + behind);
+    await recorded(2);
+    expect((await client.ended).match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(requests().map(({ http_status }) => http_status)).toEqual([404, 499]);
+    expect(await ask(port, '/healthz')).toMatchObject({ status: 200 });
+  });
+
+  test('what comes takes no answer along that the caller has not read yet', async () => {
+    const large = Buffer.alloc(300_000, 'x');
+    const { port, recorded } = await start({ call: async (exchange) => exchange.send(200, [], [large]) });
+    const client = await dial(port);
+    client.socket.pause();
+    client.send(post('{}') + refused + post('y'.repeat(60_000)).repeat(30));
+    await recorded(2);
+    await expect.poll(() => client.socket.writableLength, { interval: 5, timeout: 10_000 }).toBe(0);
+    client.socket.resume();
+    expect(await client.ended).toMatch(/x{300000}HTTP\/1\.1 404 [^]*GATEWAY_NOT_FOUND[^]*\}$/);
   });
 });

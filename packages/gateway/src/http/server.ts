@@ -9,10 +9,12 @@ import { createServer as createTlsServer } from 'node:https';
 import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { CallerGone } from '../errors/call-error.ts';
 import type { Observe } from '../observe/event.ts';
 import { createAdmit } from './admission.ts';
 import type { Cors } from './cors.ts';
 import { openExchange, type Exchange } from './exchange.ts';
+import { lingerBeforeClose } from './lingering-close.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { findRoute, type Route } from './router.ts';
 import type { ResolveSource } from './source.ts';
@@ -86,13 +88,18 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   let open = 0;
   const connections = new WeakMap<Duplex, Connection>();
   /** Connections over which a request came, agents' apart. */
-  const callers = new Set<Duplex>();
+  const callers = new Set<Socket>();
   let draining = false;
   let idle: (() => void) | undefined;
 
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
     const connection = track(request.socket);
-    if (connection.ending) return;
+    // Node hands over what is left of a read behind the last answer too, and out of turn: an answer to it would be
+    // taken for that of a request before it.
+    if (connection.ending || !request.socket.writable) {
+      request.resume();
+      return;
+    }
     const siblings = connection.asked;
     open++;
     if (upgrade === undefined) callers.add(request.socket);
@@ -121,17 +128,19 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     });
   }
 
-  function track(socket: Duplex): Connection {
+  function track(socket: Socket): Connection {
     const known = connections.get(socket);
     if (known !== undefined) return known;
     const connection: Connection = { asked: [], ending: false };
     connections.set(socket, connection);
-    // Node tells only the first of several pipelined answers that their connection is gone.
-    socket.once('close', () => {
+    const giveUp = (): void => {
       callers.delete(socket);
       // Each leaves the list meanwhile.
       for (const { response } of connection.asked.slice()) response.emit('close');
-    });
+    };
+    // Node tells only the first of several pipelined answers that their connection is gone.
+    socket.once('close', giveUp);
+    lingerBeforeClose(socket, giveUp);
     return connection;
   }
 
@@ -151,7 +160,13 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   /** Where the request leads; undefined when it has been answered. */
   function admitted(exchange: Exchange, further: boolean): Route | undefined {
     const { request } = exchange;
-    const { address, bucket, refusal } = admit(request.socket.remoteAddress ?? '', request.rawHeaders);
+    const { remoteAddress } = request.socket;
+    if (remoteAddress === undefined) {
+      // Reset before anybody could ask who it was.
+      request.socket.destroy();
+      throw new CallerGone();
+    }
+    const { address, bucket, refusal } = admit(remoteAddress, request.rawHeaders);
     exchange.log.source = address;
     exchange.sourceBucket = bucket;
     if (refusal !== undefined) {
@@ -255,10 +270,18 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
   server.maxConnections = MAX_CONNECTIONS;
+  // Node remembers the address once it was asked for; after a reset nobody knows it.
+  server.on(options.tls === undefined ? 'connection' : 'secureConnection', readAddress);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    const goOn = (): void => {
+      if (!response.headersSent) response.writeContinue();
+    };
     request.once('newListener', (event) => {
       // Only asked for once somebody wants the body, which is after authentication.
-      if (event === 'data') response.writeContinue();
+      if (event !== 'data') return;
+      // Behind others on its connection it has to wait for the end of the answers to those.
+      if (response.socket === null) response.once('socket', goOn);
+      else goOn();
     });
     accept(request, response, undefined);
   });
@@ -267,6 +290,11 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   /** Whether a request that Node hands over with its connection is pipelined behind one whose answer has that. */
   function outOfTurn(socket: Socket): boolean {
     if (!socket.listeners('error').includes(destroyOnError)) socket.on('error', destroyOnError);
+    if (!socket.writable) {
+      // It comes behind the last answer.
+      socket.resume();
+      return true;
+    }
     const [before, ...others] = connections.get(socket)?.asked ?? [];
     if (before === undefined) return false;
     if (others.length === 0 && before.response.writableEnded) socket.destroySoon();
@@ -295,6 +323,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     if (!outOfTurn(socket)) acceptHandedOver(request, socket, undefined);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // Behind the last answer whatever comes is forgotten.
+    if (connections.has(socket) && !socket.writable) return;
     const fault = parserFault(error);
     const [asked, ...others] = connections.get(socket)?.asked ?? [];
     // What comes behind "Connection: close" is nobody's; the answer that ends the connection is still to come.
@@ -350,6 +380,10 @@ function closeWithLast(siblings: readonly Asked[]): void {
 function endAfterWritten(socket: Duplex): void {
   if (socket instanceof Socket) socket.destroySoon();
   else socket.destroy();
+}
+
+function readAddress(socket: Socket): string | undefined {
+  return socket.remoteAddress;
 }
 
 function destroyOnError(this: Duplex): void {
