@@ -363,7 +363,7 @@ test(
     service.gateway.signal('SIGTERM');
     agent.signal('SIGTERM');
     await service.gateway.waitForLine((line) => line.includes('"event":"shutting_down"'));
-    await agent.waitForLine((line) => line.includes('SIGTERM: finishing 1 calls'));
+    await agent.waitForLine((line) => line.includes('SIGTERM: finishing 1 call'));
     await until(gatewayPort, ['svc_gateway_requests_in_flight'], [1]);
     await until(agentPort, ['svc_agent_calls_running'], [1]);
     abort.abort();

@@ -38,11 +38,12 @@ export function createRefuseUnparsable(
   observe: Observe,
 ): (fault: Fault, socket: Duplex) => void {
   return (fault, socket) => {
-    if (!(socket instanceof Socket) || !socket.writable || socket.bytesRead === 0) {
+    const from = socket instanceof Socket && socket.bytesRead > 0 ? socket.remoteAddress : undefined;
+    if (from === undefined || !socket.writable) {
       socket.destroy();
       return;
     }
-    const { address, refusal } = admit(socket.remoteAddress ?? '', []);
+    const { address, refusal } = admit(from, []);
     const { code, message } = refusal ?? fault;
     const response = errorResponse(code, message);
     const status = refusal === undefined ? fault.status : response.status;
