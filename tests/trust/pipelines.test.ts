@@ -170,7 +170,7 @@ test('whatever is pipelined and however the caller leaves, each request has its 
         // What is no HTTP is told so when nothing else is due.
         if (status === 400 && id !== wanted?.id && (end === 'sends-garbage' || end === 'leaves')) continue;
         expect([id, status]).toEqual([wanted?.id, wanted?.status]);
-        expect(body.includes(wanted?.part ?? 'nothing'), body.slice(0, 200)).toBe(true);
+        expect(body).toContain(wanted?.part);
         seen.set(id ?? '', 'answered');
       }
       if (end !== 'waits' && end !== 'says-close') return;
@@ -188,8 +188,9 @@ test('whatever is pipelined and however the caller leaves, each request has its 
     // Of a connection that was reset at once nobody knows whose it was.
     if (source === '') expect(status).toBe(499);
   }
-  for (const [id, state] of seen) {
-    expect(records.get(id) ?? 0, id).toBeLessThanOrEqual(1);
-    if (state === 'answered') expect(records.get(id), id).toBe(1);
-  }
+  const wrong = [...seen].filter(([id, state]) => {
+    const count = records.get(id) ?? 0;
+    return state === 'answered' ? count !== 1 : count > 1;
+  });
+  expect(wrong).toEqual([]);
 });

@@ -1,12 +1,17 @@
 import type { Fault } from '../config/agent-config.ts';
-import type { AccountFinding } from '../databases/database.ts';
 import { printFaults } from './print-faults.ts';
+
+/** What the account may do beyond reading, and the statement that mends it. */
+interface Finding {
+  readonly problem: string;
+  readonly remedy: string;
+}
 
 /** What `svc-agent check` says of the capability file `file`. */
 export interface CheckReport {
   wellFormed(capabilities: number): void;
   /** The database answers, and every capability has passed. */
-  verified(findings: readonly AccountFinding[]): void;
+  verified(findings: readonly Finding[]): void;
   /** `logFile` is where more is told of them. */
   refused(faults: readonly Fault[], logFile: string | undefined): void;
   /** To be called last. */
@@ -45,7 +50,7 @@ export function textReport(file: string, offline: boolean, output: Output): Chec
 export function jsonReport(file: string, offline: boolean, output: Output): CheckReport {
   /** Absent when the file could not be understood. */
   let capabilities: number | undefined;
-  let account: readonly AccountFinding[] = [];
+  let account: readonly Finding[] = [];
   let refused: readonly Fault[] = [];
   /** Absent where it has no more to say. */
   let log: string | undefined;
