@@ -141,56 +141,60 @@ async function converse(
   connection.send(bytes.subarray(from));
 }
 
-test('whatever is pipelined and however the caller leaves, each request has its own answer and one record', async () => {
-  const seen = new Map<string, 'answered' | 'unknown'>();
-  await fc.assert(
-    fc.asyncProperty(conversation, async ({ asks, cuts, end }) => {
-      const due = asks.map((each, at) => {
-        const id = `r${sent++}`;
-        seen.set(id, 'unknown');
-        const due = dueFor(each);
-        const isLast = end === 'says-close' && at === asks.length - 1;
-        return { ...due, id, bytes: requestOf(each, due, id, isLast) };
-      });
-      const garbage = end === 'sends-garbage' ? Buffer.from('no HTTP\r\n\r\n') : Buffer.alloc(0);
-      const connection = await dial(service.port);
-      await converse(connection, Buffer.concat([...due.map(({ bytes }) => bytes), garbage]), cuts);
-      if (end === 'resets') connection.socket.resetAndDestroy();
-      if (end === 'leaves') connection.socket.end();
-      if (end === 'waits') {
-        const isOver = (): boolean => answersIn(connection.text()).answers.at(due.length - 1) !== undefined;
-        await Promise.race([connection.ended, vi.waitUntil(isOver, { timeout: 10_000, interval: 1 })]);
-      } else {
-        await connection.ended;
-      }
-      connection.socket.destroy();
-      const { answers, rest } = answersIn(connection.text());
-      for (const [at, { status, id, body }] of answers.entries()) {
-        const wanted = due[at];
-        // What is no HTTP is told so when nothing else is due.
-        if (status === 400 && id !== wanted?.id && (end === 'sends-garbage' || end === 'leaves')) continue;
-        expect([id, status]).toEqual([wanted?.id, wanted?.status]);
-        expect(body).toContain(wanted?.part);
-        seen.set(id ?? '', 'answered');
-      }
-      if (end !== 'waits' && end !== 'says-close') return;
-      expect(rest).toBe('');
-      // A body that nobody wants, or that nobody asked for, ends the connection behind its answer.
-      if (answers.at(-1)?.isLast !== true) expect(answers).toHaveLength(due.length);
-    }),
-    { numRuns: 150 },
-  );
-  await expectUnharmed({ port: service.port, process: service.gateway });
-  const records = new Map<unknown, number>();
-  for (const { event, request_id: id, source, http_status: status } of recordsOf(service.gateway)) {
-    if (event !== 'request') continue;
-    records.set(id, (records.get(id) ?? 0) + 1);
-    // Of a connection that was reset at once nobody knows whose it was.
-    if (source === '') expect(status).toBe(499);
-  }
-  const wrong = [...seen].filter(([id, state]) => {
-    const count = records.get(id) ?? 0;
-    return state === 'answered' ? count !== 1 : count > 1;
-  });
-  expect(wrong).toEqual([]);
-});
+test(
+  'whatever is pipelined and however the caller leaves, each request has its own answer and one record',
+  { timeout: 120_000 },
+  async () => {
+    const seen = new Map<string, 'answered' | 'unknown'>();
+    await fc.assert(
+      fc.asyncProperty(conversation, async ({ asks, cuts, end }) => {
+        const due = asks.map((each, at) => {
+          const id = `r${sent++}`;
+          seen.set(id, 'unknown');
+          const due = dueFor(each);
+          const isLast = end === 'says-close' && at === asks.length - 1;
+          return { ...due, id, bytes: requestOf(each, due, id, isLast) };
+        });
+        const garbage = end === 'sends-garbage' ? Buffer.from('no HTTP\r\n\r\n') : Buffer.alloc(0);
+        const connection = await dial(service.port);
+        await converse(connection, Buffer.concat([...due.map(({ bytes }) => bytes), garbage]), cuts);
+        if (end === 'resets') connection.socket.resetAndDestroy();
+        if (end === 'leaves') connection.socket.end();
+        if (end === 'waits') {
+          const isOver = (): boolean => answersIn(connection.text()).answers.at(due.length - 1) !== undefined;
+          await Promise.race([connection.ended, vi.waitUntil(isOver, { timeout: 10_000, interval: 1 })]);
+        } else {
+          await connection.ended;
+        }
+        connection.socket.destroy();
+        const { answers, rest } = answersIn(connection.text());
+        for (const [at, { status, id, body }] of answers.entries()) {
+          const wanted = due[at];
+          // What is no HTTP is told so when nothing else is due.
+          if (status === 400 && id !== wanted?.id && (end === 'sends-garbage' || end === 'leaves')) continue;
+          expect([id, status]).toEqual([wanted?.id, wanted?.status]);
+          expect(body).toContain(wanted?.part);
+          seen.set(id ?? '', 'answered');
+        }
+        if (end !== 'waits' && end !== 'says-close') return;
+        expect(rest).toBe('');
+        // A body that nobody wants, or that nobody asked for, ends the connection behind its answer.
+        if (answers.at(-1)?.isLast !== true) expect(answers).toHaveLength(due.length);
+      }),
+      { numRuns: 150 },
+    );
+    await expectUnharmed({ port: service.port, process: service.gateway });
+    const records = new Map<unknown, number>();
+    for (const { event, request_id: id, source, http_status: status } of recordsOf(service.gateway)) {
+      if (event !== 'request') continue;
+      records.set(id, (records.get(id) ?? 0) + 1);
+      // Of a connection that was reset at once nobody knows whose it was.
+      if (source === '') expect(status).toBe(499);
+    }
+    const wrong = [...seen].filter(([id, state]) => {
+      const count = records.get(id) ?? 0;
+      return state === 'answered' ? count !== 1 : count > 1;
+    });
+    expect(wrong).toEqual([]);
+  },
+);
