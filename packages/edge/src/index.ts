@@ -1,6 +1,7 @@
 export { createAbort, type AbortSignalLike } from './abort.ts';
 export { createByteBudget, type ByteBudget, type Reservation } from './byte-budget.ts';
 export { tolerateClosedOutput } from './closed-output.ts';
+export { counted } from './counted.ts';
 export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';
 export { firstSignal } from './first-signal.ts';

@@ -1,3 +1,4 @@
+import { counted } from '@svc/edge';
 import type { Fault } from '../config/agent-config.ts';
 import { printFaults } from './print-faults.ts';
 
@@ -26,8 +27,7 @@ interface Output {
 export function textReport(file: string, offline: boolean, output: Output): CheckReport {
   return {
     wellFormed(capabilities) {
-      const count = `${capabilities} ${capabilities === 1 ? 'capability' : 'capabilities'}`;
-      output.write(`${file}: well formed, ${count}\n`);
+      output.write(`${file}: well formed, ${counted(capabilities, 'capability', 'capabilities')}\n`);
       if (offline) {
         output.write('offline: tables, columns, types and functions are checked with the database only\n');
       }

@@ -1,4 +1,4 @@
-import { createJsonLines, printable } from '@svc/edge';
+import { counted, createJsonLines, printable } from '@svc/edge';
 import type { AgentEvent, Observe } from './event.ts';
 import { rotatingFile } from './rotating-file.ts';
 
@@ -88,10 +88,6 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'startup_fault':
       return undefined;
   }
-}
-
-function counted(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? one : several}`;
 }
 
 function clip(reason: string): string {

@@ -20,6 +20,7 @@ import { findRoute, type Route } from './router.ts';
 import type { ResolveSource } from './source.ts';
 import { createTurns } from './turns.ts';
 import { createRefuseUnparsable, parserFault } from './unparsable.ts';
+import { isWebSocket, serveWithoutUpgrade } from './without-upgrade.ts';
 
 /** What stands behind each kind of route; a rejection becomes the answer. */
 export interface Faces {
@@ -389,25 +390,3 @@ function readAddress(socket: Socket): string | undefined {
 function destroyOnError(this: Duplex): void {
   this.destroy();
 }
-
-function isWebSocket(request: IncomingMessage): boolean {
-  return request.headers.upgrade?.toLowerCase() === 'websocket';
-}
-
-/**
- * An offer to speak HTTP/2 may be ignored (RFC 9110, section 7.8), as Java's HttpClient expects. Node hands every
- * upgrade over with its body unread, so the request is given back to the server without the offer.
- */
-function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
-  const lines = [`${request.method ?? ''} ${request.url ?? ''} HTTP/1.1`];
-  const { rawHeaders } = request;
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? '';
-    if (!HOP_BY_HOP.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[at + 1] ?? ''}`);
-  }
-  if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
-  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
-  server.emit('connection', socket);
-}
-
-const HOP_BY_HOP = new Set(['upgrade', 'connection', 'http2-settings']);
