@@ -8,7 +8,13 @@ const executables = [
     helper: 'packages/gateway/src/helper.ts',
     output: 'dist/svc-gateway',
   },
-  { entry: 'packages/agent/src/main.ts', helper: 'packages/agent/src/helper.ts', output: 'dist/svc-agent' },
+  {
+    entry: 'packages/agent/src/main.ts',
+    helper: 'packages/agent/src/helper.ts',
+    // What a driver loads in the start-up process only is in the text of that process.
+    external: ['./verifier.ts'],
+    output: 'dist/svc-agent',
+  },
 ];
 
 /**
@@ -32,9 +38,9 @@ export async function buildExecutables() {
  * alone to a machine that has only Node.js. The code of what it starts beside itself, `helper`, goes in as a text, so that
  * each side loads what is its own. Resolves to a readable line with its name, size and time.
  */
-export async function bundle({ entry, helper, output }) {
+export async function bundle({ entry, helper, external, output }) {
   const started = performance.now();
-  const code = await compile(entry, { SVC_HELPER: JSON.stringify(await compile(helper, {})) });
+  const code = await compile(entry, { SVC_HELPER: JSON.stringify(await compile(helper)) }, external);
   const text = code.startsWith('#!') ? code : `#!/usr/bin/env node\n${code}`;
   const changed = await replace(join(root, output), text);
   const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
@@ -42,7 +48,7 @@ export async function bundle({ entry, helper, output }) {
   return `${output}  ${size}  ${time}${changed ? '' : '  (unchanged)'}`;
 }
 
-async function compile(entry, define) {
+async function compile(entry, define = {}, external = []) {
   // Not at the top: esbuild may not be installed yet when this module is loaded.
   const esbuild = await import('esbuild');
   const { embedWasm } = await import('./embed-wasm.mjs');
@@ -59,7 +65,7 @@ async function compile(entry, define) {
     // Node.js shows the whole line in which an error was not caught.
     lineLimit: 160,
     legalComments: 'eof',
-    external: ['pg-native', 'utf-8-validate'],
+    external: ['pg-native', 'utf-8-validate', ...external],
     // What ws masks and unmasks with, if it can.
     alias: { bufferutil: './packages/protocol/src/link/websocket-mask.ts' },
     define: { __SVC_VERSION__: JSON.stringify(readJson('package.json').version), ...define },

@@ -1,4 +1,6 @@
-import { fileSchema, type JsonSchema } from '../../packages/agent/src/config/file-schema.ts';
+import { DEFAULT_DRIVER } from '../../packages/agent/src/databases/drivers.ts';
+import { fileSchema } from '../../packages/agent/src/config/file-schema.ts';
+import { type JsonSchema } from '../../packages/agent/src/config/json-schema.ts';
 import { isRecord } from '../../packages/agent/src/config/path.ts';
 import { code, table } from './markdown.ts';
 
@@ -17,7 +19,7 @@ const ENTRY_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Every key that a capability file can have, in the order of the schema that checks it. */
-export const FILE_FIELDS: readonly Field[] = fieldsOf(fileSchema, '');
+export const FILE_FIELDS: readonly Field[] = fieldsOf(fileSchema(DEFAULT_DRIVER), '');
 
 function fieldsOf(schema: JsonSchema, prefix: string): readonly Field[] {
   const { properties, required } = schema;

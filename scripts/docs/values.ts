@@ -4,7 +4,7 @@ import {
   type ParamSchema,
   type ParamType,
   type ResultType,
-} from '../../packages/agent/src/config/agent-config.ts';
+} from '../../packages/agent/src/capabilities/model.ts';
 import { CONSTRAINTS_OF } from '../../packages/agent/src/config/check-params.ts';
 import { sqlTypeOf } from '../../packages/agent/src/databases/postgres/values.ts';
 import { stringFormats } from '../../packages/agent/src/values/string-formats.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AGENT_ERROR_CODES, CLOSE } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EVERYWHERE, FLAGS_OF } from '../../packages/agent/src/cli/parse-arguments.ts';
-import { PARAM_TYPES } from '../../packages/agent/src/config/agent-config.ts';
+import { PARAM_TYPES } from '../../packages/agent/src/capabilities/model.ts';
 import { createLog as createAgentLog } from '../../packages/agent/src/observe/log.ts';
 import { compileValue } from '../../packages/agent/src/values/value-check.ts';
 import { FLAGS } from '../../packages/gateway/src/cli/arguments.ts';

@@ -11,7 +11,7 @@ import { createAdmission } from './calls/admission.ts';
 import { createResultRoom } from './calls/result-room.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { compileParameters } from './capabilities/parameters.ts';
-import type { Query, RunningDatabase } from './databases/database.ts';
+import type { Database } from './databases/driver.ts';
 import { keepConnected } from './link/keep-connected.ts';
 import type { Observe } from './observe/event.ts';
 import { createAgentMetrics } from './observe/metrics.ts';
@@ -22,10 +22,8 @@ export interface RunningAgent {
   shutDown(signal: string): Promise<void>;
 }
 
-export interface AgentParts extends Omit<VerifiedAgent, 'queries'> {
-  readonly database: RunningDatabase;
-  /** One for each capability of the configuration, by its name. */
-  readonly queries: ReadonlyMap<string, Query>;
+export interface AgentParts extends VerifiedAgent {
+  readonly database: Database;
 }
 
 /**
@@ -33,11 +31,12 @@ export interface AgentParts extends Omit<VerifiedAgent, 'queries'> {
  * CannotListen.
  */
 export async function startAgent(
-  { config, database, queries, description }: AgentParts,
+  { config, database, prepared, description }: AgentParts,
   log: Observe,
 ): Promise<RunningAgent> {
   const { runtime, gateway } = config;
   const capabilities = new Map<string, RunnableCapability>();
+  const queries = new Map(prepared.map((each) => [each.capability, database.prepare(each)]));
   for (const capability of config.capabilities) {
     const query = queries.get(capability.name);
     if (query === undefined) throw new Error(`cannot start: ${capability.name} has not been verified`);

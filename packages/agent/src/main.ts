@@ -7,9 +7,9 @@ import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
 import { editorSchema } from './config/editor-schema.ts';
-import type { VerificationFault } from './databases/database.ts';
-import { databaseFault } from './databases/database-fault.ts';
-import { connectPostgres } from './databases/postgres/connect-postgres.ts';
+import type { VerificationFault } from './databases/errors.ts';
+import { driverOf } from './databases/drivers.ts';
+import { databaseFault } from './databases/errors.ts';
 import { createLog, type Log } from './observe/log.ts';
 import type { AuditFinding, StartUpOutcome, VerifiedAgent, WellFormed } from './start-up-report.ts';
 import { startUpProcess } from './start-up-process.ts';
@@ -110,7 +110,7 @@ async function run(file: string): Promise<void> {
 
 /** Runs until a signal comes. */
 async function serve(
-  { queries, ...verified }: VerifiedAgent,
+  verified: VerifiedAgent,
   findings: readonly AuditFinding[],
   { file, say }: Job,
   log: Log,
@@ -122,7 +122,7 @@ async function serve(
     return;
   }
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-  const { database, queryOf } = connectPostgres(config.database);
+  const database = driverOf(config.database.driver).connect(config.database);
   try {
     // The connections of the checks are gone; the first caller should find one.
     await database.ping();
@@ -139,9 +139,8 @@ async function serve(
     config_file: file,
     capabilities: config.capabilities.length,
   });
-  const runnable = new Map(queries.map((query) => [query.capability, queryOf(query)]));
   try {
-    const agent = await startAgent({ ...verified, database, queries: runnable }, log.observe);
+    const agent = await startAgent({ ...verified, database }, log.observe);
     await agent.shutDown(await signal);
   } catch (error) {
     if (!(error instanceof CannotListen)) throw error;

@@ -1,6 +1,7 @@
-import type { AgentConfig, Fault } from './config/agent-config.ts';
-import type { AccountFinding, VerificationFault } from './databases/database.ts';
-import type { VerifiedQuery } from './databases/postgres/run.ts';
+import type { AgentConfig } from './config/agent-config.ts';
+import type { Fault } from './config/fault.ts';
+import type { AccountFinding, PreparedCapability } from './databases/driver.ts';
+import type { VerificationFault } from './databases/errors.ts';
 
 /** What the start-up checks are asked; plain data, like all that they report, for they run in a process of their own. */
 export interface StartUpOrder {
@@ -42,7 +43,7 @@ export interface VerifiedAgent {
   /** Its parameters narrowed to what the database takes. */
   readonly config: AgentConfig;
   /** One for each capability of the configuration. */
-  readonly queries: readonly VerifiedQuery[];
+  readonly prepared: readonly PreparedCapability[];
   /** What callers are told of it: the UTF-8 text of a `Description`. */
   readonly description: Uint8Array;
 }

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describeCapabilities } from './capabilities/openapi.ts';
 import type { AgentConfig } from './config/agent-config.ts';
 import { loadConfig } from './config/load-config.ts';
-import { DatabaseError, type Database } from './databases/database.ts';
-import { databaseFault } from './databases/database-fault.ts';
-import { openPostgres } from './databases/postgres/postgres.ts';
-import { readCapabilities } from './databases/postgres/read-statement.ts';
+import type { VerifierDatabase } from './databases/driver.ts';
+import { driverOf } from './databases/drivers.ts';
+import { DatabaseError, databaseFault } from './databases/errors.ts';
 import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from './start-up-report.ts';
 
 /**
@@ -31,20 +30,22 @@ export async function startUp(
 
 /** What of the checks needs no database: each statement as it is written. */
 async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
-  const faults = await readCapabilities(config.capabilities);
+  const verifier = await driverOf(config.database.driver).loadVerifier();
+  const faults = await verifier.readStatements(config.capabilities);
   return faults.length > 0 ? { step: 'refused', faults } : { step: 'readable' };
 }
 
 async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
-  const database = openPostgres(config.database);
+  const verifier = await driverOf(config.database.driver).loadVerifier();
+  const database = verifier.open(config.database);
   try {
     await database.ping();
-    const { verified: queries, capabilities, faults } = await database.verify(config.capabilities);
+    const { prepared, capabilities, faults } = await database.verify(config.capabilities);
     if (faults.length > 0) return { step: 'refused', faults };
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
     const findings = await auditAccount(database);
-    return { step: 'verified', verified: { config: checked, queries, description }, findings };
+    return { step: 'verified', verified: { config: checked, prepared, description }, findings };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
@@ -53,7 +54,7 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
 }
 
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-async function auditAccount(database: Database): Promise<readonly AuditFinding[]> {
+async function auditAccount(database: VerifierDatabase): Promise<readonly AuditFinding[]> {
   try {
     return await database.auditAccount();
   } catch (error) {

@@ -1,7 +1,8 @@
 import { DESCRIBE_CAPABILITY } from '@svc/protocol';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { InvalidParams } from '../capabilities/parameters.ts';
-import { DatabaseError, type DatabaseErrorKind, type Query, type QueryCall } from '../databases/database.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
+import { type Query, type QueryCall } from '../databases/driver.ts';
 import type { IncomingCall } from '../link/session.ts';
 import type { AgentEvent } from '../observe/event.ts';
 import { createAdmission, type Admission } from './admission.ts';

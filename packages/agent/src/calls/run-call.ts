@@ -1,6 +1,7 @@
 import { DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
 import { InvalidParams } from '../capabilities/parameters.ts';
-import { DatabaseError, type Query } from '../databases/database.ts';
+import { DatabaseError } from '../databases/errors.ts';
+import { type Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../link/session.ts';
 import type { Observe } from '../observe/event.ts';
 import type { Admission } from './admission.ts';

@@ -1,5 +1,6 @@
 import { CAPABILITY_PATH_PREFIX, type Description, type OpenApiDocument } from '@svc/protocol';
-import type { AgentConfig, Capability } from '../config/agent-config.ts';
+import type { AgentConfig } from '../config/agent-config.ts';
+import type { Capability } from './model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
 import { resultSchema } from './result-schema.ts';

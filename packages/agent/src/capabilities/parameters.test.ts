@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Capability, Param, ParamSchema } from '../config/agent-config.ts';
+import type { Capability, Param, ParamSchema } from './model.ts';
 import { compileParameters, InvalidParams } from './parameters.ts';
 
 const position = { line: 1, column: 1 };

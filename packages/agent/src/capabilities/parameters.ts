@@ -1,5 +1,5 @@
 import { JsonError, parseStrictJson } from '@svc/protocol';
-import type { Capability, Param } from '../config/agent-config.ts';
+import type { Capability, Param } from './model.ts';
 import { isRecord } from '../config/path.ts';
 import { compileValue } from '../values/value-check.ts';
 import type { ValueProblem } from '../values/value-check.ts';

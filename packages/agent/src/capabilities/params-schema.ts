@@ -1,4 +1,4 @@
-import type { Param, ParamSchema } from '../config/agent-config.ts';
+import type { Param, ParamSchema } from './model.ts';
 import { valueSchema } from '../values/value-schema.ts';
 import { publishedBounds } from './published-bounds.ts';
 

@@ -1,4 +1,4 @@
-import type { ParamSchema } from '../config/agent-config.ts';
+import type { ParamSchema } from './model.ts';
 
 /**
  * The bounds of a number as callers are told them: one each way, for generators and linters stumble over an

@@ -1,4 +1,4 @@
-import type { ResultField, ResultType } from '../config/agent-config.ts';
+import type { ResultField, ResultType } from './model.ts';
 
 /**
  * The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row. The titles

@@ -1,4 +1,4 @@
-import type { Fault } from '../config/agent-config.ts';
+import type { Fault } from '../config/fault.ts';
 
 /** Writes one line per fault: `capability.yaml:12:5  capabilities.x.sql: is required`. */
 export function printFaults(

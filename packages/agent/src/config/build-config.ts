@@ -1,14 +1,18 @@
-import type { AgentConfig, Capability, Position } from './agent-config.ts';
+import type { AgentConfig } from './agent-config.ts';
+import type { Capability } from '../capabilities/model.ts';
+import type { Position } from './fault.ts';
 import type { CapabilityFile, CapabilitySpec, LimitsSpec } from './capability-file.ts';
+import { driverOf } from '../databases/drivers.ts';
+import { driverNameOf } from './driver-name.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { Path } from './path.ts';
 import { parseSize } from './size.ts';
 
 export interface BuildSecrets {
   readonly privateKeySeed: Uint8Array;
-  readonly password: string;
   readonly gatewayCa: string | undefined;
-  readonly databaseCa: string | undefined;
+  /** Secrets and certificates of the database's section, by their keys. */
+  readonly database: Readonly<Record<string, string>>;
 }
 
 export type PositionOf = (path: Path) => Position;
@@ -36,18 +40,7 @@ export function buildConfig(
       privateKeySeed: secrets.privateKeySeed,
       ...(secrets.gatewayCa === undefined ? {} : { ca: secrets.gatewayCa }),
     },
-    database: {
-      driver: database.driver ?? 'postgres',
-      host: database.host,
-      port: database.port ?? 5432,
-      name: database.name,
-      user: database.user,
-      password: secrets.password,
-      sslmode: database.sslmode ?? 'prefer',
-      ...(secrets.databaseCa === undefined ? {} : { sslRootCert: secrets.databaseCa }),
-      maxConnections: database.max_connections ?? 10,
-      requireReadonlyAccount: database.require_readonly_account ?? false,
-    },
+    database: driverOf(driverNameOf(file)).configure(database, secrets.database),
     logging: {
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
       maxFiles: logging?.max_files ?? 5,

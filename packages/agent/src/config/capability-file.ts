@@ -1,4 +1,5 @@
-import type { ParamSchema, ResultType } from './agent-config.ts';
+import type { ParamSchema, ResultType } from '../capabilities/model.ts';
+import type { DatabaseSection } from '../databases/driver.ts';
 
 /** The file as written, once it has passed `fileSchema`. */
 export interface CapabilityFile {
@@ -10,19 +11,8 @@ export interface CapabilityFile {
     readonly agent_private_key_file?: string;
     readonly ca_file?: string;
   };
-  readonly database: {
-    readonly driver?: 'postgres';
-    readonly host: string;
-    readonly port?: number;
-    readonly name: string;
-    readonly user: string;
-    readonly password?: string;
-    readonly password_file?: string;
-    readonly sslmode?: 'disable' | 'prefer' | 'require' | 'verify-full';
-    readonly ssl_root_cert?: string;
-    readonly max_connections?: number;
-    readonly require_readonly_account?: boolean;
-  };
+  /** What its driver's schema says. */
+  readonly database: DatabaseSection;
   readonly logging?: { readonly max_size?: string | number; readonly max_files?: number };
   readonly metrics?: { readonly addr?: string };
   readonly defaults?: LimitsSpec & { readonly readonly?: true };

@@ -1,6 +1,6 @@
 import { compileValue } from '../values/value-check.ts';
-import { PARAM_TYPES } from './agent-config.ts';
-import type { ParamSchema, ParamType } from './agent-config.ts';
+import { PARAM_TYPES } from '../capabilities/model.ts';
+import type { ParamSchema, ParamType } from '../capabilities/model.ts';
 import type { ParamSpec } from './capability-file.ts';
 import type { FaultLog } from './fault-log.ts';
 import { isParamSpec } from './lint.ts';

@@ -1,4 +1,5 @@
-import type { JsonSchema } from './file-schema.ts';
+import { DEFAULT_DRIVER } from '../databases/drivers.ts';
+import type { JsonSchema } from './json-schema.ts';
 import { fileSchema } from './file-schema.ts';
 import { REFERENCE_PATTERN } from './interpolate.ts';
 import { isRecord } from './path.ts';
@@ -8,7 +9,7 @@ import { isRecord } from './path.ts';
  * reference is welcome wherever a number, a boolean or a text of a certain form is.
  */
 export function editorSchema(): JsonSchema {
-  return withReferences(fileSchema);
+  return withReferences(fileSchema(DEFAULT_DRIVER));
 }
 
 function withReferences(schema: JsonSchema): JsonSchema {

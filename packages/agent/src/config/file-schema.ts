@@ -1,73 +1,19 @@
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
 import { stringFormats } from '../values/string-formats.ts';
-import { PARAM_TYPES, RESULT_TYPES } from './agent-config.ts';
-import { DURATION_PATTERN } from '@svc/edge';
-import { SIZE_PATTERN } from './size.ts';
-
-/** A JSON Schema, draft-07: the draft that editors know best. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-}
-
-/** A mapping with these keys and no others. Values of the schema say `errorMessage` where the reason is not plain. */
-function section(
-  description: string,
-  properties: Readonly<Record<string, JsonSchema>>,
-  required: readonly string[] = [],
-): JsonSchema {
-  return { type: 'object', description, properties, required, additionalProperties: false };
-}
-
-function text(description: string): JsonSchema {
-  return { type: 'string', description };
-}
-
-function filledText(description: string): JsonSchema {
-  return { type: 'string', minLength: 1, description };
-}
-
-function flag(description: string, standard: boolean): JsonSchema {
-  return { type: 'boolean', description, default: standard };
-}
-
-function count(description: string, minimum: number, maximum: number, standard?: number): JsonSchema {
-  const schema = { type: 'integer', description, minimum, maximum };
-  return standard === undefined ? schema : { ...schema, default: standard };
-}
-
-function choice(description: string, names: readonly string[], standard?: string): JsonSchema {
-  const schema = { type: 'string', description, enum: names };
-  return standard === undefined ? schema : { ...schema, default: standard };
-}
-
-function size(description: string, standard?: string): JsonSchema {
-  const schema = {
-    type: ['integer', 'string'],
-    description,
-    pattern: SIZE_PATTERN,
-    errorMessage: 'must be a size such as `512KB`, `10MB` or `1GB`',
-  };
-  return standard === undefined ? schema : { ...schema, default: standard };
-}
-
-function duration(description: string, standard?: string): JsonSchema {
-  const schema = {
-    type: 'string',
-    description,
-    pattern: DURATION_PATTERN,
-    errorMessage: 'must be a duration such as `500ms`, `30s`, `2m` or `1m30s`',
-  };
-  return standard === undefined ? schema : { ...schema, default: standard };
-}
-
-function named(description: string, pattern: string, errorMessage: string, entry: JsonSchema): JsonSchema {
-  return {
-    type: 'object',
-    description,
-    propertyNames: { pattern, errorMessage },
-    additionalProperties: entry,
-  };
-}
+import { PARAM_TYPES, RESULT_TYPES } from '../capabilities/model.ts';
+import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
+import {
+  choice,
+  count,
+  duration,
+  filledText,
+  flag,
+  named,
+  section,
+  size,
+  text,
+  type JsonSchema,
+} from './json-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
@@ -199,87 +145,73 @@ const capabilitySchema: JsonSchema = section(
   ['sql', 'result'],
 );
 
-/** The capability file (specification 2.1, decisions section 6): what the lint checks and editors complete. */
-export const fileSchema: JsonSchema = {
-  $schema: 'http://json-schema.org/draft-07/schema#',
-  title: 'capability.yaml',
-  ...section(
-    'The capabilities that an agent offers, and how it reaches its database and its gateway.',
-    {
-      service: section('What the generated OpenAPI description says of the service.', {
-        title: filledText('Title of the description.'),
-        version: filledText('Version of the set of capabilities; quote a number.'),
-        description: text('Text of the description.'),
-      }),
-      runtime: section('How much the agent does at once.', {
-        max_concurrent_requests: count('Calls handled at once.', 1, 100_000, 64),
-        queue_size: count('Calls that may wait; one more is refused as busy.', 0, 1_000_000, 1000),
-      }),
-      gateway: section(
-        'The gateway to connect to.',
-        {
-          url: text('URL of its agent endpoint, such as `wss://gateway.example.com/ws/agent`.'),
-          agent_private_key: text('Ed25519 private key, as `svc-gateway create-agent-secret` prints it.'),
-          agent_private_key_file: filledText('File that holds the private key; relative to this file.'),
-          ca_file: filledText('PEM file of the certificate authorities to trust; relative to this file.'),
-        },
-        ['url'],
-      ),
-      database: section(
-        'The database and its read-only account.',
-        {
-          driver: choice('Kind of database.', ['postgres'], 'postgres'),
-          host: filledText('Host name, address, or folder of the Unix socket.'),
-          port: count('TCP port.', 1, 65_535, 5432),
-          name: filledText('Name of the database.'),
-          user: filledText('Account, best one that can only read.'),
-          password: text('Password of the account.'),
-          password_file: filledText('File that holds the password; relative to this file.'),
-          sslmode: choice(
-            'How the connection is encrypted.',
-            ['disable', 'prefer', 'require', 'verify-full'],
-            'prefer',
-          ),
-          ssl_root_cert: filledText(
-            'PEM file of the authority that signs its certificate; relative to this file.',
-          ),
-          max_connections: count('Connections held at most.', 1, 10_000, 10),
-          require_readonly_account: flag('Refuse to start when the account may do more than read.', false),
-        },
-        ['host', 'name', 'user'],
-      ),
-      logging: section('The log file.', {
-        max_size: size('Size at which a new log file is begun, at least 1KB.', '10MB'),
-        max_files: count('Log files kept.', 1, 1000, 5),
-      }),
-      metrics: section('Metrics for Prometheus.', {
-        addr: {
-          type: 'string',
-          description: 'Listen address of `GET /metrics`; absent is off.',
-          pattern:
-            '^([A-Za-z0-9.-]*|\\[[0-9A-Fa-f:.]+\\]):([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$',
-          errorMessage: 'must be `:<port>` or `<host>:<port>`, such as `127.0.0.1:9090`',
-        },
-      }),
-      defaults: section('What holds for capabilities that do not say otherwise.', {
-        readonly: {
-          type: 'boolean',
-          enum: [true],
-          default: true,
-          description: 'Always true.',
-          errorMessage: 'must be true: the service only reads, so remove the key or write `true`',
-        },
-        timeout: limits.timeout('30s'),
-        max_rows: limits.maxRows(1000),
-        max_bytes: limits.maxBytes('1MB'),
-      }),
-      capabilities: named(
-        'The capabilities by name; the name is part of the URL and names the MCP tool.',
-        CAPABILITY_NAME_PATTERN,
-        'this is no capability name: use 1 to 48 lower-case letters, digits and `_`, beginning with a letter',
-        capabilitySchema,
-      ),
-    },
-    ['gateway', 'database', 'capabilities'],
-  ),
-};
+/** The capability file with a database of this driver: what the lint checks and editors complete. */
+export function fileSchema(driver: string): JsonSchema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'capability.yaml',
+    ...section(
+      'The capabilities that an agent offers, and how it reaches its database and its gateway.',
+      {
+        service: section('What the generated OpenAPI description says of the service.', {
+          title: filledText('Title of the description.'),
+          version: filledText('Version of the set of capabilities; quote a number.'),
+          description: text('Text of the description.'),
+        }),
+        runtime: section('How much the agent does at once.', {
+          max_concurrent_requests: count('Calls handled at once.', 1, 100_000, 64),
+          queue_size: count('Calls that may wait; one more is refused as busy.', 0, 1_000_000, 1000),
+        }),
+        gateway: section(
+          'The gateway to connect to.',
+          {
+            url: text('URL of its agent endpoint, such as `wss://gateway.example.com/ws/agent`.'),
+            agent_private_key: text('Ed25519 private key, as `svc-gateway create-agent-secret` prints it.'),
+            agent_private_key_file: filledText('File that holds the private key; relative to this file.'),
+            ca_file: filledText('PEM file of the certificate authorities to trust; relative to this file.'),
+          },
+          ['url'],
+        ),
+        database: databaseSection(driver),
+        logging: section('The log file.', {
+          max_size: size('Size at which a new log file is begun, at least 1KB.', '10MB'),
+          max_files: count('Log files kept.', 1, 1000, 5),
+        }),
+        metrics: section('Metrics for Prometheus.', {
+          addr: {
+            type: 'string',
+            description: 'Listen address of `GET /metrics`; absent is off.',
+            pattern:
+              '^([A-Za-z0-9.-]*|\\[[0-9A-Fa-f:.]+\\]):([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$',
+            errorMessage: 'must be `:<port>` or `<host>:<port>`, such as `127.0.0.1:9090`',
+          },
+        }),
+        defaults: section('What holds for capabilities that do not say otherwise.', {
+          readonly: {
+            type: 'boolean',
+            enum: [true],
+            default: true,
+            description: 'Always true.',
+            errorMessage: 'must be true: the service only reads, so remove the key or write `true`',
+          },
+          timeout: limits.timeout('30s'),
+          max_rows: limits.maxRows(1000),
+          max_bytes: limits.maxBytes('1MB'),
+        }),
+        capabilities: named(
+          'The capabilities by name; the name is part of the URL and names the MCP tool.',
+          CAPABILITY_NAME_PATTERN,
+          'this is no capability name: use 1 to 48 lower-case letters, digits and `_`, beginning with a letter',
+          capabilitySchema,
+        ),
+      },
+      ['gateway', 'database', 'capabilities'],
+    ),
+  };
+}
+
+function databaseSection(name: string): JsonSchema {
+  const { properties, required } = driverOf(name).section;
+  const driver = choice('Kind of database.', DRIVER_NAMES, DEFAULT_DRIVER);
+  return section('The database and its read-only account.', { driver, ...properties }, required);
+}

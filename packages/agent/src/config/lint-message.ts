@@ -1,8 +1,7 @@
 import type { ErrorObject } from 'ajv';
-import { PARAM_TYPES, RESULT_TYPES } from './agent-config.ts';
-import { fileSchema } from './file-schema.ts';
+import { PARAM_TYPES, RESULT_TYPES } from '../capabilities/model.ts';
 import { nearestWithin } from '@svc/edge';
-import { dottedPath, fromPointer, isRecord, valueAt } from './path.ts';
+import { dottedPath, fromPointer, isRecord } from './path.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   object: 'must be a mapping',
@@ -29,10 +28,10 @@ const TYPE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['jsonb', 'object'],
 ]);
 
-/** Our short words for a fault that Ajv found; they never hold the value. */
+/** Our short words for a fault that Ajv found, with the schema that it broke; they never hold the value. */
 export function lintMessage(error: ErrorObject, value: unknown): string {
   if (error.keyword === 'type' && value === null) return 'is empty: give it a value or remove the key';
-  const own = valueAt(schemaOf(error), ['errorMessage']);
+  const own = error.parentSchema?.['errorMessage'];
   if (typeof own === 'string') return own;
   const limit = String(error.params['limit']);
   switch (error.keyword) {
@@ -59,7 +58,7 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
 }
 
 export function unknownKeyMessage(name: string, error: ErrorObject): string {
-  const known = valueAt(schemaOf(error), ['properties']);
+  const known = error.parentSchema?.['properties'];
   const names = isRecord(known) ? Object.keys(known) : [];
   if (name === '<<') {
     return 'merge keys do not exist in YAML 1.2: repeat the keys, or write an alias as the whole value';
@@ -68,11 +67,6 @@ export function unknownKeyMessage(name: string, error: ErrorObject): string {
   return nearest === undefined
     ? `unknown key; accepted: ${names.join(', ')}`
     : `unknown key, did you mean \`${nearest}\`?`;
-}
-
-/** The schema that holds the keyword at fault. */
-function schemaOf(error: ErrorObject): unknown {
-  return valueAt(fileSchema, fromPointer(error.schemaPath).slice(0, -1));
 }
 
 function typeMessage(type: string, value: unknown): string {

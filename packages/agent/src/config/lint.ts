@@ -1,20 +1,22 @@
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { CapabilityFile, ParamSpec } from './capability-file.ts';
+import { driverNameOf } from './driver-name.ts';
 import type { FaultLog } from './fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
 import { lintMessage, unknownKeyMessage } from './lint-message.ts';
 import { fromPointer, isRecord, valueAt } from './path.ts';
 import type { Path } from './path.ts';
 
-const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
+const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true });
 ajv.addKeyword('errorMessage');
 
-const validateFile: ValidateFunction<CapabilityFile> = ajv.compile<CapabilityFile>(fileSchema);
+/** The section of the database is that of its driver. */
+const fileValidators = new Map<string, ValidateFunction<CapabilityFile>>();
 const validateParam: ValidateFunction<ParamSpec> = ajv.compile<ParamSpec>(paramSchema);
 
 export function isCapabilityFile(root: unknown): root is CapabilityFile {
-  return validateFile(root);
+  return validatorFor(root)(root);
 }
 
 export function isParamSpec(value: unknown): value is ParamSpec {
@@ -26,10 +28,18 @@ export function isParamSpec(value: unknown): value is ParamSpec {
  * turned into the number or boolean that its place wants.
  */
 export function lint(root: unknown, faults: FaultLog): void {
+  const validateFile = validatorFor(root);
   if (validateFile(root)) return;
   const converted = (validateFile.errors ?? []).filter((error) => convertReference(root, error, faults));
   if (converted.length > 0 && validateFile(root)) return;
   for (const error of validateFile.errors ?? []) report(root, error, faults);
+}
+
+function validatorFor(root: unknown): ValidateFunction<CapabilityFile> {
+  const driver = driverNameOf(root);
+  const validator = fileValidators.get(driver) ?? ajv.compile<CapabilityFile>(fileSchema(driver));
+  fileValidators.set(driver, validator);
+  return validator;
 }
 
 function report(root: unknown, error: ErrorObject, faults: FaultLog): void {

@@ -1,5 +1,6 @@
 import { readProblem } from '@svc/edge';
-import type { AgentConfig, Fault } from './agent-config.ts';
+import type { AgentConfig } from './agent-config.ts';
+import type { Fault } from './fault.ts';
 import { buildConfig } from './build-config.ts';
 import { checkFile } from './check-file.ts';
 import { createFaultLog } from './fault-log.ts';
@@ -50,12 +51,12 @@ export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig 
     };
   lint(root, faults);
   checkFile(root, faults);
-  const { privateKeySeed, password, ...certificates } = readSecrets(root, path, readFile, faults);
+  const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
 
   const found = faults.list();
-  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined || password === undefined) {
+  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) {
     return { faults: found };
   }
   const positionOf = (at: readonly string[]) => faults.placeOf(at)?.key ?? { line: 1, column: 1 };
-  return { config: buildConfig(root, { privateKeySeed, password, ...certificates }, positionOf) };
+  return { config: buildConfig(root, { privateKeySeed, ...texts }, positionOf) };
 }

@@ -1,6 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { readProblem } from '@svc/edge';
+import { driverOf } from '../databases/drivers.ts';
+import { driverNameOf } from './driver-name.ts';
 import type { FaultLog } from './fault-log.ts';
 import { isRecord, valueAt } from './path.ts';
 import type { Path } from './path.ts';
@@ -11,9 +13,9 @@ export type ReadFile = (path: string) => Uint8Array;
 /** The secrets and certificates of the file; undefined where absent or at fault. */
 export interface FileSecrets {
   readonly privateKeySeed: Uint8Array | undefined;
-  readonly password: string | undefined;
   readonly gatewayCa: string | undefined;
-  readonly databaseCa: string | undefined;
+  /** Of the database's section, by their keys. */
+  readonly database: Readonly<Record<string, string>>;
 }
 
 /** Reads the secrets that stand in the file and those it names files for, relative to its own folder. */
@@ -26,10 +28,25 @@ export function readSecrets(
   const read = (path: Path): string | undefined => readNamed(root, path, configFile, readFile, faults);
   return {
     privateKeySeed: readPrivateKey(readSecret(root, ['gateway', 'agent_private_key'], read, faults), faults),
-    password: readSecret(root, ['database', 'password'], read, faults)?.text,
     gatewayCa: checkCertificate(read(['gateway', 'ca_file']), ['gateway', 'ca_file'], faults),
-    databaseCa: checkCertificate(read(['database', 'ssl_root_cert']), ['database', 'ssl_root_cert'], faults),
+    database: readDatabaseTexts(root, read, faults),
   };
+}
+
+function readDatabaseTexts(
+  root: unknown,
+  read: (path: Path) => string | undefined,
+  faults: FaultLog,
+): Readonly<Record<string, string>> {
+  const { secrets, certificates } = driverOf(driverNameOf(root));
+  const texts = [
+    ...secrets.map((key) => [key, readSecret(root, ['database', key], read, faults)?.text] as const),
+    ...certificates.map((key) => {
+      const path = ['database', key];
+      return [key, checkCertificate(read(path), path, faults)] as const;
+    }),
+  ];
+  return Object.fromEntries(texts.flatMap(([key, text]) => (text === undefined ? [] : [[key, text]])));
 }
 
 interface Secret {

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import type { ValidateFunction } from 'ajv';
-import type { ParamSchema } from '../config/agent-config.ts';
+import type { ParamSchema } from '../capabilities/model.ts';
 import { isDecimalMultiple } from './decimal-multiple.ts';
 import { jsonProblem } from './json-sanity.ts';
 import { stringFormats } from './string-formats.ts';

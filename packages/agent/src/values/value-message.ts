@@ -1,4 +1,4 @@
-import type { ParamSchema, ParamType } from '../config/agent-config.ts';
+import type { ParamSchema, ParamType } from '../capabilities/model.ts';
 
 const MAX_NAMED_CHOICES = 20;
 

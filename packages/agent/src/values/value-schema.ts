@@ -1,4 +1,4 @@
-import type { ParamSchema } from '../config/agent-config.ts';
+import type { ParamSchema } from '../capabilities/model.ts';
 
 /** The JSON Schema of one value: what callers are shown and what their values are checked against. */
 export interface ValueSchema {

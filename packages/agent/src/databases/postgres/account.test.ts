@@ -1,8 +1,7 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AccountFinding } from '../database.ts';
-import { configOf } from './capability.fixture.ts';
-import { openPostgres } from './postgres.ts';
+import type { AccountFinding } from '../driver.ts';
+import { configOf, openPostgres } from './capability.fixture.ts';
 
 let server: TestDatabase;
 let reader: string;

@@ -1,4 +1,4 @@
-import type { AccountFinding } from '../database.ts';
+import type { AccountFinding } from '../driver.ts';
 import { ask } from './ask.ts';
 import { CATALOG_PATH } from './catalog-path.ts';
 import type { SessionPool } from './pool.ts';

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../database.ts';
+import { DatabaseError } from '../errors.ts';
 import { kindOf, textOf } from './errors.ts';
 import { exchange } from './exchange.ts';
 import type { Rows, Statement } from './flight.ts';

@@ -1,11 +1,18 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Database, Query } from '../database.ts';
-import { callOf, capabilityOf, configOf, queryOf, textOfRows } from './capability.fixture.ts';
-import { openPostgres } from './postgres.ts';
+import type { Query } from '../driver.ts';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  textOfRows,
+  openPostgres,
+  type TestedDatabase,
+} from './capability.fixture.ts';
 
 let server: TestDatabase;
-let database: Database;
+let database: TestedDatabase;
 let sleep: Query;
 let pid: Query;
 

@@ -1,11 +1,10 @@
-import type {
-  Capability,
-  CapabilityLimits,
-  DatabaseConfig,
-  ParamSchema,
-  ResultType,
-} from '../../config/agent-config.ts';
-import type { Database, Query, QueryCall, QueryResult } from '../database.ts';
+import type { Capability, CapabilityLimits, ParamSchema, ResultType } from '../../capabilities/model.ts';
+import type { PostgresConfig } from './config.ts';
+import type { AccountFinding, Database, Query, QueryCall, QueryResult, Verification } from '../driver.ts';
+import { auditAccount } from './account.ts';
+import { createPool, ping } from './connect.ts';
+import { createQuery, type VerifiedQuery } from './run.ts';
+import { verifyCapabilities } from './verify.ts';
 
 const position = { line: 1, column: 1 };
 
@@ -45,8 +44,8 @@ export function configOf(
     readonly password: string;
     readonly name: string;
   },
-  changes: Partial<DatabaseConfig> = {},
-): DatabaseConfig {
+  changes: Partial<PostgresConfig> = {},
+): PostgresConfig {
   const { host, port, user, password, name } = server;
   return {
     driver: 'postgres',
@@ -63,11 +62,11 @@ export function configOf(
 }
 
 /** The verified query, or an error that lists the faults. */
-export async function queryOf(database: Database, capability: Capability): Promise<Query> {
-  const { queries, faults } = await database.verify([capability]);
-  const query = queries.get(capability.name);
-  if (query === undefined) throw new Error(JSON.stringify(faults, undefined, 2));
-  return query;
+export async function queryOf(database: TestedDatabase, capability: Capability): Promise<Query> {
+  const { prepared, faults } = await database.verify([capability]);
+  const [verified] = prepared;
+  if (verified === undefined) throw new Error(JSON.stringify(faults, undefined, 2));
+  return database.prepare(verified);
 }
 
 export function callOf(
@@ -86,4 +85,24 @@ export function callOf(
 
 export function textOfRows(result: QueryResult): string {
   return Buffer.from(result.rows).toString('utf8');
+}
+
+/** What verifies and what runs, over one pool. */
+export interface TestedDatabase extends Database {
+  verify(capabilities: readonly Capability[]): Promise<Verification>;
+  auditAccount(): Promise<readonly AccountFinding[]>;
+}
+
+export function openPostgres(config: PostgresConfig): TestedDatabase {
+  const pool = createPool(config);
+  return {
+    ping: () => ping(pool),
+    verify: (capabilities) => verifyCapabilities(pool, capabilities),
+    auditAccount: () => auditAccount(pool),
+    prepare: (verified: VerifiedQuery) => createQuery(pool, verified),
+    get connections() {
+      return pool.connections;
+    },
+    close: () => pool.close(),
+  };
 }

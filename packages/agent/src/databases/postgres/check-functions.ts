@@ -1,5 +1,5 @@
-import type { Capability } from '../../config/agent-config.ts';
-import type { VerificationFault } from '../database.ts';
+import type { Capability } from '../../capabilities/model.ts';
+import type { VerificationFault } from '../errors.ts';
 import type { Rows, Statement } from './flight.ts';
 import { isAllowed, isForbidden } from './functions.ts';
 import type { QualifiedName } from './inspect.ts';

@@ -1,5 +1,5 @@
-import type { Capability, ParamSchema } from '../../config/agent-config.ts';
-import type { VerificationFault } from '../database.ts';
+import type { Capability, ParamSchema } from '../../capabilities/model.ts';
+import type { VerificationFault } from '../errors.ts';
 import type { BoundParam } from './choose-types.ts';
 import { STEP_TIMEOUT_MS } from './plan-statement.ts';
 import type { SessionPool } from './pool.ts';

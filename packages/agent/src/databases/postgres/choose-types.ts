@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Capability, Param, ParamSchema } from '../../config/agent-config.ts';
+import type { Capability, Param, ParamSchema } from '../../capabilities/model.ts';
 import { CATALOG_PATH } from './catalog-path.ts';
 import { sqlStateOf, textOf } from './errors.ts';
 import { parametersAt } from './inspect.ts';

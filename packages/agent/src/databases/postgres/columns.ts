@@ -1,4 +1,4 @@
-import type { ResultField } from '../../config/agent-config.ts';
+import type { ResultField } from '../../capabilities/model.ts';
 
 /** What the server says of a column's type, domains resolved. */
 export interface ColumnType {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DatabaseError, type DatabaseErrorKind } from '../database.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../errors.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
 export const QUERY_CANCELED = '57014';

@@ -1,6 +1,6 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Query } from '../database.ts';
+import type { Query } from '../driver.ts';
 import { callOf, capabilityOf, configOf, textOfRows } from './capability.fixture.ts';
 import { sqlStateOf } from './errors.ts';
 import { exchange, type Exchange } from './exchange.ts';
@@ -175,7 +175,7 @@ describe('a server that has forgotten prepared statements costs no call', () => 
   let name: string;
   beforeEach(async () => {
     const capability = capabilityOf('select :n + 1 as a', { params: { n: { type: 'integer' } } });
-    const { queries } = await verifyCapabilities(pool, [capability]);
+    const { prepared: queries } = await verifyCapabilities(pool, [capability]);
     const [verified] = queries;
     if (verified === undefined) throw new Error('not verified');
     query = createQuery(pool, verified);

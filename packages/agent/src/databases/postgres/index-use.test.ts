@@ -1,6 +1,6 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Capability, ParamSchema } from '../../config/agent-config.ts';
+import type { Capability, ParamSchema } from '../../capabilities/model.ts';
 import { ask } from './ask.ts';
 import { capabilityOf, configOf } from './capability.fixture.ts';
 import { explain } from './plan-statement.ts';
@@ -55,7 +55,7 @@ function capability(table: string, condition: string, schema: ParamSchema): Capa
 
 /** The plan of the verified query for values that are not known yet. */
 async function planOf(checked: Capability): Promise<string> {
-  const { queries, faults } = await verifyCapabilities(pool, [checked]);
+  const { prepared: queries, faults } = await verifyCapabilities(pool, [checked]);
   expect(faults).toEqual([]);
   const [query] = queries;
   const { results } = await ask(pool, {

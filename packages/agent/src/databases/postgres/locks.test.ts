@@ -1,8 +1,15 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Database, Query } from '../database.ts';
-import { callOf, capabilityOf, configOf, queryOf, type CapabilityOptions } from './capability.fixture.ts';
-import { openPostgres } from './postgres.ts';
+import type { Query } from '../driver.ts';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  type CapabilityOptions,
+  openPostgres,
+  type TestedDatabase,
+} from './capability.fixture.ts';
 
 const SCHEMA = `
   create table book (id int primary key);
@@ -15,7 +22,7 @@ const SCHEMA = `
 `;
 
 let server: TestDatabase;
-let database: Database;
+let database: TestedDatabase;
 beforeEach(async () => {
   server = await testDatabase({ sql: [SCHEMA] });
   database = openPostgres(configOf(server, { maxConnections: 1 }));

@@ -1,14 +1,21 @@
 import { startFaultProxy, testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Database, Query } from '../database.ts';
-import { callOf, capabilityOf, configOf, queryOf, type CapabilityOptions } from './capability.fixture.ts';
-import { openPostgres } from './postgres.ts';
+import type { Query } from '../driver.ts';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  type CapabilityOptions,
+  openPostgres,
+  type TestedDatabase,
+} from './capability.fixture.ts';
 
 const MAX = 2;
 const ours = "datname = current_database() and application_name = 'svc-agent'";
 
 let server: TestDatabase;
-let database: Database;
+let database: TestedDatabase;
 beforeEach(async () => {
   server = await testDatabase({
     sql: [

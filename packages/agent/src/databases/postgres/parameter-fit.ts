@@ -1,4 +1,4 @@
-import type { ParamSchema } from '../../config/agent-config.ts';
+import type { ParamSchema } from '../../capabilities/model.ts';
 import type { ServerType } from './server-types.ts';
 import { sqlTypeOf } from './values.ts';
 

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { ParamSchema } from '../../config/agent-config.ts';
-import type { Database } from '../database.ts';
+import type { ParamSchema } from '../../capabilities/model.ts';
+import type { TestedDatabase } from './capability.fixture.ts';
 import {
   callOf,
   capabilityOf,
@@ -10,9 +10,9 @@ import {
   queryOf,
   textOfRows,
   type CapabilityOptions,
+  openPostgres,
 } from './capability.fixture.ts';
 import { SessionPool } from './pool.ts';
-import { openPostgres } from './postgres.ts';
 import { createQuery } from './run.ts';
 import { openSession } from './session.ts';
 import { verifyCapabilities } from './verify.ts';
@@ -46,7 +46,7 @@ const schema = `
 `;
 
 let server: TestDatabase;
-let database: Database;
+let database: TestedDatabase;
 let pool: SessionPool;
 beforeAll(async () => {
   server = await testDatabase({ sql: [schema] });
@@ -217,7 +217,7 @@ test('many refused values cost a few flights, and the message says that there ma
   const sql = `${found}${names.map((name) => `key = :${name}`).join(' or ')}`;
   const types = Object.fromEntries(names.map((name) => [name, 'string' as const]));
   const verified = await verifyCapabilities(pool, [capabilityOf(sql, optionsOf(types, { a: 'integer' }))]);
-  const [query] = verified.queries;
+  const [query] = verified.prepared;
   if (query === undefined) throw new Error(JSON.stringify(verified.faults));
   const asked = vi.spyOn(pool, 'acquire');
   const values = Object.fromEntries(names.map((name) => [name, 'x']));

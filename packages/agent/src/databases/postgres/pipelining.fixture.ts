@@ -1,5 +1,5 @@
-import type { Database, Query, QueryCall } from '../database.ts';
-import { callOf, capabilityOf, queryOf, textOfRows } from './capability.fixture.ts';
+import type { Query, QueryCall } from '../driver.ts';
+import { callOf, capabilityOf, queryOf, textOfRows, type TestedDatabase } from './capability.fixture.ts';
 
 /** What the SQL of `prepareCall` needs. */
 export const schema = `
@@ -41,7 +41,7 @@ interface Answer {
 export type Run = (values: Values, changes?: Partial<QueryCall>) => Promise<Answer>;
 
 /** A call whose `n` comes back, from a query that is expected to be brief unless `isNew`. */
-export async function prepareCall(database: Database, isNew: boolean = false): Promise<Run> {
+export async function prepareCall(database: TestedDatabase, isNew: boolean = false): Promise<Run> {
   const query = await queryOf(
     database,
     capabilityOf(

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startFaultProxy, testDatabase, type FaultProxy, type TestDatabase } from '@svc/testkit';
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../database.ts';
-import { configOf } from './capability.fixture.ts';
+import type { TestedDatabase } from './capability.fixture.ts';
+import { configOf, openPostgres } from './capability.fixture.ts';
 import {
   kindOfRefusal,
   numbers,
@@ -13,14 +13,13 @@ import {
   type Run,
   type Values,
 } from './pipelining.fixture.ts';
-import { openPostgres } from './postgres.ts';
 
 const ours = "datname = current_database() and application_name = 'svc-agent'";
 
 let server: TestDatabase;
 let network: FaultProxy;
-let database: Database;
-const opened: Database[] = [];
+let database: TestedDatabase;
+const opened: TestedDatabase[] = [];
 beforeAll(async () => {
   server = await testDatabase({ sql: [schema] });
 });
@@ -36,7 +35,7 @@ function open(maxConnections: number): void {
   database = openWith(maxConnections);
 }
 
-function openWith(maxConnections: number): Database {
+function openWith(maxConnections: number): TestedDatabase {
   const { host, port } = network;
   const postgres = openPostgres(configOf({ ...server, host, port }, { sslmode: 'disable', maxConnections }));
   opened.push(postgres);
@@ -53,7 +52,7 @@ async function openTransactions(): Promise<number> {
   return (await server.query(`select from pg_stat_activity where ${ours} and state <> 'idle'`)).length;
 }
 
-async function atRest(which: Database = database): Promise<void> {
+async function atRest(which: TestedDatabase = database): Promise<void> {
   await expect
     .poll(() => which.connections, { timeout: 9000 })
     .toMatchObject({ busy: 0, opening: 0, waiting: 0 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { Capability } from '../../config/agent-config.ts';
-import { DatabaseError, type VerificationFault } from '../database.ts';
+import type { Capability } from '../../capabilities/model.ts';
+import { DatabaseError, type VerificationFault } from '../errors.ts';
 import { ask, type Answer } from './ask.ts';
 import { QUERY_CANCELED, sqlStateOf, textOf } from './errors.ts';
 import type { Rows, Statement } from './flight.ts';

@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
-import { DatabaseError, type DatabaseConnections } from '../database.ts';
+import { DatabaseError } from '../errors.ts';
+import { type DatabaseConnections } from '../driver.ts';
 import { unavailable } from './errors.ts';
 import { endLost } from './lost-backends.ts';
 import { abandon, destroy, farewell, type Backend, type Session } from './session.ts';

@@ -1,6 +1,6 @@
 import { loadModule } from 'libpg-query';
-import type { Capability } from '../../config/agent-config.ts';
-import type { VerificationFault } from '../database.ts';
+import type { Capability } from '../../capabilities/model.ts';
+import type { VerificationFault } from '../errors.ts';
 import { isForbidden } from './functions.ts';
 import { inspectSelect, type Inspected } from './inspect.ts';
 import { fillTemplate, findParameters, type Placeholder, type Rewritten, type Template } from './rewrite.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { loadModule } from 'libpg-query';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ParamSchema } from '../../config/agent-config.ts';
+import type { ParamSchema } from '../../capabilities/model.ts';
 import { capabilityOf } from './capability.fixture.ts';
 import { readStatement } from './read-statement.ts';
 import { bindValue, sqlTypeOf } from './values.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { loadModule, parseSync } from 'libpg-query';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ParamSchema } from '../../config/agent-config.ts';
+import type { ParamSchema } from '../../capabilities/model.ts';
 import { capabilityOf } from './capability.fixture.ts';
 import { readStatement } from './read-statement.ts';
 import { fingerprint } from './tree.ts';

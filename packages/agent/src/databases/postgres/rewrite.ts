@@ -1,4 +1,4 @@
-import type { Param } from '../../config/agent-config.ts';
+import type { Param } from '../../capabilities/model.ts';
 import { scan, type Token } from './scan.ts';
 import { textOf } from './errors.ts';
 

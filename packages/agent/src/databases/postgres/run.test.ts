@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ParamSchema, ResultType } from '../../config/agent-config.ts';
-import type { Database } from '../database.ts';
+import type { ParamSchema, ResultType } from '../../capabilities/model.ts';
+import type { TestedDatabase } from './capability.fixture.ts';
 import {
   callOf,
   capabilityOf,
@@ -11,8 +11,8 @@ import {
   queryOf,
   textOfRows,
   type CapabilityOptions,
+  openPostgres,
 } from './capability.fixture.ts';
-import { openPostgres } from './postgres.ts';
 
 const MARKER = 'zq7marker';
 const schema = `
@@ -36,7 +36,7 @@ const schema = `
 `;
 
 let server: TestDatabase;
-let database: Database;
+let database: TestedDatabase;
 beforeAll(async () => {
   server = await testDatabase({ sql: [schema] });
   database = openPostgres(configOf(server));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { CapabilityLimits } from '../../config/agent-config.ts';
-import { DatabaseError, type Query, type QueryCall, type QueryResult } from '../database.ts';
+import type { CapabilityLimits } from '../../capabilities/model.ts';
+import { DatabaseError } from '../errors.ts';
+import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
   kindOf,
@@ -19,8 +20,7 @@ import { bindValue } from './values.ts';
 import type { Form } from './wrap.ts';
 
 /** A capability whose SQL has passed every check. */
-export interface VerifiedQuery {
-  readonly capability: string;
+export interface VerifiedQuery extends PreparedCapability {
   /** What is sent, for results within the caps and for others: see wrap.ts for the rows that they yield. */
   readonly whole: string;
   readonly prefix: string;

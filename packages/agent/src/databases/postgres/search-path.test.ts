@@ -1,9 +1,8 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ResultType } from '../../config/agent-config.ts';
-import type { Database } from '../database.ts';
-import { callOf, capabilityOf, configOf, queryOf, textOfRows } from './capability.fixture.ts';
-import { openPostgres } from './postgres.ts';
+import type { ResultType } from '../../capabilities/model.ts';
+import type { TestedDatabase } from './capability.fixture.ts';
+import { callOf, capabilityOf, configOf, queryOf, textOfRows, openPostgres } from './capability.fixture.ts';
 
 /**
  * A schema in front of pg_catalog that anybody may have filled: every operator and many functions of PostgreSQL's own,
@@ -45,7 +44,7 @@ const HOSTILE = `
 `;
 
 let server: TestDatabase;
-let database: Database;
+let database: TestedDatabase;
 let reader: string;
 beforeAll(async () => {
   server = await testDatabase({ sql: [HOSTILE] });
@@ -130,9 +129,12 @@ test('so is every call', async () => {
 test('and the types of parameters are asked for, and the values that they refuse', async () => {
   const sql = `select 1 as a from data.thing where feels operator(pg_catalog.=) :f and day operator(pg_catalog.=) :d::pg_catalog.date`;
   const params = { f: { type: 'string' }, d: { type: 'string' } } as const;
-  const { capabilities, queries, faults } = await database.verify([capabilityOf(sql, { params })]);
+  const { capabilities, prepared, faults } = await database.verify([capabilityOf(sql, { params })]);
   expect(faults).toEqual([]);
   expect(capabilities[0]?.params[0]?.schema).toEqual({ type: 'string', enum: ['sad', 'glad'] });
-  const call = queries.get('sample')?.run(callOf({ f: 'glad', d: 'never' }));
-  await expect(call).rejects.toMatchObject({ kind: 'invalid_params', advice: 'd: must be a valid date' });
+  const [query] = prepared.map((each) => database.prepare(each));
+  await expect(query?.run(callOf({ f: 'glad', d: 'never' }))).rejects.toMatchObject({
+    kind: 'invalid_params',
+    advice: 'd: must be a valid date',
+  });
 });

@@ -9,9 +9,16 @@ import {
   type TestDatabase,
 } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { callOf, capabilityOf, configOf, queryOf, textOfRows } from './capability.fixture.ts';
-import type { Database, Query } from '../database.ts';
-import { openPostgres } from './postgres.ts';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  textOfRows,
+  openPostgres,
+  type TestedDatabase,
+} from './capability.fixture.ts';
+import type { Query } from '../driver.ts';
 
 let server: TestDatabase;
 beforeEach(async () => {
@@ -122,7 +129,7 @@ test('calls recover by themselves when the database is back', async () => {
 
 describe('a network that swallows what is sent', () => {
   let network: FaultProxy;
-  let database: Database;
+  let database: TestedDatabase;
   beforeEach(async () => {
     network = await startFaultProxy({ target: server });
     const { host, port } = network;

@@ -2,8 +2,8 @@ import type { AbortSignalLike } from '@svc/edge';
 import net from 'node:net';
 import type tls from 'node:tls';
 import pg from 'pg';
-import type { DatabaseConfig } from '../../config/agent-config.ts';
-import { DatabaseError } from '../database.ts';
+import type { PostgresConfig } from './config.ts';
+import { DatabaseError } from '../errors.ts';
 import type { CancelTarget } from './cancel.ts';
 import { isWithoutTls, kindOf, unavailable } from './errors.ts';
 import { fly, type Line } from './flight.ts';
@@ -49,7 +49,7 @@ const KEEPALIVE_MS = 30_000;
 const FAREWELL_MS = 1000;
 
 /** Connects; throws `DatabaseError` of kind `unavailable`, after 10 s or soon after the abort at the latest. */
-export async function openSession(config: DatabaseConfig, signal: AbortSignalLike): Promise<Session> {
+export async function openSession(config: PostgresConfig, signal: AbortSignalLike): Promise<Session> {
   const encrypted = tlsOptions(config);
   try {
     return await attempt(config, encrypted, signal);
@@ -86,7 +86,7 @@ export function abandon(session: Session): void {
 }
 
 /** What `tls.connect` gets for each sslmode; as with libpq a Unix socket is never encrypted. */
-function tlsOptions(config: DatabaseConfig): tls.ConnectionOptions | false {
+function tlsOptions(config: PostgresConfig): tls.ConnectionOptions | false {
   if (config.host.startsWith('/')) return false;
   const ca = config.sslRootCert === undefined ? {} : { ca: config.sslRootCert };
   switch (config.sslmode) {
@@ -105,7 +105,7 @@ function tlsOptions(config: DatabaseConfig): tls.ConnectionOptions | false {
 }
 
 async function attempt(
-  config: DatabaseConfig,
+  config: PostgresConfig,
   ssl: tls.ConnectionOptions | false,
   signal: AbortSignalLike,
 ): Promise<Session> {
@@ -143,7 +143,7 @@ async function attempt(
   }
 }
 
-function newClient(config: DatabaseConfig, ssl: tls.ConnectionOptions | false): pg.Client {
+function newClient(config: PostgresConfig, ssl: tls.ConnectionOptions | false): pg.Client {
   const client = new pg.Client({
     host: config.host,
     port: config.port,
@@ -163,7 +163,7 @@ function newClient(config: DatabaseConfig, ssl: tls.ConnectionOptions | false): 
 }
 
 /** The very server reached: a host name may stand for several, and a cancel request must find the same. */
-function addressOf(client: pg.Client, config: DatabaseConfig): net.NetConnectOpts | undefined {
+function addressOf(client: pg.Client, config: PostgresConfig): net.NetConnectOpts | undefined {
   if (config.host.startsWith('/')) return { path: `${config.host}/.s.PGSQL.${config.port}` };
   const { stream } = client.connection;
   if (!(stream instanceof net.Socket)) return undefined;

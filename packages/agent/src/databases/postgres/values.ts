@@ -1,4 +1,4 @@
-import type { ParamSchema } from '../../config/agent-config.ts';
+import type { ParamSchema } from '../../capabilities/model.ts';
 
 /** The PostgreSQL type that a parameter is bound as; with its schema, for a search path may have others in front. */
 export function sqlTypeOf(schema: ParamSchema): string {

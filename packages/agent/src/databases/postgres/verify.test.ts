@@ -1,6 +1,6 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../database.ts';
+import type { TestedDatabase } from './capability.fixture.ts';
 import {
   callOf,
   capabilityOf,
@@ -8,8 +8,8 @@ import {
   queryOf,
   textOfRows,
   type CapabilityOptions,
+  openPostgres,
 } from './capability.fixture.ts';
-import { openPostgres } from './postgres.ts';
 
 const schema = `
   create type mood as enum ('sad', 'glad');
@@ -36,7 +36,7 @@ const schema = `
 `;
 
 let server: TestDatabase;
-let database: Database;
+let database: TestedDatabase;
 beforeAll(async () => {
   server = await testDatabase({ sql: [schema] });
   database = openPostgres(configOf(server));
@@ -109,7 +109,7 @@ describe('what is refused, and what the public message says', () => {
   });
 
   test('every fault of every capability is told', async () => {
-    const { faults, queries } = await database.verify([
+    const { faults, prepared } = await database.verify([
       capabilityOf('delete from diary', { name: 'one' }),
       capabilityOf('select 1 as a', { name: 'two' }),
       capabilityOf('select restless() as b', { name: 'three', result: { a: 'integer', c: 'integer' } }),
@@ -120,7 +120,7 @@ describe('what is refused, and what the public message says', () => {
       'capabilities.three.result.a',
       'capabilities.three.result.c',
     ]);
-    expect([...queries.keys()]).toEqual(['two']);
+    expect(prepared.map(({ capability }) => capability)).toEqual(['two']);
   });
 });
 
@@ -210,8 +210,8 @@ test('the harmless functions of an extension are allowed in whatever schema it i
   const capabilities = ['gen_random_bytes(8)', "gen_salt('md5')"].map((call, index) =>
     capabilityOf(sql(call), { name: `c${index}` }),
   );
-  const { queries, faults } = await database.verify(capabilities);
-  expect([...queries.keys()]).toEqual(['c0']);
+  const { prepared, faults } = await database.verify(capabilities);
+  expect(prepared.map(({ capability }) => capability)).toEqual(['c0']);
   expect(faults).toMatchObject([{ detail: 'volatile function crypto.gen_salt' }]);
   await database.close();
 });

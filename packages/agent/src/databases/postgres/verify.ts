@@ -1,7 +1,8 @@
 import { loadModule } from 'libpg-query';
 import type pg from 'pg';
-import type { Capability } from '../../config/agent-config.ts';
-import type { VerificationFault } from '../database.ts';
+import type { Capability } from '../../capabilities/model.ts';
+import type { Verification } from '../driver.ts';
+import type { VerificationFault } from '../errors.ts';
 import { CATALOG_PATH } from './catalog-path.ts';
 import { checkFunctions, functionsStatement } from './check-functions.ts';
 import { checkPresets } from './check-presets.ts';
@@ -18,11 +19,8 @@ import { titlesStatement } from './server-types.ts';
 import type { SessionFacts } from './session.ts';
 import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap.ts';
 
-export interface Verified {
-  readonly queries: readonly VerifiedQuery[];
-  /** Those that passed, their parameters narrowed to what the types take that they are bound as. */
-  readonly capabilities: readonly Capability[];
-  readonly faults: readonly VerificationFault[];
+interface PostgresVerification extends Verification {
+  readonly prepared: readonly VerifiedQuery[];
 }
 
 /** Enough to hide the way to the database, few enough to leave it at peace. */
@@ -33,7 +31,7 @@ const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
 export async function verifyCapabilities(
   pool: SessionPool,
   capabilities: readonly Capability[],
-): Promise<Verified> {
+): Promise<PostgresVerification> {
   await loadModule();
   const catalog: TypeCatalog = new Map();
   const results: CheckResult[] = [];
@@ -43,7 +41,7 @@ export async function verifyCapabilities(
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
   return {
-    queries: results.flatMap((result) => (result.ok ? [result.query] : [])),
+    prepared: results.flatMap((result) => (result.ok ? [result.query] : [])),
     capabilities: results.flatMap((result) => (result.ok ? [result.capability] : [])),
     faults: results.flatMap((result) => (result.ok ? [] : result.faults)),
   };

@@ -1,5 +1,5 @@
 import { parseSync } from 'libpg-query';
-import type { CapabilityLimits } from '../../config/agent-config.ts';
+import type { CapabilityLimits } from '../../capabilities/model.ts';
 import { quoteIdentifier } from './columns.ts';
 import { RELEASE_LOCKS } from './settings.ts';
 import { fingerprint, isNode, type TreeNode } from './tree.ts';

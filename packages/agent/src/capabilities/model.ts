@@ -1,0 +1,87 @@
+import type { Position } from '../config/fault.ts';
+
+/** A capability as the file defines it, with every default applied. */
+export interface Capability {
+  readonly name: string;
+  readonly description: string;
+  /** As written, with `:name` parameters. */
+  readonly sql: string;
+  readonly params: readonly Param[];
+  /** In file order, which is the order of fields in a row. */
+  readonly result: readonly ResultField[];
+  readonly limits: CapabilityLimits;
+  /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
+  readonly allowFunctions: readonly string[];
+  readonly exposeInOpenapi: boolean;
+  readonly sqlPosition: Position;
+}
+
+export interface CapabilityLimits {
+  readonly timeoutMs: number;
+  readonly maxRows: number;
+  /** Of the JSON `rows` array as sent, brackets and commas included. */
+  readonly maxBytes: number;
+  readonly onLimit: 'truncate' | 'error';
+}
+
+export interface Param {
+  readonly name: string;
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: ParamSchema;
+  readonly position: Position;
+}
+
+export const PARAM_TYPES = [
+  'integer',
+  'number',
+  'string',
+  'boolean',
+  'date',
+  'datetime',
+  'uuid',
+  'array',
+  'object',
+] as const;
+export type ParamType = (typeof PARAM_TYPES)[number];
+
+/** Type and constraints, with the names and meaning of JSON Schema. */
+export interface ParamSchema {
+  readonly type: ParamType;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly multipleOf?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly default?: unknown;
+  /** Only for `array`; its type is a scalar. */
+  readonly items?: ParamSchema;
+}
+
+export const RESULT_TYPES = [
+  'integer',
+  'number',
+  'string',
+  'boolean',
+  'date',
+  'datetime',
+  'array',
+  'object',
+] as const;
+export type ResultType = (typeof RESULT_TYPES)[number];
+
+export interface ResultField {
+  readonly name: string;
+  readonly type: ResultType;
+  readonly description?: string;
+  readonly format?: string;
+  readonly nullable: boolean;
+  readonly position: Position;
+}

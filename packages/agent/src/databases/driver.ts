@@ -1,0 +1,118 @@
+import type { AbortSignalLike } from '@svc/edge';
+import type { Capability } from '../capabilities/model.ts';
+import type { JsonSchema } from '../config/json-schema.ts';
+import type { VerificationFault } from './errors.ts';
+
+/**
+ * One kind of database, as the rest of the agent sees it. A folder implements it, and `drivers.ts` lists it. Its
+ * methods get back what they made themselves, `DatabaseConfig` and `PreparedCapability`, and may know more of it.
+ */
+export interface Driver {
+  /** The keys of its section of the capability file, beside `driver`, and those that must be there. */
+  readonly section: {
+    readonly properties: Readonly<Record<string, JsonSchema>>;
+    readonly required: readonly string[];
+  };
+  /** Keys of the section whose text may also stand in a file, which the key with `_file` behind it names. */
+  readonly secrets: readonly string[];
+  /** Keys of the section that name a file of PEM certificates. */
+  readonly certificates: readonly string[];
+  /** `texts` holds secrets and certificates by their keys. The section has passed its schema. */
+  configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
+  /** Connects when it is first used, and again whenever a connection was lost. */
+  connect(config: DatabaseConfig): Database;
+  /** Loads what only the start-up process needs, which is much. */
+  loadVerifier(): Promise<Verifier>;
+}
+
+/** What the section of every driver may hold; the texts of the file, not yet in the agent's terms. */
+export interface DatabaseSection {
+  readonly driver?: string;
+}
+
+/** Plain data, for it is handed from the start-up process to the agent. */
+export interface DatabaseConfig {
+  readonly driver: string;
+  readonly maxConnections: number;
+  /** Whether an account that may do more than read keeps the agent from starting. */
+  readonly requireReadonlyAccount: boolean;
+}
+
+/** Proves, before the agent serves, what holds for every call. */
+export interface Verifier {
+  /** What is wrong with the statements as they are written: all that can be told without a database. */
+  readStatements(capabilities: readonly Capability[]): Promise<readonly VerificationFault[]>;
+  /** Connects when it is first used. */
+  open(config: DatabaseConfig): VerifierDatabase;
+}
+
+export interface VerifierDatabase {
+  /** Proves that the database answers; throws `DatabaseError` with kind `unavailable`. */
+  ping(): Promise<void>;
+  /** Proves that each capability only reads and yields what it declares. All faults at once. */
+  verify(capabilities: readonly Capability[]): Promise<Verification>;
+  /** What the account may do beyond reading, each with the statement that mends it. */
+  auditAccount(): Promise<readonly AccountFinding[]>;
+  close(): Promise<void>;
+}
+
+export interface Verification {
+  /** One for each capability that passed. */
+  readonly prepared: readonly PreparedCapability[];
+  /** Those that passed, in their order; parameters are narrowed where the database takes less than was declared. */
+  readonly capabilities: readonly Capability[];
+  readonly faults: readonly VerificationFault[];
+}
+
+/** A capability that has passed every check, as plain data; what else it holds only its driver reads. */
+export interface PreparedCapability {
+  readonly capability: string;
+}
+
+export interface AccountFinding {
+  readonly problem: string;
+  /** The GRANT, REVOKE or ALTER that removes the problem. */
+  readonly remedy: string;
+}
+
+/** Runs the capabilities that a verifier has prepared. */
+export interface Database {
+  /** Proves that the database answers; throws `DatabaseError` with kind `unavailable`. */
+  ping(): Promise<void>;
+  prepare(prepared: PreparedCapability): Query;
+  readonly connections: DatabaseConnections;
+  /** Ends idle connections at once and the others when their call ends. */
+  close(): Promise<void>;
+}
+
+/** How many there are of each now, and how many calls wait for one. */
+export interface DatabaseConnections {
+  readonly idle: number;
+  readonly busy: number;
+  readonly opening: number;
+  readonly waiting: number;
+}
+
+/** A verified capability, ready to run. */
+export interface Query {
+  /** Runs in a READ ONLY transaction of its own that is always rolled back; throws `DatabaseError`. */
+  run(call: QueryCall): Promise<QueryResult>;
+}
+
+export interface QueryCall {
+  /** Validated parameter values by name; absent and null both bind SQL NULL. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly apiKeyName: string;
+  readonly requestId: string;
+  /** What is left for the whole run, waiting for a connection included. */
+  readonly timeoutMs: number;
+  /** Aborting cancels the query in the database. */
+  readonly signal: AbortSignalLike;
+}
+
+export interface QueryResult {
+  /** The JSON array of rows, as sent. */
+  readonly rows: Uint8Array;
+  readonly count: number;
+  readonly truncated: boolean;
+}

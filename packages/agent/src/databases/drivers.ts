@@ -1,0 +1,16 @@
+import type { Driver } from './driver.ts';
+import { postgres } from './postgres/index.ts';
+
+/** Every kind of database that the agent serves, by the name that `database.driver` gives it. The only list. */
+const drivers: Readonly<Record<string, Driver>> = { postgres };
+
+export const DRIVER_NAMES: readonly string[] = Object.keys(drivers);
+/** Of a file that names none. */
+export const DEFAULT_DRIVER = 'postgres';
+
+/** Throws for a name that is not in the list. */
+export function driverOf(name: string): Driver {
+  const driver = Object.hasOwn(drivers, name) ? drivers[name] : undefined;
+  if (driver === undefined) throw new Error(`no driver is called ${name}`);
+  return driver;
+}

@@ -1,0 +1,45 @@
+import type { Fault } from '../config/fault.ts';
+
+export type DatabaseErrorKind =
+  | 'unavailable'
+  | 'timeout'
+  | 'cancelled'
+  | 'too_large'
+  | 'invalid_params'
+  | 'failed';
+
+export interface DatabaseErrorOptions extends ErrorOptions {
+  readonly advice?: string | undefined;
+}
+
+/**
+ * For the agent's log file only: `message` and `cause` may hold database text. What `Query.run` throws holds no value
+ * of a parameter or row, only SQLSTATEs and names.
+ */
+export class DatabaseError extends Error {
+  readonly kind: DatabaseErrorKind;
+  /**
+   * The only part that may be shown: what to check, for one who cannot connect; for `invalid_params` each parameter
+   * whose value the database does not take, and why, on one line.
+   */
+  readonly advice: string | undefined;
+  constructor(kind: DatabaseErrorKind, message: string, options: DatabaseErrorOptions = {}) {
+    super(message, options);
+    this.name = 'DatabaseError';
+    this.kind = kind;
+    this.advice = options.advice;
+  }
+}
+
+/** `message` is fit for standard error; `detail` (database text, SQL) belongs in the log file only. */
+export interface VerificationFault extends Fault {
+  readonly detail?: string;
+}
+
+/** What to say of a database that cannot be used; rethrows what is no `DatabaseError`. */
+export function databaseFault(error: unknown): VerificationFault {
+  if (!(error instanceof DatabaseError)) throw error;
+  const advice = error.advice ?? 'it does not answer as it should';
+  const message = `cannot use the database: ${advice} (the log file has the details)`;
+  return { path: 'database', message, detail: error.message };
+}

@@ -1,0 +1,14 @@
+import type { Driver } from '../driver.ts';
+import { configure } from './config.ts';
+import { section } from './config-schema.ts';
+import { connect } from './connect.ts';
+
+/** PostgreSQL 13 and later. */
+export const postgres: Driver = {
+  section,
+  secrets: ['password'],
+  certificates: ['ssl_root_cert'],
+  configure,
+  connect,
+  loadVerifier: async () => (await import('./verifier.ts')).verifier,
+};

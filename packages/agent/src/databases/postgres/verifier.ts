@@ -1,0 +1,19 @@
+import type { Verifier } from '../driver.ts';
+import { auditAccount } from './account.ts';
+import type { PostgresConfig } from './config.ts';
+import { createPool, ping } from './connect.ts';
+import { readCapabilities } from './read-statement.ts';
+import { verifyCapabilities } from './verify.ts';
+
+export const verifier: Verifier = {
+  readStatements: readCapabilities,
+  open(config: PostgresConfig) {
+    const pool = createPool(config);
+    return {
+      ping: () => ping(pool),
+      verify: (capabilities) => verifyCapabilities(pool, capabilities),
+      auditAccount: () => auditAccount(pool),
+      close: () => pool.close(),
+    };
+  },
+};
