@@ -132,6 +132,7 @@ test('pure files import nothing that acts', () => {
     'packages/protocol/src/frames/decode.ts',
     'packages/protocol/src/frames/encode.ts',
     'packages/gateway/src/agents/handshake.ts',
+    'packages/gateway/src/agents/unauthenticated.ts',
     'packages/gateway/src/http/rate-limit.ts',
     'packages/agent/src/link/back-off.ts',
     'packages/agent/src/link/handshake.ts',

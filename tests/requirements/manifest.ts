@@ -343,6 +343,8 @@ export const requirements: readonly Requirement[] = [
     timeout: 'of the query',
     rows: 'row cap',
     bytes: 'size cap',
+    'agent-endpoint':
+      'connections not yet authenticated, for each source first; sources of agents keep a share of what all have',
     json: 'depth, duplicate keys, __proto__, numbers that overflow and lone surrogates are refused',
   }),
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { gatewaySettings, startGateway } from '@svc/testkit';
+import { gatewaySettings, nextRecord, startGateway } from '@svc/testkit';
 import { createMessageSource } from '../../packages/protocol/src/frames/mutate.testing.ts';
 import {
   answer,
@@ -23,7 +23,7 @@ import { gatewayMetric } from './link-sizes.testing.ts';
 const YEARS = 10;
 const REFUSALS = new Set(['4400', '4401', '4403', '4426']);
 
-/** Waits while the gateway turns away whoever comes: it takes 100 handshakes a second. */
+/** Waits while the gateway turns away whoever comes: it takes 100 upgrades a second of a source with an agent. */
 async function patiently<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
@@ -252,6 +252,62 @@ const crowd = fault(
   },
 );
 
+const FLOOD_PER_SECOND = 400;
+const FLOOD_TICK_MS = 10;
+const OTHER_DIALS = 20;
+
+/** One host that opens and closes the endpoint as fast as it likes, beside which agents must find their way in. */
+const flood = fault(
+  'flood-of-upgrades',
+  { short: { agents: 1 }, long: { agents: 10 } },
+  async (scene, { agents }) => {
+    const { port } = scene.service;
+    const open = async (localAddress: string): Promise<string> => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      socket.on('error', () => {});
+      socket.write(UPGRADE);
+      const [answer] = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+      socket.destroy();
+      return String(answer).slice(9, 12);
+    };
+    const answers: string[] = [];
+    let flooding = true;
+    const flooded = (async () => {
+      const started = performance.now();
+      const dials: Promise<unknown>[] = [];
+      while (flooding) {
+        const due = (FLOOD_PER_SECOND * (performance.now() - started)) / 1000;
+        while (dials.length < due) dials.push(open('127.0.0.2').then((status) => answers.push(status)));
+        await pause(FLOOD_TICK_MS);
+      }
+      await Promise.all(dials);
+    })();
+    const connected: number[] = [];
+    try {
+      await until('the flood is refused', 5000, () => answers.includes('429'));
+      const others: string[] = [];
+      for (let count = 0; count < OTHER_DIALS; count++) {
+        others.push(await open('127.0.0.3'));
+        await pause(FLOOD_TICK_MS);
+      }
+      assert.equal(tally(others), `101: ${OTHER_DIALS}`);
+      for (let count = 0; count < agents; count++) {
+        const listed = nextRecord(scene.service.gateway, 'agent_connected');
+        const agent = await scene.startVariant((file) => file);
+        const started = performance.now();
+        await listed;
+        connected.push(Math.round(performance.now() - started));
+        assert.deepEqual(await agent.stop(), { code: 0, signal: null });
+      }
+    } finally {
+      flooding = false;
+      await flooded;
+    }
+    assert.ok(Math.max(...connected) < 8000, `connected after ${connected.join(', ')} ms`);
+    return `${tally(answers)}; agents connected after ${connected.join(', ')} ms`;
+  },
+);
+
 const noise = fault(
   'random-frames',
   { short: { agents: 30 }, long: { agents: 300 } },
@@ -291,4 +347,4 @@ const noise = fault(
   },
 );
 
-export const STRANGER_FAULTS: readonly LinkFault[] = [replay, relay, flips, clocks, crowd, noise];
+export const STRANGER_FAULTS: readonly LinkFault[] = [replay, relay, flips, clocks, crowd, flood, noise];

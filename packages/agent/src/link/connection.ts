@@ -34,6 +34,8 @@ export interface ConnectionEnd {
   readonly heldMs: number;
   /** The gateway refused the key or the audience: only a change of configuration helps. */
   readonly refused: boolean;
+  /** How long the gateway asked to wait before the next try; 0 when it did not. */
+  readonly retryAfterMs: number;
 }
 
 export interface ConnectionOptions {
@@ -59,6 +61,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   let connId: string | undefined;
   let admitted: { readonly link: Link; readonly session: Session; readonly since: number } | undefined;
   let failure = '';
+  let retryAfterMs = 0;
   let deadline: NodeJS.Timeout | undefined;
 
   function giveUp(reason: string): void {
@@ -119,7 +122,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       }
     });
     socket.on('unexpected-response', (_request, response) => {
-      giveUp(unexpectedResponse(response.statusCode ?? 0));
+      const { statusCode = 0, headers } = response;
+      if (statusCode === 429) retryAfterMs = readRetryAfter(headers['retry-after']);
+      giveUp(unexpectedResponse(statusCode));
     });
     socket.on('error', (error) => {
       if (failure === '') failure = errorText(error);
@@ -134,6 +139,7 @@ export function openConnection(options: ConnectionOptions): Connection {
         connId: admitted === undefined ? undefined : connId,
         heldMs,
         refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
+        retryAfterMs,
       });
     });
   });
@@ -156,6 +162,11 @@ export function openConnection(options: ConnectionOptions): Connection {
       link.end(CLOSE.going_away, 'the agent is shutting down');
     },
   };
+}
+
+/** The gateway sends whole seconds; a date, as a proxy may send, says nothing to a clock that may be wrong. */
+function readRetryAfter(header: string | undefined): number {
+  return /^\d{1,9}$/.test(header ?? '') ? 1000 * Number(header) : 0;
 }
 
 function unexpectedResponse(status: number): string {

@@ -73,7 +73,7 @@ test('a gateway that does not want us is asked less and less often, for ever', a
     { random: () => 0.01 },
   );
   await expect.poll(() => kept.losses.length, { interval: 5 }).toBeGreaterThanOrEqual(5);
-  expect(kept.losses.slice(0, 5).map(({ retryInMs }) => retryInMs)).toEqual([5, 10, 20, 40, 80]);
+  expect(kept.losses.slice(0, 5).map(({ retryInMs }) => retryInMs)).toEqual([5, 10, 20, 40, 50]);
   expect(kept.connected).toEqual([]);
 });
 
@@ -95,7 +95,7 @@ describe('after six losses, a connection that held', () => {
   }
 
   test.each([
-    [0, 3000],
+    [0, 500],
     [30_000, 200],
     [60_000, 50],
   ])('%i ms and is lost makes the next wait %i ms at this throw of the dice', async (heldMs, retryInMs) => {
@@ -112,6 +112,40 @@ describe('after six losses, a connection that held', () => {
     await gateway.next();
     expect(Date.now() - since).toBeLessThan(1500);
   });
+});
+
+test(
+  'while nobody listens the waits are at most 5 s for the first minute, then 30 s',
+  { tags: ['agent:reconnect'] },
+  async () => {
+    const kept = await keep({}, { random: () => 0.001 });
+    const { socket } = await gateway.next();
+    await gateway.close();
+    socket.terminate();
+    const longest = (): number => Math.max(...kept.losses.map(({ retryInMs = 0 }) => retryInMs));
+    await expect.poll(() => kept.losses.length, { interval: 5 }).toBeGreaterThan(10);
+    expect(longest()).toBe(5);
+    const realNow = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => realNow() + 60_000);
+    await expect.poll(longest, { interval: 5 }).toBe(30);
+  },
+);
+
+test.each([
+  [429, '7', 7000],
+  [429, '100000', 30_000],
+  [429, 'Fri, 01 Jan 2100 00:00:00 GMT', 0],
+  [429, undefined, 0],
+  [404, '7', 0],
+])('HTTP %i with Retry-After %s is waited for %i ms at least', async (status, header, retryInMs) => {
+  const kept = await keep({
+    http: (_request, response) => {
+      if (header !== undefined) response.setHeader('Retry-After', header);
+      response.writeHead(status).end();
+    },
+  });
+  await expect.poll(() => kept.losses.length, { interval: 5 }).toBeGreaterThanOrEqual(1);
+  expect(kept.losses[0]).toMatchObject({ retryInMs });
 });
 
 describe('a gateway that leaves', () => {

@@ -34,7 +34,8 @@ export function keepConnected(options: KeepConnectedOptions): GatewayLink {
         // Make before break: the next connection is sought while this one finishes its calls.
         if (replaced || stopped) return;
         replaced = true;
-        dialAfter(afterGoAway(backOff, performance.now() - welcomedAt, options.random()));
+        const now = performance.now();
+        dialAfter(afterGoAway(backOff, now, now - welcomedAt, options.random()));
       },
     });
     open.add(connection);
@@ -43,7 +44,7 @@ export function keepConnected(options: KeepConnectedOptions): GatewayLink {
       if (stopped) return;
       const retryInMs = replaced
         ? undefined
-        : dialAfter(afterLoss(backOff, end.heldMs, end.refused, options.random()));
+        : dialAfter(afterLoss(backOff, { ...end, at: performance.now() }, options.random()));
       options.onLost(end, retryInMs);
     });
   }

@@ -16,31 +16,34 @@ import {
   type Link,
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { createRateLimiter } from '../http/rate-limit.ts';
 import type { Observe } from '../observe/event.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
 import type { Registry } from './registry.ts';
 import type { ResultBudget } from './result-budget.ts';
 import { badDescription, createSession, type AgentSession } from './session.ts';
+import {
+  createUnauthenticatedPeers,
+  type PeerDecision,
+  type UnauthenticatedPeer,
+} from './unauthenticated.ts';
 
-/** Where agents connect: bounded strangers, a signature, a description, and then a session in the registry. */
+/** Where agents connect: bounded until they prove who they are, then described, then a session in the registry. */
 export interface AgentEndpoint {
-  /** Whether one more stranger from there may be waited for now; to be asked once for each. */
-  hasRoom(bucket: string): boolean;
+  /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
+  admit(bucket: string): PeerDecision;
   /** Takes over the socket of a WebSocket upgrade. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, source: AgentSource): void;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
   /** Tells every agent to look for another gateway. */
   goAway(): void;
   /** Closes every connection, authenticated or not. */
   close(): void;
 }
 
-interface AgentSource {
+interface Arrival {
   /** For the log. */
-  readonly address: string;
-  /** What the bounds count by. */
-  readonly bucket: string;
+  readonly source: string;
+  readonly peer: UnauthenticatedPeer;
 }
 
 export interface EndpointOptions {
@@ -50,10 +53,6 @@ export interface EndpointOptions {
   readonly observe: Observe;
 }
 
-const STRANGERS_MAX = 200;
-const STRANGERS_PER_SOURCE_MAX = 20;
-/** After a restart a whole fleet comes at once; whoever is turned away backs off with jitter. */
-const HANDSHAKES = { requestsPerSecond: 100, burst: 200 };
 const DESCRIBE_TIMEOUT_MS = 10_000;
 
 export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
@@ -63,33 +62,18 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     maxPayload: MESSAGE_MAX_BYTES,
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
-  const handshakes = createRateLimiter({ ...HANDSHAKES, now: () => performance.now() });
-  const strangers = new Map<string, number>();
+  const unauthenticated = createUnauthenticatedPeers(() => performance.now());
   const sockets = new Set<WebSocket>();
   const sessions = new Set<AgentSession>();
-  let strangerCount = 0;
 
-  function countStranger(bucket: string, change: 1 | -1): void {
-    strangerCount += change;
-    const count = (strangers.get(bucket) ?? 0) + change;
-    if (count === 0) strangers.delete(bucket);
-    else strangers.set(bucket, count);
-  }
-
-  function greet(socket: WebSocket, source: AgentSource): void {
+  function greet(socket: WebSocket, { source, peer }: Arrival): void {
     sockets.add(socket);
-    let stranger = true;
     let rejected = false;
-    const known = (): void => {
-      if (stranger) countStranger(source.bucket, -1);
-      stranger = false;
-      clearTimeout(deadline);
-    };
     // One who was turned away counts until the socket is gone.
     const reject = (error: ProtocolError): void => {
       rejected = true;
       clearTimeout(deadline);
-      options.observe({ event: 'agent_rejected', source: source.address, reason: error.message });
+      options.observe({ event: 'agent_rejected', source, reason: error.message });
       // Strangers learn the code only; one whose signature is good may read the reason too.
       socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
       setTimeout(() => socket.terminate(), 1000).unref();
@@ -115,9 +99,10 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
           return;
         }
         const welcome = checkAuth(data, accepted, options.rules);
-        known();
+        clearTimeout(deadline);
+        peer.authenticated();
         socket.send(JSON.stringify(welcome));
-        admitted = admit(socket, accepted, source.address);
+        admitted = admit(socket, accepted, source);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
         reject(error);
@@ -126,7 +111,8 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     // ws reports oversized or malformed messages here and closes by itself.
     socket.on('error', () => {});
     socket.on('close', (code, reason) => {
-      known();
+      clearTimeout(deadline);
+      peer.gone(accepted !== undefined && !rejected);
       sockets.delete(socket);
       admitted?.link.socketClosed(closeReason(code, reason.toString()));
     });
@@ -215,17 +201,13 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   }
 
   return {
-    hasRoom: (bucket) =>
-      strangerCount < STRANGERS_MAX &&
-      (strangers.get(bucket) ?? 0) < STRANGERS_PER_SOURCE_MAX &&
-      handshakes.take('all').ok,
-    upgrade(request, socket, head, source) {
-      countStranger(source.bucket, 1);
-      const abandoned = (): void => countStranger(source.bucket, -1);
+    admit: (bucket) => unauthenticated.admit(bucket),
+    upgrade(request, socket, head, arrival) {
+      const abandoned = (): void => arrival.peer.gone(false);
       socket.once('close', abandoned);
       server.handleUpgrade(request, socket, head, (webSocket) => {
         socket.off('close', abandoned);
-        greet(webSocket, source);
+        greet(webSocket, arrival);
       });
     },
     goAway() {

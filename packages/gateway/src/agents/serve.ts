@@ -26,12 +26,15 @@ export function createAgentFace(endpoint: AgentEndpoint): (exchange: Exchange) =
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the WebSocket handshake is malformed');
       return;
     }
-    if (!endpoint.hasRoom(exchange.sourceBucket)) {
-      exchange.sendError('GATEWAY_RATE_LIMITED', 'too many connections are still to be authenticated');
+    const decision = endpoint.admit(exchange.sourceBucket);
+    if (!decision.ok) {
+      const message = 'too many connections are still to be authenticated';
+      const headers = ['Retry-After', String(decision.retryAfterSeconds)];
+      exchange.sendError('GATEWAY_RATE_LIMITED', message, headers);
       return;
     }
     exchange.switchedProtocols();
-    const source = { address: log.source, bucket: exchange.sourceBucket };
-    endpoint.upgrade(request, upgrade.socket, upgrade.head, source);
+    const arrival = { source: log.source, peer: decision.peer };
+    endpoint.upgrade(request, upgrade.socket, upgrade.head, arrival);
   };
 }

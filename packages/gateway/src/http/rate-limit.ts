@@ -1,11 +1,13 @@
 /** `retryAfterSeconds` is a whole number, at least 1. */
-type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number };
+export type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number };
 
 export interface RateLimiter {
   /** Takes `cost` tokens from the source's bucket, or none when fewer are left. */
   take(bucket: string, cost?: number): RateDecision;
   /** Takes `cost` tokens whether or not they are there: what was owed is waited for. */
   spend(bucket: string, cost: number): void;
+  /** Undoes a part of what was taken. */
+  giveBack(bucket: string, tokens: number): void;
 }
 
 const MAX_SOURCES = 100_000;
@@ -95,6 +97,10 @@ export function createRateLimiter(options: {
       const full = fullAt.get(bucket);
       if (full === undefined && !makeRoom(at).ok) return;
       fullAt.set(bucket, Math.max(full ?? at, at) + cost * tokenMs);
+    },
+    giveBack(bucket, tokens) {
+      const full = fullAt.get(bucket);
+      if (full !== undefined) fullAt.set(bucket, full - tokens * tokenMs);
     },
   };
 }

@@ -1,0 +1,132 @@
+import { createRateLimiter, type RateDecision } from '../http/rate-limit.ts';
+
+/** A connection to the agent endpoint whose other end has not proved who it is. */
+export interface UnauthenticatedPeer {
+  /** It has proved who it is: its place is free, and its source is a known one. */
+  authenticated(): void;
+  /** Its connection is over. `atChallenge` when it left by itself, challenged and without an answer. */
+  gone(atChallenge: boolean): void;
+}
+
+/** `retryAfterSeconds` is a whole number, at least 1. */
+export type PeerDecision =
+  | { readonly ok: true; readonly peer: UnauthenticatedPeer }
+  | { readonly ok: false; readonly retryAfterSeconds: number };
+
+export interface UnauthenticatedPeers {
+  /** Takes a place for one more peer of that source, or none. */
+  admit(source: string): PeerDecision;
+}
+
+interface Bounds {
+  readonly open: number;
+  readonly rate: { readonly requestsPerSecond: number; readonly burst: number };
+}
+
+const UNKNOWN_SOURCE: Bounds = { open: 20, rate: { requestsPerSecond: 20, burst: 40 } };
+/** After a restart a whole fleet may come from one address at once. */
+const KNOWN_SOURCE: Bounds = { open: 100, rate: { requestsPerSecond: 100, burst: 200 } };
+/** One half of what all sources have together is for every source, the other is kept for known ones. */
+const HALF: Bounds = { open: 100, rate: { requestsPerSecond: 50, burst: 100 } };
+/** What known sources leave of the half for every source, or one of them could shut new agents out. */
+const LEFT_TO_UNKNOWN = 20;
+
+/** How long a source is known after an agent there has completed a handshake. */
+const KNOWN_MS = 600_000;
+const KNOWN_SOURCES_MAX = 10_000;
+/** Agents look for further replicas of the gateway by connections that they leave at the challenge. */
+const LEFT_AT_CHALLENGE_COST = 0.1;
+/** A handshake takes a few round trips, so a place is free again soon. */
+const PLACE_FREE_SECONDS = 1;
+
+/**
+ * Unauthenticated peers: bounds per source. What one source may do is bounded for that source before anything is
+ * counted for all, so that one host that dials again and again is turned away without a cost to others. `now` is a
+ * monotonic clock in milliseconds.
+ */
+export function createUnauthenticatedPeers(
+  now: () => number,
+  knownSourcesMax: number = KNOWN_SOURCES_MAX,
+): UnauthenticatedPeers {
+  const ofUnknown = createRateLimiter({ ...UNKNOWN_SOURCE.rate, now });
+  const ofKnown = createRateLimiter({ ...KNOWN_SOURCE.rate, now });
+  const ofAll = createRateLimiter({ ...HALF.rate, now });
+  const open = new Map<string, number>();
+  /** Of all sources together, and of the unknown ones among them. */
+  let openCount = 0;
+  let openUnknownCount = 0;
+  /** Until when each is known, the one that is forgotten first in front. */
+  const knownUntil = new Map<string, number>();
+
+  function isKnown(source: string): boolean {
+    const until = knownUntil.get(source);
+    if (until === undefined || until > now()) return until !== undefined;
+    knownUntil.delete(source);
+    return false;
+  }
+
+  function remember(source: string): void {
+    knownUntil.delete(source);
+    knownUntil.set(source, now() + KNOWN_MS);
+    for (const [oldest, until] of knownUntil) {
+      if (until > now() && knownUntil.size <= knownSourcesMax) break;
+      knownUntil.delete(oldest);
+    }
+  }
+
+  function hasPlace(source: string, known: boolean): boolean {
+    const bounds = known ? KNOWN_SOURCE : UNKNOWN_SOURCE;
+    if ((open.get(source) ?? 0) >= bounds.open) return false;
+    return openCount < 2 * HALF.open && (known || openUnknownCount < HALF.open);
+  }
+
+  function occupy(source: string, known: boolean, change: 1 | -1): void {
+    openCount += change;
+    if (!known) openUnknownCount += change;
+    const count = (open.get(source) ?? 0) + change;
+    if (count === 0) open.delete(source);
+    else open.set(source, count);
+  }
+
+  /** What is kept for known sources is used first. */
+  function takeOfAll(known: boolean): { readonly half: 'known' | 'every'; readonly taken: RateDecision } {
+    if (!known) return { half: 'every', taken: ofAll.take('every') };
+    const kept = ofAll.take('known');
+    if (kept.ok) return { half: 'known', taken: kept };
+    const taken = ofAll.take('every', 1 + LEFT_TO_UNKNOWN);
+    if (!taken.ok) return { half: 'known', taken: kept };
+    ofAll.giveBack('every', LEFT_TO_UNKNOWN);
+    return { half: 'every', taken };
+  }
+
+  return {
+    admit(source) {
+      const known = isKnown(source);
+      if (!hasPlace(source, known)) return { ok: false, retryAfterSeconds: PLACE_FREE_SECONDS };
+      const ofSource = known ? ofKnown : ofUnknown;
+      const own = ofSource.take(source);
+      if (!own.ok) return own;
+      const { half, taken } = takeOfAll(known);
+      if (!taken.ok) return taken;
+      occupy(source, known, 1);
+      let waiting = true;
+      const leave = (): boolean => {
+        if (!waiting) return false;
+        waiting = false;
+        occupy(source, known, -1);
+        return true;
+      };
+      const peer: UnauthenticatedPeer = {
+        authenticated() {
+          if (leave()) remember(source);
+        },
+        gone(atChallenge) {
+          if (!leave() || !known || !atChallenge) return;
+          ofSource.giveBack(source, 1 - LEFT_AT_CHALLENGE_COST);
+          ofAll.giveBack(half, 1 - LEFT_AT_CHALLENGE_COST);
+        },
+      };
+      return { ok: true, peer };
+    },
+  };
+}
