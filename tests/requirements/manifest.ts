@@ -5,7 +5,7 @@ export interface Requirement {
 }
 
 /**
- * What the service promises, row by row: the tables of its specification and of the decisions that fill its gaps.
+ * What the service promises, row by row.
  * `manifest.test.ts` proves that every row has a test, the reporter that the test ran and passed.
  */
 export const requirements: readonly Requirement[] = [

@@ -199,7 +199,7 @@ const capabilitySchema: JsonSchema = section(
   ['sql', 'result'],
 );
 
-/** The capability file (specification 2.1, decisions section 6): what the lint checks and editors complete. */
+/** The capability file: what the lint checks and editors complete. */
 export const fileSchema: JsonSchema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'capability.yaml',
