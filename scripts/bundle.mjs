@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { nodeFloor, readJson, root } from './install.mjs';
+import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 
 const executables = [
   {
@@ -18,16 +19,19 @@ const executables = [
 ];
 
 /**
- * Bundles every executable and says so, one line each, on standard error. Needs the dependencies installed.
- * Ends the process with code 1 when it cannot. It always bundles: that takes a third of a second, and a
- * check whether anything changed would have to be right about everything that esbuild reads.
+ * Bundles every executable and says so, one line each, on standard error; beside them goes a file with the licences
+ * of what they hold. Needs the dependencies installed. Ends the process with code 1 when it cannot. It always bundles:
+ * that takes a third of a second, and a check whether anything changed would have to be right about everything that
+ * esbuild reads.
  */
 export async function buildExecutables() {
   try {
-    const lines = await Promise.all(executables.map((executable) => bundle(executable)));
-    for (const line of lines) process.stderr.write(`Built ${line}\n`);
+    const built = await Promise.all(executables.map((executable) => bundle(executable)));
+    const licences = await thirdPartyLicences(built.flatMap(({ packages }) => packages));
+    await replace(join(root, 'dist/THIRD_PARTY_LICENSES'), licences, 0o644);
+    for (const { line } of built) process.stderr.write(`Built ${line}\n`);
   } catch (error) {
-    // esbuild has already written what is wrong and where.
+    // Of what does not compile, esbuild has already written what is wrong and where.
     process.stderr.write(`cannot build: ${error.message.split('\n')[0]}\n`);
     process.exit(1);
   }
@@ -36,16 +40,19 @@ export async function buildExecutables() {
 /**
  * Bundles `entry` into `output` (paths relative to the root): one CommonJS file that runs after being copied
  * alone to a machine that has only Node.js. The code of what it starts beside itself, `helper`, goes in as a text, so that
- * each side loads what is its own. Resolves to a readable line with its name, size and time.
+ * each side loads what is its own. Resolves to a readable line with its name, size and time, and to the folders of the
+ * packages that went into it.
  */
 export async function bundle({ entry, helper, external, output }) {
   const started = performance.now();
-  const code = await compile(entry, { SVC_HELPER: JSON.stringify(await compile(helper)) }, external);
+  const beside = await compile(helper);
+  const { code, packages } = await compile(entry, { SVC_HELPER: JSON.stringify(beside.code) }, external);
   const text = code.startsWith('#!') ? code : `#!/usr/bin/env node\n${code}`;
-  const changed = await replace(join(root, output), text);
+  const changed = await replace(join(root, output), text, 0o755);
   const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
   const time = `${(performance.now() - started).toFixed(0)} ms`;
-  return `${output}  ${size}  ${time}${changed ? '' : '  (unchanged)'}`;
+  const line = `${output}  ${size}  ${time}${changed ? '' : '  (unchanged)'}`;
+  return { line, packages: [...beside.packages, ...packages] };
 }
 
 async function compile(entry, define = {}, external = []) {
@@ -57,6 +64,7 @@ async function compile(entry, define = {}, external = []) {
     entryPoints: [entry],
     write: false,
     bundle: true,
+    metafile: true,
     platform: 'node',
     format: 'cjs',
     target: `node${nodeFloor()}`,
@@ -72,20 +80,20 @@ async function compile(entry, define = {}, external = []) {
     plugins: [embedWasm],
     logLevel: 'warning',
   });
-  return result.outputFiles[0].text;
+  return { code: result.outputFiles[0].text, packages: bundledPackages(result.metafile) };
 }
 
 /** Somebody may start it at this moment, so the file is never seen half written. */
-async function replace(path, text) {
+async function replace(path, text, mode) {
   const current = await readFile(path, 'utf8').catch(() => undefined);
   if (current === text) {
-    await chmod(path, 0o755);
+    await chmod(path, mode);
     return false;
   }
   await mkdir(dirname(path), { recursive: true });
   const draft = `${path}.${process.pid}.tmp`;
   await writeFile(draft, text);
-  await chmod(draft, 0o755);
+  await chmod(draft, mode);
   await rename(draft, path);
   return true;
 }

@@ -19,7 +19,7 @@ const ALLOWED = {
   'agent standard output': ['file'],
   'agent standard error': ['file'],
   'agent metrics': [],
-  // Specification 2.1: details of a start that failed go to the log file, and only there.
+  // Details of a start that failed go to the log file, and only there.
   'agent log': ['sql', 'connection', 'file'],
   'openapi.json': [],
   'other file': [],

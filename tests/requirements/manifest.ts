@@ -5,7 +5,7 @@ export interface Requirement {
 }
 
 /**
- * What the service promises, row by row: the tables of its specification and of the decisions that fill its gaps.
+ * What the service promises, row by row.
  * `manifest.test.ts` proves that every row has a test, the reporter that the test ran and passed.
  */
 export const requirements: readonly Requirement[] = [
@@ -302,6 +302,7 @@ export const requirements: readonly Requirement[] = [
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration',
     executables: 'both run after being copied alone to a machine with Node.js only',
+    licences: 'the build writes the licence text of everything that the executables hold, or fails',
     'no-stack': 'no stack trace for a mistake of the user',
   }),
   // Logs, metrics, shutdown.

@@ -21,7 +21,7 @@ const CAPABILITIES = {
 type Key = keyof typeof KEYS;
 type Name = keyof typeof CAPABILITIES;
 
-/** What the specification's section 5.1 and the decisions' sections 5 and 6 say of one cell. */
+/** What docs/reference promises of one cell: permission before existence, and only what is exposed is seen. */
 function expected(
   key: Key,
   name: Name,

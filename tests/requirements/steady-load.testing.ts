@@ -5,7 +5,7 @@ export const LOAD_SQL = `
   insert into item select i, 'item ' || i from generate_series(1, 1000) i;
 `;
 
-/** A capability's time, and what the gateway allows on top (decisions, section 5), and half a second for a slow machine. */
+/** A capability's time, and the 2 s that the gateway allows on top, and half a second for a slow machine. */
 const TIMEOUT_MS = 3000;
 const LATEST_MS = TIMEOUT_MS + 2000 + 500;
 

@@ -10,7 +10,7 @@ import { gatewayMetric } from './link-sizes.testing.ts';
 
 /** PROTOCOL.md, "Life and death of the link"; and what a slow machine takes to tell of it. */
 const NOTICED_WITHIN_MS = 28_000 + 1000;
-/** The capability's 3 s, the gateway's 2 s (decisions, section 5), and 0.5 s. */
+/** The capability's 3 s, the 2 s that the gateway allows on top, and 0.5 s. */
 const CALL_ENDS_WITHIN_MS = 5500;
 const BUDGET_MEGABYTES = 64;
 

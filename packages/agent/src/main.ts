@@ -52,7 +52,7 @@ async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Specification, section 2.1: argument, else environment, else next to the binary. */
+/** The argument, else the environment, else next to the executable. */
 function capabilityFile(argument: string | undefined): string {
   return argument ?? process.env['AGENT_CAPABILITY_FILE'] ?? join(home, 'capability.yaml');
 }

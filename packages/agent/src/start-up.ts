@@ -8,7 +8,7 @@ import { DatabaseError, databaseFault } from './databases/errors.ts';
 import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from './start-up-report.ts';
 
 /**
- * The start-up validation (specification, section 2.1): the file itself, the database, EXPLAIN of every capability.
+ * The start-up validation: the file itself, the database, EXPLAIN of every capability.
  * When it has resolved, everything is reported and no connection is left.
  */
 export async function startUp(

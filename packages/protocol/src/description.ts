@@ -1,7 +1,7 @@
-/** Decisions, section 6. The meta capability's reserved name does not match it. */
+/** The meta capability's reserved name does not match it. */
 export const CAPABILITY_NAME_PATTERN = '^[a-z][a-z0-9_]{0,47}$';
 
-/** Before a capability's name, in the description and at the gateway (specification, section 4.1). */
+/** Before a capability's name, in the description and at the gateway. */
 export const CAPABILITY_PATH_PREFIX = '/api/v1/capabilities/';
 
 /**

@@ -22,7 +22,7 @@ memory against bytes sent. A fresh gateway without a rate limit for each way, S 
 the ways whose name has this text. Ends with 1 when one of them is amplified more than 100 times. Linux only.
 `;
 
-/** The goal, from the design of security. */
+/** The promise of SECURITY.md. */
 const MOST = 100;
 const BUSY_MS = 2000;
 const BYTES_OF_MB = 1024 * 1024;

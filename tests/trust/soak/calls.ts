@@ -8,7 +8,7 @@ const LARGE_ROWS = 250;
 const LARGE_TEXT = 4000;
 /** Each capability's time limit, in the file below. */
 const TIMEOUT_MS = 4000;
-/** And what the gateway allows on top (decisions, section 5), and half a second for a slow machine. */
+/** And the 2 s that the gateway allows on top, and half a second for a slow machine. */
 export const LATEST_MS: number = TIMEOUT_MS + 2000 + 500;
 
 export const SQL: string = `

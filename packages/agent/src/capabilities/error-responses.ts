@@ -16,7 +16,7 @@ const retryAfter = {
 /** On every answer, so that a report can name its record in the log. */
 const requestId = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
 
-/** What a call can fail with, by HTTP status (specification 7, decisions section 5). */
+/** What a call can fail with, by HTTP status. */
 const FAILURES: Readonly<Record<string, Failure>> = {
   400: {
     component: 'BadRequest',

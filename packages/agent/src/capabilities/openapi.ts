@@ -8,7 +8,7 @@ import { resultSchema } from './result-schema.ts';
 const TAG = 'capabilities';
 
 /**
- * Describes the capabilities in the order of the file (decisions section 8). Paths hold those that are
+ * Describes the capabilities in the order of the file. Paths hold those that are
  * exposed, the manifest all. The gateway adds `servers`. Holds no SQL and nothing of the database.
  */
 export function describeCapabilities({ service, capabilities }: AgentConfig): Description {

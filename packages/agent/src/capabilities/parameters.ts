@@ -22,7 +22,7 @@ interface Checked {
 
 /**
  * Prepares the reading of a capability's parameters from the UTF-8 text of a JSON object. What it
- * returns is ready to bind and has every declared parameter, null where absent (decisions section 6).
+ * returns is ready to bind and has every declared parameter, null where absent.
  * The reader throws `InvalidParams`.
  */
 export function compileParameters(capability: Capability): (body: Uint8Array) => Record<string, unknown> {

@@ -2,8 +2,8 @@ import type { ParamSchema } from './model.ts';
 
 /**
  * The bounds of a number as callers are told them: one each way, for generators and linters stumble over an
- * inclusive and an exclusive one beside each other, and never further than the whole numbers that are taken
- * (decisions, section 6). Other types pass unchanged.
+ * inclusive and an exclusive one beside each other, and never further than the whole numbers that are taken.
+ * Other types pass unchanged.
  */
 export function publishedBounds(schema: ParamSchema): ParamSchema {
   if (schema.type !== 'integer' && schema.type !== 'number') return schema;

@@ -17,7 +17,7 @@ export interface BuildSecrets {
 
 export type PositionOf = (path: Path) => Position;
 
-/** Puts a file without faults into the agent's terms, with the defaults of decisions section 6. */
+/** Puts a file without faults into the agent's terms, with the defaults of docs/reference/capability-file.md. */
 export function buildConfig(
   file: CapabilityFile,
   secrets: BuildSecrets,

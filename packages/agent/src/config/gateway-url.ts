@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '@svc/protocol';
 
-/** Why a URL cannot be `gateway.url` (specification 2.1), undefined when it can. */
+/** Why a URL cannot be `gateway.url`, undefined when it can. */
 export function gatewayUrlProblem(text: string): string | undefined {
   if (!URL.canParse(text) || /[\s\\]/.test(text)) {
     return 'must be a URL such as `wss://gateway.example.com/ws/agent`';

@@ -24,7 +24,7 @@ const MAX_FILE_BYTES = 4 * 1024 ** 2;
 export type LoadedConfig = { readonly config: AgentConfig } | { readonly faults: readonly Fault[] };
 
 /**
- * Reads the capability file (specification 2.1, decisions section 6): the configuration, or everything
+ * Reads the capability file (docs/reference/capability-file.md): the configuration, or everything
  * that is wrong with it in the order of the file. No fault holds a secret, SQL or the value of a variable.
  */
 export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig {

@@ -31,7 +31,7 @@ ajv.addKeyword({
 /** Many parameters look alike, and compiling is what makes a start slow. */
 const compiled = new Map<string, ValidateFunction>();
 
-/** Prepares the check of one value against its type and constraints (decisions section 6); null never fits. */
+/** Prepares the check of one value against its type and constraints; null never fits. */
 export function compileValue(schema: ParamSchema): (value: unknown) => readonly ValueProblem[] {
   const { items, ...own } = schema;
   const validate = compile(own);

@@ -166,7 +166,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     return { link, session };
   }
 
-  /** Fetches the description before the agent counts as connected (specification, section 3). */
+  /** Fetches the description before the agent counts as connected, so that no call meets one whose capabilities are unknown. */
   function describe(session: AgentSession, hello: Hello, done: (capabilities: number) => void): void {
     const timer = setTimeout(() => {
       session.end(CLOSE.bad_description, 'the agent did not describe itself in time');

@@ -100,7 +100,7 @@ test('a call without traceparent travels without', async () => {
   await result;
 });
 
-test('without an agent a call fails as the specification words it', async () => {
+test('without an agent a call fails in the words of docs/reference/errors.md', async () => {
   expect(await failure(call())).toMatchObject({
     code: 'GATEWAY_AGENT_OFFLINE',
     message: 'agent is not connected',

@@ -19,7 +19,7 @@ export function exposedOperations({ openapi, manifest }: Description): readonly 
   });
 }
 
-/** What of it a key may see: `/openapi.json` and `tools/list` (specification, section 5.1). */
+/** What of it a key may see: `/openapi.json` and `tools/list`. */
 export function visibleTo<Named extends { readonly name: string }>(
   permission: Permission,
   all: readonly Named[],

@@ -36,7 +36,7 @@ export const FLAGS: Readonly<Record<CommandName, readonly Flag[]>> = {
   'create-agent-secret': ['json', 'help', 'version'],
   'create-agent': ['json', 'help', 'version'],
 };
-/** Reads what stands after `svc-gateway` on the command line (specification 4.6). */
+/** Reads what stands after `svc-gateway` on the command line. */
 export function parseArguments(argv: readonly string[]): Command {
   const { tokens } = parseArgs({
     args: [...argv],

@@ -6,7 +6,7 @@ import type { KeyRecord, Permission } from '../keys/key-record.ts';
 import { jsonFaultOffset } from './json-position.ts';
 import { bad, good, quoted, type Parsed } from './parsed.ts';
 
-/** Specification, section 8. */
+/** docs/reference/settings.md promises it. */
 const MAX_RECORDS = 100;
 const FIELDS: readonly string[] = ['name', 'key_hash', 'key_id', 'capabilities'];
 const SINGLE_QUOTE_HINT =
@@ -17,7 +17,7 @@ const KEPT_QUOTE_HINT =
   'it begins with a quote, which a shell takes away and other readers, like docker --env-file, keep: ' +
   'leave the quotes out there';
 
-/** Reads GATEWAY_API_KEYS_JSON (specification 2.3). Problems name record and field, never a hash. */
+/** Reads GATEWAY_API_KEYS_JSON. Problems name record and field, never a hash. */
 export function parseKeyRecords(text: string): Parsed<readonly KeyRecord[]> {
   let json: unknown;
   try {

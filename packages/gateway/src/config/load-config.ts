@@ -24,8 +24,8 @@ const MAX_RATE = 1_000_000;
 
 /**
  * Turns the environment into the gateway's configuration, or into everything that is wrong with it at once
- * (specification 2.2; defaults applied here). An empty value counts as absent. `readFile` gives the text of
- * a file or throws.
+ * (docs/reference/settings.md; defaults applied here). An empty value counts as absent. `readFile` gives the text
+ * of a file or throws.
  */
 export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const faults: Fault[] = [];

@@ -1,4 +1,4 @@
-/** Every way in which a request can fail, as callers see it (decisions, section 5). A closed list. */
+/** Every way in which a request can fail, as callers see it (docs/reference/errors.md). A closed list. */
 export type CallErrorCode =
   | 'GATEWAY_UNAUTHORIZED'
   | 'GATEWAY_CAPABILITY_NOT_PERMITTED'

@@ -15,7 +15,7 @@ interface Admission {
 /** To be asked once for whatever arrives, before anything else is looked at. */
 export type Admit = (peerAddress: string, rawHeaders: readonly string[]) => Admission;
 
-/** Allow list, then rate limit (decisions, section 3). */
+/** Allow list, then rate limit: a source that is not allowed learns nothing of the limit. */
 export function createAdmit(options: {
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RateLimiter | undefined;

@@ -2,7 +2,7 @@ import { CallError } from '../errors/call-error.ts';
 import type { RequestHeaders } from './request-headers.ts';
 
 /**
- * The one key that a request presents (specification, section 5.1). Throws CallError: 401 without
+ * The one key that a request presents. Throws CallError: 401 without
  * one, 400 with two, since a proxy and we might pick different ones.
  */
 export function readCredential(headers: RequestHeaders): string {

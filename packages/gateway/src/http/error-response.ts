@@ -1,6 +1,6 @@
 import type { CallErrorCode } from '../errors/call-error.ts';
 
-/** The one table from codes to HTTP (specification, section 7; decisions, section 5). */
+/** The one table from codes to HTTP; docs/reference/errors.md has it for callers. */
 const STATUS: Readonly<Record<CallErrorCode, number>> = {
   GATEWAY_UNAUTHORIZED: 401,
   GATEWAY_CAPABILITY_NOT_PERMITTED: 403,

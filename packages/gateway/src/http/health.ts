@@ -5,7 +5,7 @@ export interface HealthState {
   readonly shuttingDown: () => boolean;
 }
 
-/** GET /healthz: whether the process serves (specification, section 4.4). */
+/** GET /healthz: whether the process serves. */
 export function createHealth(state: HealthState): (exchange: Exchange) => void {
   return (exchange) => {
     const ok = !state.shuttingDown();

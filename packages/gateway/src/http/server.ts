@@ -80,7 +80,7 @@ const MAX_PIPELINED = 100;
 /** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
 const LAST_REQUESTS_MS = 500;
 
-/** The order of checks is decisions, section 3. */
+/** docs/reference/http.md promises callers the order of the checks. */
 export function createGatewayServer(options: ServerOptions): GatewayServer {
   const { faces } = options;
   const admit = createAdmit(options);

@@ -29,7 +29,7 @@ interface AuthenticationCounters {
   readonly slots: number;
 }
 
-/** All three from the specification, section 5.1. */
+/** How many keys are remembered and for how long, and how many comparisons are under way at once. */
 const CACHE_ENTRIES = 1024;
 const CACHE_LIFETIME_MS = 5 * 60_000;
 const SLOTS = 4;

@@ -1,6 +1,6 @@
 import { hashSync } from 'bcryptjs';
 
-/** A record as it stands in GATEWAY_API_KEYS_JSON (specification 2.3). */
+/** A record as it stands in GATEWAY_API_KEYS_JSON. */
 interface WrittenKeyRecord {
   readonly name: string;
   readonly key_id: string;

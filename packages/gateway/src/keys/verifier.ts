@@ -20,7 +20,7 @@ interface Thread {
   idleTimer: NodeJS.Timeout | undefined;
 }
 
-/** One core stays with the event loop; the specification allows four comparisons at once. */
+/** One core stays with the event loop; more than four comparisons are never under way. */
 const MAX_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
 /** A thread takes as much memory as all keys and calls together, and starts in less time than one comparison. */
 const IDLE_MS = 5000;

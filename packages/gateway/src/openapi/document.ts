@@ -13,7 +13,7 @@ interface VisibleDocument {
 export type DocumentFor = (description: Description, permission: Permission) => VisibleDocument;
 
 /**
- * Filters the agent's description by permission (specification, section 4.3) and adds the server's
+ * Filters the agent's description by permission and adds the server's
  * address. Made once per description and key: keys live as long as the process.
  */
 export function createDocuments(publicUrl: string | undefined): DocumentFor {

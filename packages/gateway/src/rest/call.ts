@@ -13,7 +13,7 @@ export interface RestOptions {
 
 const ROWS = Buffer.from('{"rows":');
 
-/** POST /api/v1/capabilities/{name} (specification, section 4.1). */
+/** POST /api/v1/capabilities/{name}. */
 export function createRestCall(options: RestOptions): (exchange: Exchange, name: string) => Promise<void> {
   return async (exchange, name) => {
     const key = await options.identify(exchange);

@@ -80,7 +80,7 @@ function fitsScalar(schema: ParamSchema, type: ServerType): boolean {
 
 /**
  * A string stands for what has a text form and no declared type of its own; also for numbers that need more digits
- * than JSON has (decisions, section 6).
+ * than JSON has.
  */
 function fitsString(type: ServerType): boolean {
   const { base, form, category } = type;
