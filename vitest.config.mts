@@ -2,18 +2,46 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { requirements } from './tests/requirements/manifest.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
+const database = 'packages/agent/src/databases/**/*.test.ts';
+const processes = ['packages/testkit/**/*.test.ts', 'tests/**/*.test.ts'];
+
+/** One PostgreSQL for the project, and for each file databases of its own on it. */
+const withPostgres = {
+  globalSetup: 'tests/setup/postgres.ts',
+  setupFiles: 'tests/setup/drop-databases.ts',
+  pool: 'forks',
+  isolate: false,
+} as const;
+
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ['packages/**/*.test.ts', 'tests/**/*.test.ts'],
-    globalSetup: 'tests/setup/postgres.ts',
-    setupFiles: 'tests/setup/drop-databases.ts',
     reporters: [new RepositoryReporter()],
     tags: requirements.map(({ id, says }) => ({ name: id, description: says })),
-    pool: 'forks',
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['packages/**/*.test.ts'],
+          exclude: [database, ...processes],
+          pool: 'threads',
+          isolate: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'database', include: [database], sequence: { groupOrder: 1 }, ...withPostgres },
+      },
+      {
+        extends: true,
+        test: { name: 'service', include: processes, sequence: { groupOrder: 2 }, ...withPostgres },
+      },
+    ],
   },
 });
 

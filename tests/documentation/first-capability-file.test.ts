@@ -2,10 +2,10 @@ import { mkdir, copyFile, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import {
-  createKey,
   runProcess,
   startService,
   SVC_AGENT,
+  SVC_GATEWAY,
   temporaryFolder,
   testDatabase,
   type Service,
@@ -110,7 +110,10 @@ test('the message of the guide for a misspelt key is the real one', async () => 
 });
 
 test('the commands that make keys work', async () => {
-  expect((await createKey('reports', 'get_invoice,list_invoices')).record).toMatchObject({ name: 'reports' });
+  const args = ['create-key', '--name', 'reports', '--capabilities', 'get_invoice,list_invoices', '--json'];
+  const { code, stdout } = await runProcess(SVC_GATEWAY, args);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ record: { name: 'reports' } });
 });
 
 test('with the policy of the guide each key has its own rows', async () => {

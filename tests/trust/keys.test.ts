@@ -1,4 +1,4 @@
-import { createKey, dial, type CreatedKey } from '@svc/testkit';
+import { COST_AS_CREATED, createKey, dial, type CreatedKey } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   CALL,
@@ -26,7 +26,10 @@ let one: CreatedKey;
 let two: CreatedKey;
 let gateway: LoneGateway;
 beforeAll(async () => {
-  [one, two] = await Promise.all([createKey('one', '*'), createKey('two', '*')]);
+  [one, two] = await Promise.all([
+    createKey('one', '*', { cost: COST_AS_CREATED }),
+    createKey('two', '*', { cost: COST_AS_CREATED }),
+  ]);
   gateway = await startLoneGateway(await gatewayEnvironment([one.record, two.record, FOREIGN]));
 });
 afterAll(async () => {

@@ -73,7 +73,7 @@ export async function startGateway(
       count(event);
     };
   }
-  if (config.emitOpenapiSnapshot) keepSnapshot(registry, config.publicUrl, observe);
+  if (config.emitOpenapiSnapshot) keepSnapshot(registry, config.publicUrl, observe, process.cwd());
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: config.agentPublicKeys,

@@ -15,13 +15,8 @@ export {
 export { cpuMicroseconds, sizeOf, type ProcessSize } from './processes/process-size.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
-export {
-  createAgentSecret,
-  createKey,
-  SVC_AGENT,
-  SVC_GATEWAY,
-  type CreatedKey,
-} from './service/executables.ts';
+export { SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
+export { COST_AS_CREATED, createAgentSecret, createKey, type CreatedKey } from './service/secrets.ts';
 export { ask, type Answer, type AskOptions } from './service/ask.ts';
 export { makeAgentFolder, nextRecord, startAgent } from './service/start-agent.ts';
 export { gatewaySettings, startGateway, type StartedGateway } from './service/start-gateway.ts';

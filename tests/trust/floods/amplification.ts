@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import {
   ask,
   cpuMicroseconds,
+  COST_AS_CREATED,
   createAgentSecret,
   createKey,
   gatewaySettings,
@@ -58,7 +59,7 @@ export async function main(args: readonly string[]): Promise<number> {
   if (typeof read === 'number') return read;
   const { seconds, only, json } = read;
   const all: Figures[] = [];
-  const key = await createKey('all', '*');
+  const key = await createKey('all', '*', { cost: COST_AS_CREATED });
   const chosen = assaults(key.api_key).filter(({ title }) => title.includes(only));
   if (chosen.length === 0) {
     process.stderr.write(`cannot start: no way has "${only}" in its name\n`);

@@ -1,4 +1,11 @@
-import { startPostgres, startService, temporaryFolder, type Releasers, type Service } from '@svc/testkit';
+import {
+  COST_AS_CREATED,
+  startPostgres,
+  startService,
+  temporaryFolder,
+  type Releasers,
+  type Service,
+} from '@svc/testkit';
 
 export const ITEM = 7;
 /** What `get_item` answers for ITEM. */
@@ -33,6 +40,7 @@ export async function startItemService(
   const service = await startService({
     database: { ...postgres, name: 'items' },
     capabilities: CAPABILITIES,
+    keyCost: COST_AS_CREATED,
     gatewayEnv: { GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1', ...gatewayEnv },
   });
   await releasers.add(() => service.stop());

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import {
+  COST_AS_CREATED,
   createReleasers,
   freePort,
   startFaultProxy,
@@ -142,6 +143,7 @@ async function startScene(releasers: Releasers): Promise<Scene> {
   const port = await freePort();
   const linkNetwork = await proxy({ host: '127.0.0.1', port });
   const service = await startService({
+    keyCost: COST_AS_CREATED,
     database: { host: databaseNetwork.host, port: databaseNetwork.port, name: DATABASE, user, password },
     capabilities: CAPABILITIES,
     keys: { some: KEYS.some },

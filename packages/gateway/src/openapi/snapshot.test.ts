@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Description } from '@svc/protocol';
@@ -9,21 +9,18 @@ import { createResultBudget } from '../agents/result-budget.ts';
 import type { GatewayEvent } from '../observe/event.ts';
 import { keepSnapshot } from './snapshot.ts';
 
-const home = process.cwd();
 let folder: string;
 let registry: Registry;
 let agent: AgentByHand;
 let events: GatewayEvent[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-tmp-snapshot-'));
-  process.chdir(folder);
   events = [];
   registry = createRegistry(() => 0);
   agent = agentByHand(createResultBudget(1));
-  keepSnapshot(registry, 'https://gateway.example', (event) => events.push(event));
+  keepSnapshot(registry, 'https://gateway.example', (event) => events.push(event), folder);
 });
 afterEach(async () => {
-  process.chdir(home);
   agent.lose();
   await rm(folder, { recursive: true, force: true });
 });
@@ -42,7 +39,7 @@ test('every newly cached description is written, the last one stays, and nothing
   for (let version = 1; version <= 20; version++) registry.add(agent.session, describing(`v${version}`));
   await expect.poll(title, { interval: 2 }).toBe('v20');
   expect(await readdir(folder)).toEqual(['openapi.json']);
-  expect(JSON.parse(await readFile('openapi.json', 'utf8'))).toMatchObject({
+  expect(JSON.parse(await readFile(join(folder, 'openapi.json'), 'utf8'))).toMatchObject({
     servers: [{ url: 'https://gateway.example' }],
   });
   expect(events).toEqual([]);
@@ -54,8 +51,7 @@ test('a folder that cannot be written to is a warning, and the next description 
   await expect
     .poll(() => events, { interval: 2 })
     .toEqual([{ event: 'config_warning', message: expect.stringContaining('cannot write openapi.json') }]);
-  folder = await mkdtemp(join(tmpdir(), 'svc-tmp-snapshot-'));
-  process.chdir(folder);
+  await mkdir(folder);
   registry.add(agent.session, describing('second'));
   await expect.poll(title, { interval: 2 }).toBe('second');
 });

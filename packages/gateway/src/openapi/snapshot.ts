@@ -1,4 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Registry } from '../agents/registry.ts';
 import type { Observe } from '../observe/event.ts';
 import { createDocuments } from './document.ts';
@@ -7,15 +8,20 @@ const FILE = 'openapi.json';
 
 /**
  * GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written to `openapi.json` in
- * the working directory, whole or not at all.
+ * `folder`, whole or not at all.
  */
-export function keepSnapshot(registry: Registry, publicUrl: string | undefined, observe: Observe): void {
+export function keepSnapshot(
+  registry: Registry,
+  publicUrl: string | undefined,
+  observe: Observe,
+  folder: string,
+): void {
   const documentFor = createDocuments(publicUrl);
   let last = Promise.resolve();
   registry.onDescription((description) => {
     const { bytes } = documentFor(description, '*');
     last = last
-      .then(() => replace(bytes))
+      .then(() => replace(join(folder, FILE), bytes))
       .catch((error: unknown) => {
         const message = error instanceof Error ? error.message : String(error);
         observe({ event: 'config_warning', message: `cannot write ${FILE}: ${message}` });
@@ -23,8 +29,8 @@ export function keepSnapshot(registry: Registry, publicUrl: string | undefined, 
   });
 }
 
-async function replace(bytes: Buffer): Promise<void> {
-  const draft = `${FILE}.${process.pid}.tmp`;
+async function replace(path: string, bytes: Buffer): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
   await writeFile(draft, bytes);
-  await rename(draft, FILE);
+  await rename(draft, path);
 }

@@ -4,7 +4,7 @@ import type { ServerAddress } from '../postgres/server-address.ts';
 import { createReleasers } from '../releasers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
-import { createAgentSecret, createKey, type AgentSecret } from './executables.ts';
+import { createAgentSecret, createKey, type AgentSecret } from './secrets.ts';
 import { makeAgentFolder, startAgent } from './start-agent.ts';
 import { gatewaySettings, startGateway } from './start-gateway.ts';
 
@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly agentEnv?: Readonly<Record<string, string>>;
   /** Keys besides `all`, which may call everything: name to comma-separated capabilities. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** The bcrypt cost of the keys; default the least. */
+  readonly keyCost?: number;
   /** The port that agents dial, when something stands between them and the gateway; default the gateway's own. */
   readonly linkPort?: number;
   /** How many agents to start; default 1. */
@@ -68,7 +70,9 @@ async function start(
   const secret = await createAgentSecret();
   const names = { all: '*', ...options.keys };
   const created = await Promise.all(
-    Object.entries(names).map(async ([name, allowed]) => [name, await createKey(name, allowed)] as const),
+    Object.entries(names).map(
+      async ([name, allowed]) => [name, await createKey(name, allowed, { cost: options.keyCost })] as const,
+    ),
   );
   const apiKeys = Object.fromEntries(created.map(([name, key]) => [name, key.api_key]));
   const gatewayEnv = {
