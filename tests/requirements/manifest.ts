@@ -108,6 +108,7 @@ export const requirements: readonly Requirement[] = [
     impossible: 'a column that cannot be given as declared is a fault at start',
     'missing-column': 'a listed field that the SQL does not produce is a fault at start',
     'two-columns': 'two columns of one name are a fault at start',
+    retyped: 'a column retyped under a running agent gives its value, null or 502, never a rounded value',
   }),
   // The gateway's environment.
   ...rows('setting', {

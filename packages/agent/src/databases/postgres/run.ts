@@ -37,6 +37,10 @@ const PREFIX_RUNS = 100;
 const CLOCK_SLACK_MS = 2;
 /** The server keeps back its answers until the query is through, so when it vanishes only time tells what ran. */
 const IDLE_LOSS_MS = 1000;
+/** What does not exist, or not for these types, or may not be read: at the start it was otherwise. */
+const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
+const CHANGED_HINT =
+  'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
 
 export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
   const forms = formsOf(verified);
@@ -179,7 +183,8 @@ function toDatabaseError(error: Error, done: Exchange, timeoutMs: number): Datab
   const state = sqlStateOf(error);
   const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
   const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
-  return new DatabaseError(kind, nameOf(error));
+  const changed = CHANGED.test(state ?? '') ? `; ${CHANGED_HINT}` : '';
+  return new DatabaseError(kind, `${nameOf(error)}${changed}`);
 }
 
 /** The server's message would tell time-outs apart, but it is in the server's language. */
