@@ -212,6 +212,7 @@ export const requirements: readonly Requirement[] = [
     'GATEWAY_INVALID_REQUEST.type': '400 for another content type than JSON',
     'GATEWAY_INVALID_REQUEST.object': '400 for a body that is not an object',
     AGENT_INVALID_PARAMS: '400; names every refused parameter and why, no value',
+    'AGENT_INVALID_PARAMS.query': '400 for an argument that a function or clause of the query refuses',
     AGENT_BUSY: '503 with Retry-After when the queue is full',
     AGENT_QUERY_TIMEOUT: '504 when the query takes too long',
     GATEWAY_AGENT_TIMEOUT: '504 when the agent does not answer in the time of the capability and 2 s',

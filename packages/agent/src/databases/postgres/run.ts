@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CapabilityLimits } from '../../config/agent-config.ts';
 import { DatabaseError, type Query, type QueryCall, type QueryResult } from '../database.ts';
+import { callersMistake } from './callers-mistake.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
   kindOf,
@@ -121,15 +122,26 @@ async function run(
     const left = { ...wait, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
-    if (problems.length === 0) throw toDatabaseError(error, done, timeoutMs);
-    throw new DatabaseError('invalid_params', nameOf(error), { advice: problems.join('; ') });
+    const mistake = done.begun ? callersMistake(sqlStateOf(error), boundValues(verified, call)) : undefined;
+    const advice = problems.length > 0 ? problems.join('; ') : mistake;
+    if (advice === undefined) throw toDatabaseError(error, done, timeoutMs);
+    throw new DatabaseError('invalid_params', nameOf(error), { advice });
   }
 }
 
 function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
-  const { params } = verified;
-  const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
+  const values = boundValues(verified, call).map(({ text: value }) => value);
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
+}
+
+function boundValues(
+  { params }: VerifiedQuery,
+  { values }: QueryCall,
+): readonly { readonly name: string; readonly text: string | null }[] {
+  return params.map(({ param: { name, schema } }) => ({
+    name,
+    text: bindValue(schema, valueOf(values, name)),
+  }));
 }
 
 function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {
