@@ -97,7 +97,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'once',
   },
   AGENT_INVALID_PARAMS: {
-    when: 'Parameters are refused. The message names each and why, never a value.',
+    when: 'Parameters are refused, by their schema or by what the query does with them. The message names each and why, never a value.',
     caller: 'Mend the parameters; `/openapi.json` has their schema.',
     operator: '`params` of the capability.',
     repeat: 'no',

@@ -108,6 +108,7 @@ export const requirements: readonly Requirement[] = [
     impossible: 'a column that cannot be given as declared is a fault at start',
     'missing-column': 'a listed field that the SQL does not produce is a fault at start',
     'two-columns': 'two columns of one name are a fault at start',
+    retyped: 'a column retyped under a running agent gives its value, null or 502, never a rounded value',
   }),
   // The gateway's environment.
   ...rows('setting', {
@@ -211,6 +212,7 @@ export const requirements: readonly Requirement[] = [
     'GATEWAY_INVALID_REQUEST.type': '400 for another content type than JSON',
     'GATEWAY_INVALID_REQUEST.object': '400 for a body that is not an object',
     AGENT_INVALID_PARAMS: '400; names every refused parameter and why, no value',
+    'AGENT_INVALID_PARAMS.query': '400 for an argument that a function or clause of the query refuses',
     AGENT_BUSY: '503 with Retry-After when the queue is full',
     AGENT_QUERY_TIMEOUT: '504 when the query takes too long',
     GATEWAY_AGENT_TIMEOUT: '504 when the agent does not answer in the time of the capability and 2 s',
@@ -277,6 +279,7 @@ export const requirements: readonly Requirement[] = [
     'one-round-trip': 'a call costs one round trip to the database',
     'inferred-types': 'a parameter that does not fit as declared is bound as the type that the SQL takes',
     settings: 'svc.api_key_name, svc.capability, svc.request_id are set for row-level security',
+    attribution: 'a statement names its capability first, and then has the SQL of its author',
     types: 'every common column type through every result type',
     versions: 'PostgreSQL 13 to 18 behave alike',
   }),

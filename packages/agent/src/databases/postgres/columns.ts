@@ -1,4 +1,4 @@
-import type { ResultField } from '../../capabilities/model.ts';
+import type { ResultField, ResultType } from '../../capabilities/model.ts';
 
 /** What the server says of a column's type, domains resolved. */
 export interface ColumnType {
@@ -18,7 +18,6 @@ export type Conversion =
 
 const BOOL = 16;
 const INTEGERS = new Set([20, 21, 23, 26]);
-const OID = 26;
 const FLOATS = new Set([700, 701]);
 const NUMERIC = 1700;
 const DATE = 1082;
@@ -31,21 +30,27 @@ const RECORD = 2249;
 const BPCHAR = 1042;
 const INET = 869;
 /**
- * A column may change its type while the agent runs. The cast, which costs nothing until then, gives what was checked
- * at the start or fails; whole numbers may grow.
+ * A column may change its type while the agent runs: what gives it as what it was at the start, by the type that it had
+ * then. The cast alone would round, or cut off the time of day. The server takes the call only for a type of which each
+ * value is one of that type, too; so whole numbers may grow.
  */
-const LASTING: ReadonlyMap<number, string> = new Map([
-  [BOOL, 'bool'],
-  [20, 'int8'],
-  [21, 'int8'],
-  [23, 'int8'],
-  [OID, 'oid'],
-  [700, 'float4'],
-  [701, 'float8'],
-  [NUMERIC, 'numeric'],
-  [DATE, 'date'],
-  [TIMESTAMP, 'timestamp'],
-  [TIMESTAMPTZ, 'timestamptz'],
+const LASTING: ReadonlyMap<number, { readonly cast: string; readonly takes: (column: string) => string }> =
+  new Map([
+    [BOOL, { cast: 'bool', takes: call('boolout') }],
+    [20, { cast: 'int8', takes: call('int8out') }],
+    [21, { cast: 'int8', takes: call('int8out') }],
+    [23, { cast: 'int8', takes: call('int8out') }],
+    [26, { cast: 'int8', takes: call('oidout') }],
+    // Whole numbers beyond 2^53 and decimal fractions would be taken for these as well, and rounded.
+    [700, { cast: 'float4', takes: exactly('float4') }],
+    [701, { cast: 'float8', takes: exactly('float8') }],
+    [NUMERIC, { cast: 'numeric', takes: call('numeric_out') }],
+    [DATE, { cast: 'date', takes: call('date_out') }],
+    [TIMESTAMP, { cast: 'timestamp', takes: call('timestamp_out') }],
+    [TIMESTAMPTZ, { cast: 'timestamptz', takes: call('timestamptz_out') }],
+  ]);
+/** Nothing else is cast to these without loss but text, which is read as what it says. */
+const JSON_CASTS: ReadonlyMap<number, string> = new Map([
   [JSON_TYPE, 'json'],
   [JSONB, 'jsonb'],
 ]);
@@ -56,16 +61,33 @@ const BELOW = 'operator(pg_catalog.<)';
 const FIRST_USER_OID = 16_384;
 
 /** The SQL that gives a column as its declared type, or why it cannot be given so. */
-export function convertColumn(field: ResultField, column: ColumnType, version: number): Conversion {
-  const type = column.form === 'scalar' ? LASTING.get(column.oid) : undefined;
-  const value = `q.${quoteIdentifier(field.name)}${type === undefined ? '' : `::pg_catalog.${type}`}`;
-  switch (field.type) {
+export function convertColumn(
+  { name, type: declared }: ResultField,
+  type: ColumnType,
+  version: number,
+): Conversion {
+  const column = `q.${quoteIdentifier(name)}`;
+  if (declared === 'string') return accepted(asString(column, type));
+  const lasting = type.form === 'scalar' ? LASTING.get(type.oid) : undefined;
+  const cast = lasting?.cast ?? JSON_CASTS.get(type.oid);
+  const value = cast === undefined ? column : `${column}::pg_catalog.${cast}`;
+  const converted = convertValue(value, declared, type, version);
+  if (!converted.ok) return converted;
+  const takes = lasting?.takes ?? takesForm(type);
+  return takes === undefined ? converted : accepted(onlyWhere(takes(column), converted.sql));
+}
+
+function convertValue(
+  value: string,
+  declared: Exclude<ResultType, 'string'>,
+  column: ColumnType,
+  version: number,
+): Conversion {
+  switch (declared) {
     case 'integer':
       return asInteger(value, column);
     case 'number':
       return asNumber(value, column, version);
-    case 'string':
-      return accepted(column.oid === BPCHAR || column.oid === INET ? value : `${value}::pg_catalog.text`);
     case 'boolean':
       return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
     case 'date':
@@ -79,6 +101,29 @@ export function convertColumn(field: ResultField, column: ColumnType, version: n
     case 'object':
       return asObject(value, column);
   }
+}
+
+/**
+ * The value, in a statement that the server refuses where it cannot resolve the call. That is all that the call is for:
+ * the planner leaves it out, so rows do not pay for it.
+ */
+function onlyWhere(taken: string, value: string): string {
+  return `case when true or ${taken} is null then ${value} end`;
+}
+
+function call(name: string): (column: string) => string {
+  return (column) => `pg_catalog.${name}(${column})`;
+}
+
+/** Arrays are compared with their like only; `abs` makes of a domain what it is based on. */
+function exactly(type: string): (column: string) => string {
+  return (column) => `pg_catalog.array_eq(array[pg_catalog.abs(${column})], null::pg_catalog.${type}[])`;
+}
+
+/** What is written as it comes must stay what is written as JSON of that kind. */
+function takesForm({ form, oid }: ColumnType): ((column: string) => string) | undefined {
+  if (form === 'array') return call('array_ndims');
+  return form === 'composite' || oid === RECORD ? call('row_to_json') : undefined;
 }
 
 export function quoteIdentifier(name: string): string {
@@ -101,8 +146,14 @@ function isUserElement(column: ColumnType): boolean {
   return column.element !== undefined && column.element >= FIRST_USER_OID;
 }
 
+/** Whatever a column becomes, it has a text form. */
+function asString(column: string, { oid }: ColumnType): string {
+  if (oid === BPCHAR) return onlyWhere(call('bpcharout')(column), column);
+  if (oid === INET) return onlyWhere(call('inet_out')(column), column);
+  return `${column}::pg_catalog.text`;
+}
+
 function asInteger(value: string, column: ColumnType): Conversion {
-  if (column.oid === OID) return accepted(`${value}::pg_catalog.int8`);
   if (INTEGERS.has(column.oid)) return accepted(value);
   if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
     // Nothing is left over of a whole number, something of NaN, and of a fraction should the column come to hold them.

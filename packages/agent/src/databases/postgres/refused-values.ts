@@ -1,3 +1,4 @@
+import { attribution } from './attribution.ts';
 import type { BoundParam } from './choose-types.ts';
 import { sqlStateOf } from './errors.ts';
 import { exchange, type Transaction } from './exchange.ts';
@@ -61,7 +62,10 @@ export async function refusedValues(
     if (isOver || left.timeoutMs <= 0) return { refused, complete: false };
     sent += probes.length;
     const session = await pool.acquire(left);
-    const statements = probes.map(({ statement }) => statement);
+    const statements = probes.map(({ statement }) => ({
+      ...statement,
+      text: `${attribution(settings.capability)}${statement.text}`,
+    }));
     const done = await exchange(pool, session, { settings, statements }, left);
     const at = done.results.length;
     const failed = probes[at];

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CapabilityLimits } from '../../capabilities/model.ts';
 import { DatabaseError } from '../errors.ts';
 import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver.ts';
+import { callersMistake } from './callers-mistake.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
   kindOf,
@@ -37,6 +38,10 @@ const PREFIX_RUNS = 100;
 const CLOCK_SLACK_MS = 2;
 /** The server keeps back its answers until the query is through, so when it vanishes only time tells what ran. */
 const IDLE_LOSS_MS = 1000;
+/** What does not exist, or not for these types, or may not be read: at the start it was otherwise. */
+const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
+const CHANGED_HINT =
+  'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
 
 export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
   const forms = formsOf(verified);
@@ -117,15 +122,26 @@ async function run(
     const left = { ...wait, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
-    if (problems.length === 0) throw toDatabaseError(error, done, timeoutMs);
-    throw new DatabaseError('invalid_params', nameOf(error), { advice: problems.join('; ') });
+    const mistake = done.begun ? callersMistake(sqlStateOf(error), boundValues(verified, call)) : undefined;
+    const advice = problems.length > 0 ? problems.join('; ') : mistake;
+    if (advice === undefined) throw toDatabaseError(error, done, timeoutMs);
+    throw new DatabaseError('invalid_params', nameOf(error), { advice });
   }
 }
 
 function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
-  const { params } = verified;
-  const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
+  const values = boundValues(verified, call).map(({ text: value }) => value);
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
+}
+
+function boundValues(
+  { params }: VerifiedQuery,
+  { values }: QueryCall,
+): readonly { readonly name: string; readonly text: string | null }[] {
+  return params.map(({ param: { name, schema } }) => ({
+    name,
+    text: bindValue(schema, valueOf(values, name)),
+  }));
 }
 
 function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {
@@ -179,7 +195,8 @@ function toDatabaseError(error: Error, done: Exchange, timeoutMs: number): Datab
   const state = sqlStateOf(error);
   const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
   const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
-  return new DatabaseError(kind, nameOf(error));
+  const changed = CHANGED.test(state ?? '') ? `; ${CHANGED_HINT}` : '';
+  return new DatabaseError(kind, `${nameOf(error)}${changed}`);
 }
 
 /** The server's message would tell time-outs apart, but it is in the server's language. */

@@ -87,12 +87,19 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   }));
 
   const faults: VerificationFault[] = [];
-  if (volatile !== undefined) {
-    faults.push(...checkFunctions(capability, called, volatility.isVolatile(results.slice(2)), volatile));
-  }
-  const wrapping = wrappingOf(capability, columns, catalog, planned.facts, faults);
+  const isVolatile = volatility.isVolatile(results.slice(2));
+  if (volatile !== undefined) faults.push(...checkFunctions(capability, called, isVolatile, volatile));
+  const output = outputOf(capability, columns, catalog, planned.facts, faults);
   if (faults.length > 0) return { ok: false, faults };
 
+  const wrapping: Wrapping = {
+    capability: capability.name,
+    isVolatile,
+    ...output,
+    limits: capability.limits,
+    utf8: planned.facts.utf8,
+    unlocks: planned.facts.unlocks,
+  };
   const whole = wrapSelect(text, wrapping, 'whole');
   const prefix = wrapSelect(text, wrapping, 'prefix');
   const { tree } = read.inspected;
@@ -126,13 +133,13 @@ function emptyRanges(capability: Capability, params: readonly BoundParam[]): rea
   });
 }
 
-function wrappingOf(
+function outputOf(
   capability: Capability,
   columns: readonly pg.FieldDef[],
   catalog: TypeCatalog,
   facts: SessionFacts,
   faults: VerificationFault[],
-): Wrapping {
+): Pick<Wrapping, 'columns' | 'foldLines'> {
   const path = `capabilities.${capability.name}`;
   const output: OutputColumn[] = [];
   const byName = new Map<string, pg.FieldDef>();
@@ -166,5 +173,5 @@ function wrappingOf(
     else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
     foldLines ||= field.type !== 'string' && mayHoldUserJson(type);
   }
-  return { columns: output, limits: capability.limits, utf8: facts.utf8, unlocks: facts.unlocks, foldLines };
+  return { columns: output, foldLines };
 }

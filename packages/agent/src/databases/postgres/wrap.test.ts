@@ -5,7 +5,9 @@ import { wrapSelect, wrapsExactly, type Form, type Wrapping } from './wrap.ts';
 
 beforeAll(loadModule);
 
-const wrapping: Wrapping = {
+const subselect: Wrapping = {
+  capability: 'sample',
+  isVolatile: true,
   columns: [{ name: 'a', sql: 'q."a"', nullable: false }],
   limits: { maxRows: 10, maxBytes: 1000 },
   utf8: true,
@@ -15,7 +17,13 @@ const wrapping: Wrapping = {
 
 const FORMS: readonly Form[] = ['whole', 'prefix'];
 
-describe.each(FORMS)('%s', (form) => {
+const WRAPPINGS = [
+  ['a subselect', subselect],
+  ['a WITH query', { ...subselect, isVolatile: false }],
+] as const;
+const cases = FORMS.flatMap((form) => WRAPPINGS.map(([title, wrapping]) => ({ form, title, wrapping })));
+
+describe.each(cases)('$form, as $title', ({ form, wrapping }) => {
   test.each([
     'select 1 as a',
     'with x as (select 1 as a) table x',
@@ -31,6 +39,9 @@ describe.each(FORMS)('%s', (form) => {
     'select 1 as a) q, (select 2',
     'select 1 as a) q offset 0) q) r limit 1) x; drop table t; --',
     'select 1 as a) q offset 0) q) r limit 1) x) y; drop table t; --',
+    'select 1 as a), z as (select 2',
+    'select 1 as a) select 1 --',
+    'select 1 as a) select 1; drop table t; --',
     'select 1 as a limit 1) q offset 0) q) r limit 11) x cross join (select * from (((select 1',
     'select 1 as a limit 1) q offset 0) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (((select 1',
   ])('%s does not pass as its first part', (sql) => {

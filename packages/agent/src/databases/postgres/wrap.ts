@@ -1,5 +1,6 @@
 import { parseSync } from 'libpg-query';
 import type { CapabilityLimits } from '../../capabilities/model.ts';
+import { attribution } from './attribution.ts';
 import { quoteIdentifier } from './columns.ts';
 import { RELEASE_LOCKS } from './settings.ts';
 import { fingerprint, isNode, type TreeNode } from './tree.ts';
@@ -16,6 +17,10 @@ export interface OutputColumn {
 }
 
 export interface Wrapping {
+  /** Whose statement it is. */
+  readonly capability: string;
+  /** Whether the planner finds anything volatile in the user's statement. */
+  readonly isVolatile: boolean;
   /** In the order of the fields of a row. */
   readonly columns: readonly OutputColumn[];
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes'>;
@@ -29,7 +34,7 @@ export interface Wrapping {
 
 /** Anybody who may create in a schema of the search path could put an operator of the same name in front of it. */
 const AT_MOST = 'operator(pg_catalog.<=)';
-/** How many subselects lie around the user's statement. */
+/** How many subselects lie around the user's statement where it is one. */
 const DEPTH = { whole: 4, prefix: 5 };
 /** What the rows of a result that may be whole take of the server's memory at most. */
 const WHOLE_MAX_BYTES = 67_108_864;
@@ -60,10 +65,11 @@ export function wrapSelect(select: string, wrapping: Wrapping, form: Form): stri
   const missing = nulls.length === 0 ? '' : `, case ${nulls.join(' ')} end as missing`;
   // The limit and the offset also keep the planner from merging the levels, which would build each row's JSON, and
   // compute each column, several times.
-  const rows = `(select ${json} as j${missing} from (select ${fields} from (select * from (
-${select}
-) q offset 0) q) r limit ${maxRows + 1}) x`;
-  return form === 'whole' ? whole(rows, wrapping, missing !== '') : prefix(rows, wrapping, missing !== '');
+  const rows = `(select ${json} as j${missing} from (select ${fields} from (select * from ${wrapping.isVolatile ? `(\n${select}\n) q` : 'q'} offset 0) q) r limit ${maxRows + 1}) x`;
+  const around = (form === 'whole' ? whole : prefix)(rows, wrapping, missing !== '');
+  // Administrators see the first kilobyte of what runs: whose it is, and what its author wrote. The planner makes of a WITH
+  // query that is used once the subselect that it stands for, but it would keep all rows of one that is volatile.
+  return `${attribution(wrapping.capability)}${wrapping.isVolatile ? '' : `with q as (\n${select}\n) `}${around}`;
 }
 
 function whole(rows: string, wrapping: Wrapping, hasMissing: boolean): string {
@@ -116,8 +122,9 @@ function quoteLiteral(text: string): string {
  * guard against a statement that reaches out of its parentheses. The parser module must have been loaded.
  */
 export function wrapsExactly(wrapped: string, select: TreeNode, wrapping: Wrapping, form: Form): boolean {
-  const found = split(wrapped, form);
-  const expected = split(wrapSelect('select 1', wrapping, form), form);
+  const depth = wrapping.isVolatile ? DEPTH[form] : undefined;
+  const found = split(wrapped, depth);
+  const expected = split(wrapSelect('select 1', wrapping, form), depth);
   return (
     found !== undefined &&
     expected !== undefined &&
@@ -126,21 +133,32 @@ export function wrapsExactly(wrapped: string, select: TreeNode, wrapping: Wrappi
   );
 }
 
+/** Without a depth the user's statement is the one WITH query. */
 function split(
   wrapped: string,
-  form: Form,
+  depth: number | undefined,
 ): { readonly inner: TreeNode; readonly around: string } | undefined {
   const parsed: unknown = parseSync(wrapped);
   if (!isNode(parsed) || !Array.isArray(parsed['stmts']) || parsed['stmts'].length !== 1) return undefined;
   const statement: unknown = parsed['stmts'][0];
   let inner = selectIn(isNode(statement) ? statement['stmt'] : undefined);
-  for (let depth = 0; depth < DEPTH[form] && inner !== undefined; depth += 1) inner = firstSubselect(inner);
+  if (depth === undefined && inner !== undefined) inner = firstWithQuery(inner);
+  for (let passed = 0; passed < (depth ?? 0) && inner !== undefined; passed += 1)
+    inner = firstSubselect(inner);
   return inner === undefined ? undefined : { inner, around: fingerprint(parsed, inner) };
 }
 
 function selectIn(node: unknown): TreeNode | undefined {
   const select = isNode(node) ? node['SelectStmt'] : undefined;
   return isNode(select) ? select : undefined;
+}
+
+function firstWithQuery(select: TreeNode): TreeNode | undefined {
+  const clause = select['withClause'];
+  const queries: unknown = isNode(clause) ? clause['ctes'] : undefined;
+  const first: unknown = Array.isArray(queries) ? queries[0] : undefined;
+  const query = isNode(first) ? first['CommonTableExpr'] : undefined;
+  return isNode(query) ? selectIn(query['ctequery']) : undefined;
 }
 
 function firstSubselect(select: TreeNode): TreeNode | undefined {
