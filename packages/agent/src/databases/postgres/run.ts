@@ -3,6 +3,7 @@ import type { CapabilityLimits } from '../../config/agent-config.ts';
 import { DatabaseError, type Query, type QueryCall, type QueryResult } from '../database.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
+  isKeyNameRefused,
   kindOf,
   LOCK_NOT_AVAILABLE,
   nameOf,
@@ -117,7 +118,7 @@ async function run(
     const left = { ...wait, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
-    if (problems.length === 0) throw toDatabaseError(error, done, timeoutMs);
+    if (problems.length === 0) throw toDatabaseError(error, done, timeoutMs, call.apiKeyName);
     throw new DatabaseError('invalid_params', nameOf(error), { advice: problems.join('; ') });
   }
 }
@@ -173,9 +174,13 @@ function isNobodysFault(error: Error, done: Exchange, timeoutMs: number): boolea
   return !done.begun && done.elapsedMs < IDLE_LOSS_MS && kindOf(error) === 'unavailable';
 }
 
-function toDatabaseError(error: Error, done: Exchange, timeoutMs: number): DatabaseError {
+function toDatabaseError(error: Error, done: Exchange, timeoutMs: number, apiKeyName: string): DatabaseError {
   // Without the error as cause: its texts quote values.
   if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error));
+  if (!done.begun && isKeyNameRefused(error, apiKeyName)) {
+    const why = "the database's encoding cannot hold the name of the API key, give the key another name";
+    return new DatabaseError('failed', `${why}: ${nameOf(error)}`);
+  }
   const state = sqlStateOf(error);
   const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
   const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
