@@ -7,14 +7,16 @@ export const QUERY_CANCELED = '57014';
 export const LOCK_NOT_AVAILABLE = '55P03';
 /** SQLSTATE 26000: the server behind a pooler does not know the prepared statement. */
 export const UNKNOWN_STATEMENT = '26000';
+/** SQLSTATE 22P05 and 22021: a text has a character that the database's encoding does not have. */
+const NOT_IN_ENCODING = /^22(?:P05|021)$/;
 
 /** The SQLSTATE that the server sent; undefined for faults of the connection itself. */
 export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
-// Connection exceptions, insufficient resources, operator intervention, and the server's own idle time-outs.
-const UNAVAILABLE = /^(?:08|53|57P0|57P1|25P03$)/;
+// Connection exceptions, operator intervention, and the server's own idle time-outs.
+const LOSS = /^(?:08|57P0|57P1|25P03$)/;
 
 /** Conditions that a query which passed verification can still meet, by their names in PostgreSQL's manual. */
 const CONDITIONS: Readonly<Record<string, string>> = {
@@ -76,8 +78,24 @@ export function nameOf(error: Error): string {
 /** The kind of an error that neither a deadline nor an abort explains. */
 export function kindOf(error: unknown): DatabaseErrorKind {
   if (error instanceof DatabaseError) return error.kind;
+  return isLoss(error) || isScarcity(error) ? 'unavailable' : 'failed';
+}
+
+/** Whether it is the connection that failed, and not only what was sent over it. */
+export function isLoss(error: unknown): boolean {
   const state = sqlStateOf(error);
-  return state === undefined || UNAVAILABLE.test(state) ? 'unavailable' : 'failed';
+  return state === undefined || LOSS.test(state);
+}
+
+/** Too little memory, disk or connections: it ends no connection by itself. */
+function isScarcity(error: unknown): boolean {
+  return sqlStateOf(error)?.startsWith('53') === true;
+}
+
+/** Whether a transaction could not be set up because the database cannot hold the name of its API key. */
+export function isKeyNameRefused(error: unknown, apiKeyName: string): boolean {
+  // ASCII without NUL is in every encoding.
+  return NOT_IN_ENCODING.test(sqlStateOf(error) ?? '') && /[^\u0001-\u007f]/.test(apiKeyName);
 }
 
 export function unavailable(cause: unknown): DatabaseError {

@@ -102,6 +102,18 @@ describe('a query never runs outside its READ ONLY transaction', () => {
     expect(next).toBe(session);
   });
 
+  test.each(['53100', '53200', '53300'])(
+    'when it meets %s, a lack of resources, which does not end the connection',
+    async (state) => {
+      const process = async (): Promise<unknown> => (await send(await pool.acquire(FOREVER), [PID])).results;
+      const before = await process();
+      const raise = { text: `do $$ begin raise exception using errcode = '${state}'; end $$` };
+      const { error } = await send(await pool.acquire(FOREVER), [raise]);
+      expect(sqlStateOf(error)).toBe(state);
+      expect(await process()).toEqual(before);
+    },
+  );
+
   test('whenever a cancel strikes', async () => {
     for (let round = 0; round < 60; round += 1) {
       const session = await pool.acquire(FOREVER);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sendCancelRequest } from './cancel.ts';
-import { kindOf, QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
+import { isKeyNameRefused, isLoss, QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
 import { fly, launch, type Landing, type Rows, type Statement } from './flight.ts';
 import type { Passage } from './lane.ts';
 import type { SessionPool, Wait } from './pool.ts';
@@ -128,7 +128,7 @@ export function exchange(
     }
 
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
-      const isSound = kindOf(error) !== 'unavailable' && (isBegun || isOrdinary(error));
+      const isSound = !isLoss(error) && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
       // Those behind it fail with it: the transaction that it leaves takes no statement but the end of it.
       if (!lane.close(passage)) pool.release(session);
       else if (isSound) await mend(pool, session);
@@ -247,6 +247,6 @@ function unlock(pool: SessionPool, session: Session): void {
 const ORDINARY = new Set(['22023', UNKNOWN_STATEMENT, QUERY_CANCELED]);
 
 /** What else fails there may have been put in the place of our own statement, and would fail each time. */
-function isOrdinary(error: Error | undefined): boolean {
-  return ORDINARY.has(sqlStateOf(error) ?? '');
+function isOrdinary(error: Error | undefined, apiKeyName: string): boolean {
+  return ORDINARY.has(sqlStateOf(error) ?? '') || isKeyNameRefused(error, apiKeyName);
 }

@@ -5,6 +5,7 @@ import type { PreparedCapability, Query, QueryCall, QueryResult } from '../drive
 import { callersMistake } from './callers-mistake.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
+  isKeyNameRefused,
   kindOf,
   LOCK_NOT_AVAILABLE,
   nameOf,
@@ -124,7 +125,7 @@ async function run(
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
     const mistake = done.begun ? callersMistake(sqlStateOf(error), boundValues(verified, call)) : undefined;
     const advice = problems.length > 0 ? problems.join('; ') : mistake;
-    if (advice === undefined) throw toDatabaseError(error, done, timeoutMs);
+    if (advice === undefined) throw toDatabaseError(error, done, timeoutMs, call.apiKeyName);
     throw new DatabaseError('invalid_params', nameOf(error), { advice });
   }
 }
@@ -189,9 +190,13 @@ function isNobodysFault(error: Error, done: Exchange, timeoutMs: number): boolea
   return !done.begun && done.elapsedMs < IDLE_LOSS_MS && kindOf(error) === 'unavailable';
 }
 
-function toDatabaseError(error: Error, done: Exchange, timeoutMs: number): DatabaseError {
+function toDatabaseError(error: Error, done: Exchange, timeoutMs: number, apiKeyName: string): DatabaseError {
   // Without the error as cause: its texts quote values.
   if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error));
+  if (!done.begun && isKeyNameRefused(error, apiKeyName)) {
+    const why = "the database's encoding cannot hold the name of the API key, give the key another name";
+    return new DatabaseError('failed', `${why}: ${nameOf(error)}`);
+  }
   const state = sqlStateOf(error);
   const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
   const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
