@@ -41,6 +41,7 @@ export async function serveBatch(
     capability: '',
     mcpMethod: '',
     errorCode: '',
+    cancelled: false,
     durationMs: undefined,
   }));
   exchange.batch = logs;
