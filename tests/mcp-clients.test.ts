@@ -230,10 +230,26 @@ describe.each(CLIENTS)('%s', (_name, connect, revision) => {
     const left = performance.now();
     abort.abort();
     expect((await call)['message']).not.toBe('it did not fail');
-    // Before 2026-07-28 clients keep the connection of a call that they gave up, until they close.
-    if (revision === LEGACY) await client.close();
     for (let n = 1; n > 0;) n = await sleeping();
     expect(performance.now() - left).toBeLessThan(1000);
+    // What the gateway answers in the place of a result is nothing that the client complains of.
+    expect(client.complaints).toEqual([]);
+    expect((await client.call('get_book', { id: 3 })).isError).toBe(false);
+  });
+
+  test('a caller that gives up ends no query of another client, of the same key or another', async () => {
+    const keys = ['several', 'several', 'all'];
+    const clients = await Promise.all(keys.map((key) => connected(connect, BEARER(keyOf(key)))));
+    const aborts = clients.map(() => new AbortController());
+    // All have made the same requests so far, so that their ids are the same.
+    const calls = clients.map((client, at) => failure(client.call('sleep', {}, aborts[at]?.signal)));
+    for (let n = 0; n < 3;) n = await sleeping();
+    for (const left of [2, 1, 0]) {
+      aborts[left]?.abort();
+      for (let n = 3; n > left;) n = await sleeping();
+      expect(await sleeping()).toBe(left);
+    }
+    await Promise.all(calls);
   });
 
   test('a wrong key is an authentication error, and nobody is sent to sign in', async () => {

@@ -7,6 +7,8 @@ export interface ConnectedClient {
   /** The revision that both sides agreed on. */
   readonly revision: string | undefined;
   readonly server: string | undefined;
+  /** Messages of errors that concern no call, such as an answer that nobody waits for. */
+  readonly complaints: readonly string[];
   /** The names of all tools, all pages. */
   toolNames(): Promise<readonly string[]>;
   call(name: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<ToolResult>;
@@ -34,6 +36,9 @@ const IDENTITY = { name: 'svc-tests', version: '1.0.0' };
 export function connectCurrent(mode: current.VersionNegotiationMode): Connect {
   return async (url, { headers, onSignIn }) => {
     const client = new current.Client(IDENTITY, { versionNegotiation: { mode } });
+    const complaints: string[] = [];
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
+    client.onerror = ({ message }) => complaints.push(message);
     const transport = new current.StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers },
       ...(onSignIn === undefined ? {} : { authProvider: signInProvider(onSignIn) }),
@@ -42,6 +47,7 @@ export function connectCurrent(mode: current.VersionNegotiationMode): Connect {
     return {
       revision: client.getNegotiatedProtocolVersion(),
       server: client.getServerVersion()?.name,
+      complaints,
       toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
       call: async (name, params, signal) =>
         readResult(
@@ -55,6 +61,9 @@ export function connectCurrent(mode: current.VersionNegotiationMode): Connect {
 /** The client of the first generation. */
 export const connectFirst: Connect = async (url, { headers, onSignIn }) => {
   const client = new FirstClient(IDENTITY);
+  const complaints: string[] = [];
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
+  client.onerror = ({ message }) => complaints.push(message);
   const transport = new FirstTransport(new URL(url), {
     requestInit: { headers },
     ...(onSignIn === undefined ? {} : { authProvider: signInProvider(onSignIn) }),
@@ -63,6 +72,7 @@ export const connectFirst: Connect = async (url, { headers, onSignIn }) => {
   return {
     revision: transport.protocolVersion,
     server: client.getServerVersion()?.name,
+    complaints,
     async toolNames() {
       const names: string[] = [];
       let cursor: string | undefined;

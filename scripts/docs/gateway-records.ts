@@ -42,7 +42,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       http_status: {
         type: 'number',
         meaning:
-          'The status; 101 for an agent that connects, 499 when the connection ended before the answer.',
+          'The status; 101 for an agent that connects, 499 when the connection ended, or an MCP client cancelled the call, before the answer.',
       },
       method: { type: 'string', meaning: 'The HTTP method; empty when what came was not HTTP.' },
       route: { type: 'string', meaning: 'The template of the path, never the path itself.' },

@@ -143,7 +143,7 @@ describe('an answer to a listed origin can be read by its page', { tags: ['cors:
     expect(answer.header('access-control-allow-origin')).toBe(APP);
     expect(items(answer.header('vary'))).toContain('Origin');
     expect(items(answer.header('access-control-expose-headers'))).toEqual(
-      expect.arrayContaining(['X-Request-Id', 'Retry-After', 'ETag', 'WWW-Authenticate']),
+      expect.arrayContaining(['X-Request-Id', 'Retry-After', 'ETag', 'WWW-Authenticate', 'Mcp-Session-Id']),
     );
   };
   const authorized = (): Record<string, string> => ({ Authorization: `Bearer ${key}`, ...JSON_TYPE });

@@ -252,7 +252,7 @@ export const requirements: readonly Requirement[] = [
     5: '/mcp and /mcp/ serve, and never redirect',
     6: 'no JSON is 400 -32700, no request 400 -32600, another type or too large 400',
     7: 'any Accept is answered with JSON, only text/event-stream with one event',
-    8: 'no sessions; a notification is 202 and empty',
+    8: 'initialize gives a session id, which nothing needs; a notification is 202 and empty',
     9: 'initialize echoes a known version, else 2025-11-25; ping; tools/list without initialize',
     10: 'an unknown version in the header is 400; batches of at most 50 before 2025-06-18 only, each a request',
     11: 'an unknown method is 200 -32601, and so is server/discover without _meta',
@@ -266,6 +266,7 @@ export const requirements: readonly Requirement[] = [
     19: 'absent or null arguments are {}; null for an optional parameter is dropped',
     20: 'structuredContent is valid against the output schema, and the same as text; a cut is said',
     21: 'permission, validation and limits are those of REST',
+    22: 'notifications/cancelled ends the call of the same key, session and id, and no other',
   }),
   // What runs on the database.
   ...rows('sql', {

@@ -263,8 +263,14 @@ describe('a batch', { tags: ['mcp:10'] }, () => {
       expect((await send(6)).json).toHaveLength(6);
       const refused = await send(5);
       expect([refused.status, codeOf(refused)]).toEqual([429, 'GATEWAY_RATE_LIMITED']);
-      expect(Number(refused.header('retry-after'))).toBeGreaterThan(0);
-      expect((await send(3)).json).toHaveLength(3);
+      // The 2 tokens that are then missing come in 2000 s.
+      expect(Number(refused.header('retry-after'))).toBeCloseTo(2000, -2);
+      const tooLarge = await send(11);
+      expect([tooLarge.status, tooLarge.json]).toEqual([
+        400,
+        { jsonrpc: '2.0', error: { code: -32_600, message: 'a batch holds 1 to 10 messages' } },
+      ]);
+      expect((await send(2)).json).toHaveLength(2);
       const none = await caller.post(entry(1));
       expect([none.status, codeOf(none)]).toEqual([429, 'GATEWAY_RATE_LIMITED']);
     } finally {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createMetricsRegister, listen, serveMetrics } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/accept.ts';
@@ -24,6 +24,7 @@ import { createOpenApiFace } from './openapi/serve.ts';
 import { keepSnapshot } from './openapi/snapshot.ts';
 import { createMcpFace } from './mcp/endpoint.ts';
 import { createServeMessage } from './mcp/serve-message.ts';
+import { createSessions } from './mcp/sessions.ts';
 import { createRestCall } from './rest/call.ts';
 
 export interface RunningGateway {
@@ -105,7 +106,12 @@ export async function startGateway(
         refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
         bodyLimits,
         rateLimiter,
-        serveMessage: createServeMessage({ registry, permitCall, version }),
+        serveMessage: createServeMessage({
+          registry,
+          permitCall,
+          sessions: createSessions(randomBytes(32)),
+          version,
+        }),
       }),
       openapi: createOpenApiFace({ identify, registry, publicUrl: config.publicUrl }),
       health: createHealth(health),

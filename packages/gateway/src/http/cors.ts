@@ -26,7 +26,7 @@ const ALLOWED_HEADERS = [
   'mcp-session-id',
   'last-event-id',
 ].join(', ');
-const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, ETag, WWW-Authenticate';
+const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, ETag, WWW-Authenticate, Mcp-Session-Id';
 /** As long as Chromium keeps it at most. */
 const MAX_AGE_SECONDS = '7200';
 

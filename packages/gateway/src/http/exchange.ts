@@ -15,6 +15,8 @@ export interface CallLog {
   mcpMethod: string;
   /** Of a call whose failure the HTTP answer does not tell by an error body of ours, as in MCP. */
   errorCode: string;
+  /** Whether the caller cancelled it without closing the connection, as MCP clients do. */
+  cancelled: boolean;
   /** Milliseconds; undefined for as long as the request itself. */
   durationMs: number | undefined;
 }
@@ -73,7 +75,7 @@ const DISCARD_BODY_BYTES = 65_536;
 /** How long and how far a refused larger body is still read. */
 const LINGER_MS = 1000;
 const LINGER_BYTES = 16 * 1024 * 1024;
-/** nginx's name for "client closed request"; only ever logged. */
+/** nginx's name for "client closed request"; only ever logged, for calls that were cancelled too. */
 const CALLER_GONE_STATUS = 499;
 
 export function openExchange(
@@ -95,6 +97,7 @@ export function openExchange(
     capability: '',
     mcpMethod: '',
     errorCode: '',
+    cancelled: false,
     durationMs: undefined,
   };
   let answered = false;
@@ -111,7 +114,7 @@ export function openExchange(
       request_id: requestId,
       api_key_name: log.apiKeyName,
       capability: call.capability,
-      http_status: status,
+      http_status: call.cancelled ? CALLER_GONE_STATUS : status,
       method: request.method ?? '',
       route: log.route,
       source: log.source,

@@ -2,8 +2,13 @@
 export type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number };
 
 export interface RateLimiter {
-  /** Takes `cost` tokens from the source's bucket, or none when fewer are left. */
-  take(bucket: string, cost?: number): RateDecision;
+  /** As many tokens as a bucket holds. */
+  readonly burst: number;
+  /**
+   * Takes `cost` tokens from the source's bucket, or none when fewer are left. Who is refused waits for `retryCost`
+   * tokens, where to try again costs another number.
+   */
+  take(bucket: string, cost?: number, retryCost?: number): RateDecision;
   /** Takes `cost` tokens whether or not they are there: what was owed is waited for. */
   spend(bucket: string, cost: number): void;
   /** Undoes a part of what was taken. */
@@ -79,7 +84,8 @@ export function createRateLimiter(options: {
   }
 
   return {
-    take(bucket, cost = 1) {
+    burst,
+    take(bucket, cost = 1, retryCost = cost) {
       const at = now();
       const full = fullAt.get(bucket);
       if (full === undefined) {
@@ -88,7 +94,7 @@ export function createRateLimiter(options: {
       }
       const afterwards = Math.max(full ?? at, at) + cost * tokenMs;
       const missingMs = afterwards - at - depthMs;
-      if (missingMs > ROUNDING_MS) return refusal(missingMs);
+      if (missingMs > ROUNDING_MS) return refusal(missingMs + (retryCost - cost) * tokenMs);
       fullAt.set(bucket, afterwards);
       return PASSED;
     },

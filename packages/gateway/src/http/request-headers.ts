@@ -14,6 +14,7 @@ export interface RequestHeaders {
   readonly mcpProtocolVersion: string | undefined;
   readonly mcpMethod: string | undefined;
   readonly mcpName: string | undefined;
+  readonly mcpSessionId: string | undefined;
   readonly origin: string | undefined;
   readonly accessControlRequestMethod: string | undefined;
   /** Lower-case names of those headers that came more than once; the first value is the one above. */
@@ -37,6 +38,7 @@ const FIELDS: ReadonlyMap<string, Field> = new Map([
   ['mcp-protocol-version', 'mcpProtocolVersion'],
   ['mcp-method', 'mcpMethod'],
   ['mcp-name', 'mcpName'],
+  ['mcp-session-id', 'mcpSessionId'],
   ['origin', 'origin'],
   ['access-control-request-method', 'accessControlRequestMethod'],
 ]);
@@ -59,6 +61,7 @@ export function readRequestHeaders(raw: readonly string[]): RequestHeaders {
     mcpProtocolVersion: undefined,
     mcpMethod: undefined,
     mcpName: undefined,
+    mcpSessionId: undefined,
     origin: undefined,
     accessControlRequestMethod: undefined,
     repeated,

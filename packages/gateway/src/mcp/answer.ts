@@ -3,7 +3,9 @@ import type { RpcError } from './rpc-error.ts';
 /** What goes back for one message, or for a batch of them. */
 export interface Answer {
   readonly status: number;
-  /** JSON; empty for a notification. */
+  /** Names and values in turn, besides those of every answer. */
+  readonly headers?: readonly string[];
+  /** JSON; empty for what is not answered: a notification, a cancelled call. */
   readonly parts: readonly Uint8Array[];
   /** The end of a long one, made as it is taken. */
   readonly rest?: Iterable<Uint8Array> | undefined;
@@ -14,8 +16,9 @@ export interface Answer {
 export const ACCEPTED: Answer = { status: 202, parts: [] };
 
 /** `id` and `result` are JSON. */
-export function resultAnswer(id: string, result: string): Answer {
-  return { status: 200, parts: [Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)] };
+export function resultAnswer(id: string, result: string, headers: readonly string[] = []): Answer {
+  const body = `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+  return { status: 200, headers, parts: [Buffer.from(body)] };
 }
 
 /** Without an id where none could be read. */

@@ -28,11 +28,14 @@ export async function serveBatch(
   { exchange, sender, rateLimiter, serveMessage }: BatchContext,
 ): Promise<Answer> {
   checkBatchAllowed(exchange.headers);
-  if (values.length === 0 || values.length > BATCH_MAX) {
-    throw new RpcError(RPC.invalidRequest, `a batch holds 1 to ${BATCH_MAX} messages`, { status: 400 });
+  // A larger one would never find as many tokens.
+  const largest = Math.min(BATCH_MAX, rateLimiter?.burst ?? BATCH_MAX);
+  if (values.length === 0 || values.length > largest) {
+    const size = largest === 1 ? '1 message' : `1 to ${largest} messages`;
+    throw new RpcError(RPC.invalidRequest, `a batch holds ${size}`, { status: 400 });
   }
-  // The request itself has been counted already.
-  const rate = rateLimiter?.take(exchange.sourceBucket, values.length - 1);
+  // The request itself has been counted already, and will be again when it comes again.
+  const rate = rateLimiter?.take(exchange.sourceBucket, values.length - 1, values.length);
   if (rate?.ok === false) {
     const headers = ['Retry-After', String(rate.retryAfterSeconds)];
     throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });
@@ -41,6 +44,7 @@ export async function serveBatch(
     capability: '',
     mcpMethod: '',
     errorCode: '',
+    cancelled: false,
     durationMs: undefined,
   }));
   exchange.batch = logs;

@@ -22,7 +22,7 @@ export interface McpOptions {
 const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
 
 /**
- * POST /mcp: MCP over Streamable HTTP, without sessions. What HTTP can refuse is refused as everywhere; from the
+ * POST /mcp: MCP over Streamable HTTP. What HTTP can refuse is refused as everywhere; from the
  * JSON on, errors are JSON-RPC.
  */
 export function createMcpFace(options: McpOptions): (exchange: Exchange) => Promise<void> {
@@ -73,15 +73,15 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function send(exchange: Exchange, { status, parts, rest, release }: Answer): void {
+function send(exchange: Exchange, { status, headers = [], parts, rest, release }: Answer): void {
   const { accept, repeated } = exchange.headers;
   const whole = rest === undefined ? parts : following(parts, rest);
   if (status === 200 && !repeated.includes('accept') && wantsEventStream(accept)) {
-    exchange.stream(status, EVENT_STREAM, asEventStream(whole), release);
+    exchange.stream(status, [...EVENT_STREAM, ...headers], asEventStream(whole), release);
   } else if (rest === undefined) {
-    exchange.send(status, [], parts, release);
+    exchange.send(status, headers, parts, release);
   } else {
-    exchange.stream(status, [], whole, release);
+    exchange.stream(status, headers, whole, release);
   }
 }
 

@@ -28,12 +28,20 @@ export function readMessage(value: unknown, raw: Buffer): Message {
 
 /** The id, as JSON, of what may be no message; undefined when none can be told. */
 export function idOf(value: unknown, raw: Buffer): string | undefined {
-  if (!isObject(value) || !isId(value['id'])) return undefined;
-  const { id } = value;
+  return isObject(value) ? idText(value['id'], raw, 'id') : undefined;
+}
+
+/** Of a `notifications/cancelled`, the id of the request, as `idOf` has it; undefined when it names none. */
+export function cancelledIdOf({ params, raw }: Message): string | undefined {
+  return idText(params['requestId'], raw, 'params', 'requestId');
+}
+
+function idText(id: unknown, raw: Buffer, ...path: readonly string[]): string | undefined {
+  if (!isId(id)) return undefined;
   // Integers beyond 2^53 have lost digits by now.
   return typeof id === 'string' || Number.isSafeInteger(id)
     ? JSON.stringify(id)
-    : rawMember(raw, 'id')?.toString();
+    : rawMember(raw, ...path)?.toString();
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

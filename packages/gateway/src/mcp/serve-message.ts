@@ -1,21 +1,23 @@
 import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
 import type { Registry } from '../agents/registry.ts';
 import type { Caller, PermitCall } from '../calls/permit-call.ts';
-import { CallError } from '../errors/call-error.ts';
+import { CallError, CallerGone } from '../errors/call-error.ts';
 import type { CallLog } from '../http/exchange.ts';
 import type { RequestHeaders } from '../http/request-headers.ts';
 import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './answer.ts';
 import { createListTools } from './catalogue.ts';
 import { identityOf } from './identity.ts';
 import { loggedMethod } from './logged-method.ts';
-import { isObject, type Message } from './message.ts';
+import { cancelledIdOf, isObject, type Message } from './message.ts';
 import { checkNameHeader, eraOf, negotiate, SERVED_REVISIONS, type Era } from './revisions.ts';
 import { RPC, RpcError } from './rpc-error.ts';
+import type { Sessions } from './sessions.ts';
 import { failedAnswer, rowsAnswer } from './tool-result.ts';
 
 export interface ServeMessageOptions {
   readonly registry: Registry;
   readonly permitCall: PermitCall;
+  readonly sessions: Sessions;
   /** Of the gateway. */
   readonly version: string;
 }
@@ -38,17 +40,18 @@ const CAPABILITIES = '"capabilities":{"tools":{}}';
 const NO_PARAMS = Buffer.from('{}');
 /** The methods of every revision that is served (see docs/reference/mcp.md). */
 export function createServeMessage(options: ServeMessageOptions): ServeMessage {
-  const { registry, permitCall, version } = options;
+  const { registry, permitCall, sessions, version } = options;
   const listTools = createListTools();
   let identity = identityOf(registry.description, version);
   registry.onDescription((description) => (identity = identityOf(description, version)));
 
-  function initialize(id: string, { params }: Message): Answer {
+  function initialize(id: string, { params }: Message, sender: Sender): Answer {
     const { serverInfo, instructions } = identity;
     const revision = JSON.stringify(negotiate(params['protocolVersion']));
     return resultAnswer(
       id,
       `{"protocolVersion":${revision},${CAPABILITIES},"serverInfo":${serverInfo}${instructions}}`,
+      ['Mcp-Session-Id', sessions.open(sender)],
     );
   }
 
@@ -84,9 +87,11 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     if (era === 'stateless') checkNameHeader(sender.headers, name);
     const frame = identity.frames[era];
     const traceparents = [...sender.traceparents, isObject(meta) ? meta['traceparent'] : undefined];
+    const cancellable = era === 'handshake' ? sessions.begin(sender, id, sender.signal) : undefined;
     try {
       const { key, requestId, signal, log } = sender;
-      const run = permitCall({ key, requestId, traceparents, signal, log }, name);
+      const caller = { key, requestId, traceparents, signal: cancellable?.signal ?? signal, log };
+      const run = permitCall(caller, name);
       const result = await run(argumentBytes(args, raw));
       if (sender.batched && bytesOf(result.rows) > INITIAL_CREDIT_BYTES) {
         result.release();
@@ -97,6 +102,10 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
       }
       return rowsAnswer(id, frame, result);
     } catch (error) {
+      if (error instanceof CallerGone && cancellable?.cancelled === true) {
+        sender.log.cancelled = true;
+        return ACCEPTED;
+      }
       if (!(error instanceof CallError)) throw error;
       sender.log.errorCode = error.code;
       // Whether a tool is there is not for those to know who may not call it.
@@ -108,7 +117,14 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
         throw new RpcError(RPC.invalidParams, `unknown tool${named}`, { logCode: error.code });
       }
       return failedAnswer(id, frame, error, sender.requestId);
+    } finally {
+      cancellable?.end();
     }
+  }
+
+  function cancel(notification: Message, sender: Sender): void {
+    const id = cancelledIdOf(notification);
+    if (id !== undefined) sessions.cancel(sender, id);
   }
 
   function answer(id: string, message: Message, sender: Sender): Answer | Promise<Answer> {
@@ -122,7 +138,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
       case 'tools/list':
         return list(id, era, message, sender);
       case 'initialize':
-        if (era === 'handshake') return initialize(id, message);
+        if (era === 'handshake') return initialize(id, message, sender);
         break;
       case 'ping':
         if (era === 'handshake') return resultAnswer(id, '{}');
@@ -138,7 +154,10 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
 
   return async (message, sender) => {
     sender.log.mcpMethod = loggedMethod(message.method);
-    if (message.id === undefined) return ACCEPTED;
+    if (message.id === undefined) {
+      if (message.method === 'notifications/cancelled') cancel(message, sender);
+      return ACCEPTED;
+    }
     try {
       return await answer(message.id, message, sender);
     } catch (error) {

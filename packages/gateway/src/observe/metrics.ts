@@ -87,7 +87,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       name: 'svc_gateway_requests_total',
       type: 'counter',
       labels: ['route', 'capability', 'status'],
-      help: 'Requests answered, each call of an MCP batch by itself. The route is a template, empty for an unknown path; the capability is empty when no agent has had it; status 499 is a caller that went away.',
+      help: 'Requests answered, each call of an MCP batch by itself. The route is a template, empty for an unknown path; the capability is empty when no agent has had it; status 499 is a caller that went away or cancelled the call.',
     },
     () =>
       series.flatMap(({ route, capability, statuses }) =>
