@@ -13,7 +13,7 @@ import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { compileParameters } from './capabilities/parameters.ts';
 import type { Query, RunningDatabase } from './databases/database.ts';
 import { keepConnected } from './link/keep-connected.ts';
-import type { Observe } from './observe/event.ts';
+import type { Log } from './observe/log.ts';
 import { createAgentMetrics } from './observe/metrics.ts';
 import type { VerifiedAgent } from './start-up-report.ts';
 
@@ -34,7 +34,7 @@ export interface AgentParts extends Omit<VerifiedAgent, 'queries'> {
  */
 export async function startAgent(
   { config, database, queries, description }: AgentParts,
-  log: Observe,
+  log: Log,
 ): Promise<RunningAgent> {
   const { runtime, gateway } = config;
   const capabilities = new Map<string, RunnableCapability>();
@@ -46,16 +46,17 @@ export async function startAgent(
   }
   const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
   const register = config.metricsListen && (await createMetricsRegister());
-  let observe = log;
+  let { observe } = log;
   if (register !== undefined) {
     const count = createAgentMetrics(register, {
       callsRunning: () => admission.running,
       callsQueued: () => admission.queued,
       database: () => database.connections,
       maxDatabaseConnections: config.database.maxConnections,
+      logRecordsLost: () => log.recordsLost,
     });
     observe = (event) => {
-      log(event);
+      log.observe(event);
       count(event);
     };
   }

@@ -141,7 +141,7 @@ async function serve(
   });
   const runnable = new Map(queries.map((query) => [query.capability, queryOf(query)]));
   try {
-    const agent = await startAgent({ ...verified, database, queries: runnable }, log.observe);
+    const agent = await startAgent({ ...verified, database, queries: runnable }, log);
     await agent.shutDown(await signal);
   } catch (error) {
     if (!(error instanceof CannotListen)) throw error;
