@@ -1,9 +1,11 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import type { Registry } from '../agents/registry.ts';
 import type { Observe } from '../observe/event.ts';
 import { createDocuments } from './document.ts';
 
 const FILE = 'openapi.json';
+/** As many digits as a process id has. */
+const DRAFT = /^openapi\.json\.(\d{1,7})\.tmp$/;
 
 /**
  * GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written to `openapi.json` in
@@ -24,7 +26,37 @@ export function keepSnapshot(registry: Registry, publicUrl: string | undefined, 
 }
 
 async function replace(bytes: Buffer): Promise<void> {
+  await removeAbandonedDrafts();
   const draft = `${FILE}.${process.pid}.tmp`;
-  await writeFile(draft, bytes);
-  await rename(draft, FILE);
+  try {
+    await writeFile(draft, bytes);
+    await rename(draft, FILE);
+  } catch (error) {
+    await remove(draft);
+    throw error;
+  }
+}
+
+/** Of gateways that were killed while they wrote. */
+async function removeAbandonedDrafts(): Promise<void> {
+  // A folder that may be written need not be readable.
+  const names = await readdir('.').catch(() => []);
+  for (const name of names) {
+    const [, pid] = DRAFT.exec(name) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid))) await remove(name);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: alive, and another account's.
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+/** What stays behind harms nobody, and what is wrong with the folder has been told or will be. */
+async function remove(name: string): Promise<void> {
+  await rm(name, { force: true }).catch(() => {});
 }
