@@ -33,6 +33,8 @@ export interface DatabaseConfig {
   readonly sslRootCert?: string;
   readonly maxConnections: number;
   readonly requireReadonlyAccount: boolean;
+  /** Of that setting; absent where the file does not have it. */
+  readonly requireReadonlyAccountPosition?: Position;
 }
 
 export interface Capability {

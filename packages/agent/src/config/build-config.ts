@@ -47,6 +47,9 @@ export function buildConfig(
       ...(secrets.databaseCa === undefined ? {} : { sslRootCert: secrets.databaseCa }),
       maxConnections: database.max_connections ?? 10,
       requireReadonlyAccount: database.require_readonly_account ?? false,
+      ...(database.require_readonly_account === undefined
+        ? {}
+        : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
     },
     logging: {
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
