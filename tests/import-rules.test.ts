@@ -101,9 +101,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   pg: ['packages/agent/src/databases/postgres/'],
   'libpg-query': ['packages/agent/src/databases/postgres/'],
   bcryptjs: ['packages/gateway/src/keys/'],
-  pino: ['packages/gateway/src/observe/'],
   'prom-client': ['packages/edge/src/metrics/register.ts'],
-  'rotating-file-stream': ['packages/agent/src/observe/'],
+  'sonic-boom': ['packages/gateway/src/observe/'],
   yaml: ['packages/agent/src/config/'],
 };
 

@@ -54,7 +54,8 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     example: {
       event: 'disconnected',
       gateway: GATEWAY,
-      reason: 'connect ECONNREFUSED 192.0.2.1:443',
+      reason:
+        'connect ECONNREFUSED 192.0.2.1:443 (is the gateway running, and do host and port of gateway.url lead to it?)',
       retry_in_ms: 731,
     },
   },

@@ -14,6 +14,7 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     agentCallsInFlight: none,
     resultBytesReserved: none,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
+    logRecordsLost: none,
     isCapability: () => false,
   }),
 );
@@ -24,6 +25,7 @@ export const AGENT_METRICS: readonly Metric[] = await described((register) =>
     callsQueued: none,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
     maxDatabaseConnections: 0,
+    logRecordsLost: none,
   }),
 );
 

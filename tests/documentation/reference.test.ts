@@ -146,7 +146,11 @@ describe('log records', () => {
 
   test('the gateway writes each example as documented', async () => {
     const file = join(folder, 'gateway');
-    const log = createGatewayLog({ level: 'debug', destination: openSync(file, 'w') });
+    const log = createGatewayLog({
+      level: 'debug',
+      destination: openSync(file, 'w'),
+      standardError: { write: () => {} },
+    });
     for (const { example } of Object.values(GATEWAY_RECORDS)) log.observe(example);
     await log.close();
     expect(undocumented(file, Object.keys(GATEWAY_RECORDS))).toEqual([]);

@@ -323,6 +323,9 @@ export const requirements: readonly Requirement[] = [
     'agent-file':
       'the agent logs the same way to its file, and short lines without database detail to standard error',
     rotation: 'by size, with a bounded number of files',
+    'file-mode': 'the file of the agent is 0600; a group may be let in, the rest of the world may not',
+    'full-disk':
+      'no torn line; up to 16 MiB of records wait until there is space, what is lost beyond is counted; both ends are told',
     canary: 'no key and no submitted value in any log',
   }),
   ...rows('metrics', {

@@ -256,7 +256,9 @@ describe(
         const required = await ran({ require_readonly_account: true });
         expect(required).toEqual({
           code: 2,
-          stdout: expect.stringContaining('database.require_readonly_account: is true, but'),
+          stdout: expect.stringMatching(
+            /^\S+\/capability\.yaml:\d+:\d+ {2}database\.require_readonly_account: is true, but/m,
+          ),
         });
         await database.execute(`
         revoke insert on confidential from ${writer};

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   freePort,
   isPortFree,
+  runProcess,
   startProcess,
   temporaryFolder,
   type RunningProcess,
@@ -41,6 +42,14 @@ async function summary(demo: RunningProcess): Promise<Summary> {
     await demo.waitForLine((line, stream) => stream === 'stdout' && line.startsWith('{'), deadlineMs),
   );
 }
+
+test('npm start -- --help builds nothing', async () => {
+  const { code, stdout, stderr } = await runProcess(process.execPath, ['scripts/start.mjs', '--help'], {
+    cwd: root,
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^Usage: npm start -- /);
+});
 
 describe('npm start', { timeout: 2 * deadlineMs }, () => {
   test('serves calls, and leaves nothing when it is stopped', async () => {

@@ -13,7 +13,7 @@ import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { compileParameters } from './capabilities/parameters.ts';
 import type { Database } from './databases/driver.ts';
 import { keepConnected } from './link/keep-connected.ts';
-import type { Observe } from './observe/event.ts';
+import type { Log } from './observe/log.ts';
 import { createAgentMetrics } from './observe/metrics.ts';
 import type { VerifiedAgent } from './start-up-report.ts';
 
@@ -32,7 +32,7 @@ export interface AgentParts extends VerifiedAgent {
  */
 export async function startAgent(
   { config, database, prepared, description }: AgentParts,
-  log: Observe,
+  log: Log,
 ): Promise<RunningAgent> {
   const { runtime, gateway } = config;
   const capabilities = new Map<string, RunnableCapability>();
@@ -45,16 +45,17 @@ export async function startAgent(
   }
   const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
   const register = config.metricsListen && (await createMetricsRegister());
-  let observe = log;
+  let { observe } = log;
   if (register !== undefined) {
     const count = createAgentMetrics(register, {
       callsRunning: () => admission.running,
       callsQueued: () => admission.queued,
       database: () => database.connections,
       maxDatabaseConnections: config.database.maxConnections,
+      logRecordsLost: () => log.recordsLost,
     });
     observe = (event) => {
-      log(event);
+      log.observe(event);
       count(event);
     };
   }

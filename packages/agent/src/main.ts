@@ -6,10 +6,10 @@ import { jsonReport, textReport } from './cli/check-report.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
+import type { AgentConfig } from './config/agent-config.ts';
 import { editorSchema } from './config/editor-schema.ts';
-import type { VerificationFault } from './databases/errors.ts';
+import { type VerificationFault, databaseFault } from './databases/errors.ts';
 import { driverOf } from './databases/drivers.ts';
-import { databaseFault } from './databases/errors.ts';
 import { createLog, type Log } from './observe/log.ts';
 import type { AuditFinding, StartUpOutcome, VerifiedAgent, WellFormed } from './start-up-report.ts';
 import { startUpProcess } from './start-up-process.ts';
@@ -77,7 +77,7 @@ async function check(file: string, { offline, json }: CheckOptions): Promise<voi
         report.verified(findings);
         for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
         if (findings.length > 0 && verified.config.database.requireReadonlyAccount) {
-          refuse([notReadonly(findings)], job.say, log);
+          refuse([notReadonly(verified.config, findings)], job.say, log);
         }
       }
     }
@@ -118,7 +118,7 @@ async function serve(
   const { config } = verified;
   for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
   if (findings.length > 0 && config.database.requireReadonlyAccount) {
-    refuse([notReadonly(findings)], say, log);
+    refuse([notReadonly(config, findings)], say, log);
     return;
   }
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
@@ -140,7 +140,7 @@ async function serve(
     capabilities: config.capabilities.length,
   });
   try {
-    const agent = await startAgent({ ...verified, database }, log.observe);
+    const agent = await startAgent({ ...verified, database }, log);
     await agent.shutDown(await signal);
   } catch (error) {
     if (!(error instanceof CannotListen)) throw error;
@@ -151,12 +151,17 @@ async function serve(
   }
 }
 
-function notReadonly(findings: readonly AuditFinding[]): VerificationFault {
+function notReadonly({ database }: AgentConfig, findings: readonly AuditFinding[]): VerificationFault {
   const audited = findings.every(({ detail }) => detail === undefined);
   const why = audited
     ? `the account may do more than read: ${LOG_FILE} lists what and how to mend it`
     : `the account could not be audited (${LOG_FILE} says why)`;
-  return { path: 'database.require_readonly_account', message: `is true, but ${why}` };
+  const position = database.requireReadonlyAccountPosition;
+  return {
+    path: 'database.require_readonly_account',
+    message: `is true, but ${why}`,
+    ...(position === undefined ? {} : { position }),
+  };
 }
 
 interface CheckOptions {

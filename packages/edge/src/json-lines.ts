@@ -13,8 +13,13 @@ export interface LineSink {
 export interface JsonLines {
   /** `time` (ISO 8601), `level`, then the fields of `record`; at once when `urgent`, else soon. */
   write(level: string, record: object, urgent: boolean): void;
-  /** Takes nothing more. False when the sink stood still for two seconds, and the rest is lost. */
-  close(): Promise<boolean>;
+  /** Records that were thrown away since the start because too many waited. */
+  readonly lost: number;
+  /**
+   * Takes nothing more. When the sink stands still for two seconds, the rest is lost: resolves to how many records that
+   * is at most, since what was given to `write` last may have been written in part. 0: everything is written.
+   */
+  close(): Promise<number>;
 }
 
 /** Lines are gathered up to this many characters or milliseconds, so that calls do not pay for system calls. */
@@ -35,10 +40,12 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
   let gathered = '';
   let begun = '';
   let lost = 0;
+  /** How many of the lost ones the log itself has told of. */
+  let lostNoted = 0;
   let urgentWaits = false;
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
-  let closing: Promise<boolean> | undefined;
+  let closing: Promise<number> | undefined;
   let onIdle: (() => void) | undefined;
 
   const writeLastWords = (): void => {
@@ -62,9 +69,9 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
   }
 
   function noteLost(): void {
-    if (lost === 0) return;
-    gather(jsonLine('error', { event: 'log_records_lost', count: lost }));
-    lost = 0;
+    if (lost === lostNoted) return;
+    gather(jsonLine('error', { event: 'log_records_lost', count: lost - lostNoted }));
+    lostNoted = lost;
   }
 
   function takeBatch(): string {
@@ -90,6 +97,8 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
 
   function onWritten(): void {
     begun = '';
+    // There is room again, and the next record may be long in coming.
+    noteLost();
     next();
   }
 
@@ -98,7 +107,7 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
     else if (gathered !== '') timer ??= setTimeout(handOver, GATHER_MS).unref();
   }
 
-  async function close(): Promise<boolean> {
+  async function close(): Promise<number> {
     closed = true;
     noteLost();
     const drained = await new Promise<boolean>((resolve) => {
@@ -110,9 +119,10 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
       handOver();
     });
     process.off('exit', writeLastWords);
+    const rest = drained ? 0 : linesIn(begun + full.join('') + gathered);
     full.length = 0;
     gathered = '';
-    return drained;
+    return rest;
   }
 
   return {
@@ -127,6 +137,9 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
       urgentWaits ||= urgent;
       if (begun === '') next();
     },
+    get lost() {
+      return lost;
+    },
     close() {
       closing ??= close();
       return closing;
@@ -138,6 +151,10 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
 export function printable(text: string): string {
   // Looking costs a fraction of replacing, and there is hardly ever one.
   return CONTROL.test(text) ? text.replace(CONTROLS, escapeCharacter) : text;
+}
+
+function linesIn(text: string): number {
+  return text.split('\n').length - 1;
 }
 
 function jsonLine(level: string, record: object): string {

@@ -18,7 +18,7 @@ import { createSourceResolver } from './http/source.ts';
 import { createAuthenticator } from './keys/authenticator.ts';
 import { createIdentify } from './keys/identify.ts';
 import type { Verifier } from './keys/verifier.ts';
-import type { Observe } from './observe/event.ts';
+import type { Log } from './observe/log.ts';
 import { createGatewayMetrics } from './observe/metrics.ts';
 import { createOpenApiFace } from './openapi/serve.ts';
 import { keepSnapshot } from './openapi/snapshot.ts';
@@ -34,7 +34,7 @@ export interface RunningGateway {
 }
 
 export interface Surroundings {
-  readonly observe: Observe;
+  readonly log: Log;
   readonly verifier: Verifier;
   /** Of the gateway itself. */
   readonly version: string;
@@ -48,7 +48,7 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 /** The one place where the rooms of the gateway meet. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { observe: log, verifier, version }: Surroundings,
+  { log, verifier, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const registry = createRegistry(Math.random);
@@ -59,7 +59,7 @@ export async function startGateway(
     now,
   });
   const register = config.metricsListen && (await createMetricsRegister());
-  let observe = log;
+  let { observe } = log;
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
@@ -67,10 +67,11 @@ export async function startGateway(
       agentCallsInFlight: () => registry.callsInFlight,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
+      logRecordsLost: () => log.recordsLost,
       isCapability: capabilityNames(registry),
     });
     observe = (event) => {
-      log(event);
+      log.observe(event);
       count(event);
     };
   }

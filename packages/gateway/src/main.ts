@@ -62,7 +62,11 @@ async function run(envFile: string | undefined): Promise<void> {
     ]);
     return;
   }
-  const log = createLog({ level: loaded.config.logLevel, destination: STANDARD_OUTPUT });
+  const log = createLog({
+    level: loaded.config.logLevel,
+    destination: STANDARD_OUTPUT,
+    standardError: process.stderr,
+  });
   process.on('uncaughtException', (error) => {
     log.observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
     void log.close().finally(() => process.exit(EXIT_FAILURE));
@@ -71,7 +75,7 @@ async function run(envFile: string | undefined): Promise<void> {
   const verifier = createVerifier({ spawn: () => new Worker(SVC_HELPER, { eval: true }) });
   try {
     const gateway = await startGateway(loaded.config, {
-      observe: log.observe,
+      log,
       verifier,
       version: __SVC_VERSION__,
     });

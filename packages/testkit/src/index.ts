@@ -14,6 +14,7 @@ export {
 } from './processes/start-process.ts';
 export { cpuMicroseconds, sizeOf, type ProcessSize } from './processes/process-size.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
+export { smallDisk, type SmallDisk } from './small-disk.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
 export { SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
 export { COST_AS_CREATED, createAgentSecret, createKey, type CreatedKey } from './service/secrets.ts';

@@ -40,7 +40,12 @@ export function buildConfig(
       privateKeySeed: secrets.privateKeySeed,
       ...(secrets.gatewayCa === undefined ? {} : { ca: secrets.gatewayCa }),
     },
-    database: driverOf(driverNameOf(file)).configure(database, secrets.database),
+    database: {
+      ...driverOf(driverNameOf(file)).configure(database, secrets.database),
+      ...(database.require_readonly_account === undefined
+        ? {}
+        : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
+    },
     logging: {
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
       maxFiles: logging?.max_files ?? 5,

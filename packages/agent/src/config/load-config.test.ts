@@ -107,6 +107,7 @@ capabilities:
       sslmode: 'verify-full',
       maxConnections: 2,
       requireReadonlyAccount: true,
+      requireReadonlyAccountPosition: { line: 6, column: 33 },
     });
     expect(logging).toEqual({ maxSizeBytes: 2 * 1024 * 1024, maxFiles: 7 });
     const [b, a] = capabilities;

@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
+import type { Position } from '../config/fault.ts';
 import type { JsonSchema } from '../config/json-schema.ts';
 import type { VerificationFault } from './errors.ts';
 
@@ -28,6 +29,7 @@ export interface Driver {
 /** What the section of every driver may hold; the texts of the file, not yet in the agent's terms. */
 export interface DatabaseSection {
   readonly driver?: string;
+  readonly require_readonly_account?: boolean;
 }
 
 /** Plain data, for it is handed from the start-up process to the agent. */
@@ -36,6 +38,8 @@ export interface DatabaseConfig {
   readonly maxConnections: number;
   /** Whether an account that may do more than read keeps the agent from starting. */
   readonly requireReadonlyAccount: boolean;
+  /** Of that setting; absent where the file does not have it. */
+  readonly requireReadonlyAccountPosition?: Position;
 }
 
 /** Proves, before the agent serves, what holds for every call. */

@@ -148,7 +148,7 @@ test('an address where nobody listens', async () => {
   const { url, identity } = gateway;
   await gateway.close();
   const { connection } = await openAt(url, identity);
-  expect((await connection.over).reason).toMatch(/ECONNREFUSED/);
+  expect((await connection.over).reason).toMatch(/ECONNREFUSED.*\(is the gateway running.*gateway\.url/);
 });
 
 test('a name with several addresses where nobody listens', async () => {

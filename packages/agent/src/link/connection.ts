@@ -127,7 +127,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       giveUp(unexpectedResponse(statusCode));
     });
     socket.on('error', (error) => {
-      if (failure === '') failure = errorText(error);
+      if (failure === '') failure = withHint(errorText(error));
     });
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
@@ -175,6 +175,11 @@ function unexpectedResponse(status: number): string {
       ? ' (does a proxy between agent and gateway remove the Upgrade header, or does gateway.url lead elsewhere?)'
       : '';
   return `the gateway's address answered HTTP ${status} instead of opening a WebSocket${hint}`;
+}
+
+function withHint(problem: string): string {
+  if (!problem.includes('ECONNREFUSED')) return problem;
+  return `${problem} (is the gateway running, and do host and port of gateway.url lead to it?)`;
 }
 
 function explain(code: number, reason: string, { privateKey }: AgentIdentity): string {

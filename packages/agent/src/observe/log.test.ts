@@ -1,7 +1,18 @@
-import { mkdir, readdir, readFile, rmdir, stat } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
-import { runProcess, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runProcess, smallDisk, temporaryFolder, type SmallDisk, type TemporaryFolder } from '@svc/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AgentEvent } from './event.ts';
 import { createLog, type Log, type LogOptions } from './log.ts';
 
@@ -20,17 +31,19 @@ function open(options: Partial<LogOptions> = {}): Log {
   return createLog({ file, maxSizeBytes: 1024 * 1024, maxFiles: 3, standardError, ...options });
 }
 
+const CALL = {
+  event: 'call',
+  request_id: 'r1',
+  api_key_name: 'reporting',
+  capability: 'find_book',
+  outcome: 'OK',
+  duration_ms: 1.25,
+  rows: 0,
+  bytes: 2,
+} as const;
+
 function call(rows: number): AgentEvent {
-  return {
-    event: 'call',
-    request_id: 'r1',
-    api_key_name: 'reporting',
-    capability: 'find_book',
-    outcome: 'OK',
-    duration_ms: 1.25,
-    rows,
-    bytes: 2,
-  };
+  return { ...CALL, rows };
 }
 const CRASHED: AgentEvent = { event: 'crashed', detail: 'relation "secret" at line 1\n  at x' };
 
@@ -138,6 +151,170 @@ test('a file that cannot be written is told once, and written again as soon as i
     .toBeGreaterThan(0);
   await log.close();
   expect(said.filter((line) => line.includes(`cannot write ${file}`))).toHaveLength(1);
+});
+
+describe('the mode of the file', { tags: ['log:file-mode'] }, () => {
+  const modeOf = async (name: string): Promise<string> => ((await stat(name)).mode & 0o777).toString(8);
+  const fillTwo = async (): Promise<void> => {
+    const log = open({ maxSizeBytes: 5000, maxFiles: 2 });
+    for (let n = 0; n < 50; n++) log.observe(call(n));
+    await log.close();
+  };
+
+  test('is 0600, of those that are left behind too', async () => {
+    await fillTwo();
+    expect([await modeOf(file), await modeOf(`${file}.1`)]).toEqual(['600', '600']);
+  });
+
+  test.each([
+    ['644', '640'],
+    ['640', '640'],
+    ['660', '660'],
+  ])(
+    '%s, as somebody has set it, becomes %s: a group may read, the rest of the world may not',
+    async (mode, kept) => {
+      await writeFile(file, '');
+      await chmod(file, Number.parseInt(mode, 8));
+      const umask = process.umask(0o077);
+      await fillTwo();
+      process.umask(umask);
+      expect([await modeOf(file), await modeOf(`${file}.1`)]).toEqual([kept, kept]);
+    },
+  );
+});
+
+describe('somebody else meets the file', () => {
+  // How often the log looks after its file.
+  const aSecond = (): unknown => vi.advanceTimersByTime(1000);
+  beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => vi.useRealTimers());
+
+  async function written(log: Log, rows: number): Promise<void> {
+    log.observe(call(rows));
+    await expect.poll(async () => (await records()).at(-1)?.['rows'], { interval: 5 }).toBe(rows);
+  }
+
+  test('moved away, removed or emptied by a program that rotates logs, it is begun anew', async () => {
+    const log = open();
+    await written(log, 1);
+    await rename(file, join(folder.path, 'moved'));
+    aSecond();
+    await written(log, 2);
+    await rm(file);
+    aSecond();
+    await written(log, 3);
+    await truncate(file);
+    await written(log, 4);
+    await log.close();
+    expect((await records()).map(({ rows }) => rows)).toEqual([4]);
+    expect((await records(join(folder.path, 'moved'))).map(({ rows }) => rows)).toEqual([1]);
+    expect(said).toEqual([]);
+  });
+
+  test('its folder gone, that is told once, and records wait until it is back', async () => {
+    const home = join(folder.path, 'home');
+    await mkdir(home);
+    file = join(home, 'svc-agent.log');
+    const log = open();
+    await written(log, 1);
+    await rename(home, `${home}.old`);
+    aSecond();
+    log.observe(call(2));
+    await expect.poll(() => said, { interval: 5 }).toEqual([expect.stringContaining('ENOENT')]);
+    await rename(`${home}.old`, home);
+    await expect.poll(() => records(), { interval: 5 }).toHaveLength(2);
+    await log.close();
+    expect(said).toHaveLength(2);
+  });
+
+  test('a line that a killed process has left half written stays alone', async () => {
+    await writeFile(file, '{"time":"20');
+    const log = open();
+    log.observe(call(1));
+    await log.close();
+    const [torn, record, ...more] = (await readFile(file, 'utf8')).split('\n');
+    expect([torn, JSON.parse(record ?? '').rows, ...more]).toEqual(['{"time":"20', 1, '']);
+  });
+
+  test('where a full file cannot be left behind, it grows, and that is told once', async () => {
+    await mkdir(join(`${file}.1`, 'occupied'), { recursive: true });
+    const log = open({ maxSizeBytes: 2000, maxFiles: 2 });
+    for (let n = 0; n < 100; n++) log.observe(call(n));
+    await log.close();
+    expect((await records()).map(({ rows }) => rows)).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    expect(said).toEqual([expect.stringContaining(`${file} grows`)]);
+  });
+});
+
+describe('a full disk', { tags: ['log:full-disk'] }, () => {
+  let disk: SmallDisk | string;
+  beforeAll(async () => {
+    disk = await smallDisk();
+  });
+  afterAll(() => typeof disk === 'string' || disk.remove());
+  beforeEach(async ({ skip }) => {
+    if (typeof disk === 'string') return skip(disk);
+    file = join(disk.path, 'svc-agent.log');
+    await disk.fill(16 * 1024);
+    return async () => {
+      await rm(file, { force: true });
+      await makeSpace();
+    };
+  });
+  const makeSpace = async (): Promise<void> => {
+    if (typeof disk !== 'string') await disk.empty();
+  };
+
+  test('tears no line, and what waits in memory is written when there is space again', async () => {
+    const log = open();
+    for (let rows = 0; rows < 2000; rows++) log.observe(call(rows));
+    await expect.poll(() => said.length, { interval: 5 }).toBe(1);
+    expect(said[0]).toContain(`cannot write ${file}: ENOSPC`);
+    const beginning = await records();
+    expect(beginning.length).toBeGreaterThan(10);
+    expect(await readFile(file, 'utf8')).toMatch(/\n$/);
+    await makeSpace();
+    await expect.poll(() => records(), { interval: 20, timeout: 5000 }).toHaveLength(2000);
+    await log.close();
+    expect((await records()).map(({ rows }) => rows)).toEqual(Array.from({ length: 2000 }, (_, n) => n));
+    expect(said).toHaveLength(2);
+    expect(said[1]).toContain(`${file} is written again; no record is lost`);
+    expect(log.recordsLost).toBe(0);
+  });
+
+  test('takes no more memory than 16 MiB; what is lost beyond is counted, in the log too', async () => {
+    const log = open({ maxSizeBytes: 200_000, maxFiles: 1 });
+    const longCall = { ...CALL, detail: 'x'.repeat(100_000) } as const;
+    let observed = 0;
+    while (log.recordsLost < 3) log.observe({ ...longCall, rows: observed++ });
+    await expect.poll(() => said.length, { interval: 5 }).toBe(1);
+    const lost = log.recordsLost;
+    await makeSpace();
+    const last = async (): Promise<unknown> => (await records()).at(-1);
+    await expect
+      .poll(last, { interval: 20, timeout: 5000 })
+      .toMatchObject({ level: 'error', event: 'log_records_lost', count: lost });
+    await log.close();
+    expect(said[1]).toContain(`${file} is written again; ${lost} records are lost`);
+  });
+
+  test('is given up when the log is closed; whole lines stand in the file, and how many are lost is told', async () => {
+    const log = open();
+    for (let rows = 0; rows < 2000; rows++) log.observe(call(rows));
+    await expect.poll(() => said.length, { interval: 5 }).toBe(1);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const closed = log.close();
+    vi.advanceTimersByTime(2000);
+    vi.useRealTimers();
+    await closed;
+    const kept = await records();
+    expect(kept.map(({ rows }) => rows)).toEqual(Array.from(kept, (_, n) => n));
+    expect(await readFile(file, 'utf8')).toMatch(/\n$/);
+    const lost = Number(/up to (\d+) records are lost/.exec(said.at(-1) ?? '')?.[1]);
+    expect(lost).toBeGreaterThanOrEqual(2000 - kept.length);
+    // A batch of which a part has been written counts as a whole.
+    expect(lost).toBeLessThan(2000 - kept.length + 100);
+  });
 });
 
 test.each([

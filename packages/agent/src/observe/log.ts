@@ -4,6 +4,8 @@ import { rotatingFile } from './rotating-file.ts';
 
 export interface Log {
   readonly observe: Observe;
+  /** Records that the file never got since the start because too many waited for it. */
+  readonly recordsLost: number;
   /** Writes what is still buffered, for at most two seconds, and drops everything that comes later. */
   close(): Promise<void>;
 }
@@ -28,11 +30,23 @@ export function createLog(options: LogOptions): Log {
   // A file is left behind once it is full: what is gathered must not carry it far beyond its size.
   const gatherCharacters = Math.min(GATHER_CHARACTERS, Math.ceil(maxSizeBytes / 4));
   const say = (line: string): unknown => options.standardError.write(`svc-agent: ${printable(line)}\n`);
+  let lostTold = 0;
   const sink = rotatingFile({
     file,
     sizeBytes: Math.max(1, maxSizeBytes - gatherCharacters),
     maxFiles,
-    onBroken: (error) => say(`cannot write ${file}: ${error.message}`),
+    onBroken: (error) => {
+      say(
+        `cannot write ${file}: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
+      );
+    },
+    onMended: () => {
+      const lost = lines.lost - lostTold;
+      lostTold = lines.lost;
+      say(`${file} is written again; ${lost === 0 ? 'no record is' : recordsAre(lost)} lost`);
+    },
+    onStuck: (error) =>
+      say(`cannot begin a new log file: ${error.message}; ${file} grows until it can be left behind`),
   });
   const lines = createJsonLines(sink, gatherCharacters);
   return {
@@ -41,8 +55,19 @@ export function createLog(options: LogOptions): Log {
       const line = shortLine(event);
       if (line !== undefined) say(line);
     },
-    close: async () => sink.close(await lines.close()),
+    get recordsLost() {
+      return lines.lost;
+    },
+    async close() {
+      const lost = await lines.close();
+      if (lost > 0) say(`cannot write ${file} to its end: up to ${recordsAre(lost)} lost`);
+      await sink.close(lost === 0);
+    },
   };
+}
+
+function recordsAre(count: number): string {
+  return `${counted(count, 'record', 'records')} ${count === 1 ? 'is' : 'are'}`;
 }
 
 function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {

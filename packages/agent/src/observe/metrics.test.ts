@@ -33,9 +33,11 @@ test.each<readonly [string, readonly AgentEvent[], readonly [number, number, num
     callsQueued: () => 0,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
     maxDatabaseConnections: 1,
+    logRecordsLost: () => 7,
   });
   for (const event of events) observe(event);
   const lines = (await register.text()).split('\n');
+  expect(lines).toContain('svc_agent_log_records_lost_total 7');
   const values = ['connected', 'reconnects_total', 'connect_failures_total'].map((name) => {
     const prefix = `svc_agent_${name} `;
     return Number(lines.find((line) => line.startsWith(prefix))?.slice(prefix.length));

@@ -12,6 +12,7 @@ export interface AgentState {
     readonly waiting: number;
   };
   readonly maxDatabaseConnections: number;
+  readonly logRecordsLost: () => number;
 }
 
 interface Series {
@@ -186,6 +187,15 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       help: 'Calls that wait for a connection to the database.',
     },
     () => state.database().waiting,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_log_records_lost_total',
+      type: 'counter',
+      labels: [],
+      help: 'Log records lost while the log file could not be written and 16 MiB of them waited.',
+    },
+    state.logRecordsLost,
   );
   return observe;
 }

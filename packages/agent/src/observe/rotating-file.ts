@@ -1,8 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { fchmodSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import type { LineSink } from '@svc/edge';
-import { createStream, type RotatingFileStream } from 'rotating-file-stream';
 
 export interface RotatingFileOptions {
   /** The active file; older ones are called `<file>.1` and so on. */
@@ -11,8 +9,12 @@ export interface RotatingFileOptions {
   readonly sizeBytes: number;
   /** Kept files, the active one included. */
   readonly maxFiles: number;
-  /** The file cannot be written, for the first time since it last could. */
+  /** The file cannot be written, for the first time since it last could; it is tried again until it can. */
   readonly onBroken: (error: Error) => void;
+  /** The file can be written again. */
+  readonly onMended: () => void;
+  /** The file is full and cannot be left behind, for the first time since one last could: it grows. */
+  readonly onStuck: (error: Error) => void;
 }
 
 export interface RotatingFile extends LineSink {
@@ -20,65 +22,203 @@ export interface RotatingFile extends LineSink {
   close(complete: boolean): Promise<void>;
 }
 
-/** A file that is opened when it is first needed, and again after it could not be written: disks fill and empty. */
-export function rotatingFile(options: RotatingFileOptions): RotatingFile {
-  const { file, sizeBytes, maxFiles, onBroken } = options;
-  let stream: RotatingFileStream | undefined;
-  let broken = false;
-  let removing: Promise<unknown> = Promise.resolve();
+const FIRST_RETRY_MS = 50;
+/** Also for what is left when the log is closed, which waits for two seconds: it needs a try in that time. */
+const LAST_RETRY_MS = 1000;
+/** How often it is looked whether the file is still the one of that name. */
+const LOOK_MS = 1000;
+/** Database text: nobody else's, unless the operator gives it to a group. */
+const NEW_FILE_MODE = 0o600;
+const LINE_END = 0x0a;
 
-  function open(): RotatingFileStream {
-    const opened = createStream(basename(file), {
-      path: dirname(file),
-      size: `${sizeBytes}B`,
-      // The library keeps one old file at least.
-      rotate: Math.max(1, maxFiles - 1),
-    });
-    opened.on('error', (error) => {
-      if (stream === opened) stream = undefined;
-      failed(error);
-    });
-    if (maxFiles === 1) {
-      opened.on('rotated', (old) => {
-        removing = rm(old, { force: true }).catch(failed);
-      });
+/**
+ * A file of lines that stays one whatever happens to its disk or its name: a batch that the disk cuts off is cut
+ * back to its last whole line, and the rest is tried until it is written. Libraries for log files drop a batch that
+ * failed, and cannot tell how much of it stands in the file.
+ */
+export function rotatingFile(options: RotatingFileOptions): RotatingFile {
+  const { file, sizeBytes, maxFiles, onBroken, onMended, onStuck } = options;
+  let handle: FileHandle | undefined;
+  let mode = NEW_FILE_MODE;
+  let size = 0;
+  let fullAt = sizeBytes;
+  let lookAt = 0;
+  /** What is not known to stand in the file; begins with a whole line. */
+  let waiting: Uint8Array = Buffer.alloc(0);
+  let broken = false;
+  let retryMs = FIRST_RETRY_MS;
+  let retry: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  async function writeWaiting(done: () => void): Promise<void> {
+    try {
+      await append(await ready());
+    } catch (error) {
+      await drop();
+      if (closed) return;
+      const first = !broken;
+      broken = true;
+      if (first) onBroken(asError(error));
+      retry = setTimeout(() => void writeWaiting(done), retryMs).unref();
+      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+      return;
     }
+    if (broken) onMended();
+    broken = false;
+    retryMs = FIRST_RETRY_MS;
+    done();
+  }
+
+  async function append(active: FileHandle): Promise<void> {
+    let written = 0;
+    try {
+      while (written < waiting.length) {
+        const { bytesWritten } = await active.write(waiting, written);
+        written += bytesWritten;
+        size += bytesWritten;
+      }
+    } catch (error) {
+      const whole = wholeLines(waiting, written);
+      cutOff(active.fd, waiting.subarray(whole, written));
+      waiting = waiting.subarray(whole);
+      throw error;
+    }
+    waiting = waiting.subarray(written);
+  }
+
+  /** The open file, of that name and with room. */
+  async function ready(): Promise<FileHandle> {
+    if (handle !== undefined && performance.now() >= lookAt) await look(handle);
+    handle ??= await openFile();
+    if (size < fullAt) return handle;
+    try {
+      await leaveBehind();
+    } catch (error) {
+      if (fullAt === sizeBytes) onStuck(asError(error));
+      fullAt = size + sizeBytes;
+      return handle;
+    }
+    const kept = mode;
+    fullAt = sizeBytes;
+    await drop();
+    handle = await openFile();
+    // The umask of the process may have taken from it what the operator gave.
+    mode = kept;
+    setMode(handle.fd, mode);
+    return handle;
+  }
+
+  /** Somebody may have moved the file away, removed it, or emptied it. */
+  async function look(active: FileHandle): Promise<void> {
+    lookAt = performance.now() + LOOK_MS;
+    const own = await active.stat();
+    const found = await stat(file).catch(() => undefined);
+    if (found?.ino === own.ino && found.dev === own.dev) size = own.size;
+    else await drop();
+  }
+
+  async function openFile(): Promise<FileHandle> {
+    const opened = await open(file, 'a+', mode);
+    try {
+      const found = await opened.stat();
+      if (!found.isFile()) throw new Error(`${file} is not a file`);
+      ({ size } = found);
+      mode = found.mode & 0o660;
+      if ((found.mode & 0o007) !== 0) setMode(opened.fd, mode);
+      if (!endsWithLine(opened.fd)) await opened.write('\n');
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+    lookAt = performance.now() + LOOK_MS;
     return opened;
   }
 
-  function failed(error: Error): void {
-    if (!broken) onBroken(error);
-    broken = true;
+  async function leaveBehind(): Promise<void> {
+    if (maxFiles === 1) await rm(file, { force: true });
+    for (let age = maxFiles - 1; age > 0; age--) {
+      try {
+        await rename(age === 1 ? file : `${file}.${age - 1}`, `${file}.${age}`);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+      }
+    }
+  }
+
+  async function drop(): Promise<void> {
+    const last = handle;
+    handle = undefined;
+    // Some file systems tell on closing that the disk is full; what was to be told is told by then.
+    await last?.close().catch(() => {});
   }
 
   return {
     write(text, done) {
-      const current = (stream ??= open());
-      current.write(text, (error) => {
-        if (error === null || error === undefined) broken = false;
-        else if (stream === current) stream = undefined;
-        done();
-      });
+      waiting = Buffer.from(text);
+      void writeWaiting(done);
     },
-    lastWords(begun, rest) {
-      const descriptor = openSync(file, 'a+');
-      if (!endsWith(descriptor, begun)) writeSync(descriptor, begun);
-      writeSync(descriptor, rest);
-      closeSync(descriptor);
+    lastWords(_begun, rest) {
+      const descriptor = openSync(file, 'a+', mode);
+      // A thread may have written it by now.
+      if (!endsWith(descriptor, waiting)) appendSync(descriptor, waiting);
+      appendSync(descriptor, Buffer.from(rest));
     },
     async close(complete) {
-      const last = stream;
-      if (last === undefined) return;
-      if (complete) await new Promise<void>((resolve) => last.end(() => resolve()));
-      else last.destroy();
-      await removing;
+      closed = true;
+      clearTimeout(retry);
+      if (complete) await drop();
     },
   };
 }
 
-function endsWith(descriptor: number, text: string): boolean {
-  const wanted = Buffer.from(text);
-  const found = Buffer.alloc(wanted.length);
-  const start = fstatSync(descriptor).size - wanted.length;
-  return start >= 0 && readSync(descriptor, found, 0, found.length, start) > -1 && found.equals(wanted);
+function appendSync(descriptor: number, bytes: Uint8Array): void {
+  let written = 0;
+  try {
+    while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+  } catch (error) {
+    cutOff(descriptor, bytes.subarray(wholeLines(bytes, written), written));
+    throw error;
+  }
+}
+
+/** The length of the whole lines among the first `length` bytes. */
+function wholeLines(bytes: Uint8Array, length: number): number {
+  return bytes.subarray(0, length).lastIndexOf(LINE_END) + 1;
+}
+
+/** Takes the begin of a line away from the end of the file; not when another process has written behind it. */
+function cutOff(descriptor: number, torn: Uint8Array): void {
+  if (torn.length === 0) return;
+  try {
+    if (endsWith(descriptor, torn)) ftruncateSync(descriptor, fstatSync(descriptor).size - torn.length);
+  } catch {
+    // An append-only file, say: the line is ended when the file is opened again.
+  }
+}
+
+/** False after a line that could not be cut off: the process was killed while it wrote, or the machine stopped. */
+function endsWithLine(descriptor: number): boolean {
+  return fstatSync(descriptor).size === 0 || endsWith(descriptor, Uint8Array.of(LINE_END));
+}
+
+function endsWith(descriptor: number, bytes: Uint8Array): boolean {
+  const found = Buffer.alloc(bytes.length);
+  const start = fstatSync(descriptor).size - bytes.length;
+  return start >= 0 && readSync(descriptor, found, 0, found.length, start) > -1 && found.equals(bytes);
+}
+
+function setMode(descriptor: number, mode: number): void {
+  try {
+    fchmodSync(descriptor, mode);
+  } catch {
+    // The file is another account's, or its file system knows no modes: whoever made it decides.
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { createJsonLines } from '@svc/edge';
-import pino from 'pino';
+import { counted, createJsonLines } from '@svc/edge';
+import sonicBoom from 'sonic-boom';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { GatewayEvent, Observe } from './event.ts';
 
@@ -8,6 +8,8 @@ type Level = GatewayConfig['logLevel'];
 
 export interface Log {
   readonly observe: Observe;
+  /** Records that the output never got since the start because too many waited for it. */
+  readonly recordsLost: number;
   /** Writes what is still buffered, for at most two seconds, and drops everything that comes later. */
   close(): Promise<void>;
 }
@@ -16,26 +18,56 @@ const SEVERITY: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, 
 /** How long until a full disk is tried again. */
 const RETRY_MS = 1000;
 
+export interface LogOptions {
+  readonly level: Level;
+  /** A file descriptor. */
+  readonly destination: number;
+  /** Gets a line when the output cannot be written, and one when it can be again. */
+  readonly standardError: { write(text: string): unknown };
+}
+
 /**
- * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. `destination` is a
- * file descriptor. A reader that goes away silences the log and never ends the process.
+ * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. A reader that goes away
+ * silences the log and never ends the process.
  */
-export function createLog(options: { readonly level: Level; readonly destination: number }): Log {
-  const { level: least, destination } = options;
-  const output = pino.destination({ dest: destination, sync: false });
+export function createLog({ level: least, destination, standardError }: LogOptions): Log {
+  // Not by way of pino: its hook writes the rest when the process exits, and tries a full disk for ever.
+  const output = new sonicBoom.SonicBoom({ fd: destination, sync: false });
+  const say = (line: string): unknown => standardError.write(`svc-gateway: ${line}\n`);
   let confirm: (() => void) | undefined;
   let silent = false;
+  let broken = false;
+  let lostTold = 0;
   const written = (): void => {
     const done = confirm;
     confirm = undefined;
     done?.();
   };
-  output.on('drain', written);
+  output.on('drain', () => {
+    if (broken) {
+      const lost = lines.lost - lostTold;
+      lostTold = lines.lost;
+      say(`the log is written again; records lost: ${lost}`);
+    }
+    broken = false;
+    written();
+  });
   output.on('error', (error: NodeJS.ErrnoException) => {
     silent ||= error.code === 'EPIPE';
-    // A broken pipe never comes back; the output keeps what a full disk refused and tries it first.
-    if (silent) written();
-    else setTimeout(() => !silent && output.write(''), RETRY_MS).unref();
+    if (silent) {
+      // A broken pipe never comes back.
+      written();
+      return;
+    }
+    const first = !broken;
+    broken = true;
+    if (first) {
+      say(
+        `cannot write the log: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
+      );
+    }
+    // The output keeps what a full disk refused, to the byte, and tries it first.
+    setTimeout(() => !silent && output.write(''), RETRY_MS).unref();
   });
   const lines = createJsonLines({
     write(text, done) {
@@ -44,7 +76,8 @@ export function createLog(options: { readonly level: Level; readonly destination
       else output.write(text);
     },
     lastWords(_begun, rest) {
-      if (!silent) writeSync(destination, rest);
+      // What is broken ends in the middle of a line.
+      if (!silent && !broken) writeSync(destination, rest);
     },
   });
 
@@ -53,11 +86,16 @@ export function createLog(options: { readonly level: Level; readonly destination
       const level = levelOf(event);
       if (!silent && SEVERITY[level] >= SEVERITY[least]) lines.write(level, event, event.event !== 'request');
     },
+    get recordsLost() {
+      return lines.lost;
+    },
     async close() {
       // A reader that stands still must not hold up the end of the process.
-      const complete = await lines.close();
+      const lost = await lines.close();
       silent = true;
-      if (!complete) output.destroy();
+      if (lost === 0) return;
+      say(`cannot write the log to its end: up to ${counted(lost, 'record', 'records')} lost`);
+      output.destroy();
     },
   };
 }

@@ -24,11 +24,12 @@ async function metricsKnowing(names: ReadonlySet<string>) {
     agentCallsInFlight: () => 0,
     resultBytesReserved: () => 0,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 4 }),
+    logRecordsLost: () => 7,
     isCapability: (name) => names.has(name),
   });
   const requestLines = async (): Promise<readonly string[]> =>
     (await register.text()).split('\n').filter((line) => line.startsWith('svc_gateway_requests_total{'));
-  return { observe, requestLines };
+  return { observe, requestLines, text: () => register.text() };
 }
 
 test('a name gets a series of its own once it is known', async () => {
@@ -47,4 +48,9 @@ test('a name gets a series of its own once it is known', async () => {
     'svc_gateway_requests_total{route="/x",capability="",status="200"} 1001',
     'svc_gateway_requests_total{route="/x",capability="find_book",status="200"} 2',
   ]);
+});
+
+test('log records that were lost are counted', async () => {
+  const gateway = await metricsKnowing(new Set());
+  expect(await gateway.text()).toMatch(/^svc_gateway_log_records_lost_total 7$/m);
 });

@@ -13,6 +13,7 @@ export interface GatewayState {
     readonly slotsInUse: number;
     readonly slots: number;
   };
+  readonly logRecordsLost: () => number;
   /** Whether an agent has ever had this capability. */
   readonly isCapability: (name: string) => boolean;
 }
@@ -165,6 +166,15 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       help: 'Memory reserved for large results that are arriving or being delivered.',
     },
     state.resultBytesReserved,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_log_records_lost_total',
+      type: 'counter',
+      labels: [],
+      help: 'Log records lost while standard output could not be written and 16 MiB of them waited.',
+    },
+    state.logRecordsLost,
   );
   register.addReading(
     {

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Description } from '@svc/protocol';
+import { runProcess, smallDisk } from '@svc/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { agentByHand, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
@@ -54,4 +55,38 @@ test('a folder that cannot be written to is a warning, and the next description 
   await mkdir(folder);
   registry.add(agent.session, describing('second'));
   await expect.poll(title, { interval: 2 }).toBe('second');
+});
+
+test('on a full disk the old file stays whole, and nothing else is left', async ({ skip }) => {
+  const disk = await smallDisk();
+  if (typeof disk === 'string') return skip(disk);
+  keepSnapshot(registry, undefined, (event) => events.push(event), disk.path);
+  const names = () => readdir(disk.path);
+  try {
+    registry.add(agent.session, describing('small'));
+    await expect.poll(names, { interval: 2 }).toEqual(['openapi.json']);
+    await disk.fill(16 * 1024);
+    registry.add(agent.session, describing('x'.repeat(100_000)));
+    await expect
+      .poll(() => events, { interval: 2 })
+      .toEqual([{ event: 'config_warning', message: expect.stringContaining('ENOSPC') }]);
+    expect((await names()).toSorted()).toEqual(['filler', 'openapi.json']);
+    expect(JSON.parse(await readFile(join(disk.path, 'openapi.json'), 'utf8')).info.title).toBe('small');
+  } finally {
+    await disk.remove();
+  }
+});
+
+test('what a killed gateway left half written goes with the next file; what may be in use stays', async () => {
+  const { stdout } = await runProcess('sh', ['-c', 'echo $$']);
+  const kept = [
+    `openapi.json.${process.ppid}.tmp`,
+    'openapi.json.1x.tmp',
+    'openapi.json.12345678.tmp',
+    'my.tmp',
+  ];
+  for (const name of [...kept, `openapi.json.${stdout.trim()}.tmp`]) await writeFile(join(folder, name), '{');
+  registry.add(agent.session, describing('next'));
+  await expect.poll(title, { interval: 2 }).toBe('next');
+  expect((await readdir(folder)).toSorted()).toEqual(['openapi.json', ...kept].toSorted());
 });

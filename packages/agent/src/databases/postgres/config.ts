@@ -21,7 +21,6 @@ interface PostgresSection extends DatabaseSection {
   readonly user: string;
   readonly sslmode?: SslMode;
   readonly max_connections?: number;
-  readonly require_readonly_account?: boolean;
 }
 
 export function configure(section: PostgresSection, texts: Readonly<Record<string, string>>): PostgresConfig {
