@@ -141,9 +141,8 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
-      endpoint.close();
       // What this cuts off still gets its error.
-      await http.answered(CUT_OFF_MS);
+      await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
       await verifier.close();
       // Last, so that the end can be watched.
