@@ -1,5 +1,10 @@
 import type { AgentConfig, Capability, Position } from './agent-config.ts';
-import type { CapabilityFile, CapabilitySpec, LimitsSpec } from './capability-file.ts';
+import {
+  RUNTIME_DEFAULTS,
+  type CapabilityFile,
+  type CapabilitySpec,
+  type LimitsSpec,
+} from './capability-file.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { Path } from './path.ts';
 import { parseSize } from './size.ts';
@@ -20,6 +25,7 @@ export function buildConfig(
   positionOf: PositionOf,
 ): AgentConfig {
   const { service, runtime, gateway, database, logging, metrics, defaults } = file;
+  const { max_concurrent_requests, queue_size } = { ...RUNTIME_DEFAULTS, ...runtime };
   const metricsListen = readListenAddress(metrics?.addr ?? '');
   return {
     service: {
@@ -27,10 +33,7 @@ export function buildConfig(
       version: service?.version ?? '0.0.0',
       description: service?.description ?? '',
     },
-    runtime: {
-      maxConcurrentRequests: runtime?.max_concurrent_requests ?? 64,
-      queueSize: runtime?.queue_size ?? 1000,
-    },
+    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size },
     gateway: {
       url: gateway.url,
       privateKeySeed: secrets.privateKeySeed,
