@@ -29,6 +29,16 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     },
     example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
   },
+  accept_failed: {
+    level: 'warn',
+    when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on. Also on standard error.',
+    fields: {
+      address: { type: 'string', meaning: 'The bound address.' },
+      port: { type: 'number', meaning: 'The bound port.' },
+      message: { type: 'string', meaning: 'What the operating system said.' },
+    },
+    example: { event: 'accept_failed', address: '127.0.0.1', port: 9090, message: 'accept EMFILE' },
+  },
   connected: {
     level: 'info',
     when: 'The gateway has accepted the agent. Also on standard error.',

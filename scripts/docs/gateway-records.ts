@@ -25,6 +25,16 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     },
     example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
   },
+  accept_failed: {
+    level: 'warn',
+    when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on.',
+    fields: {
+      address: { type: 'string', meaning: 'The bound address.' },
+      port: { type: 'number', meaning: 'The bound port.' },
+      message: { type: 'string', meaning: 'What the operating system said.' },
+    },
+    example: { event: 'accept_failed', address: '127.0.0.1', port: 8080, message: 'accept EMFILE' },
+  },
   request: {
     level: 'info',
     when: 'One for each HTTP request, once its answer is decided; for a batch of MCP one for each message in it. An empty string where a value is not known.',

@@ -35,11 +35,14 @@ afterAll(async () => {
 });
 
 const CLOSE = 'Connection: close';
+const KEEP = 'Connection: keep-alive';
 const TWO = 'Content-Length: 2';
 const CHUNKED = 'Transfer-Encoding: chunked';
 const LAST = '0\r\n\r\n';
 const CHUNKS = `2\r\n{}\r\n${LAST}`;
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: h\r\n';
+const OLD_HEALTH = 'GET /healthz HTTP/1.0\r\n';
+const OFFER = 'Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings';
 const ONCE = `${HEALTH}${CLOSE}\r\n\r\n`;
 
 /** The key is put in for KEY when the gateway runs. */
@@ -77,6 +80,8 @@ describe('where a body ends', () => {
     ['a length and chunks', call([TWO, CHUNKED, CLOSE], CHUNKS), REFUSED],
     ['chunks and a length', call([CHUNKED, TWO, CLOSE], CHUNKS), REFUSED],
     ['chunks and a length by HTTP/1.0', call([CHUNKED, TWO], CHUNKS).replace('1.1', '1.0'), REFUSED],
+    ['chunks by HTTP/1.0', call([CHUNKED, KEEP], CHUNKS).replace('1.1', '1.0') + ONCE, REFUSED],
+    ['chunks of a GET by HTTP/1.0', `${OLD_HEALTH}${CHUNKED}\r\n${KEEP}\r\n\r\n${CHUNKS}${ONCE}`, REFUSED],
     ['two equal lengths', call([TWO, TWO, CLOSE], '{}'), REFUSED],
     ['two lengths', call([TWO, 'Content-Length: 3', CLOSE], '{}'), REFUSED],
     ...[
@@ -258,6 +263,14 @@ describe('upgrades', () => {
       REFUSED,
     ],
     ['to HTTP/2 by who wants the connection closed', upgrade('/healthz', 'h2c', CLOSE), '200'],
+    // Without a host it is a request of HTTP/1.0 only, and only that version ends the connection unasked.
+    ['to HTTP/2 by HTTP/1.0', `${OLD_HEALTH}${OFFER}\r\n\r\n${ONCE}`, '200'],
+    [
+      'to HTTP/2 by HTTP/1.0 on a connection that is kept',
+      `${OLD_HEALTH}${OFFER}, Keep-Alive\r\n\r\n${ONCE}`,
+      '200 | 200',
+    ],
+    ['to HTTP/2 by HTTP/1.0 with chunks', `${OLD_HEALTH}${CHUNKED}\r\n${OFFER}\r\n\r\n${CHUNKS}`, REFUSED],
     ['to something that Connection does not name', health('Upgrade: websocket'), '200'],
     // What stands behind an unanswered request must not be answered in its place, nor end the gateway.
     ['of the agent endpoint behind an unanswered call', wrongKey('one') + upgrade('/ws/agent'), CLOSED],

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createMetricsRegister, serveMetrics } from '@svc/edge';
+import { createMetricsRegister, serveMetrics, type AcceptFailure } from '@svc/edge';
 import {
   agentKeyId,
   normalizeAudience,
@@ -59,7 +59,9 @@ export async function startAgent(
       count(event);
     };
   }
-  const scraped = register && (await serveMetrics(register, config.metricsListen, 'metrics.addr'));
+  const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  const scraped =
+    register && (await serveMetrics(register, config.metricsListen, 'metrics.addr', onAcceptFailure));
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }

@@ -6,7 +6,7 @@ export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';
 export { firstSignal } from './first-signal.ts';
 export { createJsonLines, printable, type JsonLines, type LineSink } from './json-lines.ts';
-export { CannotListen, listen } from './listen.ts';
+export { CannotListen, listen, type AcceptFailure } from './listen.ts';
 export { readListenAddress, type ListenAddress } from './listen-address.ts';
 export {
   createMetricsRegister,

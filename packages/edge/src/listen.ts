@@ -15,8 +15,26 @@ export class CannotListen extends Error {
   }
 }
 
-/** Resolves to the address that was bound; rejects with CannotListen. `setting` is where the user wrote it. */
-export function listen(server: Server, address: ListenAddress, setting: string): Promise<AddressInfo> {
+/** A connection could not be accepted, for want of descriptors for example: fit for the log, in their fields. */
+export interface AcceptFailure {
+  readonly address: string;
+  readonly port: number;
+  readonly message: string;
+}
+
+/** An event loop without descriptors fails to accept some ten thousand times a second. */
+const ACCEPT_FAILURE_EVERY_MS = 1000;
+
+/**
+ * Resolves to the address that was bound; rejects with CannotListen. `setting` is where the user wrote it.
+ * `onAcceptFailure` is called at most once a second; the server goes on listening.
+ */
+export function listen(
+  server: Server,
+  address: ListenAddress,
+  setting: string,
+  onAcceptFailure: (failure: AcceptFailure) => void,
+): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     const refuse = (error: unknown): void => reject(new CannotListen(setting, error));
     server.once('error', refuse);
@@ -24,8 +42,25 @@ export function listen(server: Server, address: ListenAddress, setting: string):
       server.off('error', refuse);
       const bound = server.address();
       if (bound === null || typeof bound === 'string') refuse(new Error('it is no TCP address'));
-      else resolve(bound);
+      else {
+        reportAcceptFailures(server, bound, onAcceptFailure);
+        resolve(bound);
+      }
     });
+  });
+}
+
+/** What a server that listens says by `error`; without a listener it would end the process. */
+function reportAcceptFailures(
+  server: Server,
+  { address, port }: AddressInfo,
+  report: (failure: AcceptFailure) => void,
+): void {
+  let nextAt = 0;
+  server.on('error', (error) => {
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + ACCEPT_FAILURE_EVERY_MS;
+    report({ address, port, message: errorText(error) });
   });
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createMetricsRegister, listen, serveMetrics } from '@svc/edge';
+import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/accept.ts';
 import { createRegistry, type Registry } from './agents/registry.ts';
@@ -130,11 +130,13 @@ export async function startGateway(
     observe,
     now,
   });
-  const scraped = register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR'));
+  const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  const scraped =
+    register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure));
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
-  const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR');
+  const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
   const scheme = config.tls === undefined ? 'http' : 'https';
   const host = config.listen.host ?? 'localhost';
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -146,9 +148,8 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
-      endpoint.close();
       // What this cuts off still gets its error.
-      await http.answered(CUT_OFF_MS);
+      await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
       await verifier.close();
       // Last, so that the end can be watched.

@@ -15,6 +15,8 @@ export const PARAMS_MAX_BYTES: number = 64 * 1024 * 1024;
 export const RESULT_MAX_BYTES: number = 64 * 1024 * 1024;
 /** Public text of a failed call. */
 export const ERROR_MESSAGE_MAX_BYTES = 16_384;
+/** The most calls that an agent may say it takes at once, running and queued. */
+export const MAX_INFLIGHT_MAX = 1_000_000;
 export const CALL_ID_MAX = 0xffff_ffff;
 
 export const PING_AFTER_SILENCE_MS = 15_000;

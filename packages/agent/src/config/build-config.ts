@@ -1,7 +1,12 @@
 import type { AgentConfig } from './agent-config.ts';
 import type { Capability } from '../capabilities/model.ts';
 import type { Position } from './fault.ts';
-import type { CapabilityFile, CapabilitySpec, LimitsSpec } from './capability-file.ts';
+import {
+  type CapabilityFile,
+  type CapabilitySpec,
+  type LimitsSpec,
+  RUNTIME_DEFAULTS,
+} from './capability-file.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { driverNameOf } from './driver-name.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
@@ -24,6 +29,7 @@ export function buildConfig(
   positionOf: PositionOf,
 ): AgentConfig {
   const { service, runtime, gateway, database, logging, metrics, defaults } = file;
+  const { max_concurrent_requests, queue_size } = { ...RUNTIME_DEFAULTS, ...runtime };
   const metricsListen = readListenAddress(metrics?.addr ?? '');
   return {
     service: {
@@ -31,10 +37,7 @@ export function buildConfig(
       version: service?.version ?? '0.0.0',
       description: service?.description ?? '',
     },
-    runtime: {
-      maxConcurrentRequests: runtime?.max_concurrent_requests ?? 64,
-      queueSize: runtime?.queue_size ?? 1000,
-    },
+    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size },
     gateway: {
       url: gateway.url,
       privateKeySeed: secrets.privateKeySeed,

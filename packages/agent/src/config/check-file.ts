@@ -1,9 +1,10 @@
+import { MAX_INFLIGHT_MAX } from '@svc/protocol';
+import { RUNTIME_DEFAULTS } from './capability-file.ts';
 import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from './fault-log.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
-import { isRecord, valueAt } from './path.ts';
-import type { Path } from './path.ts';
+import { isRecord, valueAt, type Path } from './path.ts';
 import { formatSize, parseSize } from './size.ts';
 
 const LONGEST_TIMEOUT_MS = 24 * 60 * 60 * 1000;
@@ -14,6 +15,7 @@ const LEAST_LOG_BYTES = 1024;
 
 /** Checks what the schema cannot say. Takes any tree: what the schema refuses is passed over. */
 export function checkFile(root: unknown, faults: FaultLog): void {
+  checkRuntime(root, faults);
   checkGatewayUrl(root, faults);
   checkSize(root, ['logging', 'max_size'], LEAST_LOG_BYTES, Number.MAX_SAFE_INTEGER, faults);
   checkMetricsAddress(root, faults);
@@ -24,6 +26,19 @@ export function checkFile(root: unknown, faults: FaultLog): void {
     checkEach(root, [...path, 'params'], checkParam, faults);
     checkEach(root, [...path, 'result'], checkResultField, faults);
   }
+}
+
+/** The agent tells the gateway how many calls it takes, and one that takes more than that cannot connect. */
+function checkRuntime(root: unknown, faults: FaultLog): void {
+  const runtime = valueAt(root, ['runtime']);
+  const counts = { ...RUNTIME_DEFAULTS, ...(isRecord(runtime) ? runtime : {}) };
+  const sum = Number(counts.max_concurrent_requests) + Number(counts.queue_size);
+  if (faults.has(['runtime', 'max_concurrent_requests']) || !(sum > MAX_INFLIGHT_MAX)) return;
+  const { max_concurrent_requests: usual } = RUNTIME_DEFAULTS;
+  faults.add(
+    ['runtime', 'queue_size'],
+    `\`queue_size\` and \`max_concurrent_requests\` (default ${usual}) must be <= ${MAX_INFLIGHT_MAX} together`,
+  );
 }
 
 function checkGatewayUrl(root: unknown, faults: FaultLog): void {

@@ -1,6 +1,7 @@
-import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
+import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX } from '@svc/protocol';
 import { stringFormats } from '../values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from '../capabilities/model.ts';
+import { RUNTIME_DEFAULTS } from './capability-file.ts';
 import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
 import {
   choice,
@@ -159,8 +160,18 @@ export function fileSchema(driver: string): JsonSchema {
           description: text('Text of the description.'),
         }),
         runtime: section('How much the agent does at once.', {
-          max_concurrent_requests: count('Calls handled at once.', 1, 100_000, 64),
-          queue_size: count('Calls that may wait; one more is refused as busy.', 0, 1_000_000, 1000),
+          max_concurrent_requests: count(
+            'Calls handled at once.',
+            1,
+            100_000,
+            RUNTIME_DEFAULTS.max_concurrent_requests,
+          ),
+          queue_size: count(
+            'Calls that may wait; one more is refused as busy. With those handled at once 1000000 at most.',
+            0,
+            MAX_INFLIGHT_MAX,
+            RUNTIME_DEFAULTS.queue_size,
+          ),
         }),
         gateway: section(
           'The gateway to connect to.',

@@ -40,6 +40,30 @@ describe('types under the names that SQL has for them', () => {
   });
 });
 
+describe('the calls that an agent takes, running and waiting,', { tags: ['file:runtime.queue_size'] }, () => {
+  const TOO_MANY = '`queue_size` and `max_concurrent_requests` (default 64) must be <= 1000000 together';
+
+  test.each([
+    ['runtime: { queue_size: 999936 }', []],
+    ['runtime: { max_concurrent_requests: 100000, queue_size: 900000 }', []],
+    ['runtime: { queue_size: 999937 }', [`5:24 runtime.queue_size: ${TOO_MANY}`]],
+    [
+      'runtime: { queue_size: 900001, max_concurrent_requests: 100000 }',
+      [`5:24 runtime.queue_size: ${TOO_MANY}`],
+    ],
+    [
+      'runtime: { queue_size: 999999, max_concurrent_requests: 100001 }',
+      ['5:57 runtime.max_concurrent_requests: must be <= 100000'],
+    ],
+    [
+      'runtime: { queue_size: many, max_concurrent_requests: 100000 }',
+      ['5:24 runtime.queue_size: must be an integer'],
+    ],
+  ])('are not more than the gateway bears: %s', (runtime, faults) => {
+    expect(faultLines(load(fileText({ runtime })))).toEqual(faults);
+  });
+});
+
 describe('a file without faults', () => {
   test('gets the defaults', () => {
     expect(load(fileText())).toEqual({

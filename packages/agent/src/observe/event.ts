@@ -7,6 +7,12 @@ export type AgentEvent =
       readonly capabilities: number;
     }
   | { readonly event: 'metrics_listening'; readonly address: string; readonly port: number }
+  | {
+      readonly event: 'accept_failed';
+      readonly address: string;
+      readonly port: number;
+      readonly message: string;
+    }
   | { readonly event: 'connected'; readonly gateway: string; readonly conn_id: string }
   | {
       readonly event: 'disconnected';

@@ -78,6 +78,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'call':
     case 'shutting_down':
       return 'info';
+    case 'accept_failed':
     case 'disconnected':
     case 'account_finding':
     case 'account_audited':
@@ -94,6 +95,8 @@ function shortLine(event: AgentEvent): string | undefined {
       return `starting with ${counted(event.capabilities, 'capability', 'capabilities')} of ${event.config_file}`;
     case 'metrics_listening':
       return `metrics on ${event.address} port ${event.port}, path /metrics`;
+    case 'accept_failed':
+      return `cannot accept on ${event.address} port ${event.port}: ${event.message}`;
     case 'connected':
       return `connected to ${event.gateway}`;
     case 'disconnected': {

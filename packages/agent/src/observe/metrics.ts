@@ -68,6 +68,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
         return;
       case 'starting':
       case 'metrics_listening':
+      case 'accept_failed':
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':

@@ -10,7 +10,7 @@ test('asks for the values at each scrape', async () => {
   const register = await createMetricsRegister();
   let value = 1;
   register.addReading({ name: 'm', type: 'gauge', labels: [], help: 'Help.' }, () => value);
-  const listener = await serveMetrics(register, HERE, 'SETTING');
+  const listener = await serveMetrics(register, HERE, 'SETTING', () => {});
   const url = `http://127.0.0.1:${listener.port}/metrics`;
   expect(await (await fetch(url)).text()).toContain('\nm 1\n');
   value = 2;
@@ -23,14 +23,14 @@ test('a value that cannot be read is an answer without its reason', async () => 
   register.addReading({ name: 'm', type: 'gauge', labels: [], help: 'Help.' }, () => {
     throw new Error('secret');
   });
-  const listener = await serveMetrics(register, HERE, 'SETTING');
+  const listener = await serveMetrics(register, HERE, 'SETTING', () => {});
   const answer = await fetch(`http://127.0.0.1:${listener.port}/metrics`);
   expect([answer.status, await answer.text()]).toEqual([500, 'the metrics cannot be read\n']);
   await listener.close();
 });
 
 test('closes at once, whoever is connected, and listens no longer', async () => {
-  const listener = await serveMetrics(await createMetricsRegister(), HERE, 'SETTING');
+  const listener = await serveMetrics(await createMetricsRegister(), HERE, 'SETTING', () => {});
   const { port } = listener;
   const silent = connect(port, '127.0.0.1').on('error', () => {});
   await once(silent, 'connect');

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listen } from '../listen.ts';
+import { listen, type AcceptFailure } from '../listen.ts';
 import type { ListenAddress } from '../listen-address.ts';
 import type { MetricsRegister } from './register.ts';
 
@@ -16,12 +16,14 @@ const MAX_CONNECTIONS = 16;
 const CONNECTION_MS = 5000;
 
 /**
- * `GET /metrics` on an address of its own. Rejects with CannotListen, which names `setting`.
+ * `GET /metrics` on an address of its own. Rejects with CannotListen, which names `setting`; for `onAcceptFailure` see
+ * `listen`.
  */
 export async function serveMetrics(
   register: Pick<MetricsRegister, 'text'>,
   address: ListenAddress,
   setting: string,
+  onAcceptFailure: (failure: AcceptFailure) => void,
 ): Promise<MetricsListener> {
   const server = createServer((request, response) => void answer(request, response, register));
   server.maxConnections = MAX_CONNECTIONS;
@@ -29,7 +31,7 @@ export async function serveMetrics(
     const timer = setTimeout(() => socket.destroy(), CONNECTION_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   });
-  const { address: host, port } = await listen(server, address, setting);
+  const { address: host, port } = await listen(server, address, setting, onAcceptFailure);
   return {
     address: host,
     port,

@@ -1,7 +1,8 @@
-import { dial } from '@svc/testkit';
+import { dial, type RawConnection } from '@svc/testkit';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { CLOSE, decodeMessage, DESCRIBE_CAPABILITY, parseWelcome } from '@svc/protocol';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CLOSE, decodeMessage, DESCRIBE_CAPABILITY, INITIAL_CREDIT_BYTES, parseWelcome } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
@@ -26,7 +27,7 @@ import {
   sayFrames,
   sayText,
   type Stranger,
-  upgradeStatus,
+  upgradeByHand,
 } from './stranger.testing.ts';
 
 const key = createAgentKey();
@@ -52,7 +53,7 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();
-  endpoint.close();
+  await endpoint.close();
   await server.close();
 });
 
@@ -265,12 +266,16 @@ describe('peers that have not proved who they are', () => {
 
   test('addresses of one network are one source, and those behind a trusted proxy are told apart', async () => {
     resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: ['127.0.0.0/8'] });
-    const dialFrom = (address: string): Promise<string> =>
-      upgradeStatus(server.port, `X-Forwarded-For: ${address}`);
-    const statuses: string[] = [];
-    for (let host = 1; host <= 21; host++) statuses.push(await dialFrom(`2001:db8::${host}`));
-    expect(statuses).toEqual([...Array<string>(20).fill('101'), '429']);
+    const clients: RawConnection[] = [];
+    const dialFrom = async (address: string): Promise<string> => {
+      const { client, status } = await upgradeByHand(server.port, `X-Forwarded-For: ${address}`);
+      clients.push(client);
+      return status;
+    };
+    for (let host = 1; host <= 20; host++) expect(await dialFrom(`2001:db8::${host}`)).toBe('101');
+    expect(await dialFrom('2001:db8::21')).toBe('429');
     expect(await dialFrom('2001:db8:0:1::1')).toBe('101');
+    for (const { socket } of clients) socket.destroy();
   });
 
   test('one that was turned away counts until its socket is gone', async () => {
@@ -424,9 +429,44 @@ describe('a listed agent', () => {
     const { agent } = await join();
     endpoint.goAway();
     expect(decodeMessage(await agent.next())).toMatchObject([{ type: 'go_away' }]);
-    endpoint.close();
+    await endpoint.close();
     expect((await agent.closed).code).toBe(CLOSE.going_away);
     await reported('agent_disconnected');
     expect(registry.connected).toBe(false);
+  });
+
+  test('has a second to read all that was sent to it, and that it is closed with 1001', async () => {
+    const description = describing('get');
+    const { agent } = await becomeAgent(server.port, key, { description, maxInflight: 200 });
+    sayFrames(agent, answer(1, description));
+    await reported('agent_connected');
+    const session = registry.choose('get', []);
+    if (typeof session === 'string') throw new Error(session);
+    agent.socket.pause();
+    // More than the operating system takes for a reader that stands still.
+    for (let count = 0; count < 199; count++) {
+      session.call({ ...request(), params: Buffer.alloc(INITIAL_CREDIT_BYTES) }, () => {});
+    }
+    // Nobody tells when the operating system takes no more.
+    await pause(500);
+    const closed = endpoint.close();
+    await pause(200);
+    agent.socket.resume();
+    expect((await agent.closed).code).toBe(CLOSE.going_away);
+    await closed;
+  });
+
+  test('that reads nothing is waited for a second, and one that has not proved itself is told too', async () => {
+    const { agent } = await join();
+    const unproved = await dialAgentEndpoint(server.port);
+    agent.socket.pause();
+    const since = performance.now();
+    const closed = endpoint.close();
+    expect((await unproved.closed).code).toBe(CLOSE.going_away);
+    expect(performance.now() - since, 'at once').toBeLessThan(700);
+    await closed;
+    expect(performance.now() - since).toBeGreaterThan(900);
+    expect(performance.now() - since).toBeLessThan(2000);
+    agent.socket.terminate();
   });
 });

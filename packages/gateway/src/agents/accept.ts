@@ -36,8 +36,8 @@ export interface AgentEndpoint {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
   /** Tells every agent to look for another gateway. */
   goAway(): void;
-  /** Closes every connection, authenticated or not. */
-  close(): void;
+  /** Closes every connection, authenticated or not; resolves when all are gone, which takes a second at most. */
+  close(): Promise<void>;
 }
 
 interface Arrival {
@@ -54,6 +54,9 @@ export interface EndpointOptions {
 }
 
 const DESCRIBE_TIMEOUT_MS = 10_000;
+const LEAVING = 'the gateway is shutting down';
+/** For the other end to read why it is closed and to answer. */
+const CLOSE_HANDSHAKE_MS = 1000;
 
 export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   const server = new WebSocketServer({
@@ -76,7 +79,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       options.observe({ event: 'agent_rejected', source, reason: error.message });
       // Strangers learn the code only; one whose signature is good may read the reason too.
       socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
-      setTimeout(() => socket.terminate(), 1000).unref();
+      setTimeout(() => socket.terminate(), CLOSE_HANDSHAKE_MS).unref();
     };
     const deadline = setTimeout(() => {
       reject(new ProtocolError('no handshake within 5 s', CLOSE.handshake_timeout));
@@ -90,7 +93,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         else admitted.link.end(CLOSE.protocol_error, 'text message after the handshake');
         return;
       }
-      if (rejected) return;
+      if (rejected || socket.readyState !== socket.OPEN) return;
       try {
         if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
         if (accepted === undefined) {
@@ -211,12 +214,21 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       });
     },
     goAway() {
-      for (const session of sessions) session.goAway('the gateway is shutting down');
+      for (const session of sessions) session.goAway(LEAVING);
     },
-    close() {
-      for (const session of sessions) session.end(CLOSE.going_away, 'the gateway is shutting down');
-      for (const socket of sockets) socket.terminate();
+    async close() {
       server.close();
+      for (const session of sessions) session.end(CLOSE.going_away, LEAVING);
+      const gone = [...sockets].map((socket) => {
+        // Those of sessions have their code already, and those that were turned away theirs.
+        socket.close(CLOSE.going_away, LEAVING);
+        return new Promise((resolve) => socket.once('close', resolve));
+      });
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.terminate();
+      }, CLOSE_HANDSHAKE_MS);
+      await Promise.all(gone);
+      clearTimeout(timer);
     },
   };
 }

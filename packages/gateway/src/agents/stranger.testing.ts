@@ -11,7 +11,7 @@ import {
   type Description,
   type Frame,
 } from '@svc/protocol';
-import { dial } from '@svc/testkit';
+import { dial, type RawConnection } from '@svc/testkit';
 import { WebSocket } from 'ws';
 
 /** The agent's half of the handshake, step by step, so that a test can do each of them wrong. */
@@ -58,15 +58,18 @@ export async function dialAgentEndpoint(port: number): Promise<Stranger> {
   };
 }
 
-/** Asks for a WebSocket by hand, with a header more, and keeps it open; the status of the answer. */
-export async function upgradeStatus(port: number, header: string): Promise<string> {
+/** Asks for a WebSocket by hand, with a header more. */
+export async function upgradeByHand(
+  port: number,
+  header: string,
+): Promise<{ readonly client: RawConnection; readonly status: string }> {
   const client = await dial(port);
   const lines = ['GET /ws/agent HTTP/1.1', 'Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket'];
   const handshake = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='];
   const offer = `Sec-WebSocket-Protocol: ${WEBSOCKET_SUBPROTOCOL}`;
   client.send(`${[...lines, ...handshake, offer, header].join('\r\n')}\r\n\r\n`);
   await once(client.socket, 'data');
-  return client.text().slice(9, 12);
+  return { client, status: client.text().slice(9, 12) };
 }
 
 /** JSON of a description with these capabilities. */

@@ -190,10 +190,12 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request must name one host');
       return undefined;
     }
-    // Who is in front of us may see another end of the body.
+    // Who is in front of us may see another end of the body: to HTTP/1.0 this header means nothing.
     if (
-      (transferEncoding ?? 'chunked').toLowerCase() !== 'chunked' ||
-      repeated.includes('transfer-encoding')
+      transferEncoding !== undefined &&
+      (transferEncoding.toLowerCase() !== 'chunked' ||
+        request.httpVersion === '1.0' ||
+        repeated.includes('transfer-encoding'))
     ) {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the transfer encoding is not supported');
       return undefined;

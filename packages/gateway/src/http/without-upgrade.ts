@@ -17,13 +17,16 @@ export function serveWithoutUpgrade(
   socket: Socket,
   head: Buffer,
 ): void {
-  const lines = [`${request.method ?? ''} ${request.url ?? ''} HTTP/1.1`];
+  // To HTTP/1.0 other rules apply: of the host, of the end of a body and of the connection.
+  const lines = [`${request.method ?? ''} ${request.url ?? ''} HTTP/${request.httpVersion}`];
   const { rawHeaders } = request;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
     if (!HOP_BY_HOP.has(name.toLowerCase())) lines.push(`${name}: ${rawHeaders[at + 1] ?? ''}`);
   }
-  if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
+  const options = (request.headers.connection ?? '').split(',').map((option) => option.trim());
+  const kept = options.filter((option) => option !== '' && !HOP_BY_HOP.has(option.toLowerCase()));
+  if (kept.length > 0) lines.push(`Connection: ${kept.join(', ')}`);
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
   server.emit('connection', socket);
 }

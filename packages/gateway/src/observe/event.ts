@@ -2,6 +2,12 @@
 export type GatewayEvent =
   | { readonly event: 'listening'; readonly url: string; readonly address: string; readonly port: number }
   | { readonly event: 'metrics_listening'; readonly address: string; readonly port: number }
+  | {
+      readonly event: 'accept_failed';
+      readonly address: string;
+      readonly port: number;
+      readonly message: string;
+    }
   | RequestEvent
   | {
       readonly event: 'agent_connected';

@@ -109,6 +109,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'agent_disconnected':
     case 'shutting_down':
       return 'info';
+    case 'accept_failed':
     case 'agent_rejected':
     case 'config_warning':
       return 'warn';

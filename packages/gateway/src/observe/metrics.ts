@@ -77,6 +77,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         return;
       case 'listening':
       case 'metrics_listening':
+      case 'accept_failed':
       case 'shutting_down':
       case 'config_warning':
       case 'internal_error':

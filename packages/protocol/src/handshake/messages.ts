@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import { ProtocolError } from '../close-code.ts';
-import { HANDSHAKE_MESSAGE_MAX_BYTES } from '../limits.ts';
+import { HANDSHAKE_MESSAGE_MAX_BYTES, MAX_INFLIGHT_MAX } from '../limits.ts';
 
 /** The four messages in their order; JSON text, unknown fields ignored but covered by the signature. */
 export interface Hello {
@@ -52,7 +52,7 @@ const schemas = {
     key_id: id,
     versions: { type: 'array', items: count, minItems: 1, maxItems: 16 },
     agent_nonce: bytes32,
-    max_inflight: count,
+    max_inflight: { ...count, maximum: MAX_INFLIGHT_MAX },
     manifest_sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
     audience: { type: 'string', minLength: 1, maxLength: 1024 },
   },
