@@ -1,143 +1,68 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runProcess, temporaryFolder } from '@svc/testkit';
 import { expect, test } from 'vitest';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-interface Import {
-  readonly file: string;
-  readonly specifier: string;
-  /** Package and room of the target, for imports inside the workspace. */
-  readonly target: string | undefined;
+interface Cruised {
+  readonly summary: {
+    readonly violations: readonly { readonly from: string; readonly rule: { readonly name: string } }[];
+  };
 }
 
-/** `packages/gateway/src/http/body.ts` is in room `gateway/http`, `packages/gateway/src/app.ts` in `gateway`. */
-function roomOf(file: string): string {
-  const [, name = '', , ...path] = file.split('/');
-  return path.length > 1 ? `${name}/${path[0] ?? ''}` : name;
-}
-
-function sources(folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((name) => name.endsWith('.ts') && !/\.(test|testing|fixture)\.ts$/.test(name));
-}
-
-function importsOf(file: string): readonly Import[] {
-  const text = readFileSync(join(root, file), 'utf8');
-  const found = text.matchAll(
-    /^(?:import|export)\b[^;]*?from '([^']+)';|^import '([^']+)';|\bimport\('([^']+)'\)/gm,
-  );
-  return [...found].map((match) => {
-    const specifier = match[1] ?? match[2] ?? match[3] ?? '';
-    const target = specifier.startsWith('.')
-      ? roomOf(relative(root, join(root, dirname(file), specifier)))
-      : specifier.startsWith('@svc/')
-        ? specifier.slice('@svc/'.length)
-        : undefined;
-    return { file, specifier, target };
-  });
-}
-
-const imports = ['protocol', 'edge', 'gateway', 'agent'].flatMap((name) =>
-  sources(`packages/${name}/src`).flatMap(importsOf),
-);
-
-/** Which rooms a room may use besides itself and `protocol`. `app`, `main` and `start-up` may use all. */
-const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  'gateway/errors': [],
-  'gateway/observe': ['gateway/config'],
-  'gateway/config': ['gateway/keys'],
-  'gateway/cli': ['gateway/config', 'gateway/keys'],
-  'gateway/http': ['gateway/errors', 'gateway/observe', 'gateway/config'],
-  'gateway/keys': ['gateway/errors', 'gateway/http', 'gateway/config'],
-  'gateway/agents': ['gateway/http', 'gateway/observe'],
-  'gateway/calls': ['gateway/errors', 'gateway/agents', 'gateway/keys'],
-  'gateway/rest': ['gateway/errors', 'gateway/http', 'gateway/keys', 'gateway/calls'],
-  'gateway/mcp': ['gateway/errors', 'gateway/http', 'gateway/keys', 'gateway/calls', 'gateway/agents'],
-  'gateway/openapi': [
-    'gateway/errors',
-    'gateway/http',
-    'gateway/keys',
-    'gateway/calls',
-    'gateway/agents',
-    'gateway/observe',
-  ],
-  'agent/config': ['agent/values'],
-  // Only the types of the contract: the values of a parameter are judged alike in the file and in a call.
-  'agent/values': ['agent/config'],
-  'agent/cli': ['agent/config'],
-  'agent/observe': [],
-  'agent/link': [],
-  'agent/capabilities': ['agent/config', 'agent/values'],
-  'agent/databases': ['agent/config'],
-  'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/link', 'agent/observe'],
+/** A small repository, in which each kind of rule is broken once. */
+const FILES: Readonly<Record<string, string>> = {
+  'protocol/src/index.ts': `export const shared = 1;`,
+  'edge/src/index.ts': `export { shared } from '../../protocol/src/index.ts';`,
+  'gateway/src/main.ts': `import '../../agent/src/main.ts'; import './http/allowed.ts'; import './app.test.ts';`,
+  'gateway/src/app.test.ts': `import './rest/call.ts';`,
+  'gateway/src/errors/call-error.ts': `export type CallError = 1;`,
+  'gateway/src/rest/call.ts': `export type Call = 1;`,
+  'gateway/src/http/allowed.ts': `import type { CallError } from '../errors/call-error.ts'; export type A = CallError;`,
+  'gateway/src/http/type-only.ts': `import type { Call } from '../rest/call.ts'; export type A = Call;`,
+  'gateway/src/http/later.ts': `export const later = () => import('../rest/call.ts');`,
+  'gateway/src/http/library.ts': `import { parse } from 'yaml'; export { parse };`,
+  'gateway/src/http/lost.ts': `import './nowhere.ts';`,
+  'agent/src/main.ts': `export {};`,
+  'agent/src/config/load.ts': `import { parse } from 'yaml'; export { parse };`,
+  'agent/src/link/egg.ts': `import type { Hen } from './hen.ts'; export type Egg = Hen;`,
+  'agent/src/link/hen.ts': `import type { Egg } from './egg.ts'; export type Hen = Egg;`,
+  'agent/src/link/back-off.ts': `import { read } from './reader.ts'; export { read };`,
+  'agent/src/link/reader.ts': `import { readFileSync } from 'node:fs'; export const read = readFileSync;`,
+  'agent/src/link/handshake.ts': `import { sign } from 'node:crypto'; export { sign };`,
+  'agent/src/attic/box.ts': `import '../main.ts';`,
 };
 
-test('the import scanner sees what it should', () => {
-  expect(imports.length).toBeGreaterThan(100);
-  const specifiers = imports.map(({ specifier }) => specifier);
-  expect(specifiers).toEqual(expect.arrayContaining(['@svc/protocol', 'prom-client']));
-});
-
-test('rooms import only what their place in the house allows', () => {
-  const wrong = imports.filter(({ file, target }) => {
-    const room = roomOf(file);
-    if (target === undefined || target === room) return false;
-    if (room.startsWith('protocol') || room.startsWith('edge'))
-      return !target.startsWith(room.split('/')[0] ?? '');
-    if (target === 'protocol' || target === 'edge') return false;
-    if (!room.includes('/')) return !target.startsWith(`${room}/`) && target !== room;
-    const allowed = ALLOWED[room];
-    return allowed === undefined || !allowed.includes(target);
-  });
-  expect(wrong.map(({ file, specifier }) => `${file} imports ${specifier}`)).toEqual([]);
-});
-
-/** Where the outside world may be touched: each library in one place. */
-const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
-  ws: ['packages/gateway/src/agents/accept.ts', 'packages/agent/src/link/connection.ts'],
-  pg: ['packages/agent/src/databases/postgres/'],
-  'libpg-query': ['packages/agent/src/databases/postgres/'],
-  bcryptjs: ['packages/gateway/src/keys/'],
-  'prom-client': ['packages/edge/src/metrics/register.ts'],
-  'sonic-boom': ['packages/gateway/src/observe/'],
-  yaml: ['packages/agent/src/config/'],
-};
-
-test('each library is imported in one place', () => {
-  const wrong = imports.filter(({ file, specifier }) => {
-    const places = ONLY_IN[specifier];
-    return places !== undefined && !places.some((place) => file.startsWith(place));
-  });
-  expect(wrong.map(({ file, specifier }) => `${file} imports ${specifier}`)).toEqual([]);
-});
-
-test('process.env is read where a process begins only', () => {
-  const readers = ['protocol', 'edge', 'gateway', 'agent']
-    .flatMap((name) => sources(`packages/${name}/src`))
-    .filter((file) => readFileSync(join(root, file), 'utf8').includes('process.env'));
-  expect(readers.toSorted()).toEqual([
-    'packages/agent/src/helper.ts',
-    'packages/agent/src/main.ts',
-    'packages/gateway/src/main.ts',
-  ]);
-});
-
-test('pure files import nothing that acts', () => {
-  const pure = new Set([
-    'packages/protocol/src/link/liveness.ts',
-    'packages/protocol/src/frames/decode.ts',
-    'packages/protocol/src/frames/encode.ts',
-    'packages/gateway/src/agents/handshake.ts',
-    'packages/gateway/src/agents/unauthenticated.ts',
-    'packages/gateway/src/http/rate-limit.ts',
-    'packages/agent/src/link/back-off.ts',
-    'packages/agent/src/link/handshake.ts',
-  ]);
-  const acting = imports.filter(
-    ({ file, specifier }) => pure.has(file) && /^(node:(?!crypto$)|ws$|pg$|pino$)/.test(specifier),
+test('each import rule refuses what it is for, and nothing else', async () => {
+  const folder = await temporaryFolder('imports');
+  await symlink(join(root, 'node_modules'), join(folder.path, 'node_modules'));
+  for (const [name, text] of Object.entries(FILES)) {
+    const file = join(folder.path, 'packages', name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+  const tool = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const rules = join(root, '.dependency-cruiser.mjs');
+  const { stdout } = await runProcess(
+    process.execPath,
+    [tool, '--config', rules, '--output-type', 'json', 'packages'],
+    { cwd: folder.path },
   );
-  expect(acting.map(({ file, specifier }) => `${file} imports ${specifier}`)).toEqual([]);
+  await folder.remove();
+  const { summary }: Cruised = JSON.parse(stdout);
+  const found = summary.violations.map(({ rule, from }) => `${rule.name}: ${from.replace('packages/', '')}`);
+  expect([...new Set(found)].toSorted()).toEqual([
+    'folder-unknown: agent/src/attic/box.ts',
+    'folder:gateway/http: gateway/src/http/later.ts',
+    'folder:gateway/http: gateway/src/http/type-only.ts',
+    'library:yaml: gateway/src/http/library.ts',
+    'no-circle: agent/src/link/egg.ts',
+    'no-test-code: gateway/src/main.ts',
+    'own-program: gateway/src/main.ts',
+    'pure: agent/src/link/back-off.ts',
+    'resolvable: gateway/src/http/lost.ts',
+    'shared-packages: edge/src/index.ts',
+  ]);
 });

@@ -74,9 +74,15 @@ function isHere({ request, headers }: Exchange): boolean {
 function readWhole(exchange: Exchange, limits: BodyLimits): Buffer {
   const { request } = exchange;
   if (request.readableLength > limits.maxBytes) throw tooLarge(limits);
-  const body: unknown = request.read();
+  const first: unknown = request.read();
   exchange.bodyTaken = true;
-  return Buffer.isBuffer(body) ? body : NOTHING;
+  if (!Buffer.isBuffer(first)) return NOTHING;
+  if (request.readableLength === 0) return first;
+  // From Node.js 26 on, read() gives one piece of what is here; before, it gave all.
+  const pieces = [first];
+  for (let piece: unknown = request.read(); Buffer.isBuffer(piece); piece = request.read())
+    pieces.push(piece);
+  return Buffer.concat(pieces);
 }
 
 function read(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {

@@ -202,7 +202,11 @@ test('an offer to speak HTTP/2 is ignored', async () => {
   const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
   client.send(post('{"a":1}', offer));
   expect(await client.until(/\{"a":1\}$/)).toContain('HTTP/1.1 200 ');
-  client.send(post('{"b":2}', offer) + post('{"c":3}'));
+  // From 25 on, Node.js loses what is pipelined behind an offer.
+  const pipelined = Number.parseInt(process.versions.node, 10) < 25;
+  client.send(post('{"b":2}', offer) + (pipelined ? post('{"c":3}') : ''));
+  await client.until(/\{"b":2\}/);
+  if (!pipelined) client.send(post('{"c":3}'));
   await client.until(/\{"c":3\}$/);
   expect((await recorded(3)).map((record) => record.http_status)).toEqual([200, 200, 200]);
   client.socket.destroy();

@@ -20,7 +20,7 @@ import { findRoute, type Route } from './router.ts';
 import type { ResolveSource } from './source.ts';
 import { createTurns } from './turns.ts';
 import { createRefuseUnparsable, parserFault } from './unparsable.ts';
-import { isWebSocket, serveWithoutUpgrade } from './without-upgrade.ts';
+import { isWebSocket, serveWithoutUpgrade, WITHOUT_OTHER_UPGRADES } from './without-upgrade.ts';
 
 /** What stands behind each kind of route; a rejection becomes the answer. */
 export interface Faces {
@@ -265,6 +265,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
     handshakeTimeout: HEADERS_TIMEOUT_MS,
+    ...(options.tls === undefined ? WITHOUT_OTHER_UPGRADES : {}),
   };
   const server =
     options.tls === undefined

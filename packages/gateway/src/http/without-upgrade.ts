@@ -8,8 +8,16 @@ export function isWebSocket(request: IncomingMessage): boolean {
 }
 
 /**
- * An offer to speak HTTP/2 may be ignored (RFC 9110, section 7.8), as Java's HttpClient expects. Node hands every
- * upgrade over with its body unread, so the request is given back to the server without the offer.
+ * Settings of a server without TLS. From 25 on, Node.js reads the body of an upgrade itself, so that it could not be
+ * given back: it is told to serve all but WebSockets as plain requests. Older ones are not told, since what a client
+ * pipelines behind such a request is then lost.
+ */
+export const WITHOUT_OTHER_UPGRADES: { readonly shouldUpgradeCallback?: typeof isWebSocket } =
+  Number.parseInt(process.versions.node, 10) >= 25 ? { shouldUpgradeCallback: isWebSocket } : {};
+
+/**
+ * An offer to speak HTTP/2 may be ignored (RFC 9110, section 7.8), as Java's HttpClient expects. Up to Node.js 24 every
+ * upgrade is handed over with its body unread, so the request is given back to the server without the offer.
  */
 export function serveWithoutUpgrade(
   server: Server,
