@@ -87,7 +87,15 @@ export interface Books {
   head(...lines: readonly string[]): readonly string[];
 }
 
-export async function startBooks(): Promise<Books> {
+let shared: Promise<Books> | undefined;
+
+/** One for all files of a worker, which ends with the worker: for files that stop and change nothing of it. */
+export function sharedBooks(): Promise<Books> {
+  shared ??= startBooks({ stays: true });
+  return shared;
+}
+
+export async function startBooks({ stays = false }: { readonly stays?: boolean } = {}): Promise<Books> {
   const keys = new Map<string, string>();
   const records = await Promise.all(
     Object.entries(NAMES).map(async ([name, capabilities]) => {
@@ -96,7 +104,7 @@ export async function startBooks(): Promise<Books> {
       return { ...record, capabilities };
     }),
   );
-  const database = await testDatabase({ sql: [SQL] });
+  const database = await testDatabase({ sql: [SQL], stays });
   const service = await startService({
     database,
     capabilities: CAPABILITIES,

@@ -12,13 +12,24 @@ beforeAll(async () => {
 afterAll(() => station.stop());
 
 describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
-  async function faults(capability: Readonly<Record<string, unknown>>, name = 'c', args = ['--offline']) {
+  const told = (text: string): readonly string[] =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.slice(line.indexOf('  ') + 2));
+
+  async function faults(capability: Readonly<Record<string, unknown>>, name = 'c') {
+    const { code, text } = await station.check({ capabilities: { [name]: capability } });
+    return { code, lines: told(text) };
+  }
+
+  /** By the executable, which asks the database and names its log. */
+  async function faultsInDatabase(capability: Readonly<Record<string, unknown>>) {
     const folder = await station.folder({
-      'capability.yaml': station.file({ capabilities: { [name]: capability } }),
+      'capability.yaml': station.file({ capabilities: { c: capability } }),
     });
-    const ran = await runProcess(`${folder}/svc-agent`, ['check', ...args]);
-    const lines = ran.stdout.trimEnd().split('\n');
-    return { code: ran.code, lines: lines.map((line) => line.slice(line.indexOf('  ') + 2)) };
+    const { code, stdout } = await runProcess(`${folder}/svc-agent`, ['check']);
+    return { code, lines: told(stdout) };
   }
   const one = { sql: 'select 1 as one', result: { one: integer } };
 
@@ -61,13 +72,60 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
   );
 
   test(
+    'of the executable, too, each fault is told at its place',
+    {
+      tags: [
+        'file:capabilities',
+        'file:gateway.url',
+        'file:database.driver',
+        'file:sizes',
+        'file:durations',
+        'file:logging.max_size',
+        'capability:params',
+        'capability:result',
+        'capability:sql',
+      ],
+    },
+    async () => {
+      const folder = await station.folder({
+        'capability.yaml': station.file({
+          gateway: { url: 'https://gateway.example.com/ws/agent' },
+          database: { driver: 'mysql' },
+          logging: { max_size: '1023B' },
+          capabilities: {
+            'a-b': one,
+            c: { ...one, params: { '1a': text }, policy: { timeout: '30', max_bytes: '1.5KB' } },
+            d: { sql: one.sql },
+            e: { result: one.result },
+          },
+        }),
+      });
+      const { code, stdout } = await runProcess(`${folder}/svc-agent`, ['check', '--offline']);
+      expect(code).toBe(2);
+      expect(told(stdout)).toEqual(
+        [
+          'gateway.url: must ',
+          'database.driver: must be postgres',
+          'capabilities.a-b: this is no capability name',
+          'capabilities.c.params.1a: this is no parameter name',
+          'capabilities.c.policy.timeout: must be a duration',
+          'capabilities.c.policy.max_bytes: must be ',
+          'capabilities.d.result: is required',
+          'capabilities.e.sql: is required',
+          'logging.max_size: must be at least 1KB',
+        ].map((fault) => expect.stringContaining(fault)),
+      );
+    },
+  );
+
+  test(
     'a volatile function is refused unless it is allowed',
     {
       tags: ['capability:policy.allow_functions', 'sql:volatile'],
     },
     async () => {
       const sleeping = { sql: 'select pg_sleep(0)::text as one', result: { one: text } };
-      expect(await faults(sleeping, 'c', [])).toMatchObject({
+      expect(await faultsInDatabase(sleeping)).toMatchObject({
         code: 2,
         lines: [
           expect.any(String),
@@ -76,9 +134,9 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
         ],
       });
       const policy = { allow_functions: ['pg_sleep'] };
-      expect((await faults({ ...sleeping, policy }, 'c', [])).code).toBe(0);
+      expect((await faultsInDatabase({ ...sleeping, policy })).code).toBe(0);
       const qualified = { allow_functions: ['pg_catalog.pg_sleep'] };
-      expect((await faults({ ...sleeping, policy: qualified }, 'c', [])).code).toBe(0);
+      expect((await faultsInDatabase({ ...sleeping, policy: qualified })).code).toBe(0);
     },
   );
 });

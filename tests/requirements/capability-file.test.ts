@@ -135,9 +135,10 @@ describe('secrets', () => {
           );
         }
         const inline = { user: `${database.name}_filed`, password };
-        expect((await station.check({ database: inline }, { args: [] })).code).toBe(0);
+        expect((await station.check({ database: inline }, { offline: false })).code).toBe(0);
         expect(
-          (await station.check({ database: { ...inline, password: `${password}\n` } }, { args: [] })).code,
+          (await station.check({ database: { ...inline, password: `${password}\n` } }, { offline: false }))
+            .code,
         ).toBe(2);
       } finally {
         await database.execute(`drop role ${database.name}_filed`);
@@ -214,7 +215,7 @@ describe('database', () => {
         { user: 'nobody_of_this_name' },
         { password: 'wrong' },
       ]) {
-        expect((await station.check({ database: wrong }, { args: [] })).text).toContain(
+        expect((await station.check({ database: wrong }, { offline: false })).text).toContain(
           'database: cannot use the database',
         );
       }

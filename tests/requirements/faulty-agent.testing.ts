@@ -44,7 +44,7 @@ function params(title: string, lines: readonly string[], ...names: readonly stri
 
 export const FAULTY_AGENTS: readonly FaultyConfiguration[] = [
   // The file.
-  agent('there is no capability file', {}, 'cannot read the file: there is no such file'),
+  agent('there is no capability file', { asProcess: true }, 'cannot read the file: there is no such file'),
   agent(
     'the file of --config is missing',
     { args: ['--config', 'gone.yaml'] },
@@ -53,6 +53,7 @@ export const FAULTY_AGENTS: readonly FaultyConfiguration[] = [
   agent(
     'the file of AGENT_CAPABILITY_FILE is a folder',
     {
+      asProcess: true,
       env: { AGENT_CAPABILITY_FILE: 'conf' },
       prepare: (folder) => mkdir(join(folder, 'conf')),
     },
@@ -246,6 +247,7 @@ export const FAULTY_AGENTS: readonly FaultyConfiguration[] = [
   agent(
     'variables are missing or misspelt',
     {
+      asProcess: true,
       env: { DB_HOST: CANARY, EMPTY: '' },
       files: {
         'capability.yaml': fileWith({

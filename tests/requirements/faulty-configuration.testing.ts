@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { copyFile, link, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { runProcess, SVC_AGENT, SVC_GATEWAY } from '@svc/testkit';
+import { printFaults } from '../../packages/agent/src/cli/print-faults.ts';
+import { startUp } from '../../packages/agent/src/start-up.ts';
+import { loadConfig } from '../../packages/gateway/src/config/load-config.ts';
 
 /** Stands wherever a case can hold a secret, SQL or a name of the database; never to be printed. */
 export const CANARY = 'CanaryNotToBePrinted';
@@ -17,6 +21,12 @@ export const BOTH_KEYS: string = Buffer.concat([PRIVATE, PUBLIC]).toString('base
 export interface FaultyConfiguration {
   readonly title: string;
   readonly binary: 'svc-gateway' | 'svc-agent';
+  /**
+   * Starts the executable, which takes half a second: for cases of what surrounds the checks, such as how a file is
+   * found and what the log says, and for some of the others. The rest call what it calls, in this process.
+   * Default: where there are `args`.
+   */
+  readonly asProcess?: boolean;
   readonly args?: readonly string[];
   /** Runs it as `node <flags> <binary>`: without `--`, Node.js itself looks for the file of `--env-file` first. */
   readonly nodeFlags?: readonly string[];
@@ -60,18 +70,48 @@ export async function runAll(
 
 async function run(parent: string, folder: string, each: FaultyConfiguration): Promise<Outcome> {
   await mkdir(folder);
+  for (const [name, text] of Object.entries(each.files ?? {})) await writeFile(join(folder, name), text);
+  await each.prepare?.(folder);
+  const asProcess = each.asProcess ?? each.args !== undefined;
+  const { code, stdout, stderr } = asProcess
+    ? await runExecutable(parent, folder, each)
+    : await (each.binary === 'svc-gateway' ? loadGateway : checkAgent)(folder, each.env ?? {});
+  return { code, stdout, stderr: stderr.replaceAll(folder, '<folder>'), folder };
+}
+
+type Said = Pick<Outcome, 'code' | 'stdout' | 'stderr'>;
+type Environment = NonNullable<FaultyConfiguration['env']>;
+
+async function loadGateway(folder: string, env: Environment): Promise<Said> {
+  const loaded = loadConfig(env, (path) => readFileSync(resolve(folder, path), 'utf8'));
+  if ('config' in loaded) return { code: null, stdout: '', stderr: '' };
+  const faults = loaded.faults.map(({ setting, message }) => `${setting}: ${message}`);
+  const warnings = loaded.warnings.map((message) => `warning: ${message}`);
+  const stderr = [...faults, ...warnings].map((line) => `svc-gateway: ${line}\n`).join('');
+  return { code: 2, stdout: '', stderr };
+}
+
+async function checkAgent(folder: string, env: Environment): Promise<Said> {
+  let stderr = '';
+  let code: number | null = null;
+  const file = join(folder, 'capability.yaml');
+  await startUp({ file, content: undefined, offline: true }, env, (report) => {
+    if (report.step !== 'malformed' && report.step !== 'refused') return;
+    printFaults(report.faults, { write: (text) => (stderr += text) }, file);
+    code = 2;
+  });
+  return { code, stdout: '', stderr };
+}
+
+async function runExecutable(parent: string, folder: string, each: FaultyConfiguration): Promise<Said> {
   // The agent logs next to itself, so each case has an agent of its own.
   const agent = join(folder, 'svc-agent');
   await link(join(parent, 'svc-agent'), agent);
-  for (const [name, text] of Object.entries(each.files ?? {})) await writeFile(join(folder, name), text);
-  await each.prepare?.(folder);
   const command = each.binary === 'svc-gateway' ? SVC_GATEWAY : agent;
   const { args = [], nodeFlags, env = {} } = each;
-  const { code, stdout, stderr } =
-    nodeFlags === undefined
-      ? await runProcess(command, args, { cwd: folder, env })
-      : await runProcess(process.execPath, [...nodeFlags, command, ...args], { cwd: folder, env });
-  return { code, stdout, stderr: stderr.replaceAll(folder, '<folder>'), folder };
+  return nodeFlags === undefined
+    ? await runProcess(command, args, { cwd: folder, env })
+    : await runProcess(process.execPath, [...nodeFlags, command, ...args], { cwd: folder, env });
 }
 
 /** The page that people review: for each case a heading, what standard error said, and the exit code. */

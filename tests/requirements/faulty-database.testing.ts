@@ -34,7 +34,7 @@ function account(
   name: string,
 ): FaultyConfiguration {
   const files = { 'capability.yaml': fileWith({ database: database(settings) }) };
-  return { title, binary: 'svc-agent', files, names: [name] };
+  return { title, binary: 'svc-agent', asProcess: true, files, names: [name] };
 }
 
 interface Query {
@@ -57,7 +57,7 @@ function queries(title: string, given: readonly Query[], ...names: readonly stri
   );
   const capabilities = ['capabilities:', ...lines].join('\n');
   const files = { 'capability.yaml': fileWith({ database: database({}), capabilities }) };
-  return { title, binary: 'svc-agent', files, names };
+  return { title, binary: 'svc-agent', asProcess: true, files, names };
 }
 
 /** Each is refused at the start, with its detail in the log file only. */

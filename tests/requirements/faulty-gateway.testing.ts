@@ -13,6 +13,7 @@ const HASH = `$2b$10$${CANARY}${'.'.repeat(53 - CANARY.length)}`;
 const RECORD = { name: 'reporting', key_hash: HASH, capabilities: ['find_book'] };
 
 interface Given {
+  readonly asProcess?: boolean;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly args?: readonly string[];
   readonly nodeFlags?: readonly string[];
@@ -49,13 +50,16 @@ function envFile(title: string, text: string | Uint8Array, ...names: readonly st
 export const FAULTY_GATEWAYS: readonly FaultyConfiguration[] = [
   gateway(
     'nothing is set',
-    { env: { GATEWAY_AGENT_PUBLIC_KEY: undefined, GATEWAY_API_KEYS_JSON: undefined } },
+    { asProcess: true, env: { GATEWAY_AGENT_PUBLIC_KEY: undefined, GATEWAY_API_KEYS_JSON: undefined } },
     'GATEWAY_AGENT_PUBLIC_KEY: is not set',
     'GATEWAY_API_KEYS_JSON: is not set',
   ),
   gateway(
     'a required setting is misspelt',
-    { env: { GATEWAY_AGENT_PUBLIC_KEY: undefined, GATEWAY_AGENT_PUBKEY: CANARY, GATEWAY_API_KEYS_JSON: '' } },
+    {
+      asProcess: true,
+      env: { GATEWAY_AGENT_PUBLIC_KEY: undefined, GATEWAY_AGENT_PUBKEY: CANARY, GATEWAY_API_KEYS_JSON: '' },
+    },
     'GATEWAY_AGENT_PUBLIC_KEY: is not set',
     'GATEWAY_API_KEYS_JSON: is not set',
     'warning: GATEWAY_AGENT_PUBKEY is not a setting',

@@ -6,7 +6,7 @@ export interface Requirement {
 
 /**
  * What the service promises, row by row.
- * `manifest.test.ts` proves that every row has a test, the reporter that the test ran and passed.
+ * The reporter fails a run of all tests when a row has no test that passed.
  */
 export const requirements: readonly Requirement[] = [
   // The capability file.

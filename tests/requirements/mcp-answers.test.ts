@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { dial } from '@svc/testkit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BOOK, startBooks, type Books } from './books.testing.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { BOOK, sharedBooks, type Books } from './books.testing.ts';
 import { recordsOf } from './lone-gateway.testing.ts';
 import { createMcpCaller, modernRequest, type McpAnswer, type McpCaller } from './mcp-caller.testing.ts';
 import { isRecord, LEGACY, NEWEST } from './mcp-schemas.testing.ts';
@@ -15,12 +15,11 @@ let books: Books;
 let port: number;
 let mcp: McpCaller;
 beforeAll(async () => {
-  books = await startBooks();
+  books = await sharedBooks();
   ({ port } = books.service);
   mcp = createMcpCaller(port, books.keys.get('all') ?? '');
   await mcp.learnTools();
 });
-afterAll(() => books.service.stop());
 
 describe('the answer comes', { tags: ['mcp:7'] }, () => {
   test.each([

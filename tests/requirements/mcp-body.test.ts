@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startBooks, type Books } from './books.testing.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sharedBooks, type Books } from './books.testing.ts';
 import { codeOf } from './lone-gateway.testing.ts';
 import { createMcpCaller, modernRequest, type McpCaller } from './mcp-caller.testing.ts';
 import { speak } from './raw-http.testing.ts';
@@ -12,12 +12,11 @@ let port: number;
 let key: string;
 let mcp: McpCaller;
 beforeAll(async () => {
-  books = await startBooks();
+  books = await sharedBooks();
   ({ port } = books.service);
   key = books.keys.get('all') ?? '';
   mcp = createMcpCaller(port, key);
 });
-afterAll(() => books.service.stop());
 
 describe('a body', { tags: ['mcp:6'] }, () => {
   test.each([

@@ -1,15 +1,14 @@
 import { dial } from '@svc/testkit';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { failure, startBooks, type Books } from './books.testing.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { failure, sharedBooks, type Books } from './books.testing.ts';
 import { codeOf, JSON_TYPE } from './lone-gateway.testing.ts';
 import { parseAnswer, speak } from './raw-http.testing.ts';
 
 let books: Books;
 beforeAll(async () => {
-  books = await startBooks();
+  books = await sharedBooks();
 });
-afterAll(() => books.service.stop());
 
 describe('a body is refused', () => {
   const REFUSED = [400, 'GATEWAY_INVALID_REQUEST', 'does not quote it'];

@@ -1,14 +1,13 @@
 import { dial } from '@svc/testkit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BOOK, failure, startBooks, type Books, type Name } from './books.testing.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { BOOK, failure, sharedBooks, type Books, type Name } from './books.testing.ts';
 import { codeOf, JSON_TYPE } from './lone-gateway.testing.ts';
 import { parseAnswer, speak } from './raw-http.testing.ts';
 
 let books: Books;
 beforeAll(async () => {
-  books = await startBooks();
+  books = await sharedBooks();
 });
-afterAll(() => books.service.stop());
 
 describe('a call', () => {
   test(

@@ -8,7 +8,6 @@ import {
   gatewaySettings,
   makeAgentFolder,
   nextRecord,
-  runProcess,
   startAgent,
   startGateway,
   temporaryFolder,
@@ -16,6 +15,7 @@ import {
   type RunningProcess,
   type TestDatabase,
 } from '@svc/testkit';
+import { checkFile } from './checked-file.testing.ts';
 
 type Section = Readonly<Record<string, unknown>>;
 type Sections = Readonly<Record<string, Section>>;
@@ -44,11 +44,11 @@ export interface Station {
     work: (agent: StationAgent) => Promise<void>,
     options?: AgentOptions,
   ): Promise<void>;
-  /** Runs `svc-agent check` on a file with these sections and gives what it prints. */
+  /** What `svc-agent check --offline`, or without that option, says of a file with these sections. */
   check(
     sections: Sections,
     options?: CheckOptions,
-  ): Promise<{ readonly code: number | null; readonly text: string }>;
+  ): Promise<{ readonly code: number; readonly text: string }>;
   call(capability: string, params?: unknown, signal?: AbortSignal): Promise<Answer>;
   get(path: string): Promise<Answer>;
   stop(): Promise<void>;
@@ -61,8 +61,8 @@ interface AgentOptions {
 }
 
 interface CheckOptions extends AgentOptions {
-  /** Default `--offline`. */
-  readonly args?: readonly string[];
+  /** Default true. */
+  readonly offline?: boolean;
 }
 
 export async function startStation(
@@ -131,10 +131,9 @@ export async function startStation(
         await started.stop();
       }
     },
-    async check(sections, { args = ['--offline'], files = {}, env = {} } = {}) {
+    async check(sections, { offline = true, files = {}, env = {} } = {}) {
       const at = await folder({ ...files, 'capability.yaml': file(sections) });
-      const { code, stdout, stderr } = await runProcess(join(at, 'svc-agent'), ['check', ...args], { env });
-      return { code, text: stdout + stderr };
+      return await checkFile(join(at, 'capability.yaml'), { offline, env });
     },
     call: (capability, params = {}, signal) =>
       ask(`${url}/api/v1/capabilities/${capability}`, {

@@ -35,14 +35,18 @@ const open = new Map<string, ServerAddress>();
  * statements) is run once per test run; every database with the same `sql` is a clone of the result.
  */
 export async function testDatabase(
-  options: { readonly sql?: readonly string[] } = {},
+  options: {
+    readonly sql?: readonly string[];
+    /** Leaves it, with its sessions, until the server is stopped: for a service that several files share. */
+    readonly stays?: boolean;
+  } = {},
 ): Promise<TestDatabase> {
   // Not at the top: the demo uses this package too, and vitest only loads inside its own workers.
   const { inject } = await import('vitest');
   const server = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
   await createDatabase(server, name, await templateFor(server, options.sql ?? []));
-  open.set(name, server);
+  if (options.stays !== true) open.set(name, server);
   const query = async <Row extends QueryResultRow>(
     sql: string,
     values: readonly unknown[] = [],

@@ -1,0 +1,32 @@
+import { textReport } from '../../packages/agent/src/cli/check-report.ts';
+import { startUp } from '../../packages/agent/src/start-up.ts';
+
+/**
+ * What `svc-agent check` says of a capability file, by the same checks and the same report, but in this process:
+ * the executable takes half a second for each. The report does not name the log file, which only it writes.
+ */
+export async function checkFile(
+  file: string,
+  { offline, env }: { readonly offline: boolean; readonly env: Readonly<Record<string, string>> },
+): Promise<{ readonly code: number; readonly text: string }> {
+  let text = '';
+  let code = 0;
+  const report = textReport(file, offline, { write: (piece: string) => (text += piece) });
+  await startUp({ file, content: undefined, offline }, env, (found) => {
+    switch (found.step) {
+      case 'well_formed':
+        report.wellFormed(found.capabilities);
+        break;
+      case 'readable':
+        break;
+      case 'verified':
+        report.verified(found.findings);
+        break;
+      case 'malformed':
+      case 'refused':
+        report.refused(found.faults, undefined);
+        code = 2;
+    }
+  });
+  return { code, text };
+}
