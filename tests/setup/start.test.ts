@@ -10,6 +10,7 @@ import {
   type RunningProcess,
   type TemporaryFolder,
 } from '../../packages/testkit/src/index.ts';
+import { stopRequest } from '../../examples/start-stop-request.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const deadlineMs = 60_000;
@@ -41,6 +42,13 @@ async function summary(demo: RunningProcess): Promise<Summary> {
     await demo.waitForLine((line, stream) => stream === 'stdout' && line.startsWith('{'), deadlineMs),
   );
 }
+
+test.each(['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const)('npm start stops on %s', async (signal) => {
+  const stop = stopRequest();
+  process.kill(process.pid, signal);
+  expect(await stop.requested).toBe(signal);
+  stop.close();
+});
 
 describe('npm start', { timeout: 2 * deadlineMs }, () => {
   test('serves calls, and leaves nothing when it is stopped', async () => {
