@@ -8,7 +8,7 @@ export interface StopRequest {
   close(): void;
 }
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const signals = ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const;
 const ancestorCheckMs = 200;
 
 /** Listens for the ways in which a user ends `npm start`. Further signals change nothing: stopping has deadlines. */

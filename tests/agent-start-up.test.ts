@@ -183,6 +183,25 @@ test.each([
   silent.close();
 });
 
+test('signals that do nothing do not end the checks either', { tags: ['shutdown:signals'] }, async () => {
+  const silent = createServer();
+  const connected = new Promise<Socket>((resolve) => silent.once('connection', resolve));
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  const address = silent.address();
+  if (address === null || typeof address === 'string') throw new Error('no TCP address');
+  await writeCapabilityFile({ database: { host: '127.0.0.1', port: address.port } });
+  const running = await startProcess(agent, [], { cwd: folder.path });
+  const socket = await connected;
+  socket.on('error', () => {});
+  // To both processes, as a terminal or a service manager sends them.
+  for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGHUP']) process.kill(-running.pid, signal);
+  socket.destroy();
+  silent.close();
+  expect(await running.exited).toEqual({ code: 2, signal: null });
+  expect(running.output()).toContain('database: cannot use the database');
+  expect(running.output()).not.toContain('Debugger');
+});
+
 test.each([
   ['svc-agent', []],
   ['svc-agent check', ['check']],

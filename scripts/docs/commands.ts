@@ -19,7 +19,7 @@ const CONFIG =
 export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
   run: {
     line: 'svc-gateway',
-    does: 'Runs the gateway until SIGTERM or SIGINT. The same signal once more ends it at once.',
+    does: 'Runs the gateway until a [signal](#signals) ends it.',
     flags: {
       'env-file':
         'Read more settings from a file, see [settings](settings.md#the-environment-file). When it is not there, Node.js itself ends with exit code 9.',
@@ -59,7 +59,7 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
 export const AGENT_COMMANDS: Readonly<Record<keyof typeof FLAGS_OF, CommandDoc>> = {
   run: {
     line: 'svc-agent',
-    does: 'Checks the file, the database and every capability, in this order; then connects to the gateway and answers calls until SIGTERM or SIGINT. The same signal once more ends it at once.',
+    does: 'Checks the file, the database and every capability, in this order; then connects to the gateway and answers calls until a [signal](#signals) ends it.',
     flags: { '--config': CONFIG, '--help': HELP, '--version': AGENT_VERSION },
   },
   check: {

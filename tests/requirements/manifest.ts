@@ -343,6 +343,8 @@ export const requirements: readonly Requirement[] = [
     agent: 'finishes calls in flight, ends with 0',
     bounded: 'waits at most 25 s',
     'second-signal': 'ends at once',
+    signals:
+      'SIGQUIT is SIGTERM, SIGHUP too for the gateway; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
   }),
   ...rows('limit', {
     'body-size': 'default 1,048,576 bytes, exactly',

@@ -211,6 +211,44 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
   );
 
   test(
+    'SIGQUIT is SIGTERM, SIGHUP too for the gateway alone, and no other signal ends an accepted call',
+    { tags: ['shutdown:signals', 'log:shutting_down'] },
+    async () => {
+      const scene = await start();
+      const { service } = scene;
+      const { gateway } = service;
+      const answered: Promise<Answer>[] = [];
+      const nap = async (): Promise<void> => {
+        answered.push(service.call('nap', { seconds: 2 }));
+        await asleep(scene, 1);
+      };
+      const send = (running: RunningProcess, ...signals: readonly NodeJS.Signals[]): void => {
+        for (const signal of signals) running.signal(signal);
+      };
+      const first = agentOf(service);
+      await nap();
+      send(gateway, 'SIGUSR1', 'SIGUSR2');
+      send(first, 'SIGUSR1', 'SIGUSR2', 'SIGHUP');
+      await Promise.all(answered);
+      await nap();
+      send(first, 'SIGQUIT');
+      await first.waitForLine((text) => text.includes('SIGQUIT: finishing 1 call'));
+      send(first, 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2');
+      expect(await first.exited).toEqual({ code: 0, signal: null });
+      const second = await service.startAgent();
+      await nap();
+      send(gateway, 'SIGHUP');
+      const line = await gateway.waitForLine((text) => text.includes('shutting_down'));
+      expect(JSON.parse(line)).toMatchObject({ event: 'shutting_down', signal: 'SIGHUP', in_flight: 1 });
+      send(gateway, 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2');
+      expect(await gateway.exited).toEqual({ code: 0, signal: null });
+      for (const { text } of await Promise.all(answered))
+        expect(text).toBe('{"rows":[{"slept":2}],"count":1}');
+      for (const running of [gateway, first, second]) expect(running.output()).not.toContain('Debugger');
+    },
+  );
+
+  test(
     'a second signal ends either at once, with 1',
     { tags: ['shutdown:second-signal', 'log:shutting_down'] },
     async () => {

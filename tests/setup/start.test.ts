@@ -11,6 +11,7 @@ import {
   type RunningProcess,
   type TemporaryFolder,
 } from '../../packages/testkit/src/index.ts';
+import { stopRequest } from '../../examples/start-stop-request.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const deadlineMs = 60_000;
@@ -49,6 +50,13 @@ test('npm start -- --help builds nothing', async () => {
   });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^Usage: npm start -- /);
+});
+
+test.each(['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const)('npm start stops on %s', async (signal) => {
+  const stop = stopRequest();
+  process.kill(process.pid, signal);
+  expect(await stop.requested).toBe(signal);
+  stop.close();
 });
 
 describe('npm start', { timeout: 2 * deadlineMs }, () => {

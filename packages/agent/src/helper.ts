@@ -1,3 +1,4 @@
+import './ignored-signals.ts';
 import type { StartUpOrder } from './start-up-report.ts';
 import { startUp } from './start-up.ts';
 

@@ -1,3 +1,4 @@
+import './ignored-signals.ts';
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CannotListen, firstSignal, tolerateClosedOutput } from '@svc/edge';

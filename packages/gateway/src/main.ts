@@ -1,3 +1,4 @@
+import './ignored-signals.ts';
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { randomBytes } from 'node:crypto';
@@ -79,7 +80,7 @@ async function run(envFile: string | undefined): Promise<void> {
       verifier,
       version: __SVC_VERSION__,
     });
-    void firstSignal(EXIT_FAILURE).then(async (signal) => {
+    void firstSignal(EXIT_FAILURE, ['SIGHUP']).then(async (signal) => {
       await gateway.shutDown(signal);
       await log.close();
       process.exit();

@@ -1,5 +1,5 @@
 import type { AgentErrorCode, Frame, RequestFrame } from '@svc/protocol';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { agentByHand, resultHead, smallResult, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
@@ -195,7 +195,7 @@ test('a call that no agent starts moves on until none is left; the last says why
   second.say(refusal('AGENT_UNKNOWN_CAPABILITY', true));
   expect(third.session.inFlight).toBe(1);
   third.say(refusal('AGENT_BUSY', true));
-  expect(await failed).toMatchObject({ code: 'AGENT_BUSY', message: 'because of AGENT_BUSY' });
+  expect(await failed).toMatchObject({ code: 'AGENT_BUSY' });
 });
 
 test('a call that moved on because it was not started may still be tried again after a loss', async () => {
@@ -230,6 +230,45 @@ test.each<[AgentErrorCode, string]>([
   first.say(refusal(code, false));
   expect(await failed).toMatchObject({ name: 'CallError', code: publicCode });
   expect(await requests(second)).toEqual([]);
+});
+
+describe('an agent that lies', { tags: ['error:AGENT_INVALID_PARAMS', 'error:AGENT_QUERY_FAILED'] }, () => {
+  const lie = 'password authentication failed for user "app" \u001b[31mselect * from salary';
+  test.each<[AgentErrorCode, boolean, string]>([
+    ['AGENT_BUSY', true, 'the agent has as many calls as it takes, try again shortly'],
+    ['AGENT_QUERY_TIMEOUT', true, 'the time was up before the query began'],
+    ['AGENT_QUERY_TIMEOUT', false, 'the query took longer than it may'],
+    ['AGENT_RESULT_TOO_LARGE', false, 'the result is larger than it may be, narrow the request'],
+    ['AGENT_QUERY_FAILED', false, 'the query could not be completed'],
+    ['AGENT_UNKNOWN_CAPABILITY', true, 'no such capability'],
+    ['AGENT_CANCELLED', false, 'agent is not connected'],
+    ['AGENT_DRAINING', true, 'agent is not connected'],
+  ])('does not put words into the answer of %s (not started: %s)', async (code, notStarted, message) => {
+    const agent = join();
+    const failed = failure(call());
+    agent.say({ type: 'error', id: 1, code, message: lie, notStarted });
+    expect(await failed).toMatchObject({ name: 'CallError', message });
+  });
+
+  test('says of parameters what it likes, in characters that lie still', async () => {
+    const agent = join();
+    const failed = failure(call());
+    const all = (from: number, to: number): string =>
+      String.fromCodePoint(...Array.from({ length: to - from + 1 }, (_, at) => from + at));
+    const unsafe = [
+      all(0, 0x1f),
+      all(0x7f, 0x9f),
+      '\u061c\u200e\u200f\u2028\u2029',
+      all(0x202a, 0x202e),
+      all(0x2066, 0x2069),
+    ].join('');
+    const message = `naïve: ${unsafe}must match "ä\\d+", 書 🐈; id: is required`;
+    agent.say({ type: 'error', id: 1, code: 'AGENT_INVALID_PARAMS', message, notStarted: true });
+    expect(await failed).toMatchObject({
+      code: 'AGENT_INVALID_PARAMS',
+      message: 'naïve: must match "ä\\d+", 書 🐈; id: is required',
+    });
+  });
 });
 
 test('when the caller leaves, the agent is told to stop', async () => {

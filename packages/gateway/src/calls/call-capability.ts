@@ -2,6 +2,7 @@ import type { AbortSignalLike } from '@svc/edge';
 import type { Registry } from '../agents/registry.ts';
 import type { AgentOutcome, AgentResult, AgentSession } from '../agents/session.ts';
 import { CallError, CallerGone } from '../errors/call-error.ts';
+import { agentErrorMessage } from './agent-error-message.ts';
 
 export interface CapabilityCall {
   readonly capability: string;
@@ -121,7 +122,7 @@ function asCallError(outcome: Exclude<AgentOutcome, AgentResult>): CallError {
     case 'AGENT_DRAINING':
       return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
     default:
-      return new CallError(outcome.code, outcome.message);
+      return new CallError(outcome.code, agentErrorMessage({ ...outcome, code: outcome.code }));
   }
 }
 

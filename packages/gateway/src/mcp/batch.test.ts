@@ -9,8 +9,8 @@ let server: StartedServer | undefined;
 afterEach(() => server?.close());
 
 interface Limited {
-  send(entries: number): Promise<Answer>;
-  wait(seconds: number): void;
+  readonly send: (entries: number) => Promise<Answer>;
+  readonly wait: (seconds: number) => void;
 }
 
 async function startLimited(requestsPerSecond: number, burst: number): Promise<Limited> {

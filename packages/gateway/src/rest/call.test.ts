@@ -142,6 +142,17 @@ test('a large result gives its memory back once it has been taken', async () => 
   await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(0);
 });
 
+test('what a lying agent says of a failed query goes to nobody', async () => {
+  const agent = join();
+  const answered = call('get');
+  await asked(agent);
+  const message = 'relation "salary" does not exist\nselect * from salary';
+  agent.say({ type: 'error', id: 1, code: 'AGENT_QUERY_FAILED', message, notStarted: false });
+  const { status, text } = await answered;
+  expect(status).toBe(502);
+  expect(text).toBe('{"error":{"code":"AGENT_QUERY_FAILED","message":"the query could not be completed"}}');
+});
+
 test('when the caller leaves, the agent is told, and what it still sends costs nothing', async () => {
   const agent = join();
   const client = await dial(server.port);
