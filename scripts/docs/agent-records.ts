@@ -91,6 +91,15 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'SQLSTATE 22012, division_by_zero, routine int4div',
     },
   },
+  labels_changed: {
+    level: 'warn',
+    when: 'After a call with refused parameters: an enum has other labels than when the agent started. Callers are told those of the start; a restart takes the new ones up. Once for each capability. Also on standard error.',
+    fields: {
+      capability: { type: 'string', meaning: 'The capability.' },
+      params: { type: 'string', meaning: 'Its parameters whose labels are out of date.' },
+    },
+    example: { event: 'labels_changed', capability: 'orders_by_status', params: 'status' },
+  },
   account_finding: {
     level: 'warn',
     when: 'At start: the database account may do more than read. One for each finding.',

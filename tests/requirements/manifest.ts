@@ -278,6 +278,7 @@ export const requirements: readonly Requirement[] = [
     'read-only': 'each call runs READ ONLY and is rolled back',
     'one-round-trip': 'a call costs one round trip to the database',
     'inferred-types': 'a parameter that does not fit as declared is bound as the type that the SQL takes',
+    'enum-labels': 'an enum that gains labels under a running agent is told, and a restart takes them up',
     settings: 'svc.api_key_name, svc.capability, svc.request_id are set for row-level security',
     attribution: 'a statement names its capability first, and then has the SQL of its author',
     types: 'every common column type through every result type',

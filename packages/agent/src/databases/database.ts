@@ -50,6 +50,11 @@ export interface AccountFinding {
 export interface Query {
   /** Runs in a READ ONLY transaction of its own that is always rolled back; throws `DatabaseError`. */
   run(call: QueryCall): Promise<QueryResult>;
+  /**
+   * The parameters whose labels in the database are no longer those of the start, each told once; absent where there are
+   * none. To be asked when parameters were refused.
+   */
+  readonly changedLabels?: () => Promise<readonly string[]>;
 }
 
 export interface QueryCall {

@@ -18,6 +18,8 @@ export type AgentEvent =
       readonly retry_in_ms?: number;
     }
   | CallEvent
+  /** An enum has other labels than at the start; the schema that callers see has those of the start. */
+  | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
   | {
       readonly event: 'account_finding';
       readonly problem: string;

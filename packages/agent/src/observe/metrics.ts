@@ -67,6 +67,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
         return;
       case 'starting':
       case 'metrics_listening':
+      case 'labels_changed':
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':

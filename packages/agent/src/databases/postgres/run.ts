@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CapabilityLimits } from '../../config/agent-config.ts';
 import { DatabaseError, type Query, type QueryCall, type QueryResult } from '../database.ts';
 import { callersMistake } from './callers-mistake.ts';
+import { watchLabels } from './changed-labels.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
   kindOf,
@@ -46,7 +47,11 @@ const CHANGED_HINT =
 export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
   const forms = formsOf(verified);
   const pace = createPace();
-  return { run: (call) => run(pool, verified, forms, pace, call) };
+  const changedLabels = watchLabels(pool, verified.capability, verified.params);
+  return {
+    run: (call) => run(pool, verified, forms, pace, call),
+    ...(changedLabels === undefined ? {} : { changedLabels }),
+  };
 }
 
 /** One of the ways to ask for the rows. */
