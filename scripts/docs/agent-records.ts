@@ -105,7 +105,11 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'At start: the database account may do more than read. One for each finding.',
     fields: {
       problem: { type: 'string', meaning: 'What it may do.' },
-      remedy: { type: 'string', meaning: 'The statement that takes it away.' },
+      remedy: {
+        type: 'string',
+        meaning:
+          'The statement that takes it away. For a superuser, and an owner of the database, a schema or a table: the statements that make another account, which may read what the capabilities name.',
+      },
       detail: { type: 'string', meaning: 'What the database said.', optional: true },
     },
     example: {
@@ -134,6 +138,19 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       message:
         'is refused by the database (a table or view does not exist, or is not on the search path): see the log file for its words',
       detail: 'relation "boook" does not exist',
+    },
+  },
+  startup_warning: {
+    level: 'warn',
+    when: 'The file may stay so, but some calls will fail. `svc-agent check` prints it as well.',
+    fields: {
+      path: { type: 'string', meaning: 'The key of the capability file.' },
+      message: { type: 'string', meaning: 'What will fail, and how to mend it.' },
+    },
+    example: {
+      event: 'startup_warning',
+      path: 'capabilities.find_book.params.size',
+      message: 'may be negative, and is used in LIMIT or OFFSET, which then fails: add minimum: 0 (or 1)',
     },
   },
   crashed: {

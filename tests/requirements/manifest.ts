@@ -302,6 +302,7 @@ export const requirements: readonly Requirement[] = [
     'create-key': 'prints the key once and its record; --json; at least 160 bits, at most 72 bytes',
     'svc-agent': 'runs the agent; --config',
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
+    'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration',

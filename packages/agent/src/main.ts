@@ -6,6 +6,7 @@ import { jsonReport, textReport } from './cli/check-report.ts';
 import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
+import type { Fault } from './config/agent-config.ts';
 import { editorSchema } from './config/editor-schema.ts';
 import type { VerificationFault } from './databases/database.ts';
 import { databaseFault } from './databases/database-fault.ts';
@@ -71,9 +72,13 @@ async function check(file: string, { offline, json }: CheckOptions): Promise<voi
         refuse(outcome.faults, job.say, log);
         return;
       case 'readable':
+        report.warned(outcome.warnings);
+        logWarnings(outcome.warnings, log);
         return;
       case 'verified': {
-        const { verified, findings } = outcome;
+        const { verified, warnings, findings } = outcome;
+        report.warned(warnings);
+        logWarnings(warnings, log);
         report.verified(findings);
         for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
         if (findings.length > 0 && verified.config.database.requireReadonlyAccount) {
@@ -102,6 +107,7 @@ async function run(file: string): Promise<void> {
       case 'readable':
         throw new Error('cannot run: the database has not been asked');
       case 'verified':
+        logWarnings(outcome.warnings, log);
         await serve(outcome.verified, outcome.findings, job, log);
     }
   });
@@ -150,6 +156,10 @@ async function serve(
     log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
     process.exitCode = EXIT_FAILURE;
   }
+}
+
+function logWarnings(warnings: readonly Fault[], log: Log): void {
+  for (const { path, message } of warnings) log.observe({ event: 'startup_warning', path, message });
 }
 
 function notReadonly(findings: readonly AuditFinding[]): VerificationFault {

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describeCapabilities } from './capabilities/openapi.ts';
-import type { AgentConfig } from './config/agent-config.ts';
+import type { AgentConfig, Capability } from './config/agent-config.ts';
 import { loadConfig } from './config/load-config.ts';
 import { DatabaseError, type Database } from './databases/database.ts';
 import { databaseFault } from './databases/database-fault.ts';
 import { openPostgres } from './databases/postgres/postgres.ts';
 import { readCapabilities } from './databases/postgres/read-statement.ts';
+import { rowCountWarnings } from './databases/postgres/row-count-warnings.ts';
 import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from './start-up-report.ts';
 
 /**
@@ -32,7 +33,8 @@ export async function startUp(
 /** What of the checks needs no database: each statement as it is written. */
 async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
   const faults = await readCapabilities(config.capabilities);
-  return faults.length > 0 ? { step: 'refused', faults } : { step: 'readable' };
+  if (faults.length > 0) return { step: 'refused', faults };
+  return { step: 'readable', warnings: await rowCountWarnings(config.capabilities) };
 }
 
 async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
@@ -43,8 +45,9 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
     if (faults.length > 0) return { step: 'refused', faults };
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
-    const findings = await auditAccount(database);
-    return { step: 'verified', verified: { config: checked, queries, description }, findings };
+    const findings = await auditAccount(database, config.capabilities);
+    const warnings = await rowCountWarnings(config.capabilities);
+    return { step: 'verified', verified: { config: checked, queries, description }, warnings, findings };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
@@ -53,9 +56,12 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
 }
 
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-async function auditAccount(database: Database): Promise<readonly AuditFinding[]> {
+async function auditAccount(
+  database: Database,
+  capabilities: readonly Capability[],
+): Promise<readonly AuditFinding[]> {
   try {
-    return await database.auditAccount();
+    return await database.auditAccount(capabilities);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const problem = 'the account could not be audited';

@@ -8,8 +8,8 @@ export interface Database {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
-  /** What the account may do beyond reading, each with the statement that mends it. */
-  auditAccount(): Promise<readonly AccountFinding[]>;
+  /** What the account may do beyond reading, each with what mends it: for some that is an account for these capabilities. */
+  auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   readonly connections: DatabaseConnections;
   /** Ends idle connections at once and the others when their call ends. */
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export interface VerificationFault extends Fault {
 
 export interface AccountFinding {
   readonly problem: string;
-  /** The GRANT, REVOKE or ALTER that removes the problem. */
+  /** The REVOKE or ALTER that removes the problem, or, after words, the statements that make another account. */
   readonly remedy: string;
 }
 

@@ -35,6 +35,8 @@ export type AgentEvent =
       readonly message: string;
       readonly detail: string;
     }
+  /** What is allowed and will fail at some calls. */
+  | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 

@@ -55,6 +55,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
       return 'info';
     case 'disconnected':
     case 'labels_changed':
+    case 'startup_warning':
     case 'account_finding':
     case 'account_audited':
       return 'warn';
@@ -89,6 +90,7 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'call':
     case 'account_finding':
     case 'startup_fault':
+    case 'startup_warning':
       return undefined;
   }
 }

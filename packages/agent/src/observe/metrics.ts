@@ -71,6 +71,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':
+      case 'startup_warning':
       case 'crashed':
       case 'shutting_down':
     }

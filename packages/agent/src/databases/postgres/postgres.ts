@@ -21,6 +21,6 @@ export function openPostgres(config: DatabaseConfig): Database {
         ...rest,
       };
     },
-    auditAccount: () => auditAccount(pool),
+    auditAccount: (capabilities) => auditAccount(pool, capabilities),
   };
 }

@@ -65,7 +65,7 @@ afterAll(async () => {
 });
 
 test('the audit of the account is PostgreSQL own work', async () => {
-  expect(await database.auditAccount()).toEqual([]);
+  expect(await database.auditAccount([])).toEqual([]);
 });
 
 test('so is every call', async () => {
