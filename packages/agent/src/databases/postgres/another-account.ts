@@ -1,3 +1,4 @@
+import { loadModule } from 'libpg-query';
 import type { Capability } from '../../config/agent-config.ts';
 import { ask } from './ask.ts';
 import { CATALOG_PATH } from './catalog-path.ts';
@@ -27,6 +28,7 @@ export async function anotherAccount(
   pool: SessionPool,
   capabilities: readonly Capability[],
 ): Promise<string> {
+  await loadModule();
   const texts = bindValue({ type: 'array', items: { type: 'string' } }, relationsIn(capabilities));
   const { results } = await ask(pool, {
     statements: [{ text: RELATIONS, values: [texts] }, { text: PATH }, CATALOG_PATH, { text: NAMES }],

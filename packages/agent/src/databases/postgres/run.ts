@@ -127,7 +127,7 @@ async function run(
     const left = { ...wait, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
-    const mistake = done.begun ? callersMistake(sqlStateOf(error), boundValues(verified, call)) : undefined;
+    const mistake = done.begun ? callersMistake(sqlStateOf(error), givenOf(verified, call)) : undefined;
     const advice = problems.length > 0 ? problems.join('; ') : mistake;
     if (advice === undefined) throw toDatabaseError(error, done, timeoutMs);
     throw new DatabaseError('invalid_params', nameOf(error), { advice });
@@ -135,18 +135,16 @@ async function run(
 }
 
 function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
-  const values = boundValues(verified, call).map(({ text: value }) => value);
+  const { params } = verified;
+  const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
 }
 
-function boundValues(
-  { params }: VerifiedQuery,
-  { values }: QueryCall,
-): readonly { readonly name: string; readonly text: string | null }[] {
-  return params.map(({ param: { name, schema } }) => ({
-    name,
-    text: bindValue(schema, valueOf(values, name)),
-  }));
+/** The names of the parameters that have a value, or of all where none has. */
+function givenOf({ params }: VerifiedQuery, { values }: QueryCall): readonly string[] {
+  const names = params.map(({ param }) => param.name);
+  const given = names.filter((name) => (valueOf(values, name) ?? null) !== null);
+  return given.length > 0 ? given : names;
 }
 
 function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {
