@@ -102,12 +102,25 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'SQLSTATE 22012, division_by_zero, routine int4div',
     },
   },
+  labels_changed: {
+    level: 'warn',
+    when: 'After a call with refused parameters: an enum has other labels than when the agent started. Callers are told those of the start; a restart takes the new ones up. Once for each capability. Also on standard error.',
+    fields: {
+      capability: { type: 'string', meaning: 'The capability.' },
+      params: { type: 'string', meaning: 'Its parameters whose labels are out of date.' },
+    },
+    example: { event: 'labels_changed', capability: 'orders_by_status', params: 'status' },
+  },
   account_finding: {
     level: 'warn',
     when: 'At start: the database account may do more than read. One for each finding.',
     fields: {
       problem: { type: 'string', meaning: 'What it may do.' },
-      remedy: { type: 'string', meaning: 'The statement that takes it away.' },
+      remedy: {
+        type: 'string',
+        meaning:
+          'The statement that takes it away. For a superuser, and an owner of the database, a schema or a table: the statements that make another account, which may read what the capabilities name.',
+      },
       detail: { type: 'string', meaning: 'What the database said.', optional: true },
     },
     example: {
@@ -136,6 +149,19 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       message:
         'is refused by the database (a table or view does not exist, or is not on the search path): see the log file for its words',
       detail: 'relation "boook" does not exist',
+    },
+  },
+  startup_warning: {
+    level: 'warn',
+    when: 'The file may stay so, but some calls will fail. `svc-agent check` prints it as well.',
+    fields: {
+      path: { type: 'string', meaning: 'The key of the capability file.' },
+      message: { type: 'string', meaning: 'What will fail, and how to mend it.' },
+    },
+    example: {
+      event: 'startup_warning',
+      path: 'capabilities.find_book.params.size',
+      message: 'may be negative, and is used in LIMIT or OFFSET, which then fails: add minimum: 0 (or 1)',
     },
   },
   crashed: {

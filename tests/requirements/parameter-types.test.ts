@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startService, testDatabase, type Service } from '@svc/testkit';
+import { startService, testDatabase, type Service, type TestDatabase } from '@svc/testkit';
 
 const SQL = `
   create type mood as enum ('sad', 'glad');
@@ -19,6 +19,10 @@ capabilities:
     params:
       mood: { type: string }
     result: { id: { type: integer } }
+  moods:
+    description: An enum in the result
+    sql: select feels from visit
+    result: { feels: { type: string } }
   by_moods:
     description: A list of an enum
     sql: select id from visit where feels = any(:moods)
@@ -56,9 +60,11 @@ capabilities:
     result: { quotient: { type: integer } }
 `;
 
+let database: TestDatabase;
 let service: Service;
 beforeAll(async () => {
-  service = await startService({ database: await testDatabase({ sql: [SQL] }), capabilities: CAPABILITIES });
+  database = await testDatabase({ sql: [SQL] });
+  service = await startService({ database, capabilities: CAPABILITIES });
 });
 afterAll(() => service.stop());
 
@@ -128,5 +134,27 @@ describe('what that type does not take', { tags: ['capability:params.type'] }, (
     expect(status).toBe(502);
     expect(json).toMatchObject({ error: { code: 'AGENT_QUERY_FAILED' } });
     expect((await service.call('divide', { net: 'zq7marker', n: 0 })).status).toBe(400);
+  });
+});
+
+describe('an enum that gains a label under a running agent', { tags: ['sql:enum-labels'] }, () => {
+  test('shows it in results, refuses it as a parameter, and tells that a restart takes it up', async () => {
+    const refused = {
+      status: 400,
+      json: {
+        error: { code: 'AGENT_INVALID_PARAMS', message: 'mood: must be one of "sad", "glad"' },
+      },
+    };
+    expect((await service.call('moods', {})).json).toMatchObject({ rows: [{ feels: 'glad' }] });
+    await database.execute("alter type mood add value 'calm' before 'sad'");
+    await database.execute("update visit set feels = 'calm'");
+    expect((await service.call('moods', {})).json).toMatchObject({ rows: [{ feels: 'calm' }] });
+
+    const told = service.agents[0]?.waitForLine((line) => line.includes('restart it to take them up'));
+    expect(await service.call('by_mood', { mood: 'calm' })).toMatchObject(refused);
+    expect(await told).toBe(
+      'svc-agent: by_mood: the database has other labels for mood than when the agent started; restart it to take them up',
+    );
+    expect(await service.call('by_mood', { mood: 'calm' })).toMatchObject(refused);
   });
 });

@@ -8,6 +8,7 @@ import { HELP } from './cli/help.ts';
 import { parseArguments } from './cli/parse-arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
 import type { AgentConfig } from './config/agent-config.ts';
+import type { Fault } from './config/fault.ts';
 import { editorSchema } from './config/editor-schema.ts';
 import { type VerificationFault, databaseFault } from './databases/errors.ts';
 import { driverOf } from './databases/drivers.ts';
@@ -72,9 +73,13 @@ async function check(file: string, { offline, json }: CheckOptions): Promise<voi
         refuse(outcome.faults, job.say, log);
         return;
       case 'readable':
+        report.warned(outcome.warnings);
+        logWarnings(outcome.warnings, log);
         return;
       case 'verified': {
-        const { verified, findings } = outcome;
+        const { verified, warnings, findings } = outcome;
+        report.warned(warnings);
+        logWarnings(warnings, log);
         report.verified(findings);
         for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
         if (findings.length > 0 && verified.config.database.requireReadonlyAccount) {
@@ -103,6 +108,7 @@ async function run(file: string): Promise<void> {
       case 'readable':
         throw new Error('cannot run: the database has not been asked');
       case 'verified':
+        logWarnings(outcome.warnings, log);
         await serve(outcome.verified, outcome.findings, job, log);
     }
   });
@@ -150,6 +156,10 @@ async function serve(
     log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
     process.exitCode = EXIT_FAILURE;
   }
+}
+
+function logWarnings(warnings: readonly Fault[], log: Log): void {
+  for (const { path, message } of warnings) log.observe({ event: 'startup_warning', path, message });
 }
 
 function notReadonly({ database }: AgentConfig, findings: readonly AuditFinding[]): VerificationFault {

@@ -30,10 +30,12 @@ export interface WellFormed {
 export type StartUpOutcome =
   | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
   /** Offline: each statement can be read. */
-  | { readonly step: 'readable' }
+  | { readonly step: 'readable'; readonly warnings: readonly Fault[] }
   | {
       readonly step: 'verified';
       readonly verified: VerifiedAgent;
+      /** What is allowed and will fail at some calls. */
+      readonly warnings: readonly Fault[];
       /** What the account may do beyond reading. */
       readonly findings: readonly AuditFinding[];
     };

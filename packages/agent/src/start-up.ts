@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describeCapabilities } from './capabilities/openapi.ts';
 import type { AgentConfig } from './config/agent-config.ts';
+import type { Capability } from './capabilities/model.ts';
 import { loadConfig } from './config/load-config.ts';
 import type { VerifierDatabase } from './databases/driver.ts';
 import { driverOf } from './databases/drivers.ts';
@@ -32,7 +33,8 @@ export async function startUp(
 async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
   const verifier = await driverOf(config.database.driver).loadVerifier();
   const faults = await verifier.readStatements(config.capabilities);
-  return faults.length > 0 ? { step: 'refused', faults } : { step: 'readable' };
+  if (faults.length > 0) return { step: 'refused', faults };
+  return { step: 'readable', warnings: await verifier.findWarnings(config.capabilities) };
 }
 
 async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
@@ -44,8 +46,9 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
     if (faults.length > 0) return { step: 'refused', faults };
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
-    const findings = await auditAccount(database);
-    return { step: 'verified', verified: { config: checked, prepared, description }, findings };
+    const findings = await auditAccount(database, config.capabilities);
+    const warnings = await verifier.findWarnings(config.capabilities);
+    return { step: 'verified', verified: { config: checked, prepared, description }, warnings, findings };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
@@ -54,9 +57,12 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
 }
 
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-async function auditAccount(database: VerifierDatabase): Promise<readonly AuditFinding[]> {
+async function auditAccount(
+  database: VerifierDatabase,
+  capabilities: readonly Capability[],
+): Promise<readonly AuditFinding[]> {
   try {
-    return await database.auditAccount();
+    return await database.auditAccount(capabilities);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const problem = 'the account could not be audited';

@@ -1,7 +1,7 @@
 import { DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError } from '../databases/errors.ts';
-import { type Query } from '../databases/driver.ts';
+import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../link/session.ts';
 import type { Observe } from '../observe/event.ts';
 import type { Admission } from './admission.ts';
@@ -42,6 +42,9 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     if (options.draining()) return failed('AGENT_DRAINING', 'the agent is shutting down', true);
     const timeoutMs = Math.min(call.timeoutMs, capability.timeoutMs);
     const { outcome, detail } = await admitAndRun(call, capability, timeoutMs, startedAt);
+    if (outcome.kind === 'error' && outcome.code === 'AGENT_INVALID_PARAMS') {
+      void tellChangedLabels(call.capability, capability.query);
+    }
     options.observe({
       event: 'call',
       request_id: call.metadata['request_id'] ?? '',
@@ -56,6 +59,13 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     });
     return outcome;
   };
+
+  /** It may be the schema that is out of date. The caller does not wait for it. */
+  async function tellChangedLabels(capability: string, { changedLabels }: Query): Promise<void> {
+    const params = (await changedLabels?.()) ?? [];
+    if (params.length > 0)
+      options.observe({ event: 'labels_changed', capability, params: params.join(', ') });
+  }
 
   async function admitAndRun(
     call: IncomingCall,

@@ -13,6 +13,8 @@ export interface CheckReport {
   wellFormed(capabilities: number): void;
   /** The database answers, and every capability has passed. */
   verified(findings: readonly Finding[]): void;
+  /** What is allowed and will fail at some calls. */
+  warned(warnings: readonly Fault[]): void;
   /** `logFile` is where more is told of them. */
   refused(faults: readonly Fault[], logFile: string | undefined): void;
   /** To be called last. */
@@ -38,6 +40,9 @@ export function textReport(file: string, offline: boolean, output: Output): Chec
         output.write(`account: ${problem}; to mend it: ${remedy}\n`);
       }
     },
+    warned(warnings) {
+      printFaults(warnings, output, file, 'warning: ');
+    },
     refused(faults, logFile) {
       printFaults(faults, output, file);
       if (logFile !== undefined) output.write(`Details: ${logFile}\n`);
@@ -51,6 +56,7 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
   /** Absent when the file could not be understood. */
   let capabilities: number | undefined;
   let account: readonly Finding[] = [];
+  let warned: readonly Fault[] = [];
   let refused: readonly Fault[] = [];
   /** Absent where it has no more to say. */
   let log: string | undefined;
@@ -61,15 +67,24 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
     verified(findings) {
       account = findings;
     },
+    warned(warnings) {
+      warned = warnings;
+    },
     refused(faults, logFile) {
       refused = faults;
       log = logFile;
     },
     end() {
-      const faults = refused.map(({ path, message, position }) => ({ path, message, ...position }));
+      const faults = refused.map(flat);
+      const warnings = warned.map(flat);
       const findings = account.map(({ problem, remedy }) => ({ problem, remedy }));
-      const report = { ok: faults.length === 0, file, offline, capabilities, faults, log, account: findings };
+      const ok = faults.length === 0;
+      const report = { ok, file, offline, capabilities, faults, warnings, log, account: findings };
       output.write(`${JSON.stringify(report)}\n`);
     },
   };
+}
+
+function flat({ path, message, position }: Fault): object {
+  return { path, message, ...position };
 }

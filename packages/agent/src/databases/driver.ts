@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
-import type { Position } from '../config/fault.ts';
+import type { Fault, Position } from '../config/fault.ts';
 import type { JsonSchema } from '../config/json-schema.ts';
 import type { VerificationFault } from './errors.ts';
 
@@ -46,6 +46,8 @@ export interface DatabaseConfig {
 export interface Verifier {
   /** What is wrong with the statements as they are written: all that can be told without a database. */
   readStatements(capabilities: readonly Capability[]): Promise<readonly VerificationFault[]>;
+  /** What is allowed in statements without faults, and will fail at some calls. */
+  findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   /** Connects when it is first used. */
   open(config: DatabaseConfig): VerifierDatabase;
 }
@@ -55,8 +57,8 @@ export interface VerifierDatabase {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
-  /** What the account may do beyond reading, each with the statement that mends it. */
-  auditAccount(): Promise<readonly AccountFinding[]>;
+  /** What the account may do beyond reading, each with what mends it: for some that is an account for these capabilities. */
+  auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;
 }
 
@@ -75,7 +77,7 @@ export interface PreparedCapability {
 
 export interface AccountFinding {
   readonly problem: string;
-  /** The GRANT, REVOKE or ALTER that removes the problem. */
+  /** The REVOKE or ALTER that removes the problem, or, after words, the statements that make another account. */
   readonly remedy: string;
 }
 
@@ -101,6 +103,11 @@ export interface DatabaseConnections {
 export interface Query {
   /** Runs in a READ ONLY transaction of its own that is always rolled back; throws `DatabaseError`. */
   run(call: QueryCall): Promise<QueryResult>;
+  /**
+   * The parameters whose labels in the database are no longer those of the start, each told once; absent where there are
+   * none. To be asked when parameters were refused.
+   */
+  readonly changedLabels?: () => Promise<readonly string[]>;
 }
 
 export interface QueryCall {

@@ -24,6 +24,8 @@ export type AgentEvent =
       readonly retry_in_ms?: number;
     }
   | CallEvent
+  /** An enum has other labels than at the start; the schema that callers see has those of the start. */
+  | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
   | {
       readonly event: 'account_finding';
       readonly problem: string;
@@ -39,6 +41,8 @@ export type AgentEvent =
       readonly message: string;
       readonly detail: string;
     }
+  /** What is allowed and will fail at some calls. */
+  | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 

@@ -80,6 +80,8 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
       return 'info';
     case 'accept_failed':
     case 'disconnected':
+    case 'labels_changed':
+    case 'startup_warning':
     case 'account_finding':
     case 'account_audited':
       return 'warn';
@@ -105,6 +107,8 @@ function shortLine(event: AgentEvent): string | undefined {
         ? `the replaced connection to ${event.gateway} has ended: ${reason}`
         : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     }
+    case 'labels_changed':
+      return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
     case 'crashed':
@@ -114,6 +118,7 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'call':
     case 'account_finding':
     case 'startup_fault':
+    case 'startup_warning':
       return undefined;
   }
 }

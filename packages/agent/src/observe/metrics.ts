@@ -69,9 +69,11 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'starting':
       case 'metrics_listening':
       case 'accept_failed':
+      case 'labels_changed':
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':
+      case 'startup_warning':
       case 'crashed':
       case 'shutting_down':
     }

@@ -1,9 +1,13 @@
 import type { AccountFinding } from '../driver.ts';
+import type { Capability } from '../../capabilities/model.ts';
+import { anotherAccount } from './another-account.ts';
 import { ask } from './ask.ts';
 import { CATALOG_PATH } from './catalog-path.ts';
 import type { SessionPool } from './pool.ts';
 
 const AUDIT_TIMEOUT_MS = 30_000;
+/** Of what the account owns. */
+const MAX_NAMED = 10;
 
 /** Roles that let their members write, reach the server's files and processes, or other sessions. */
 const DANGEROUS_ROLES = [
@@ -19,27 +23,28 @@ const DANGEROUS_ROLES = [
 
 const OWN_SCHEMAS = "n.nspname !~ '^pg_' and n.nspname <> 'information_schema'";
 
-/**
- * `me`: the account and every role that it may become, also where membership is not inherited.
- * `heir`: who can take over what the account owns, the role that initialised the server.
- */
+/** `me`: the account and every role that it may become, also where membership is not inherited. */
 const PREAMBLE = `with recursive me as (
   select oid from pg_catalog.pg_roles where rolname = current_user
   union select m.roleid from me join pg_catalog.pg_auth_members m on m.member = me.oid
 ), account as (
   select rolname, rolsuper from pg_catalog.pg_roles where rolname = current_user
-), heir as (
-  select rolname from pg_catalog.pg_roles where oid = 10
 )`;
-
-const ATTRIBUTES = `select 1, format('the account %I has the attribute %s', r.rolname, a.name),
-    format('ALTER ROLE %I NO%s', r.rolname, a.name)
-  from pg_catalog.pg_roles r, lateral (values ('SUPERUSER', r.rolsuper), ('CREATEROLE', r.rolcreaterole),
-    ('CREATEDB', r.rolcreatedb), ('REPLICATION', r.rolreplication), ('BYPASSRLS', r.rolbypassrls)) a (name, held)
-  where r.rolname = current_user and a.held`;
 
 /** A superuser may do everything already: more findings would only hide that one. */
 const NO_SUPERUSER = 'not (select rolsuper from account)';
+
+/**
+ * A remedy of null is another account: the last superuser must not be taken from the server, nor what is owned from those
+ * who work with it.
+ */
+const SUPERUSER = `select 1, format('the account %I has the attribute SUPERUSER', rolname), null from account where rolsuper`;
+
+const ATTRIBUTES = `select 1, format('the account %I has the attribute %s', r.rolname, a.name),
+    format('ALTER ROLE %I NO%s', r.rolname, a.name)
+  from pg_catalog.pg_roles r, lateral (values ('CREATEROLE', r.rolcreaterole), ('CREATEDB', r.rolcreatedb),
+    ('REPLICATION', r.rolreplication), ('BYPASSRLS', r.rolbypassrls)) a (name, held)
+  where ${NO_SUPERUSER} and r.rolname = current_user and a.held`;
 
 const MEMBERSHIPS = `select 2, format('the account may act as the role %I', g.rolname),
     format('REVOKE %I FROM %I', g.rolname, h.rolname)
@@ -64,12 +69,6 @@ function grants(
   where ${NO_SUPERUSER} and (x.grantee = 0 or x.grantee in (select oid from me)) and x.grantee <> o.owner
     and x.privilege_type in (${privileges.map((privilege) => `'${privilege}'`).join(', ')})
   group by ${name}, x.grantee`;
-}
-
-function ownership(rank: number, kind: string, source: string, name: string): string {
-  return `select ${rank}, format('the account owns %s %s', lower(${kind}), ${name}),
-    format('ALTER %s %s OWNER TO %I', ${kind}, ${name}, (select rolname from heir))
-  from ${source} where ${NO_SUPERUSER} and o.owner in (select oid from me)`;
 }
 
 function relations(kinds: string): string {
@@ -100,12 +99,23 @@ const COLUMN_GRANTS = `select 5, format('the account may %s the column %I of %s'
   where ${NO_SUPERUSER} and (x.grantee = 0 or x.grantee in (select oid from me)) and x.grantee <> o.owner
     and x.privilege_type in ('INSERT', 'UPDATE')`;
 
+const OWNED = [
+  `select 1, format('database %I', o.datname), o.owner from ${DATABASE}`,
+  `select 2, format('schema %I', o.nspname), o.owner from ${SCHEMAS}`,
+  `select 3, format('%s %s', lower(${RELATION_KIND}), ${RELATION_NAME}), o.owner from ${relations("'r', 'p', 'v', 'm', 'f', 'S'")}`,
+];
+
+/** One finding for all of them: what mends it is the same. */
+const OWNERSHIP = `select 3, format('the account owns %s%s', string_agg(w.what, ', ' order by w.n) filter (where w.n <= ${MAX_NAMED}),
+    case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end), null
+  from (select o.what, row_number() over (order by o.rank, o.what) from (${OWNED.join(' union all ')}) o (rank, what, owner)
+    where ${NO_SUPERUSER} and o.owner in (select oid from me)) w (what, n) having count(*) > 0`;
+
 const FINDINGS = [
+  SUPERUSER,
   ATTRIBUTES,
   MEMBERSHIPS,
-  ownership(3, "'DATABASE'", DATABASE, "format('%I', o.datname)"),
-  ownership(3, "'SCHEMA'", SCHEMAS, "format('%I', o.nspname)"),
-  ownership(3, RELATION_KIND, relations("'r', 'p', 'v', 'm', 'f', 'S'"), RELATION_NAME),
+  OWNERSHIP,
   grants(
     4,
     'TABLE',
@@ -133,15 +143,18 @@ const FINDINGS = [
 const AUDIT = `${PREAMBLE}
 select problem, remedy from (${FINDINGS.join('\nunion all ')}) f (rank, problem, remedy) order by rank, problem, remedy`;
 
-/** What the account may do beyond reading, each with the statement that takes it away. Throws `DatabaseError`. */
-export async function auditAccount(pool: SessionPool): Promise<readonly AccountFinding[]> {
+/** What the account may do beyond reading, each with what mends it. Throws `DatabaseError`. */
+export async function auditAccount(
+  pool: SessionPool,
+  capabilities: readonly Capability[],
+): Promise<readonly AccountFinding[]> {
   const { results } = await ask(pool, {
     statements: [CATALOG_PATH, { text: AUDIT }],
     capability: '',
     timeoutMs: AUDIT_TIMEOUT_MS,
   });
-  return (results[1]?.rows ?? []).map(([problem, remedy]) => ({
-    problem: problem ?? '',
-    remedy: remedy ?? '',
-  }));
+  const findings = results[1]?.rows ?? [];
+  const needsAnother = findings.some(([, remedy]) => typeof remedy !== 'string');
+  const another = needsAnother ? await anotherAccount(pool, capabilities) : '';
+  return findings.map(([problem, remedy]) => ({ problem: problem ?? '', remedy: remedy ?? another }));
 }

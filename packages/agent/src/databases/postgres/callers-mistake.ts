@@ -11,16 +11,10 @@ const REFUSED_ARGUMENT: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a caller is told to mend where the query failed by a value that each parameter alone took: the parameters that
- * have one, and why. Undefined where the failure is not the caller's, or there is nothing to mend.
+ * What a caller is told to mend where the query failed by a value that each parameter alone took; undefined where the
+ * failure is not the caller's, or there are no parameters.
  */
-export function callersMistake(
-  state: string | undefined,
-  values: readonly { readonly name: string; readonly text: string | null }[],
-): string | undefined {
+export function callersMistake(state: string | undefined, params: readonly string[]): string | undefined {
   const reason = state === undefined ? undefined : REFUSED_ARGUMENT[state];
-  if (reason === undefined || values.length === 0) return undefined;
-  const given = values.filter(({ text }) => text !== null);
-  const names = (given.length > 0 ? given : values).map(({ name }) => name);
-  return `${names.join(', ')}: ${reason}`;
+  return reason === undefined || params.length === 0 ? undefined : `${params.join(', ')}: ${reason}`;
 }

@@ -90,7 +90,7 @@ export function textOfRows(result: QueryResult): string {
 /** What verifies and what runs, over one pool. */
 export interface TestedDatabase extends Database {
   verify(capabilities: readonly Capability[]): Promise<Verification>;
-  auditAccount(): Promise<readonly AccountFinding[]>;
+  auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
 }
 
 export function openPostgres(config: PostgresConfig): TestedDatabase {
@@ -98,7 +98,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
   return {
     ping: () => ping(pool),
     verify: (capabilities) => verifyCapabilities(pool, capabilities),
-    auditAccount: () => auditAccount(pool),
+    auditAccount: (capabilities) => auditAccount(pool, capabilities),
     prepare: (verified: VerifiedQuery) => createQuery(pool, verified),
     get connections() {
       return pool.connections;

@@ -3,6 +3,7 @@ import type { CapabilityLimits } from '../../capabilities/model.ts';
 import { DatabaseError } from '../errors.ts';
 import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver.ts';
 import { callersMistake } from './callers-mistake.ts';
+import { watchLabels } from './changed-labels.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
   isKeyNameRefused,
@@ -47,7 +48,11 @@ const CHANGED_HINT =
 export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
   const forms = formsOf(verified);
   const pace = createPace();
-  return { run: (call) => run(pool, verified, forms, pace, call) };
+  const changedLabels = watchLabels(pool, verified.capability, verified.params);
+  return {
+    run: (call) => run(pool, verified, forms, pace, call),
+    ...(changedLabels === undefined ? {} : { changedLabels }),
+  };
 }
 
 /** One of the ways to ask for the rows. */
@@ -123,7 +128,7 @@ async function run(
     const left = { ...wait, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
-    const mistake = done.begun ? callersMistake(sqlStateOf(error), boundValues(verified, call)) : undefined;
+    const mistake = done.begun ? callersMistake(sqlStateOf(error), givenOf(verified, call)) : undefined;
     const advice = problems.length > 0 ? problems.join('; ') : mistake;
     if (advice === undefined) throw toDatabaseError(error, done, timeoutMs, call.apiKeyName);
     throw new DatabaseError('invalid_params', nameOf(error), { advice });
@@ -131,18 +136,16 @@ async function run(
 }
 
 function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
-  const values = boundValues(verified, call).map(({ text: value }) => value);
+  const { params } = verified;
+  const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
 }
 
-function boundValues(
-  { params }: VerifiedQuery,
-  { values }: QueryCall,
-): readonly { readonly name: string; readonly text: string | null }[] {
-  return params.map(({ param: { name, schema } }) => ({
-    name,
-    text: bindValue(schema, valueOf(values, name)),
-  }));
+/** The names of the parameters that have a value, or of all where none has. */
+function givenOf({ params }: VerifiedQuery, { values }: QueryCall): readonly string[] {
+  const names = params.map(({ param }) => param.name);
+  const given = names.filter((name) => (valueOf(values, name) ?? null) !== null);
+  return given.length > 0 ? given : names;
 }
 
 function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {

@@ -1,8 +1,15 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ResultType } from '../../capabilities/model.ts';
-import type { TestedDatabase } from './capability.fixture.ts';
-import { callOf, capabilityOf, configOf, queryOf, textOfRows, openPostgres } from './capability.fixture.ts';
+import {
+  type TestedDatabase,
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  textOfRows,
+  openPostgres,
+} from './capability.fixture.ts';
 
 /**
  * A schema in front of pg_catalog that anybody may have filled: every operator and many functions of PostgreSQL's own,
@@ -64,7 +71,7 @@ afterAll(async () => {
 });
 
 test('the audit of the account is PostgreSQL own work', async () => {
-  expect(await database.auditAccount()).toEqual([]);
+  expect(await database.auditAccount([])).toEqual([]);
 });
 
 test('so is every call', async () => {

@@ -67,7 +67,8 @@ export function readParameterTypes(answer: Rows): readonly ServerType[] {
   }));
 }
 
-function labelsIn(json: string | null | undefined): readonly string[] {
+/** From a JSON array. */
+export function labelsIn(json: string | null | undefined): readonly string[] {
   const labels: unknown = JSON.parse(json ?? '[]');
   return Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [];
 }

@@ -3,16 +3,18 @@ import { auditAccount } from './account.ts';
 import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
 import { readCapabilities } from './read-statement.ts';
+import { rowCountWarnings } from './row-count-warnings.ts';
 import { verifyCapabilities } from './verify.ts';
 
 export const verifier: Verifier = {
   readStatements: readCapabilities,
+  findWarnings: rowCountWarnings,
   open(config: PostgresConfig) {
     const pool = createPool(config);
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities),
-      auditAccount: () => auditAccount(pool),
+      auditAccount: (capabilities) => auditAccount(pool, capabilities),
       close: () => pool.close(),
     };
   },
