@@ -52,6 +52,7 @@ export async function startAgent(
       callsRunning: () => admission.running,
       callsQueued: () => admission.queued,
       database: () => database.connections,
+      databaseIsUp: () => database.isUp,
       maxDatabaseConnections: config.database.maxConnections,
     });
     observe = (event) => {

@@ -122,7 +122,10 @@ async function serve(
     return;
   }
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-  const { database, queryOf } = connectPostgres(config.database);
+  const { database, queryOf } = connectPostgres(config.database, (change) => {
+    if (change.isUp) log.observe({ event: 'database_back', away_ms: change.awayMs });
+    else log.observe({ event: 'database_lost', reason: change.advice, detail: change.detail });
+  });
   try {
     // The connections of the checks are gone; the first caller should find one.
     await database.ping();

@@ -24,7 +24,21 @@ export interface DatabaseConnections {
 }
 
 /** A database whose capabilities have been verified. */
-export type RunningDatabase = Omit<Database, 'verify' | 'auditAccount'>;
+export interface RunningDatabase extends Omit<Database, 'verify' | 'auditAccount'> {
+  /** False while the database is lost: see `DatabaseChange`. */
+  readonly isUp: boolean;
+}
+
+/** A database that could be reached is lost when no connection is left and none can be made, until one can be made. */
+export type DatabaseChange =
+  | {
+      readonly isUp: false;
+      /** What to check. */
+      readonly advice: string;
+      /** Database text, for the log file only. */
+      readonly detail: string;
+    }
+  | { readonly isUp: true; readonly awayMs: number };
 
 interface Verification {
   readonly queries: ReadonlyMap<string, Query>;

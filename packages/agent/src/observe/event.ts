@@ -19,6 +19,13 @@ export type AgentEvent =
     }
   | CallEvent
   | {
+      readonly event: 'database_lost';
+      readonly reason: string;
+      /** Database text, for the log file only. */
+      readonly detail: string;
+    }
+  | { readonly event: 'database_back'; readonly away_ms: number }
+  | {
       readonly event: 'account_finding';
       readonly problem: string;
       readonly remedy: string;

@@ -51,9 +51,11 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'metrics_listening':
     case 'connected':
     case 'call':
+    case 'database_back':
     case 'shutting_down':
       return 'info';
     case 'disconnected':
+    case 'database_lost':
     case 'account_finding':
     case 'account_audited':
       return 'warn';
@@ -77,6 +79,8 @@ function shortLine(event: AgentEvent): string | undefined {
         ? `the replaced connection to ${event.gateway} has ended: ${reason}`
         : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     }
+    case 'database_lost':
+      return `the database is lost: ${event.reason}; calls fail until it is back, which the log file will say`;
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
     case 'crashed':
@@ -84,6 +88,7 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'shutting_down':
       return `${event.signal}: finishing ${counted(event.in_flight, 'call', 'calls')}`;
     case 'call':
+    case 'database_back':
     case 'account_finding':
     case 'startup_fault':
       return undefined;

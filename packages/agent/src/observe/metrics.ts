@@ -11,6 +11,7 @@ export interface AgentState {
     readonly opening: number;
     readonly waiting: number;
   };
+  readonly databaseIsUp: () => boolean;
   readonly maxDatabaseConnections: number;
 }
 
@@ -67,6 +68,8 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
         return;
       case 'starting':
       case 'metrics_listening':
+      case 'database_lost':
+      case 'database_back':
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':
@@ -152,6 +155,15 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       help: 'Attempts to connect that no gateway accepted; the log has the reasons.',
     },
     () => failures,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_database_up',
+      type: 'gauge',
+      labels: [],
+      help: '1 while there is a connection to the database or one can be made, else 0.',
+    },
+    () => (state.databaseIsUp() ? 1 : 0),
   );
   register.addReading(
     {

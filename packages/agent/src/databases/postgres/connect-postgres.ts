@@ -1,5 +1,5 @@
 import type { DatabaseConfig } from '../../config/agent-config.ts';
-import type { Query, RunningDatabase } from '../database.ts';
+import type { DatabaseChange, Query, RunningDatabase } from '../database.ts';
 import { ask } from './ask.ts';
 import { SessionPool } from './pool.ts';
 import { createQuery, type VerifiedQuery } from './run.ts';
@@ -18,8 +18,11 @@ interface ConnectedPostgres {
  * A PostgreSQL database, without what verifies capabilities, which is much and needed once. Connects when it is first
  * used, and again whenever a connection was lost.
  */
-export function connectPostgres(config: DatabaseConfig): ConnectedPostgres {
-  const pool = new SessionPool((signal) => openSession(config, signal), config.maxConnections);
+export function connectPostgres(
+  config: DatabaseConfig,
+  onChange?: (change: DatabaseChange) => void,
+): ConnectedPostgres {
+  const pool = new SessionPool((signal) => openSession(config, signal), config.maxConnections, onChange);
   return {
     pool,
     database: {
@@ -28,6 +31,9 @@ export function connectPostgres(config: DatabaseConfig): ConnectedPostgres {
       },
       get connections() {
         return pool.connections;
+      },
+      get isUp() {
+        return pool.isUp;
       },
       close: () => pool.close(),
     },
