@@ -111,6 +111,25 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     },
     example: { event: 'labels_changed', capability: 'orders_by_status', params: 'status' },
   },
+  database_lost: {
+    level: 'warn',
+    when: 'No connection to the database is left, and none can be made. Once for each outage. Also on standard error.',
+    fields: {
+      reason: { type: 'string', meaning: 'What to check.' },
+      detail: { type: 'string', meaning: 'What the attempt to connect met.' },
+    },
+    example: {
+      event: 'database_lost',
+      reason: 'nothing listens there: check host and port, and that the server runs',
+      detail: 'cannot reach the database: connect ECONNREFUSED 192.0.2.7:5432',
+    },
+  },
+  database_back: {
+    level: 'info',
+    when: 'A connection to the lost database could be made again, which the agent tries by itself, too.',
+    fields: { away_ms: { type: 'number', meaning: 'Milliseconds since it was lost.' } },
+    example: { event: 'database_back', away_ms: 2310 },
+  },
   account_finding: {
     level: 'warn',
     when: 'At start: the database account may do more than read. One for each finding.',

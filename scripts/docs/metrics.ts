@@ -23,6 +23,7 @@ export const AGENT_METRICS: readonly Metric[] = await described((register) =>
   createAgentMetrics(register, {
     callsRunning: none,
     callsQueued: none,
+    databaseIsUp: () => true,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
     maxDatabaseConnections: 0,
     logRecordsLost: none,

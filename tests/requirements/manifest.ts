@@ -292,6 +292,9 @@ export const requirements: readonly Requirement[] = [
     retry: 'a call whose agent is lost before an answer is tried once on another',
     reconnect: 'the agent comes back by itself',
     'database-lost': 'calls answer 502 and recover by themselves',
+    'database-sessions': 'sessions of the database that end while idle fail no call',
+    'database-outage':
+      'a call of which nothing has begun waits for the database, in the first 5 s of an outage',
     'database-missing': 'an unreachable database fails the start',
     cancel: 'the query ends within a second when the caller goes or time is up, and no other query does',
     audience: 'an agent that addresses another gateway is refused, and the log names both URLs',
@@ -322,6 +325,8 @@ export const requirements: readonly Requirement[] = [
     agent_disconnected: 'with reason',
     agent_rejected: 'with reason',
     shutting_down: 'at SIGTERM and SIGINT',
+    database_lost: 'once for each outage of the database, and one short line on standard error',
+    database_back: 'once at its end',
     'agent-file':
       'the agent logs the same way to its file, and short lines without database detail to standard error',
     rotation: 'by size, with a bounded number of files',
@@ -337,6 +342,7 @@ export const requirements: readonly Requirement[] = [
     agents: 'connections of agents',
     keys: 'cache hits and busy bcrypt slots',
     pool: 'connections to the database',
+    database: 'whether the database can be reached',
     process: 'process metrics on both sides',
     canary: 'no secret and no submitted value',
   }),

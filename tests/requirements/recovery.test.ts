@@ -1,4 +1,4 @@
-import { chown, stat, writeFile } from 'node:fs/promises';
+import { chown, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -16,6 +16,8 @@ import {
   sizeOf,
   type ProcessSize,
 } from '@svc/testkit';
+import { askOnce } from './lone-gateway.testing.ts';
+import { agentMetricsPort } from './metrics-ports.testing.ts';
 import { LOAD_CAPABILITIES, LOAD_SQL, startLoad, type SteadyLoad } from './steady-load.testing.ts';
 
 // One service under load lives through every trouble that its database can have.
@@ -27,7 +29,8 @@ const TIMED_OUT = '504 AGENT_QUERY_TIMEOUT';
 const GRANT = 'grant select on all tables in schema public to reader';
 const OURS = "application_name = 'svc-agent'";
 
-const CAPABILITIES = `${LOAD_CAPABILITIES}
+const CAPABILITIES = `metrics: { addr: "127.0.0.1:0" }
+${LOAD_CAPABILITIES}
   first_items:
     description: Two items
     sql: select id, label from item order by length(id::text), id::text limit 2
@@ -102,6 +105,22 @@ async function startServer(): Promise<void> {
   postgres = await startPostgres({ folder: folder.path, settings });
 }
 
+/** What the agent has told of the database, in its log and on standard error. */
+async function told(): Promise<{ readonly records: readonly string[]; readonly lines: number }> {
+  const log = await readFile(join(service.agentFolder(0), 'svc-agent.log'), 'utf8');
+  const records = [...log.matchAll(/"level":"(\w+)","event":"(database_\w+)"/g)];
+  const lines = service.agents[0]?.output('stderr').split('\n') ?? [];
+  return {
+    records: records.map(([, level, event]) => `${level} ${event}`),
+    lines: lines.filter((line) => line.includes('database')).length,
+  };
+}
+
+async function isUp(): Promise<boolean> {
+  const { body } = await askOnce(await agentMetricsPort(service), 'GET', '/metrics');
+  return /^svc_agent_database_up 1$/m.test(body);
+}
+
 /** Until the load has seen it. */
 async function seen(fault: string): Promise<void> {
   const faults = new Set<string>();
@@ -124,13 +143,21 @@ test.each([
   ['is killed', 'SIGKILL'],
 ] as const)(
   'a database that %s answers 502 while it is away, and serves within 5 s of its return',
-  { tags: ['agent:database-lost'] },
+  { tags: ['agent:database-lost', 'log:database_lost', 'log:database_back', 'metrics:database'] },
   async (_title, signal) => {
+    const before = await told();
+    expect(await isUp()).toBe(true);
     await endServer(signal);
     await seen(FAILED);
+    await expect.poll(isUp).toBe(false);
     await startServer();
     await load.settled(5000);
     expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
+    expect(await isUp()).toBe(true);
+    expect(await told()).toEqual({
+      records: [...before.records, 'warn database_lost', 'info database_back'],
+      lines: before.lines + 1,
+    });
   },
 );
 

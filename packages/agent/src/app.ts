@@ -51,6 +51,7 @@ export async function startAgent(
       callsRunning: () => admission.running,
       callsQueued: () => admission.queued,
       database: () => database.connections,
+      databaseIsUp: () => database.isUp,
       maxDatabaseConnections: config.database.maxConnections,
       logRecordsLost: () => log.recordsLost,
     });

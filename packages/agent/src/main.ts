@@ -129,7 +129,10 @@ async function serve(
     return;
   }
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-  const database = driverOf(config.database.driver).connect(config.database);
+  const database = driverOf(config.database.driver).connect(config.database, (change) => {
+    if (change.isUp) log.observe({ event: 'database_back', away_ms: change.awayMs });
+    else log.observe({ event: 'database_lost', reason: change.advice, detail: change.detail });
+  });
   try {
     // The connections of the checks are gone; the first caller should find one.
     await database.ping();

@@ -21,7 +21,7 @@ export interface Driver {
   /** `texts` holds secrets and certificates by their keys. The section has passed its schema. */
   configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
   /** Connects when it is first used, and again whenever a connection was lost. */
-  connect(config: DatabaseConfig): Database;
+  connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
   /** Loads what only the start-up process needs, which is much. */
   loadVerifier(): Promise<Verifier>;
 }
@@ -87,9 +87,22 @@ export interface Database {
   ping(): Promise<void>;
   prepare(prepared: PreparedCapability): Query;
   readonly connections: DatabaseConnections;
+  /** False while the database is lost: see `DatabaseChange`. */
+  readonly isUp: boolean;
   /** Ends idle connections at once and the others when their call ends. */
   close(): Promise<void>;
 }
+
+/** A database that could be reached is lost when no connection is left and none can be made, until one can be made. */
+export type DatabaseChange =
+  | {
+      readonly isUp: false;
+      /** What to check. */
+      readonly advice: string;
+      /** Database text, for the log file only. */
+      readonly detail: string;
+    }
+  | { readonly isUp: true; readonly awayMs: number };
 
 /** How many there are of each now, and how many calls wait for one. */
 export interface DatabaseConnections {

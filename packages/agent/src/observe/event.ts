@@ -27,6 +27,13 @@ export type AgentEvent =
   /** An enum has other labels than at the start; the schema that callers see has those of the start. */
   | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
   | {
+      readonly event: 'database_lost';
+      readonly reason: string;
+      /** Database text, for the log file only. */
+      readonly detail: string;
+    }
+  | { readonly event: 'database_back'; readonly away_ms: number }
+  | {
       readonly event: 'account_finding';
       readonly problem: string;
       readonly remedy: string;

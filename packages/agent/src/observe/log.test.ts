@@ -108,6 +108,20 @@ describe('what the gateway or a proxy says', () => {
   });
 });
 
+test('a database that is lost is told on the terminal without its words, and its return by the log alone', async () => {
+  const log = open();
+  log.observe({ event: 'database_lost', reason: 'nothing listens there', detail: 'ECONNREFUSED 192.0.2.7' });
+  log.observe({ event: 'database_back', away_ms: 2310 });
+  await log.close();
+  expect(said).toEqual([
+    'svc-agent: the database is lost: nothing listens there; calls fail until it is back, which the log file will say\n',
+  ]);
+  expect(await records()).toMatchObject([
+    { level: 'warn', detail: 'ECONNREFUSED 192.0.2.7' },
+    { level: 'info', away_ms: 2310 },
+  ]);
+});
+
 describe('logging.max_files and max_size', () => {
   test.each([
     [1, ['svc-agent.log']],

@@ -76,12 +76,14 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'metrics_listening':
     case 'connected':
     case 'call':
+    case 'database_back':
     case 'shutting_down':
       return 'info';
     case 'accept_failed':
     case 'disconnected':
     case 'labels_changed':
     case 'startup_warning':
+    case 'database_lost':
     case 'account_finding':
     case 'account_audited':
       return 'warn';
@@ -109,6 +111,8 @@ function shortLine(event: AgentEvent): string | undefined {
     }
     case 'labels_changed':
       return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
+    case 'database_lost':
+      return `the database is lost: ${event.reason}; calls fail until it is back, which the log file will say`;
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
     case 'crashed':
@@ -116,6 +120,7 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'shutting_down':
       return `${event.signal}: finishing ${counted(event.in_flight, 'call', 'calls')}`;
     case 'call':
+    case 'database_back':
     case 'account_finding':
     case 'startup_fault':
     case 'startup_warning':

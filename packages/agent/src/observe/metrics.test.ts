@@ -32,6 +32,7 @@ test.each<readonly [string, readonly AgentEvent[], readonly [number, number, num
     callsRunning: () => 0,
     callsQueued: () => 0,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
+    databaseIsUp: () => true,
     maxDatabaseConnections: 1,
     logRecordsLost: () => 7,
   });

@@ -11,6 +11,7 @@ export interface AgentState {
     readonly opening: number;
     readonly waiting: number;
   };
+  readonly databaseIsUp: () => boolean;
   readonly maxDatabaseConnections: number;
   readonly logRecordsLost: () => number;
 }
@@ -70,6 +71,8 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'metrics_listening':
       case 'accept_failed':
       case 'labels_changed':
+      case 'database_lost':
+      case 'database_back':
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':
@@ -156,6 +159,15 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       help: 'Attempts to connect that no gateway accepted; the log has the reasons.',
     },
     () => failures,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_database_up',
+      type: 'gauge',
+      labels: [],
+      help: '1 while there is a connection to the database or one can be made, else 0.',
+    },
+    () => (state.databaseIsUp() ? 1 : 0),
   );
   register.addReading(
     {

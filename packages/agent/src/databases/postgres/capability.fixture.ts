@@ -103,6 +103,9 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
     get connections() {
       return pool.connections;
     },
+    get isUp() {
+      return pool.isUp;
+    },
     close: () => pool.close(),
   };
 }

@@ -1,4 +1,4 @@
-import type { Database } from '../driver.ts';
+import type { Database, DatabaseChange } from '../driver.ts';
 import { ask } from './ask.ts';
 import type { PostgresConfig } from './config.ts';
 import { SessionPool } from './pool.ts';
@@ -8,21 +8,24 @@ import { openSession } from './session.ts';
 /** How long a ping waits for a connection: a little more than making one may take. */
 const PING_TIMEOUT_MS = 11_000;
 
-export function createPool(config: PostgresConfig): SessionPool {
-  return new SessionPool((signal) => openSession(config, signal), config.maxConnections);
+export function createPool(config: PostgresConfig, onChange?: (change: DatabaseChange) => void): SessionPool {
+  return new SessionPool((signal) => openSession(config, signal), config.maxConnections, onChange);
 }
 
 export async function ping(pool: SessionPool): Promise<void> {
   await ask(pool, { statements: [{ text: 'select 1' }], capability: '', timeoutMs: PING_TIMEOUT_MS });
 }
 
-export function connect(config: PostgresConfig): Database {
-  const pool = createPool(config);
+export function connect(config: PostgresConfig, onChange: (change: DatabaseChange) => void): Database {
+  const pool = createPool(config, onChange);
   return {
     ping: () => ping(pool),
     prepare: (verified: VerifiedQuery) => createQuery(pool, verified),
     get connections() {
       return pool.connections;
+    },
+    get isUp() {
+      return pool.isUp;
     },
     close: () => pool.close(),
   };

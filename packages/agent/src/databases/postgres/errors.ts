@@ -7,6 +7,10 @@ export const QUERY_CANCELED = '57014';
 export const LOCK_NOT_AVAILABLE = '55P03';
 /** SQLSTATE 26000: the server behind a pooler does not know the prepared statement. */
 export const UNKNOWN_STATEMENT = '26000';
+/** How those SQLSTATEs begin by which the server itself ends a session, be it by an administrator or by a time-out. */
+export const OPERATOR_INTERVENTION = '57P';
+/** SQLSTATE 53300: the server, or its limit for the account. */
+export const TOO_MANY_CONNECTIONS = '53300';
 /** SQLSTATE 22P05 and 22021: a text has a character that the database's encoding does not have. */
 const NOT_IN_ENCODING = /^22(?:P05|021)$/;
 
@@ -43,7 +47,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   '42883': 'undefined_function',
   '42P01': 'undefined_table',
   '53200': 'out_of_memory',
-  '53300': 'too_many_connections',
+  [TOO_MANY_CONNECTIONS]: 'too_many_connections',
   '54000': 'program_limit_exceeded',
   [LOCK_NOT_AVAILABLE]: 'lock_not_available',
   [QUERY_CANCELED]: 'query_canceled',
@@ -95,13 +99,19 @@ function isScarcity(error: unknown): boolean {
 /** Whether a transaction could not be set up because the database cannot hold the name of its API key. */
 export function isKeyNameRefused(error: unknown, apiKeyName: string): boolean {
   // ASCII without NUL is in every encoding.
-  return NOT_IN_ENCODING.test(sqlStateOf(error) ?? '') && /[^\u0001-\u007f]/.test(apiKeyName);
+  const isPlain = !apiKeyName.includes('\0') && !/\P{ASCII}/u.test(apiKeyName);
+  return !isPlain && NOT_IN_ENCODING.test(sqlStateOf(error) ?? '');
 }
 
 export function unavailable(cause: unknown): DatabaseError {
   if (cause instanceof DatabaseError) return cause;
   const advice = adviceFor(cause);
   return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, { cause, advice });
+}
+
+/** For each call one of its own: a shared one would carry the stack of another. */
+export function copyOf({ kind, message, cause, advice }: DatabaseError): DatabaseError {
+  return new DatabaseError(kind, message, { cause, advice });
 }
 
 function adviceFor(cause: unknown): string {
@@ -113,7 +123,9 @@ function adviceFor(cause: unknown): string {
       return 'it refuses the login: check user and password, and what pg_hba.conf allows';
     case '3D000':
       return 'it has no database of that name: check name';
-    case '53300':
+    case '57P03':
+      return 'it is starting up or shutting down: it will be tried again';
+    case TOO_MANY_CONNECTIONS:
       return 'it has no connection left for this account: check max_connections here and there';
     case 'ECONNREFUSED':
       return 'nothing listens there: check host and port, and that the server runs';

@@ -3,9 +3,10 @@ import { sendCancelRequest } from './cancel.ts';
 import { isKeyNameRefused, isLoss, QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './errors.ts';
 import { fly, launch, type Landing, type Rows, type Statement } from './flight.ts';
 import type { Passage } from './lane.ts';
-import type { SessionPool, Wait } from './pool.ts';
+import type { SessionPool } from './pool.ts';
 import { abandon, type Session } from './session.ts';
 import { applySettings, BEGIN, ROLLBACK, UNLOCK, type TransactionSettings } from './settings.ts';
+import type { Wait } from './wait-in-line.ts';
 
 export interface Transaction {
   readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'watched'>;

@@ -1,20 +1,11 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../errors.ts';
-import { type DatabaseConnections } from '../driver.ts';
-import { unavailable } from './errors.ts';
+import type { DatabaseConnections, DatabaseChange } from '../driver.ts';
+import { unavailable, copyOf } from './errors.ts';
 import { endLost } from './lost-backends.ts';
+import { createOutage, type Outage } from './outage.ts';
 import { abandon, destroy, farewell, type Backend, type Session } from './session.ts';
-
-export interface Wait {
-  readonly signal: AbortSignalLike;
-  readonly timeoutMs: number;
-}
-
-interface Waiter {
-  readonly isBrief: boolean;
-  readonly give: (session: Session) => void;
-  readonly refuse: (error: DatabaseError) => void;
-}
+import { waitInLine, type Wait, type Waiter } from './wait-in-line.ts';
 
 /** What is lent of a session. */
 interface Loan {
@@ -56,6 +47,9 @@ const LOOKS = 8;
 /** When what is first on a session has taken this long, those behind it had better wait elsewhere. */
 const LATE_MS = 10;
 
+/** A database used so lately that ends the last session is asked whether it is lost; one long unused may want to sleep. */
+const IN_USE_MS = 60_000;
+
 /** How long a server that refused a connection is not asked for one that nobody waits for. */
 const GROW_AGAIN_MS = 1000;
 
@@ -78,6 +72,7 @@ export class SessionPool {
   /** When a connection could not be made, by `performance.now()`. */
   #refusedAt = Number.NEGATIVE_INFINITY;
   readonly #openings = new Set<Opening>();
+  readonly #outage: Outage;
   readonly #giveUpLooking = new AbortController();
   readonly #waiters = new Set<Waiter>();
   readonly #lost = new Map<Session, Lost>();
@@ -86,9 +81,19 @@ export class SessionPool {
   #closed: (() => void) | undefined;
 
   /** Aborting the signal that `open` gets makes it reject soon. */
-  constructor(open: (signal: AbortSignalLike) => Promise<Session>, max: number) {
+  constructor(
+    open: (signal: AbortSignalLike) => Promise<Session>,
+    max: number,
+    onChange: (change: DatabaseChange) => void = () => {},
+  ) {
     this.#open = open;
     this.#max = max;
+    this.#outage = createOutage(onChange);
+  }
+
+  /** False from when a connection cannot be made and none is left until one can be made again. */
+  get isUp(): boolean {
+    return !this.#outage.isLost;
   }
 
   get connections(): DatabaseConnections {
@@ -105,6 +110,12 @@ export class SessionPool {
     if (this.#closing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
     if (wait.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
     return this.take(isBrief) ?? this.#queue(wait, isBrief);
+  }
+
+  /** For one whose time is up: where the database was away for some of it, that is the reason. */
+  overdue(since: number, message: string): DatabaseError {
+    const refusal = this.#outage.refusalSince(since);
+    return refusal === undefined ? new DatabaseError('timeout', message) : copyOf(refusal);
   }
 
   /** As `acquire`, where that is possible at once. */
@@ -166,6 +177,7 @@ export class SessionPool {
     this.#refuseAll(new DatabaseError('unavailable', 'cannot run: the database is being closed'));
     this.#giveUpLooking.abort();
     clearTimeout(this.#lateness);
+    this.#outage.stopTrying();
     for (const { giveUp } of this.#openings) giveUp.abort();
     for (const session of this.#idle.splice(0)) farewell(session);
     this.#leaveLost();
@@ -219,35 +231,19 @@ export class SessionPool {
   }
 
   #queue(wait: Wait, isBrief: boolean): Promise<Session> {
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        clearTimeout(timer);
-        wait.signal.removeEventListener('abort', onAbort);
-        this.#waiters.delete(waiter);
-      };
-      const waiter: Waiter = {
-        isBrief,
-        give: (session) => {
-          leave();
-          resolve(session);
-        },
-        refuse: (error) => {
-          leave();
-          reject(error);
-        },
-      };
-      const onAbort = (): void => waiter.refuse(new DatabaseError('cancelled', 'cancelled while waiting'));
-      const timer = setTimeout(() => {
-        waiter.refuse(new DatabaseError('timeout', 'no database connection became free in time'));
-      }, wait.timeoutMs);
-      wait.signal.addEventListener('abort', onAbort);
-      this.#waiters.add(waiter);
-      this.#grow(this.#waiters.size);
-    });
+    const since = performance.now();
+    const turn = waitInLine(this.#waiters, wait, isBrief, () =>
+      this.overdue(since, 'no database connection became free in time'),
+    );
+    // While a brief outage is waited for, the next attempt to connect has its time.
+    if (!this.#outage.isPausing || this.#outage.isHopeless) this.#grow(this.#waiters.size);
+    return turn;
   }
 
   #grow(wanted: number): void {
-    while (this.#openings.size < wanted && this.#size < this.#max) {
+    // In an outage one attempt tells as much as many.
+    const most = this.#outage.refusal === undefined ? wanted : Math.min(wanted, 1);
+    while (this.#openings.size < most && this.#size < this.#max) {
       const opening = { since: performance.now(), giveUp: new AbortController() };
       this.#openings.add(opening);
       this.#open(opening.giveUp.signal).then(
@@ -257,8 +253,12 @@ export class SessionPool {
         },
         (error: unknown) => {
           this.#openings.delete(opening);
-          if (opening.giveUp.signal.aborted && !this.#closing) this.#grow(this.#waiters.size);
-          else this.#refused(error);
+          if (!opening.giveUp.signal.aborted || this.#closing) {
+            this.#refused(error);
+            return;
+          }
+          this.#grow(this.#waiters.size);
+          this.#tryLater();
         },
       );
     }
@@ -270,11 +270,15 @@ export class SessionPool {
       this.#settleClose();
       return;
     }
-    this.#live.set(session, { borrowers: 0, isBrief: false, heardAt: performance.now() });
+    this.#live.set(session, { borrowers: 0, isBrief: false, heardAt: session.madeAt });
     this.#sessions.push(session);
+    // The end comes some time after what announces it, and whoever was lent the session meanwhile would pay for it.
+    session.client.once('error', () => this.discard(session));
     session.client.once('end', () => this.#forget(session));
     this.#idle.push(session);
+    this.#outage.ended();
     this.#handOut();
+    this.#grow(this.#waiters.size);
   }
 
   #handOut(): void {
@@ -295,26 +299,40 @@ export class SessionPool {
   #refused(error: unknown): void {
     this.#refusedAt = performance.now();
     // Sessions that still live will come back to those who wait; without any, nobody should wait in vain.
-    if (this.#live.size + this.#openings.size === 0) {
-      this.#refuseAll(error instanceof DatabaseError ? error : unavailable(error));
+    if (this.#live.size + this.#openings.size === 0 && !this.#closing) {
+      const refusal = unavailable(error);
+      this.#outage.refused(refusal);
+      if (this.#outage.isHopeless) this.#refuseAll(refusal);
+      this.#tryLater();
     }
     this.#settleClose();
   }
 
+  /** In an outage: for those who wait, and else to see when the database is back. */
+  #tryLater(): void {
+    if (this.#openings.size > 0) return;
+    this.#outage.tryLater(this.#waiters.size > 0, () => {
+      this.#grow(1);
+      this.#tryLater();
+    });
+  }
+
   #refuseAll(error: DatabaseError): void {
-    // Each waiter gets an error of its own: a shared one would carry the stack of another call.
-    for (const waiter of this.#waiters) {
-      const { kind, message, cause, advice } = error;
-      waiter.refuse(new DatabaseError(kind, message, { cause, advice }));
-    }
+    for (const waiter of this.#waiters) waiter.refuse(copyOf(error));
   }
 
   #forget(session: Session): void {
+    const heardAt = this.#live.get(session)?.heardAt ?? 0;
     if (!this.#leave(session) && !this.#lost.delete(session)) return;
     const index = this.#idle.indexOf(session);
     if (index !== -1) this.#idle.splice(index, 1);
-    if (this.#closing) this.#settleClose();
-    else this.#grow(this.#waiters.size);
+    if (this.#closing) {
+      this.#settleClose();
+      return;
+    }
+    this.#grow(this.#waiters.size);
+    const wasInUse = heardAt > session.madeAt && performance.now() - heardAt < IN_USE_MS;
+    if (wasInUse && this.#live.size + this.#openings.size === 0) this.#grow(1);
   }
 
   /** All that the server may have of ours. */

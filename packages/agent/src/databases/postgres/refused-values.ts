@@ -3,7 +3,8 @@ import type { BoundParam } from './choose-types.ts';
 import { sqlStateOf } from './errors.ts';
 import { exchange, type Transaction } from './exchange.ts';
 import type { Statement } from './flight.ts';
-import type { SessionPool, Wait } from './pool.ts';
+import type { SessionPool } from './pool.ts';
+import type { Wait } from './wait-in-line.ts';
 
 /**
  * Data exceptions, violated constraints of a domain, exceeded limits (too long a word of a tsquery), and how input

@@ -7,9 +7,11 @@ import { watchLabels } from './changed-labels.ts';
 import type { BoundParam } from './choose-types.ts';
 import {
   isKeyNameRefused,
+  isLoss,
   kindOf,
   LOCK_NOT_AVAILABLE,
   nameOf,
+  OPERATOR_INTERVENTION,
   QUERY_CANCELED,
   sqlStateOf,
   UNKNOWN_STATEMENT,
@@ -17,10 +19,11 @@ import {
 import { exchange, type Exchange, type Transaction } from './exchange.ts';
 import type { Rows } from './flight.ts';
 import { createPace, type Pace } from './pace.ts';
-import type { SessionPool, Wait } from './pool.ts';
+import type { SessionPool } from './pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './values.ts';
 import type { Form } from './wrap.ts';
+import type { Wait } from './wait-in-line.ts';
 
 /** A capability whose SQL has passed every check. */
 export interface VerifiedQuery extends PreparedCapability {
@@ -98,7 +101,8 @@ async function run(
   pace: Pace,
   call: QueryCall,
 ): Promise<QueryResult> {
-  const deadline = performance.now() + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
+  const startedAt = performance.now();
+  const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
   for (let attempt = 1; ; attempt += 1) {
     const wait = { signal: call.signal, timeoutMs: deadline - performance.now() };
     const session =
@@ -110,7 +114,7 @@ async function run(
     const done = await exchange(pool, session, transactionOf(verified, form, call), { ...wait, timeoutMs });
     const { error } = done;
     if (done.moved) {
-      if (deadline <= performance.now()) throw new DatabaseError('timeout', 'given up behind other queries');
+      if (deadline <= performance.now()) throw pool.overdue(startedAt, 'given up behind other queries');
       attempt -= 1;
       continue;
     }
@@ -123,14 +127,20 @@ async function run(
       attempt -= 1;
       continue;
     }
-    const again = attempt === 1 && done.stopped === undefined && deadline > performance.now();
-    if (again && isNobodysFault(error, done, timeoutMs)) continue;
+    if (done.stopped === undefined && deadline > performance.now()) {
+      const isFresh = session.madeAt > startedAt;
+      if (isLostBefore(error, done, isFresh)) continue;
+      if (attempt === 1 && isNobodysFault(error, done, timeoutMs)) continue;
+    }
     const left = { ...wait, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
     const mistake = done.begun ? callersMistake(sqlStateOf(error), givenOf(verified, call)) : undefined;
     const advice = problems.length > 0 ? problems.join('; ') : mistake;
-    if (advice === undefined) throw toDatabaseError(error, done, timeoutMs, call.apiKeyName);
+    if (advice === undefined) {
+      const failure = toDatabaseError(error, done, timeoutMs, call.apiKeyName);
+      throw failure.kind === 'timeout' ? pool.overdue(startedAt, failure.message) : failure;
+    }
     throw new DatabaseError('invalid_params', nameOf(error), { advice });
   }
 }
@@ -181,6 +191,18 @@ async function problemsOf(
 
 function valueOf(values: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+/**
+ * Whether the session ended before the server had begun with the query: many may end together, so this is no reason to
+ * give up while there is time. What ends a session of PostgreSQL on purpose comes behind the answers to what it has
+ * done. A loss without such a word, or with that of a pooler, is known by how quick it was only; and on a session made
+ * for this call it is rather the query that ends each.
+ */
+function isLostBefore(error: Error, done: Exchange, isFresh: boolean): boolean {
+  if (done.begun || !isLoss(error)) return false;
+  const isTold = sqlStateOf(error)?.startsWith(OPERATOR_INTERVENTION) === true;
+  return isTold || (!isFresh && done.elapsedMs < IDLE_LOSS_MS);
 }
 
 /** Faults that say nothing of the query and that another connection may not have. */

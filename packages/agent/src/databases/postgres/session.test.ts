@@ -118,7 +118,7 @@ test('calls recover by themselves when the database is back', async () => {
   const query = await queryOf(database, capabilityOf('select 1 as a'));
   await Promise.all([query.run(callOf()), query.run(callOf())]);
   await first.stop();
-  await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(query.run(callOf({}, { timeoutMs: 300 }))).rejects.toMatchObject({ kind: 'unavailable' });
   const second = await startPostgres({ folder: folder.path, settings: { port: String(first.port) } });
   const answers = await Promise.all([1, 2, 3].map(() => query.run(callOf())));
   expect(answers.map(({ count }) => count)).toEqual([1, 1, 1]);

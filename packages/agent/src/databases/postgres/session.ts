@@ -13,6 +13,8 @@ import { RELEASE_LOCKS, TRY_WATCH } from './settings.ts';
 
 /** One connection and what was learnt when it was made. */
 export interface Session extends Line {
+  /** By `performance.now()`. */
+  readonly madeAt: number;
   readonly lane: Lane;
   /** Absent when the server gave no key: then only closing the socket ends a query. */
   readonly cancelTarget?: CancelTarget;
@@ -110,7 +112,7 @@ async function attempt(
   signal: AbortSignalLike,
 ): Promise<Session> {
   const client = newClient(config, ssl);
-  // Without a listener the loss of an idle connection would end the process; the pool sees it by `end`.
+  // Without a listener the loss of a connection that no pool has yet would end the process.
   client.on('error', () => {});
   let key: { readonly processId: number; readonly secret: number } | undefined;
   client.connection.on('backendKeyData', (message: { processID: number; secretKey: number }) => {
@@ -133,7 +135,8 @@ async function attempt(
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
     const line = { client, prepared: new Set<string>() };
     const facts = await readFacts(line, key?.processId);
-    return { ...line, lane: createLane(await measureRoundTrip(line)), facts, ...cancelTarget };
+    const lane = createLane(await measureRoundTrip(line));
+    return { ...line, madeAt: performance.now(), lane, facts, ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
