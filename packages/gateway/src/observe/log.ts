@@ -73,6 +73,7 @@ function levelOf(event: GatewayEvent): Level {
       return 'info';
     case 'agent_rejected':
     case 'config_warning':
+    case 'descriptions_differ':
       return 'warn';
     case 'internal_error':
       return 'error';

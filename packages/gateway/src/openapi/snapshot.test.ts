@@ -3,28 +3,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Description } from '@svc/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { agentByHand, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
-import { createRegistry, type Registry } from '../agents/registry.ts';
-import { createResultBudget } from '../agents/result-budget.ts';
+import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import { offering } from '../catalog/offer.testing.ts';
 import type { GatewayEvent } from '../observe/event.ts';
 import { keepSnapshot } from './snapshot.ts';
 
 const home = process.cwd();
 let folder: string;
-let registry: Registry;
-let agent: AgentByHand;
+let catalog: Catalog;
 let events: GatewayEvent[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-tmp-snapshot-'));
   process.chdir(folder);
   events = [];
-  registry = createRegistry(() => 0);
-  agent = agentByHand(createResultBudget(1));
-  keepSnapshot(registry, 'https://gateway.example', (event) => events.push(event));
+  catalog = createCatalog(() => {});
+  keepSnapshot(catalog, 'https://gateway.example', (event) => events.push(event));
 });
 afterEach(async () => {
   process.chdir(home);
-  agent.lose();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -39,7 +35,7 @@ async function title(): Promise<unknown> {
 }
 
 test('every newly cached description is written, the last one stays, and nothing else is left', async () => {
-  for (let version = 1; version <= 20; version++) registry.add(agent.session, describing(`v${version}`));
+  for (let version = 1; version <= 20; version++) catalog.add(offering(describing(`v${version}`)));
   await expect.poll(title, { interval: 2 }).toBe('v20');
   expect(await readdir(folder)).toEqual(['openapi.json']);
   expect(JSON.parse(await readFile('openapi.json', 'utf8'))).toMatchObject({
@@ -50,12 +46,12 @@ test('every newly cached description is written, the last one stays, and nothing
 
 test('a folder that cannot be written to is a warning, and the next description is tried again', async () => {
   await rm(folder, { recursive: true });
-  registry.add(agent.session, describing('first'));
+  catalog.add(offering(describing('first')));
   await expect
     .poll(() => events, { interval: 2 })
     .toEqual([{ event: 'config_warning', message: expect.stringContaining('cannot write openapi.json') }]);
   folder = await mkdtemp(join(tmpdir(), 'svc-tmp-snapshot-'));
   process.chdir(folder);
-  registry.add(agent.session, describing('second'));
+  catalog.add(offering(describing('second')));
   await expect.poll(title, { interval: 2 }).toBe('second');
 });

@@ -1,5 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
-import type { Registry } from '../agents/registry.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Observe } from '../observe/event.ts';
 import { createDocuments } from './document.ts';
 
@@ -9,10 +9,10 @@ const FILE = 'openapi.json';
  * GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written to `openapi.json` in
  * the working directory, whole or not at all.
  */
-export function keepSnapshot(registry: Registry, publicUrl: string | undefined, observe: Observe): void {
+export function keepSnapshot(catalog: Catalog, publicUrl: string | undefined, observe: Observe): void {
   const documentFor = createDocuments(publicUrl);
   let last = Promise.resolve();
-  registry.onDescription((description) => {
+  catalog.onDescription((description) => {
     const { bytes } = documentFor(description, '*');
     last = last
       .then(() => replace(bytes))
