@@ -105,7 +105,7 @@ function checkValues(spec: ParamSpec, path: Path, faults: FaultLog): void {
     return;
   }
   for (const { at, message } of compileValue(spec)(spec.default)) {
-    faults.add([...path, 'default', ...(at === undefined ? [] : [String(at)])], message);
+    faults.add([...path, 'default', ...at.map(String)], message);
   }
 }
 
