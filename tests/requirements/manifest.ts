@@ -141,6 +141,7 @@ export const requirements: readonly Requirement[] = [
     'unknown-field': 'refused',
     'at-most-100': 'more records are refused at start',
     foreign: 'another plaintext is compared with the records without key_id',
+    'many-foreign': 'more than ten records without key_id are a warning at start that names the cost',
     implausible: 'empty, over 72 bytes or not printable ASCII: refused before hashing',
     'same-answer': 'unknown id and wrong secret answer with the same bytes',
     'shared-verification': 'first uses that arrive together share one verification',
@@ -332,6 +333,7 @@ export const requirements: readonly Requirement[] = [
     keys: 'cache hits and busy bcrypt slots',
     pool: 'connections to the database',
     process: 'process metrics on both sides',
+    conventions: 'a linter of metrics finds nothing',
     canary: 'no secret and no submitted value',
   }),
   ...rows('shutdown', {
