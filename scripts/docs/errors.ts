@@ -25,7 +25,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'no',
   },
   GATEWAY_CAPABILITY_NOT_FOUND: {
-    when: 'The key may call it, but no connected agent has it.',
+    when: 'The key may call it, but no agent has it, those that are away included.',
     caller: 'Check the name against `/openapi.json`.',
     operator: 'The capability file of every agent; `capabilities` of the `agent_connected` records.',
     repeat: 'no',
@@ -85,7 +85,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'once',
   },
   GATEWAY_AGENT_OFFLINE: {
-    when: 'No agent is connected, or the one with the call was lost and no other could take it.',
+    when: 'No agent that has the capability is connected, or the one with the call was lost and no other could take it.',
     caller: 'Repeat with growing pauses.',
     operator: '`agent_disconnected` and `agent_rejected` records; standard error of the agent.',
     repeat: 'yes, with growing pauses',

@@ -121,6 +121,28 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     },
     example: { event: 'agent_rejected', source: '198.51.100.7', reason: 'unknown key or bad signature' },
   },
+  descriptions_differ: {
+    level: 'warn',
+    when: 'Two agents describe one capability differently, once for each difference. The one that connected last counts.',
+    fields: {
+      capability: { type: 'string', meaning: 'The capability.' },
+      instance_id: { type: 'string', meaning: 'The agent that connected last, whose description is served.' },
+      key_id: { type: 'string', meaning: 'Which agent key it has.' },
+      other_instance_id: {
+        type: 'string',
+        meaning: 'The agent that described it otherwise; it may be away.',
+      },
+      other_key_id: { type: 'string', meaning: 'Which agent key that one has.' },
+    },
+    example: {
+      event: 'descriptions_differ',
+      capability: 'find_book',
+      instance_id: INSTANCE,
+      key_id: 'Q1x0PzGm5sVg6m2yQvTn8A',
+      other_instance_id: '0b8f7f0e-2c1d-4a0b-9d55-1f0c8f0a6e21',
+      other_key_id: 'If4x36FUomFia_hUBG_SJw',
+    },
+  },
   shutting_down: {
     level: 'info',
     when: 'A signal asks for the end. What was accepted is still answered, for at most 25 s.',

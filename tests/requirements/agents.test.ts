@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  ask,
   freePort,
   makeAgentFolder,
   nextRecord,
@@ -10,6 +11,7 @@ import {
   startService,
   temporaryFolder,
   testDatabase,
+  type Answer,
   type FaultProxy,
   type RunningProcess,
   type Service,
@@ -195,7 +197,10 @@ capabilities:
   beforeAll(async () => {
     first = await startService({ database: await testDatabase(), capabilities: FIRST });
     second = await startVariant(first, (file) =>
-      file.replaceAll('first', 'second').replace('version: 1.0.0', 'version: 2.0.0'),
+      file
+        .replaceAll('first', 'second')
+        .replace('description: Both', 'description: Both anew')
+        .replace('version: 1.0.0', 'version: 2.0.0'),
     );
   });
   afterAll(async () => {
@@ -220,20 +225,45 @@ capabilities:
     },
   );
 
-  test('the description of the newest agent there is is served', { tags: ['agent:newest'] }, async () => {
-    const paths = (...names: string[]): string[] => names.map((name) => `/api/v1/capabilities/${name}`);
-    const described = async (): Promise<unknown> => {
-      const { json } = await first.get('/openapi.json');
-      return isDescription(json) ? [json.info.version, Object.keys(json.paths)] : json;
-    };
-    expect(await described()).toEqual(['2.0.0', paths('shared', 'second_only')]);
-    await second.stop();
-    expect(await described()).toEqual(['1.0.0', paths('shared', 'first_only')]);
-    expect((await first.call('second_only', {})).json).toMatchObject({
-      error: { code: 'GATEWAY_CAPABILITY_NOT_FOUND' },
-    });
-    expect(await answersOf('shared')).toEqual(new Set([by('first')]));
-  });
+  test(
+    'what they offer together is described, and stays while one of them is away',
+    {
+      tags: [
+        'agent:catalogue',
+        'agent:newest',
+        'log:descriptions_differ',
+        'error:GATEWAY_AGENT_OFFLINE',
+        'error:GATEWAY_CAPABILITY_NOT_FOUND',
+      ],
+    },
+    async () => {
+      const documents = async (): Promise<readonly Answer[]> => [
+        await first.get('/openapi.json'),
+        await listTools(first),
+      ];
+      const both = await documents();
+      for (const { text } of both) {
+        for (const name of ['shared', 'first_only', 'second_only']) {
+          expect(text.split(new RegExp(`"name":"${name}"|"/api/v1/capabilities/${name}"`))).toHaveLength(2);
+        }
+        expect(text).toContain('Both anew');
+      }
+      expect(both[0]?.json).toMatchObject({ info: { version: '2.0.0' } });
+      await second.stop();
+      expect((await documents()).map(({ text }) => text)).toEqual(both.map(({ text }) => text));
+      expect((await first.call('second_only', {})).json).toMatchObject({
+        error: { code: 'GATEWAY_AGENT_OFFLINE' },
+      });
+      expect((await first.call('third_only', {})).json).toMatchObject({
+        error: { code: 'GATEWAY_CAPABILITY_NOT_FOUND' },
+      });
+      expect(await answersOf('shared')).toEqual(new Set([by('first')]));
+      const records = first.gateway.output('stdout').split('\n');
+      expect(records.filter((line) => line.includes('descriptions_differ'))).toEqual([
+        expect.stringMatching(/"level":"warn".*"capability":"shared"/),
+      ]);
+    },
+  );
 });
 
 /** A further agent whose file differs from that of the first; resolves once the gateway lists it. */
@@ -244,6 +274,7 @@ async function startVariant(of: Service, change: (file: string) => string): Prom
   return await startAgent(of.gateway, home);
 }
 
-function isDescription(value: unknown): value is { info: { version: string }; paths: object } {
-  return typeof value === 'object' && value !== null && 'info' in value && 'paths' in value;
+function listTools(at: Service): Promise<Answer> {
+  const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+  return ask(`${at.url}/mcp`, { method: 'POST', apiKey: at.apiKeys['all'], body });
 }

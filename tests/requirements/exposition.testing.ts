@@ -12,7 +12,7 @@ const COMMENT = /^# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)$/;
 const SAMPLE =
   /^(([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{([a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"(?:,[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*")*)\})?) (\S+)$/;
 const NUMBER = /^[+-]?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Inf)$|^NaN$/i;
-const TYPES = new Set(['counter', 'gauge', 'histogram']);
+const TYPES = new Set(['counter', 'gauge', 'histogram', 'untyped']);
 const OF_HISTOGRAMS = ['_bucket', '_sum', '_count'];
 
 /** Reads the text format of Prometheus, version 0.0.4; throws for whatever a scraper might stumble over. */

@@ -142,6 +142,7 @@ export const requirements: readonly Requirement[] = [
     'unknown-field': 'refused',
     'at-most-100': 'more records are refused at start',
     foreign: 'another plaintext is compared with the records without key_id',
+    'many-foreign': 'more than ten records without key_id are a warning at start that names the cost',
     implausible: 'empty, over 72 bytes or not printable ASCII: refused before hashing',
     'same-answer': 'unknown id and wrong secret answer with the same bytes',
     'shared-verification': 'first uses that arrive together share one verification',
@@ -197,7 +198,8 @@ export const requirements: readonly Requirement[] = [
     'request-id': 'X-Request-Id on every answer; a valid incoming one is kept',
     GATEWAY_UNAUTHORIZED: '401 with WWW-Authenticate: Bearer',
     GATEWAY_CAPABILITY_NOT_PERMITTED: '403, whether or not the capability exists',
-    GATEWAY_CAPABILITY_NOT_FOUND: '404 for what is permitted and unknown to the agent',
+    GATEWAY_CAPABILITY_NOT_FOUND:
+      '404 for what is permitted and no agent offers, those that are away included',
     GATEWAY_SOURCE_NOT_ALLOWED: '403 outside the allow list',
     GATEWAY_ORIGIN_NOT_ALLOWED:
       '403 on /mcp for a page of a foreign origin, or a foreign name of a loopback listener',
@@ -218,7 +220,8 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_AGENT_TIMEOUT: '504 when the agent does not answer in the time of the capability and 2 s',
     AGENT_RESULT_TOO_LARGE: '502 when one row alone exceeds max_bytes, or a cap under on_limit: error',
     AGENT_QUERY_FAILED: '502 for any other failure of query or database',
-    GATEWAY_AGENT_OFFLINE: '503 when the agent is away, or lost with the call in flight and no other there',
+    GATEWAY_AGENT_OFFLINE:
+      '503 when every agent that has it is away, or lost with the call in flight and no other there',
     GATEWAY_INTERNAL: '500 for a fault of the gateway',
     silence: 'no SQL, database text, credential or submitted value in any answer',
   }),
@@ -288,7 +291,8 @@ export const requirements: readonly Requirement[] = [
   ...rows('agent', {
     several: 'calls are spread over several agents',
     capability: 'calls go only to agents that have the capability',
-    newest: 'the newest description is served',
+    catalogue: 'what is described is what all agents offer together, those that are away included',
+    newest: 'where two agents describe one thing differently, the newest counts; title and text are its own',
     retry: 'a call whose agent is lost before an answer is tried once on another',
     reconnect: 'the agent comes back by itself',
     'database-lost': 'calls answer 502 and recover by themselves',
@@ -324,6 +328,7 @@ export const requirements: readonly Requirement[] = [
     agent_connected: 'an agent is connected',
     agent_disconnected: 'with reason',
     agent_rejected: 'with reason',
+    descriptions_differ: 'one warning for each capability that two agents describe differently',
     shutting_down: 'at SIGTERM and SIGINT',
     database_lost: 'once for each outage of the database, and one short line on standard error',
     database_back: 'once at its end',
@@ -344,6 +349,7 @@ export const requirements: readonly Requirement[] = [
     pool: 'connections to the database',
     database: 'whether the database can be reached',
     process: 'process metrics on both sides',
+    conventions: 'a linter of metrics finds nothing',
     canary: 'no secret and no submitted value',
   }),
   ...rows('shutdown', {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService, testDatabase, type Service, type TestDatabase } from '@svc/testkit';
@@ -246,7 +247,28 @@ describe('after known requests', () => {
     }
   });
 
-  test('names follow the conventions of Prometheus, and each is explained', () => {
+  const promtool = spawnSync('promtool', ['--version']).status === 0;
+  test.skipIf(!promtool)(
+    'promtool, the linter of Prometheus, finds nothing in what either says',
+    { tags: ['metrics:conventions'] },
+    async () => {
+      for (const port of [gatewayPort, agentPort]) {
+        const { body } = await askOnce(port, 'GET', '/metrics');
+        const { status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: body });
+        expect([status, stderr.toString()]).toEqual([0, '']);
+      }
+    },
+  );
+
+  test('names follow the conventions of Prometheus', { tags: ['metrics:conventions'] }, () => {
+    for (const [name, { type, help }] of [...gateway, ...agent]) {
+      if (name.endsWith('_total')) expect([name, type]).not.toEqual([name, 'gauge']);
+      else expect([name, type]).not.toEqual([name, 'counter']);
+      expect(help).toMatch(/./);
+    }
+  });
+
+  test('names of the service are made alike, and each is explained', () => {
     const ours = [...gateway, ...agent].filter(([name]) => name.startsWith('svc_'));
     expect(ours).toHaveLength(28);
     for (const [name, { type, help }] of ours) {

@@ -48,8 +48,6 @@ console.log(JSON.stringify([refused.response.status, code, message]));
 `;
 
 const BAD_HEAD = `
-import { client } from './client.js';
-import type { paths } from './schema.js';
 type Body = paths['/api/v1/capabilities/divide']['post']['requestBody']['content']['application/json'];
 `;
 
@@ -67,6 +65,7 @@ const MISTAKES: Readonly<Record<string, string>> = {
   'a field that is not listed': `client.POST('/api/v1/capabilities/cut', { body: {} }).then(({ data }) => data?.rows[0]?.text);`,
   'a field of another type': `client.POST('/api/v1/capabilities/cut', { body: {} }).then(({ data }): string | undefined => data?.rows[0]?.id);`,
   'a null that is not expected': `client.POST('/api/v1/capabilities/every_result', { body: {} }).then(({ data }): string | undefined => data?.rows[0]?.text);`,
+  'a code that no error has': `client.POST('/api/v1/capabilities/cut', { body: {} }).then(({ error }) => error?.error.code === 'AGENT_BUSSY');`,
   'a part that an error has not': `client.POST('/api/v1/capabilities/cut', { body: {} }).then(({ error }) => error?.error.detail);`,
 };
 

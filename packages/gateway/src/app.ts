@@ -2,9 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/accept.ts';
-import { createRegistry, type Registry } from './agents/registry.ts';
+import { createRegistry } from './agents/registry.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentFace } from './agents/serve.ts';
+import { createCatalog } from './catalog/catalog.ts';
 import { createCallCapability } from './calls/call-capability.ts';
 import { createPermitCall } from './calls/permit-call.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
@@ -68,14 +69,15 @@ export async function startGateway(
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       logRecordsLost: () => log.recordsLost,
-      isCapability: capabilityNames(registry),
+      isCapability: (name) => catalog.knows(name),
     });
     observe = (event) => {
       log.observe(event);
       count(event);
     };
   }
-  if (config.emitOpenapiSnapshot) keepSnapshot(registry, config.publicUrl, observe, process.cwd());
+  const catalog = createCatalog(observe);
+  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, config.publicUrl, observe, process.cwd());
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: config.agentPublicKeys,
@@ -84,6 +86,7 @@ export async function startGateway(
       maxParamsBytes: config.maxRequestBodyBytes,
     },
     registry,
+    catalog,
     budget,
     observe,
   });
@@ -98,7 +101,7 @@ export async function startGateway(
   };
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
-  const permitCall = createPermitCall(createCallCapability(registry, now));
+  const permitCall = createPermitCall(createCallCapability(registry, catalog, now));
   const http = createGatewayServer({
     faces: {
       call: createRestCall({ identify, permitCall, bodyLimits }),
@@ -108,13 +111,13 @@ export async function startGateway(
         bodyLimits,
         rateLimiter,
         serveMessage: createServeMessage({
-          registry,
+          catalog,
           permitCall,
           sessions: createSessions(randomBytes(32)),
           version,
         }),
       }),
-      openapi: createOpenApiFace({ identify, registry, publicUrl: config.publicUrl }),
+      openapi: createOpenApiFace({ identify, catalog, publicUrl: config.publicUrl }),
       health: createHealth(health),
       ready: createReady(health),
       agent: createAgentFace(endpoint),
@@ -156,13 +159,4 @@ export async function startGateway(
       await scraped?.close();
     },
   };
-}
-
-/** Every name that an agent has ever had; agents prove who they are, callers may send any name. */
-function capabilityNames(registry: Registry): (name: string) => boolean {
-  const names = new Set<string>();
-  registry.onDescription(({ manifest }) => {
-    for (const { name } of manifest) names.add(name);
-  });
-  return (name) => names.has(name);
 }

@@ -106,24 +106,10 @@ export const responseHeaders: Readonly<Record<string, unknown>> = requestId;
 
 /** What the responses refer to. */
 export const responseComponents: Readonly<Record<string, unknown>> = {
-  schemas: {
-    Error: {
-      type: 'object',
-      properties: {
-        error: {
-          type: 'object',
-          properties: {
-            code: { type: 'string', description: 'Machine-readable code.' },
-            message: { type: 'string', description: 'Text for people.' },
-          },
-          required: ['code', 'message'],
-          additionalProperties: false,
-        },
-      },
-      required: ['error'],
-      additionalProperties: false,
-    },
-  },
+  // One for each status: a client that handles every code of a status can have its compiler say so.
+  schemas: Object.fromEntries(
+    Object.values(FAILURES).map(({ component, codes }) => [component, errorSchema(Object.keys(codes))]),
+  ),
   headers: {
     RequestId: {
       description: 'Names this request in the log: the `X-Request-Id` of the request, or a new one.',
@@ -138,8 +124,7 @@ export const responseComponents: Readonly<Record<string, unknown>> = {
         headers: { ...requestId, ...headers },
         content: {
           'application/json': {
-            schema: { $ref: '#/components/schemas/Error' },
-            // Names the codes of this status, which stays open to new ones.
+            schema: { $ref: `#/components/schemas/${component}` },
             examples: Object.fromEntries(
               Object.entries(codes).map(([code, message]) => [code, { value: { error: { code, message } } }]),
             ),
@@ -149,3 +134,22 @@ export const responseComponents: Readonly<Record<string, unknown>> = {
     ]),
   ),
 };
+
+function errorSchema(codes: readonly string[]): Readonly<Record<string, unknown>> {
+  return {
+    type: 'object',
+    properties: {
+      error: {
+        type: 'object',
+        properties: {
+          code: { type: 'string', enum: codes, description: 'Machine-readable code.' },
+          message: { type: 'string', description: 'Text for people.' },
+        },
+        required: ['code', 'message'],
+        additionalProperties: false,
+      },
+    },
+    required: ['error'],
+    additionalProperties: false,
+  };
+}

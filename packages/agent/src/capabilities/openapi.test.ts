@@ -161,11 +161,39 @@ test('every error has the one shape', () => {
     '504',
   ]);
   const shared = valueAt(openapi, ['components', 'responses']);
-  for (const response of Object.values(Object(shared))) {
+  for (const [name, response] of Object.entries(Object(shared))) {
     expect(valueAt(response, ['content', 'application/json', 'schema'])).toEqual({
-      $ref: '#/components/schemas/Error',
+      $ref: `#/components/schemas/${name}`,
     });
   }
+  expect(valueAt(openapi, ['components', 'schemas', 'Unavailable'])).toEqual({
+    type: 'object',
+    properties: {
+      error: {
+        type: 'object',
+        properties: {
+          code: {
+            type: 'string',
+            enum: ['GATEWAY_AGENT_OFFLINE', 'AGENT_BUSY'],
+            description: 'Machine-readable code.',
+          },
+          message: { type: 'string', description: 'Text for people.' },
+        },
+        required: ['code', 'message'],
+        additionalProperties: false,
+      },
+    },
+    required: ['error'],
+    additionalProperties: false,
+  });
+});
+
+test('schemas are titled as their types are best named', () => {
+  const content = ['content', 'application/json', 'schema'];
+  const result = valueAt(operation('list_orders'), ['responses', '200', ...content]);
+  expect(valueAt(operation('list_orders'), ['requestBody', ...content, 'title'])).toBe('ListOrdersParams');
+  expect(valueAt(result, ['title'])).toBe('ListOrdersResult');
+  expect(valueAt(result, ['properties', 'rows', 'items', 'title'])).toBe('ListOrdersRow');
 });
 
 test('no SQL, nothing of the database, and the same bytes each time', () => {

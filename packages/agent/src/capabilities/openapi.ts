@@ -4,6 +4,7 @@ import type { Capability } from './model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
 import { resultSchema } from './result-schema.ts';
+import { typeTitle } from './type-title.ts';
 
 const TAG = 'capabilities';
 
@@ -67,7 +68,9 @@ function operation({ name, description, params, result }: Capability): Readonly<
     tags: [TAG],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: { title: `${name}_params`, ...paramsSchema(params) } } },
+      content: {
+        'application/json': { schema: { title: typeTitle(name, 'Params'), ...paramsSchema(params) } },
+      },
     },
     responses: {
       '200': {

@@ -102,11 +102,19 @@ describe('values that do not', () => {
     [{ type: 'array', items: { type: 'integer' }, minItems: 1 }, '[]', 'must have at least 1 item'],
     [{ type: 'array', items: { type: 'integer' }, maxItems: 1 }, '[1, 2]', 'must have at most 1 item'],
     [{ type: 'object' }, '[]', 'must be an object'],
-    [{ type: 'object' }, '{"a": [9007199254740993]}', unsafe],
-    [{ type: 'object' }, '{"a": ["\\udc00"]}', unstorable],
-    [{ type: 'object' }, '{"a": {"\\u0000": 1}}', unstorable],
   ])('%j refuses %s', (schema, value, reason) => {
     expect(readOne(schema, value)).toBe(`p: ${reason}`);
+  });
+
+  test.each([
+    ['{"ids": [1, 2, 9007199254740993]}', 'p.ids[2]', unsafe],
+    ['{"a": [[{"Id_1": -1e300}]], "b": 1e300}', 'p.a[0][0].Id_1', unsafe],
+    ['{"a": ["\\udc00"]}', 'p.a[0]', unstorable],
+    ['{"a": {"\\u0000": 1}}', 'p.a', unstorable],
+    ['{"a canary": {"b": [9007199254740992]}}', 'p.*.b[0]', unsafe],
+    ['{"line\\nbreak": 9007199254740992}', 'p.*', unsafe],
+  ])('of the object %s the fault is named by its place', (value, place, reason) => {
+    expect(readOne({ type: 'object' }, value)).toBe(`${place}: ${reason}`);
   });
 
   test('items are named by their place', () => {

@@ -2,7 +2,7 @@ import { JsonError, parseStrictJson } from '@svc/protocol';
 import type { Capability, Param } from './model.ts';
 import { isRecord } from '../config/path.ts';
 import { compileValue } from '../values/value-check.ts';
-import type { ValueProblem } from '../values/value-check.ts';
+import type { ValueProblem } from '../values/json-sanity.ts';
 
 /** The parameters are refused. The message names every field and why on one line, and never a value. */
 export class InvalidParams extends Error {
@@ -14,6 +14,7 @@ export class InvalidParams extends Error {
 
 const MAX_NAMED_PROBLEMS = 50;
 const PARAM_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+const PLAIN_KEY = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
 interface Checked {
   readonly param: Param;
@@ -66,9 +67,15 @@ function readParam(
     return [name, schema.default ?? null];
   }
   for (const { at, message } of check(value)) {
-    problems.push(`${name}${at === undefined ? '' : `[${at}]`}: ${message}`);
+    problems.push(`${name}${at.map(step).join('')}: ${message}`);
   }
   return [name, value];
+}
+
+/** `.ids`, `[2]`; a key is submitted text too, so one that may be anything is `.*`. */
+function step(at: string | number): string {
+  if (typeof at === 'number') return `[${at}]`;
+  return PLAIN_KEY.test(at) ? `.${at}` : '.*';
 }
 
 /** A name is submitted text too: it is repeated only where it cannot be anything but a name. */

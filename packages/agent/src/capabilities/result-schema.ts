@@ -1,21 +1,21 @@
 import type { ResultField, ResultType } from './model.ts';
+import { typeTitle } from './type-title.ts';
 
 /**
- * The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row. The titles
- * are what generators call the types.
+ * The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row.
  */
 export function resultSchema(
   capability: string,
   fields: readonly ResultField[],
 ): Readonly<Record<string, unknown>> {
   return {
-    title: `${capability}_result`,
+    title: typeTitle(capability, 'Result'),
     type: 'object',
     properties: {
       rows: {
         type: 'array',
         items: {
-          title: `${capability}_row`,
+          title: typeTitle(capability, 'Row'),
           type: 'object',
           properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
           required: fields.map(({ name }) => name),

@@ -31,8 +31,11 @@ export function checkFile(root: unknown, faults: FaultLog): void {
 /** The agent tells the gateway how many calls it takes, and one that takes more than that cannot connect. */
 function checkRuntime(root: unknown, faults: FaultLog): void {
   const runtime = valueAt(root, ['runtime']);
-  const counts = { ...RUNTIME_DEFAULTS, ...(isRecord(runtime) ? runtime : {}) };
-  const sum = Number(counts.max_concurrent_requests) + Number(counts.queue_size);
+  const counts: Readonly<Record<string, unknown>> = {
+    ...RUNTIME_DEFAULTS,
+    ...(isRecord(runtime) ? runtime : {}),
+  };
+  const sum = Number(counts['max_concurrent_requests']) + Number(counts['queue_size']);
   if (faults.has(['runtime', 'max_concurrent_requests']) || !(sum > MAX_INFLIGHT_MAX)) return;
   const { max_concurrent_requests: usual } = RUNTIME_DEFAULTS;
   faults.add(

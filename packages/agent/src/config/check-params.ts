@@ -1,11 +1,9 @@
 import { compileValue } from '../values/value-check.ts';
-import { PARAM_TYPES } from '../capabilities/model.ts';
-import type { ParamSchema, ParamType } from '../capabilities/model.ts';
+import { PARAM_TYPES, type ParamSchema, type ParamType } from '../capabilities/model.ts';
 import type { ParamSpec } from './capability-file.ts';
 import type { FaultLog } from './fault-log.ts';
 import { isParamSpec } from './lint.ts';
-import { isRecord, valueAt } from './path.ts';
-import type { Path } from './path.ts';
+import { isRecord, valueAt, type Path } from './path.ts';
 
 const NUMERIC = [
   'minimum',
@@ -105,7 +103,7 @@ function checkValues(spec: ParamSpec, path: Path, faults: FaultLog): void {
     return;
   }
   for (const { at, message } of compileValue(spec)(spec.default)) {
-    faults.add([...path, 'default', ...(at === undefined ? [] : [String(at)])], message);
+    faults.add([...path, 'default', ...at.map(String)], message);
   }
 }
 

@@ -1,17 +1,40 @@
+/** What is wrong within a value, and where: keys and indexes, none for the value as a whole. */
+export interface ValueProblem {
+  readonly at: readonly (string | number)[];
+  /** Never holds the value. */
+  readonly message: string;
+}
+
 /**
  * Why a value parsed from JSON cannot be bound unchanged, undefined when it can: it holds a number that
  * was rounded when it was parsed, or text that PostgreSQL cannot store.
  */
-export function jsonProblem(value: unknown): string | undefined {
-  if (typeof value === 'string') return textProblem(value);
-  if (typeof value === 'number') return numberProblem(value);
+export function jsonProblem(value: unknown): ValueProblem | undefined {
+  if (typeof value === 'string') return whole(textProblem(value));
+  if (typeof value === 'number') return whole(numberProblem(value));
   if (typeof value !== 'object' || value === null) return undefined;
-  const inner = Array.isArray(value) ? value : [...Object.keys(value), ...Object.values(value)];
-  for (const part of inner) {
-    const problem = jsonProblem(part);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const problem = within(index, value[index]);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+  for (const [key, part] of Object.entries(value)) {
+    // A key at fault is not repeated: its object is named.
+    const problem = whole(textProblem(key)) ?? within(key, part);
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+function within(step: string | number, part: unknown): ValueProblem | undefined {
+  const problem = jsonProblem(part);
+  return problem === undefined ? undefined : { ...problem, at: [step, ...problem.at] };
+}
+
+function whole(message: string | undefined): ValueProblem | undefined {
+  return message === undefined ? undefined : { at: [], message };
 }
 
 function textProblem(text: string): string | undefined {

@@ -1,18 +1,10 @@
-import { Ajv } from 'ajv';
-import type { ValidateFunction } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import type { ParamSchema } from '../capabilities/model.ts';
 import { isDecimalMultiple } from './decimal-multiple.ts';
-import { jsonProblem } from './json-sanity.ts';
+import { jsonProblem, type ValueProblem } from './json-sanity.ts';
 import { stringFormats } from './string-formats.ts';
 import { valueMessage } from './value-message.ts';
 import { valueSchema } from './value-schema.ts';
-
-export interface ValueProblem {
-  /** Index of the item at fault; absent for the value as a whole. */
-  readonly at?: number;
-  /** Never holds the value. */
-  readonly message: string;
-}
 
 const MAX_ITEM_PROBLEMS = 10;
 
@@ -39,9 +31,9 @@ export function compileValue(schema: ParamSchema): (value: unknown) => readonly 
   return (value) => {
     const listed = checkItem !== undefined && Array.isArray(value);
     const problem = listed ? undefined : jsonProblem(value);
-    if (problem !== undefined) return [{ message: problem }];
+    if (problem !== undefined) return [problem];
     if (!validate(value)) {
-      return (validate.errors ?? []).map(({ keyword }) => ({ message: valueMessage(keyword, own) }));
+      return (validate.errors ?? []).map(({ keyword }) => ({ at: [], message: valueMessage(keyword, own) }));
     }
     return listed ? itemProblems(value, checkItem) : [];
   };
@@ -66,7 +58,7 @@ function itemProblems(
   for (const [at, value] of values.entries()) {
     const [problem] = checkItem(value);
     if (problem === undefined) continue;
-    problems.push({ at, message: problem.message });
+    problems.push({ at: [at, ...problem.at], message: problem.message });
     if (problems.length === MAX_ITEM_PROBLEMS) break;
   }
   return problems;

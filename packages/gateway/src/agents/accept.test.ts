@@ -10,6 +10,7 @@ import { createSourceResolver, type ResolveSource } from '../http/source.ts';
 import type { GatewayEvent } from '../observe/event.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './accept.ts';
 import type { HandshakeRules } from './handshake.ts';
+import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
 import { createAgentFace } from './serve.ts';
@@ -36,6 +37,7 @@ const AUDIENCE = 'wss://gateway.example/ws/agent';
 let server: StartedServer;
 let endpoint: AgentEndpoint;
 let registry: Registry;
+let catalog: Catalog;
 let events: GatewayEvent[];
 let budget: ResultBudget;
 let resolveSource: ResolveSource;
@@ -61,9 +63,11 @@ async function start(rules: HandshakeRules): Promise<void> {
   events = [];
   budget = createResultBudget(1_000_000);
   registry = createRegistry(() => 0);
+  catalog = createCatalog((event) => events.push(event));
   endpoint = createAgentEndpoint({
     rules,
     registry,
+    catalog,
     budget,
     observe: (event) => events.push(event),
   });
@@ -113,7 +117,7 @@ test('an agent is welcomed, asked for its description, listed, and called', asyn
     source: '192.0.2.1',
     capabilities: 2,
   });
-  expect(registry.description).toEqual(JSON.parse(description.toString()));
+  expect(catalog.description).toEqual(JSON.parse(description.toString()));
 
   const session = registry.choose('list', []);
   if (typeof session === 'string') throw new Error(session);
@@ -333,7 +337,7 @@ describe('I32: an agent takes no call before its description', () => {
     sayFrames(agent, answer(1, describing('get', 'drop_all')));
     expect((await agent.closed).code).toBe(CLOSE.bad_description);
     expect(registry.connected).toBe(false);
-    expect(registry.description).toBeUndefined();
+    expect(catalog.description).toBeUndefined();
     expect(await reported('agent_rejected')).toMatchObject({ source: '192.0.2.1' });
     expect(events).toHaveLength(1);
   });
@@ -399,7 +403,7 @@ describe('a listed agent', () => {
     agent.socket.terminate();
     expect(await outcome).toEqual({ kind: 'lost', answerBegun: false });
     expect(registry.connected).toBe(false);
-    expect(registry.description).toBeDefined();
+    expect(catalog.description).toBeDefined();
     expect(await reported('agent_disconnected')).toMatchObject({
       conn_id: session.connId,
       instance_id: 'instance',

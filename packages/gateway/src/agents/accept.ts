@@ -12,10 +12,13 @@ import {
   MESSAGE_MAX_BYTES,
   ProtocolError,
   WEBSOCKET_SUBPROTOCOL,
+  type Description,
   type Hello,
   type Link,
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
+import type { Catalog } from '../catalog/catalog.ts';
+import { createRateLimiter } from '../http/rate-limit.ts';
 import type { Observe } from '../observe/event.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
@@ -49,6 +52,7 @@ interface Arrival {
 export interface EndpointOptions {
   readonly rules: HandshakeRules;
   readonly registry: Registry;
+  readonly catalog: Catalog;
   readonly budget: ResultBudget;
   readonly observe: Observe;
 }
@@ -128,12 +132,17 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   ): { link: Link; session: AgentSession } {
     const { hello, connId } = accepted;
     let listed = false;
+    let leaveCatalog = (): void => {};
+    const leave = (): void => {
+      options.registry.remove(session);
+      leaveCatalog();
+    };
     const link = createLink({
       socket: linkSocket(socket),
       onFrame: (frame) => session.receive(frame),
       onEnd: (reason) => {
         sessions.delete(session);
-        options.registry.remove(session);
+        leave();
         session.ended();
         const event = listed ? 'agent_disconnected' : 'agent_rejected';
         options.observe(
@@ -151,26 +160,28 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       maxInflight: hello.max_inflight,
       link: () => link,
       budget: options.budget,
-      onDraining: () => options.registry.remove(session),
+      onDraining: leave,
     });
     sessions.add(session);
-    describe(session, hello, (count) => {
+    describe(session, hello, (description) => {
       listed = true;
-      const { instance_id, key_id } = hello;
+      const { instance_id, key_id, manifest_sha256: digest } = hello;
+      options.registry.add(session);
       options.observe({
         event: 'agent_connected',
         conn_id: connId,
         instance_id,
         key_id,
         source,
-        capabilities: count,
+        capabilities: description.manifest.length,
       });
+      leaveCatalog = options.catalog.add({ keyId: key_id, instanceId: instance_id, digest, description });
     });
     return { link, session };
   }
 
   /** Fetches the description before the agent counts as connected, so that no call meets one whose capabilities are unknown. */
-  function describe(session: AgentSession, hello: Hello, done: (capabilities: number) => void): void {
+  function describe(session: AgentSession, hello: Hello, done: (description: Description) => void): void {
     const timer = setTimeout(() => {
       session.end(CLOSE.bad_description, 'the agent did not describe itself in time');
     }, DESCRIBE_TIMEOUT_MS);
@@ -192,8 +203,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         }
         const description = parseDescription(bytes);
         session.setManifest(description.manifest);
-        options.registry.add(session, description);
-        done(description.manifest.length);
+        done(description);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
         session.end(error.code, error.message);

@@ -1,4 +1,3 @@
-import type { Description } from '@svc/protocol';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { agentByHand, request, type AgentByHand } from './agent-by-hand.testing.ts';
@@ -12,13 +11,6 @@ afterEach(() => {
   for (const agent of opened.splice(0)) agent.lose();
 });
 
-function describing(...names: string[]): Description {
-  return {
-    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} },
-    manifest: names.map((name) => ({ name, exposed: true, timeout_ms: 1000 })),
-  };
-}
-
 function join(
   registry: Registry,
   names: string[],
@@ -26,10 +18,9 @@ function join(
 ): AgentByHand {
   const agent = agentByHand(createResultBudget(1), options.maxInflight);
   opened.push(agent);
-  const description = describing(...names);
-  agent.session.setManifest(description.manifest);
+  agent.session.setManifest(names.map((name) => ({ name, exposed: true, timeout_ms: 1000 })));
   for (let count = 0; count < (options.load ?? 0); count++) agent.session.call(request(), () => {});
-  registry.add(agent.session, description);
+  registry.add(agent.session);
   return agent;
 }
 
@@ -37,33 +28,16 @@ test('without an agent every capability is offline', () => {
   const registry = createRegistry(Math.random);
   expect(registry.choose('get', NOBODY)).toBe('offline');
   expect(registry.connected).toBe(false);
-  expect(registry.description).toBeUndefined();
 });
 
-test('the description is that of the newest agent there is, and the last one given when there is none', () => {
-  const registry = createRegistry(Math.random);
-  const seen: (string | undefined)[] = [];
-  const nameIn = ({ manifest }: Description): string | undefined => manifest[0]?.name;
-  registry.onDescription((description) => seen.push(nameIn(description)));
-  const [first, second] = [join(registry, ['first']), join(registry, ['second'])];
-  const third = join(registry, ['third']);
-  registry.remove(second.session);
-  registry.remove(third.session);
-  registry.remove(third.session);
-  expect(registry.description && nameIn(registry.description)).toBe('first');
-  registry.remove(first.session);
-  expect(registry.description && nameIn(registry.description)).toBe('third');
-  expect(seen).toEqual(['first', 'second', 'third', 'first', 'third']);
-});
-
-test('a capability that no agent has is unknown', () => {
+test('a capability that no connected agent has is offline', () => {
   const registry = createRegistry(Math.random);
   join(registry, ['get']);
   expect(registry.connected).toBe(true);
-  expect(registry.choose('other', NOBODY)).toBe('unknown_capability');
+  expect(registry.choose('other', NOBODY)).toBe('offline');
 });
 
-test('a capability whose agents all have enough to do is busy, not unknown', () => {
+test('a capability whose agents all have enough to do is busy, not offline', () => {
   const registry = createRegistry(Math.random);
   const agent = join(registry, ['get'], { load: 1, maxInflight: 1 });
   join(registry, ['other']);
@@ -106,7 +80,7 @@ test('two different agents are compared, and only such that have the capability'
         const chosen = registry.choose('get', NOBODY);
         if (typeof chosen === 'string') {
           expect(able).toEqual([]);
-          expect(chosen).toBe(agents.length === 0 ? 'offline' : 'unknown_capability');
+          expect(chosen).toBe('offline');
           return;
         }
         expect(able).toContain(chosen);

@@ -1,14 +1,9 @@
-import type { Description } from '@svc/protocol';
 import type { AgentSession } from './session.ts';
 
-/** Every agent that may take calls, and the newest description that one of them gave. */
+/** Every agent that may take calls. */
 export interface Registry {
-  /** Also makes its description the served one. */
-  add(session: AgentSession, description: Description): void;
-  /**
-   * By identity: a session never removes its successor. Served is then what the newest agent left described, or, when
-   * none is left, what was described last.
-   */
+  add(session: AgentSession): void;
+  /** By identity: a session never removes its successor. */
   remove(session: AgentSession): void;
   /** The less loaded of two agents picked at random among those that have the capability. */
   choose(capability: string, except: readonly AgentSession[]): AgentChoice;
@@ -16,22 +11,14 @@ export interface Registry {
   readonly connections: number;
   /** Calls that the connected agents have and have not answered. */
   readonly callsInFlight: number;
-  /** Survives the loss of the last agent; undefined until the first has connected. */
-  readonly description: Description | undefined;
-  /** Called when the served description changes. */
-  onDescription(listener: (description: Description) => void): void;
 }
 
-type AgentChoice = AgentSession | 'offline' | 'unknown_capability' | 'busy';
+/** `offline`: none that is connected has the capability. */
+type AgentChoice = AgentSession | 'offline' | 'busy';
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number): Registry {
-  /** In the order in which they described themselves. */
-  const sessions = new Map<AgentSession, Description>();
-  const listeners: ((description: Description) => void)[] = [];
-  /** Of whoever described itself last. */
-  let latest: Description | undefined;
-  let served: Description | undefined;
+  const sessions = new Set<AgentSession>();
 
   function pick(candidates: readonly AgentSession[]): AgentSession | undefined {
     if (candidates.length < 2) return candidates[0];
@@ -42,35 +29,23 @@ export function createRegistry(random: () => number): Registry {
     return b.inFlight < a.inFlight ? b : a;
   }
 
-  function serve(description: Description): void {
-    served = description;
-    for (const listener of listeners) listener(description);
-  }
-
   return {
-    add(session, description) {
-      sessions.delete(session);
-      sessions.set(session, description);
-      latest = description;
-      serve(description);
+    add(session) {
+      sessions.add(session);
     },
     remove(session) {
-      if (!sessions.delete(session)) return;
-      const newest = [...sessions.values()].at(-1) ?? latest;
-      if (newest !== undefined && newest !== served) serve(newest);
+      sessions.delete(session);
     },
     choose(capability, except) {
       const candidates: AgentSession[] = [];
-      let reachable = false;
       let knows = false;
-      for (const session of sessions.keys()) {
+      for (const session of sessions) {
         if (except.includes(session)) continue;
-        reachable = true;
         if (session.capability(capability) === undefined) continue;
         knows = true;
         if (session.available) candidates.push(session);
       }
-      return pick(candidates) ?? (knows ? 'busy' : reachable ? 'unknown_capability' : 'offline');
+      return pick(candidates) ?? (knows ? 'busy' : 'offline');
     },
     get connected() {
       return sessions.size > 0;
@@ -80,14 +55,8 @@ export function createRegistry(random: () => number): Registry {
     },
     get callsInFlight() {
       let calls = 0;
-      for (const session of sessions.keys()) calls += session.inFlight;
+      for (const session of sessions) calls += session.inFlight;
       return calls;
-    },
-    get description() {
-      return served;
-    },
-    onDescription(listener) {
-      listeners.push(listener);
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { AgentErrorCode, Frame, RequestFrame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { agentByHand, resultHead, smallResult, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
+import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import { offering } from '../catalog/offer.testing.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
 import type { AgentResult } from '../agents/session.ts';
@@ -12,6 +14,7 @@ const GRACE_MS = 2000;
 
 let now = 0;
 let registry: Registry;
+let catalog: Catalog;
 let agents: AgentByHand[];
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -19,6 +22,7 @@ beforeEach(() => {
   agents = [];
   // The first of the candidates is compared with the second, and an even load leaves the first.
   registry = createRegistry(() => 0);
+  catalog = createCatalog(() => {});
 });
 afterEach(() => {
   for (const agent of agents) agent.lose();
@@ -31,10 +35,9 @@ function join(options: { timeoutMs?: number; maxInflight?: number } = {}): Agent
   const agent = agentByHand(createResultBudget(1_000_000), options.maxInflight);
   const manifest = [{ name: 'get', exposed: true, timeout_ms: options.timeoutMs ?? TIMEOUT_MS }];
   agent.session.setManifest(manifest);
-  registry.add(agent.session, {
-    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} },
-    manifest,
-  });
+  registry.add(agent.session);
+  const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
+  catalog.add(offering({ openapi, manifest }));
   agents.push(agent);
   return agent;
 }
@@ -48,6 +51,7 @@ function lose(agent: AgentByHand): void {
 function call(overrides: Partial<CapabilityCall> = {}): Promise<AgentResult> {
   return createCallCapability(
     registry,
+    catalog,
     () => now,
   )({
     capability: 'get',
@@ -105,6 +109,18 @@ test('without an agent a call fails in the words of docs/reference/errors.md', a
     code: 'GATEWAY_AGENT_OFFLINE',
     message: 'agent is not connected',
   });
+});
+
+test('a capability whose agents are all away is offline, one that nobody offered is not found', async () => {
+  lose(join());
+  expect(await failure(call())).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+  expect(await failure(call({ capability: 'other' }))).toMatchObject({
+    code: 'GATEWAY_CAPABILITY_NOT_FOUND',
+  });
+  const other = agentByHand(createResultBudget(1));
+  agents.push(other);
+  registry.add(other.session);
+  expect(await failure(call())).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
 });
 
 test('a capability that no agent has, and agents that have enough to do', async () => {
@@ -321,6 +337,7 @@ test('a capability whose whole time passes before the call can be sent is still 
   const failed = failure(
     createCallCapability(
       registry,
+      catalog,
       () => (now += 5),
     )({
       capability: 'get',

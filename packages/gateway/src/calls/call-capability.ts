@@ -1,6 +1,7 @@
 import type { AbortSignalLike } from '@svc/edge';
 import type { Registry } from '../agents/registry.ts';
 import type { AgentOutcome, AgentResult, AgentSession } from '../agents/session.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { CallError, CallerGone } from '../errors/call-error.ts';
 import { agentErrorMessage } from './agent-error-message.ts';
 
@@ -27,11 +28,15 @@ const RETRY_MIN_MS = 100;
  * before any answer once on another. The caller has been found permitted already.
  * Throws CallError, or CallerGone when the signal aborts.
  */
-export function createCallCapability(registry: Registry, now: () => number): CallCapability {
+export function createCallCapability(
+  registry: Registry,
+  catalog: Catalog,
+  now: () => number,
+): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
       const tried: AgentSession[] = [];
-      const first = chooseAgent(registry, call.capability, tried);
+      const first = chooseAgent(registry, catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
       let current = first;
@@ -99,12 +104,14 @@ function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
   return outcome.kind === 'error' && outcome.notStarted && outcome.code !== 'AGENT_INVALID_PARAMS';
 }
 
-function chooseAgent(registry: Registry, capability: string, tried: readonly AgentSession[]): AgentSession {
-  const choice = registry.choose(capability, tried);
+function chooseAgent(registry: Registry, catalog: Catalog, capability: string): AgentSession {
+  const choice = registry.choose(capability, []);
   switch (choice) {
     case 'offline':
-      throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
-    case 'unknown_capability':
+      // Before the first agent nobody can tell what there is.
+      if (catalog.description === undefined || catalog.knows(capability)) {
+        throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+      }
       throw new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
     case 'busy':
       throw new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');

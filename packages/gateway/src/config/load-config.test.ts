@@ -236,6 +236,23 @@ describe('loadConfig', () => {
       expect.stringContaining('GATEWAY_API_KEYS_JSON'),
     ]);
   });
+
+  it('warns of what many records without key_id cost', { tags: ['key:many-foreign'] }, () => {
+    const records = Array.from({ length: 12 }, (_, count) => ({
+      name: `key ${count}`,
+      key_hash: HASH,
+      capabilities: [],
+    }));
+    const warningsOf = (keys: readonly unknown[]): readonly string[] =>
+      configOf({ GATEWAY_AGENT_URLS: 'wss://g/ws/agent', GATEWAY_API_KEYS_JSON: JSON.stringify(keys) })
+        .warnings;
+    const created = records.map((record, count) => ({ ...record, key_id: `id${count}` }));
+    expect(warningsOf(created)).toEqual([]);
+    expect(warningsOf([...records.slice(0, 10), ...created.slice(10)])).toEqual([]);
+    expect(warningsOf([...records.slice(0, 11), ...created.slice(11)])).toEqual([
+      expect.stringMatching(/\b11 records without key_id.*\b11 bcrypt comparisons.*create-key/),
+    ]);
+  });
 });
 
 /** A self-signed certificate of nobody and its key, made for this test. */

@@ -21,6 +21,8 @@ export type LoadedConfig =
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 const MAX_BODY_READ_MS = 3_600_000;
 const MAX_RATE = 1_000_000;
+/** Each unknown key is compared with every record without `key_id`. */
+const MANY_WITHOUT_ID = 10;
 
 /**
  * Turns the environment into the gateway's configuration, or into everything that is wrong with it at once
@@ -130,6 +132,13 @@ function warningsFor(config: GatewayConfig): readonly string[] {
   if (config.keys.length === 0) {
     warnings.push(
       'GATEWAY_API_KEYS_JSON has no records, so every call is refused; add one with svc-gateway create-key',
+    );
+  }
+  const withoutId = config.keys.filter(({ keyId }) => keyId === undefined).length;
+  if (withoutId > MANY_WITHOUT_ID) {
+    warnings.push(
+      `GATEWAY_API_KEYS_JSON has ${withoutId} records without key_id, so each unknown key costs up to ${withoutId} ` +
+        'bcrypt comparisons; replace them with keys from svc-gateway create-key, which cost one at most',
     );
   }
   return warnings;

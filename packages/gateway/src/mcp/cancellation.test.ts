@@ -7,6 +7,8 @@ import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
 import { createCallCapability } from '../calls/call-capability.ts';
 import { createPermitCall } from '../calls/permit-call.ts';
+import { createCatalog } from '../catalog/catalog.ts';
+import { offering } from '../catalog/offer.testing.ts';
 import { readCredential, unauthorized } from '../http/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import type { KeyRecord, Permission } from '../keys/key-record.ts';
@@ -34,7 +36,9 @@ beforeEach(async () => {
   const manifest = [{ name: 'get', exposed: true, timeout_ms: 60_000 }];
   agent.session.setManifest(manifest);
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
-  registry.add(agent.session, { openapi, manifest });
+  registry.add(agent.session);
+  const catalog = createCatalog(() => {});
+  catalog.add(offering({ openapi, manifest }));
   server = await startServer({
     mcp: createMcpFace({
       identify(exchange) {
@@ -46,8 +50,8 @@ beforeEach(async () => {
       bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },
       rateLimiter: undefined,
       serveMessage: createServeMessage({
-        registry,
-        permitCall: createPermitCall(createCallCapability(registry, () => performance.now())),
+        catalog,
+        permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
         sessions,
         version: '0',
       }),

@@ -1,7 +1,7 @@
 import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
-import type { Registry } from '../agents/registry.ts';
 import type { Caller, PermitCall } from '../calls/permit-call.ts';
 import { CallError, CallerGone } from '../errors/call-error.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { CallLog } from '../http/exchange.ts';
 import type { RequestHeaders } from '../http/request-headers.ts';
 import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './answer.ts';
@@ -15,7 +15,7 @@ import type { Sessions } from './sessions.ts';
 import { failedAnswer, rowsAnswer } from './tool-result.ts';
 
 export interface ServeMessageOptions {
-  readonly registry: Registry;
+  readonly catalog: Catalog;
   readonly permitCall: PermitCall;
   readonly sessions: Sessions;
   /** Of the gateway. */
@@ -40,10 +40,10 @@ const CAPABILITIES = '"capabilities":{"tools":{}}';
 const NO_PARAMS = Buffer.from('{}');
 /** The methods of every revision that is served (see docs/reference/mcp.md). */
 export function createServeMessage(options: ServeMessageOptions): ServeMessage {
-  const { registry, permitCall, sessions, version } = options;
+  const { catalog, permitCall, sessions, version } = options;
   const listTools = createListTools();
-  let identity = identityOf(registry.description, version);
-  registry.onDescription((description) => (identity = identityOf(description, version)));
+  let identity = identityOf(catalog.description, version);
+  catalog.onDescription((description) => (identity = identityOf(description, version)));
 
   function initialize(id: string, { params }: Message, sender: Sender): Answer {
     const { serverInfo, instructions } = identity;
@@ -63,7 +63,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   }
 
   function list(id: string, era: Era, { params }: Message, { key }: Sender): Answer {
-    const { description } = registry;
+    const { description } = catalog;
     if (description === undefined) {
       throw new RpcError(RPC.internalError, 'agent is not connected', { logCode: 'GATEWAY_AGENT_OFFLINE' });
     }

@@ -24,6 +24,15 @@ export type GatewayEvent =
       readonly reason: string;
     }
   | { readonly event: 'agent_rejected'; readonly source: string; readonly reason: string }
+  | {
+      /** Once for each difference; the description of the first agent, the newest, is served. */
+      readonly event: 'descriptions_differ';
+      readonly capability: string;
+      readonly instance_id: string;
+      readonly key_id: string;
+      readonly other_instance_id: string;
+      readonly other_key_id: string;
+    }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };

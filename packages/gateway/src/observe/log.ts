@@ -112,6 +112,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'accept_failed':
     case 'agent_rejected':
     case 'config_warning':
+    case 'descriptions_differ':
       return 'warn';
     case 'internal_error':
       return 'error';

@@ -14,7 +14,7 @@ export interface GatewayState {
     readonly slots: number;
   };
   readonly logRecordsLost: () => number;
-  /** Whether an agent has ever had this capability. */
+  /** Whether an agent, connected or away, has this capability. */
   readonly isCapability: (name: string) => boolean;
 }
 
@@ -80,6 +80,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'accept_failed':
       case 'shutting_down':
       case 'config_warning':
+      case 'descriptions_differ':
       case 'internal_error':
     }
   };
@@ -89,7 +90,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       name: 'svc_gateway_requests_total',
       type: 'counter',
       labels: ['route', 'capability', 'status'],
-      help: 'Requests answered, each call of an MCP batch by itself. The route is a template, empty for an unknown path; the capability is empty when no agent has had it; status 499 is a caller that went away or cancelled the call.',
+      help: 'Requests answered, each call of an MCP batch by itself. The route is a template, empty for an unknown path; the capability is empty when no agent has it; status 499 is a caller that went away or cancelled the call.',
     },
     () =>
       series.flatMap(({ route, capability, statuses }) =>

@@ -1,18 +1,15 @@
 import type { Description } from '@svc/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { agentByHand, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
-import { createRegistry, type Registry } from '../agents/registry.ts';
-import { createResultBudget } from '../agents/result-budget.ts';
+import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import { offering } from '../catalog/offer.testing.ts';
 import { readCredential } from '../http/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import { createOpenApiFace } from './serve.ts';
 
-let registry: Registry;
+let catalog: Catalog;
 let server: StartedServer;
-let agent: AgentByHand;
 beforeEach(async () => {
-  registry = createRegistry(() => 0);
-  agent = agentByHand(createResultBudget(1));
+  catalog = createCatalog(() => {});
   server = await startServer({
     openapi: createOpenApiFace({
       identify: async (exchange) => {
@@ -24,13 +21,12 @@ beforeEach(async () => {
           capabilities: name === 'all' ? '*' : new Set<string>(),
         };
       },
-      registry,
+      catalog,
       publicUrl: undefined,
     }),
   });
 });
 afterEach(async () => {
-  agent.lose();
   await server.close();
 });
 
@@ -55,9 +51,9 @@ test('who asks is found out first', async () => {
 });
 
 test('the newest description is served, also while the agent is away', async () => {
-  registry.add(agent.session, describing('old'));
-  registry.add(agent.session, describing('new'));
-  registry.remove(agent.session);
+  catalog.add(offering(describing('old')));
+  const leave = catalog.add(offering(describing('new')));
+  leave();
   const { status, headers, text } = await get();
   expect(status).toBe(200);
   expect(headers['content-type']).toBe('application/json');
@@ -65,7 +61,7 @@ test('the newest description is served, also while the agent is away', async () 
 });
 
 test('HEAD has the same headers and no body', async () => {
-  registry.add(agent.session, describing('t'));
+  catalog.add(offering(describing('t')));
   const [head, whole] = [await get({}, 'HEAD'), await get()];
   expect(head.text).toBe('');
   expect(head.headers.etag).toBe(whole.headers.etag);
@@ -73,7 +69,7 @@ test('HEAD has the same headers and no body', async () => {
 });
 
 test('who has it already is told so, until it changes', async () => {
-  registry.add(agent.session, describing('old'));
+  catalog.add(offering(describing('old')));
   const etag = String((await get()).headers.etag);
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
     const { status, headers, text } = await get({ 'If-None-Match': known });
@@ -82,6 +78,6 @@ test('who has it already is told so, until it changes', async () => {
     expect(text).toBe('');
   }
   expect((await get({ 'If-None-Match': '"other"' })).status).toBe(200);
-  registry.add(agent.session, describing('new'));
+  catalog.add(offering(describing('new')));
   expect((await get({ 'If-None-Match': etag })).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-import type { Registry } from '../agents/registry.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { CallError } from '../errors/call-error.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Identify } from '../keys/identify.ts';
@@ -6,16 +6,16 @@ import { createDocuments } from './document.ts';
 
 export interface OpenApiOptions {
   readonly identify: Identify;
-  readonly registry: Registry;
+  readonly catalog: Catalog;
   readonly publicUrl: string | undefined;
 }
 
-/** GET /openapi.json: the cached description, also while every agent is away. */
+/** GET /openapi.json: what all agents offer together, also while every agent is away. */
 export function createOpenApiFace(options: OpenApiOptions): (exchange: Exchange) => Promise<void> {
   const documentFor = createDocuments(options.publicUrl);
   return async (exchange) => {
     const key = await options.identify(exchange);
-    const { description } = options.registry;
+    const { description } = options.catalog;
     if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
     const { bytes, etag } = documentFor(description, key.capabilities);
     const candidates = exchange.headers.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));

@@ -4,25 +4,21 @@ import { join } from 'node:path';
 import type { Description } from '@svc/protocol';
 import { runProcess, smallDisk } from '@svc/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { agentByHand, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
-import { createRegistry, type Registry } from '../agents/registry.ts';
-import { createResultBudget } from '../agents/result-budget.ts';
+import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import { offering } from '../catalog/offer.testing.ts';
 import type { GatewayEvent } from '../observe/event.ts';
 import { keepSnapshot } from './snapshot.ts';
 
 let folder: string;
-let registry: Registry;
-let agent: AgentByHand;
+let catalog: Catalog;
 let events: GatewayEvent[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-tmp-snapshot-'));
   events = [];
-  registry = createRegistry(() => 0);
-  agent = agentByHand(createResultBudget(1));
-  keepSnapshot(registry, 'https://gateway.example', (event) => events.push(event), folder);
+  catalog = createCatalog(() => {});
+  keepSnapshot(catalog, 'https://gateway.example', (event) => events.push(event), folder);
 });
 afterEach(async () => {
-  agent.lose();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -37,7 +33,7 @@ async function title(): Promise<unknown> {
 }
 
 test('every newly cached description is written, the last one stays, and nothing else is left', async () => {
-  for (let version = 1; version <= 20; version++) registry.add(agent.session, describing(`v${version}`));
+  for (let version = 1; version <= 20; version++) catalog.add(offering(describing(`v${version}`)));
   await expect.poll(title, { interval: 2 }).toBe('v20');
   expect(await readdir(folder)).toEqual(['openapi.json']);
   expect(JSON.parse(await readFile(join(folder, 'openapi.json'), 'utf8'))).toMatchObject({
@@ -48,25 +44,25 @@ test('every newly cached description is written, the last one stays, and nothing
 
 test('a folder that cannot be written to is a warning, and the next description is tried again', async () => {
   await rm(folder, { recursive: true });
-  registry.add(agent.session, describing('first'));
+  catalog.add(offering(describing('first')));
   await expect
     .poll(() => events, { interval: 2 })
     .toEqual([{ event: 'config_warning', message: expect.stringContaining('cannot write openapi.json') }]);
   await mkdir(folder);
-  registry.add(agent.session, describing('second'));
+  catalog.add(offering(describing('second')));
   await expect.poll(title, { interval: 2 }).toBe('second');
 });
 
 test('on a full disk the old file stays whole, and nothing else is left', async ({ skip }) => {
   const disk = await smallDisk();
   if (typeof disk === 'string') return skip(disk);
-  keepSnapshot(registry, undefined, (event) => events.push(event), disk.path);
+  keepSnapshot(catalog, undefined, (event) => events.push(event), disk.path);
   const names = () => readdir(disk.path);
   try {
-    registry.add(agent.session, describing('small'));
+    catalog.add(offering(describing('small')));
     await expect.poll(names, { interval: 2 }).toEqual(['openapi.json']);
     await disk.fill(16 * 1024);
-    registry.add(agent.session, describing('x'.repeat(100_000)));
+    catalog.add(offering(describing('x'.repeat(100_000))));
     await expect
       .poll(() => events, { interval: 2 })
       .toEqual([{ event: 'config_warning', message: expect.stringContaining('ENOSPC') }]);
@@ -86,7 +82,7 @@ test('what a killed gateway left half written goes with the next file; what may 
     'my.tmp',
   ];
   for (const name of [...kept, `openapi.json.${stdout.trim()}.tmp`]) await writeFile(join(folder, name), '{');
-  registry.add(agent.session, describing('next'));
+  catalog.add(offering(describing('next')));
   await expect.poll(title, { interval: 2 }).toBe('next');
   expect((await readdir(folder)).toSorted()).toEqual(['openapi.json', ...kept].toSorted());
 });

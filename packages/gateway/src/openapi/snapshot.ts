@@ -1,6 +1,7 @@
 import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Registry } from '../agents/registry.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Observe } from '../observe/event.ts';
 import { createDocuments } from './document.ts';
 
@@ -13,14 +14,14 @@ const DRAFT = /^openapi\.json\.(\d{1,7})\.tmp$/;
  * `folder`, whole or not at all.
  */
 export function keepSnapshot(
-  registry: Registry,
+  catalog: Catalog,
   publicUrl: string | undefined,
   observe: Observe,
   folder: string,
 ): void {
   const documentFor = createDocuments(publicUrl);
   let last = Promise.resolve();
-  registry.onDescription((description) => {
+  catalog.onDescription((description) => {
     const { bytes } = documentFor(description, '*');
     last = last
       .then(() => replace(folder, bytes))

@@ -2,6 +2,8 @@ import { dial } from '@svc/testkit';
 import type { Frame, RequestFrame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentByHand, resultHead, smallResult, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
+import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import { offering } from '../catalog/offer.testing.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget, type ResultBudget } from '../agents/result-budget.ts';
 import { createCallCapability } from '../calls/call-capability.ts';
@@ -24,16 +26,18 @@ const identify: Identify = async (exchange) => {
 };
 
 let registry: Registry;
+let catalog: Catalog;
 let budget: ResultBudget;
 let agent: AgentByHand | undefined;
 let server: StartedServer;
 beforeEach(async () => {
   registry = createRegistry(() => 0);
+  catalog = createCatalog(() => {});
   budget = createResultBudget(10_000_000);
   server = await startServer({
     call: createRestCall({
       identify,
-      permitCall: createPermitCall(createCallCapability(registry, () => performance.now())),
+      permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
       bodyLimits: { maxBytes: 1000, timeoutMs: 5000 },
     }),
   });
@@ -48,10 +52,9 @@ function join(): AgentByHand {
   agent = agentByHand(budget);
   const manifest = [{ name: 'get', exposed: true, timeout_ms: 5000 }];
   agent.session.setManifest(manifest);
-  registry.add(agent.session, {
-    openapi: { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} },
-    manifest,
-  });
+  registry.add(agent.session);
+  const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
+  catalog.add(offering({ openapi, manifest }));
   return agent;
 }
 

@@ -1,0 +1,8 @@
+/**
+ * The title of a capability's schema: `get_track` and `Result` make `GetTrackResult`. Generators call the type of an inline
+ * schema by its title, most of them by the title alone, so it has to be unique and to have the form of a type's name.
+ */
+export function typeTitle(capability: string, kind: 'Params' | 'Result' | 'Row'): string {
+  const words = capability.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return words.join('') + kind;
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
+import type { Observe } from '../observe/event.ts';
+import type { AgentOffer } from './offer.ts';
+
+/** Some 100 bytes each. */
+const REMEMBERED_MAX = 10_000;
+
+/**
+ * Tells of capabilities that two agents describe differently: once for each difference, however often the agents come
+ * back. The older offers come newest first.
+ */
+export function createDifferenceReport(
+  observe: Observe,
+): (newest: AgentOffer, others: readonly AgentOffer[]) => void {
+  const reported = new Set<string>();
+
+  function isNew(difference: string): boolean {
+    if (reported.has(difference)) return false;
+    reported.add(difference);
+    const [oldest = ''] = reported;
+    if (reported.size > REMEMBERED_MAX) reported.delete(oldest);
+    return true;
+  }
+
+  return (newest, others) => {
+    const compared = new Set<string>();
+    // Whoever offers the same has been compared with the others.
+    if (others.some(({ digest }) => digest === newest.digest)) return;
+    for (const other of others) {
+      if (compared.has(other.digest)) continue;
+      compared.add(other.digest);
+      for (const { capability, difference } of differences(newest.description, other.description)) {
+        if (!isNew(difference)) continue;
+        observe({
+          event: 'descriptions_differ',
+          capability,
+          instance_id: newest.instanceId,
+          key_id: newest.keyId,
+          other_instance_id: other.instanceId,
+          other_key_id: other.keyId,
+        });
+      }
+    }
+  };
+}
+
+function differences(
+  one: Description,
+  other: Description,
+): readonly { readonly capability: string; readonly difference: string }[] {
+  const others = published(other);
+  return [...published(one)].flatMap(([capability, text]) => {
+    const otherText = others.get(capability);
+    if (otherText === undefined || otherText === text) return [];
+    const hash = createHash('sha256').update([capability, ...[text, otherText].toSorted()].join('\n'));
+    return [{ capability, difference: hash.digest('base64url') }];
+  });
+}
+
+/** What callers are told of each capability, as text. */
+function published({ openapi, manifest }: Description): ReadonlyMap<string, string> {
+  return new Map(
+    manifest.map(({ name, exposed }) => [
+      name,
+      JSON.stringify([exposed, openapi.paths[CAPABILITY_PATH_PREFIX + name]]),
+    ]),
+  );
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { Description, ManifestEntry } from '@svc/protocol';
+import type { AgentOffer } from './offer.ts';
+
+export interface United {
+  readonly description: Description;
+  /** Equal for descriptions with equal bytes. */
+  readonly version: string;
+  /** The offers that it was made of, newest first. */
+  readonly sources: string;
+}
+
+/**
+ * One description of everything that is offered; `previous` itself when its offers are the same. The document is that of
+ * the newest; where two describe one capability, the newest counts. Capabilities are in the order of their files, one file
+ * after the other in an order that does not depend on who connected when: a list that changes with every reconnection
+ * would invalidate entity tags and cursors.
+ */
+export function uniteOffers(
+  newestFirst: readonly AgentOffer[],
+  previous: United | undefined,
+): United | undefined {
+  const distinct = new Map<string, AgentOffer>();
+  for (const offer of newestFirst) {
+    const source = `${offer.keyId} ${offer.digest}`;
+    if (!distinct.has(source)) distinct.set(source, offer);
+  }
+  const sources = [...distinct.keys()].join('\n');
+  if (sources === previous?.sources) return previous;
+  const [newest, ...others] = distinct.values();
+  if (newest === undefined) return undefined;
+  if (others.every(({ digest }) => digest === newest.digest)) {
+    return { description: newest.description, version: newest.digest, sources };
+  }
+  const inPlace = [...distinct].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, offer]) => offer);
+  const description = unite(newest.description, inPlace, [...others.toReversed(), newest]);
+  const version = createHash('sha256').update(JSON.stringify(description)).digest('hex');
+  return { description, version, sources };
+}
+
+function unite(
+  { openapi }: Description,
+  inPlace: readonly AgentOffer[],
+  oldestFirst: readonly AgentOffer[],
+): Description {
+  const manifest = new Map<string, ManifestEntry>();
+  const paths = new Map<string, unknown>();
+  const components = new Map<string, object>();
+  // A key that is set again keeps its place: the first round gives places, the second contents, the newest last.
+  for (const { description } of [...inPlace, ...oldestFirst]) {
+    for (const entry of description.manifest) manifest.set(entry.name, entry);
+    for (const [path, item] of Object.entries(description.openapi.paths)) paths.set(path, item);
+    // An older agent's paths may refer to what the newest does not have.
+    for (const [section, entries] of entriesOf(description.openapi['components'])) {
+      components.set(section, { ...components.get(section), ...Object.fromEntries(entriesOf(entries)) });
+    }
+  }
+  return {
+    openapi: {
+      ...openapi,
+      paths: Object.fromEntries(paths),
+      ...(components.size === 0 ? {} : { components: Object.fromEntries(components) }),
+    },
+    manifest: [...manifest.values()],
+  };
+}
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
