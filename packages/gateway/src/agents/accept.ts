@@ -18,7 +18,6 @@ import {
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Catalog } from '../catalog/catalog.ts';
-import { createRateLimiter } from '../http/rate-limit.ts';
 import type { Observe } from '../observe/event.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';

@@ -1,6 +1,5 @@
 import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Registry } from '../agents/registry.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Observe } from '../observe/event.ts';
 import { createDocuments } from './document.ts';
