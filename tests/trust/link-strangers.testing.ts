@@ -294,6 +294,7 @@ const flood = fault(
       for (let count = 0; count < agents; count++) {
         const listed = nextRecord(scene.service.gateway, 'agent_connected');
         const agent = await scene.startVariant((file) => file);
+        await agent.waitForLine((line) => line.includes('starting with'));
         const started = performance.now();
         await listed;
         connected.push(Math.round(performance.now() - started));

@@ -30,14 +30,11 @@ export function checkFile(root: unknown, faults: FaultLog): void {
 
 /** The agent tells the gateway how many calls it takes, and one that takes more than that cannot connect. */
 function checkRuntime(root: unknown, faults: FaultLog): void {
-  const runtime = valueAt(root, ['runtime']);
-  const counts: Readonly<Record<string, unknown>> = {
-    ...RUNTIME_DEFAULTS,
-    ...(isRecord(runtime) ? runtime : {}),
-  };
-  const sum = Number(counts['max_concurrent_requests']) + Number(counts['queue_size']);
-  if (faults.has(['runtime', 'max_concurrent_requests']) || !(sum > MAX_INFLIGHT_MAX)) return;
-  const { max_concurrent_requests: usual } = RUNTIME_DEFAULTS;
+  const { max_concurrent_requests: usual, queue_size: usualQueue } = RUNTIME_DEFAULTS;
+  const atOnce = valueAt(root, ['runtime', 'max_concurrent_requests']) ?? usual;
+  const queue = valueAt(root, ['runtime', 'queue_size']) ?? usualQueue;
+  if (typeof atOnce !== 'number' || typeof queue !== 'number') return;
+  if (atOnce + queue <= MAX_INFLIGHT_MAX || faults.has(['runtime', 'max_concurrent_requests'])) return;
   faults.add(
     ['runtime', 'queue_size'],
     `\`queue_size\` and \`max_concurrent_requests\` (default ${usual}) must be <= ${MAX_INFLIGHT_MAX} together`,
