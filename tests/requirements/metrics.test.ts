@@ -248,7 +248,7 @@ describe('after known requests', () => {
 
   test('names follow the conventions of Prometheus, and each is explained', () => {
     const ours = [...gateway, ...agent].filter(([name]) => name.startsWith('svc_'));
-    expect(ours).toHaveLength(26);
+    expect(ours).toHaveLength(27);
     for (const [name, { type, help }] of ours) {
       expect(name).toMatch(/^svc_(gateway|agent)(_[a-z]+)+$/);
       expect(name.endsWith('_total')).toBe(type === 'counter');
