@@ -39,7 +39,14 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         extends: true,
-        test: { name: 'service', include: processes, sequence: { groupOrder: 2 }, ...withPostgres },
+        test: {
+          name: 'service',
+          include: processes,
+          sequence: { groupOrder: 2 },
+          // Half of their time they wait for processes and deadlines.
+          maxWorkers: 3,
+          ...withPostgres,
+        },
       },
     ],
   },

@@ -128,6 +128,7 @@ describe('TLS to the database', () => {
   afterAll(() => releasers.closeAll());
 
   const tags = ['file:database.sslmode', 'file:database.ssl_root_cert'];
+  const files = { 'authority.pem': AUTHORITY, 'other.pem': OTHER_AUTHORITY };
 
   /** Whether the connection is encrypted, or why there is none. */
   async function encrypted(
@@ -146,7 +147,7 @@ describe('TLS to the database', () => {
             },
           },
         }),
-        { files: { 'authority.pem': AUTHORITY, 'other.pem': OTHER_AUTHORITY } },
+        { files },
       )
       .catch((error: unknown) => String(error));
     if (typeof agent === 'string') return /database: cannot use the database/.test(agent) ? 'refused' : agent;
@@ -162,20 +163,7 @@ describe('TLS to the database', () => {
     ['disable', { sslmode: 'disable' }, 'localhost', no],
     ['require', { sslmode: 'require' }, '127.0.0.1', yes],
     ['require with the authority', { sslmode: 'require', ssl_root_cert: 'authority.pem' }, '127.0.0.1', yes],
-    [
-      'require with another authority',
-      { sslmode: 'require', ssl_root_cert: 'other.pem' },
-      'localhost',
-      'refused',
-    ],
     ['verify-full', { sslmode: 'verify-full', ssl_root_cert: 'authority.pem' }, 'localhost', yes],
-    ['verify-full without the authority', { sslmode: 'verify-full' }, 'localhost', 'refused'],
-    [
-      'verify-full with another authority',
-      { sslmode: 'verify-full', ssl_root_cert: 'other.pem' },
-      'localhost',
-      'refused',
-    ],
     [
       'verify-full of another name',
       { sslmode: 'verify-full', ssl_root_cert: 'authority.pem' },
@@ -187,13 +175,24 @@ describe('TLS to the database', () => {
   });
 
   test.each([
+    ['require with another authority', { sslmode: 'require', ssl_root_cert: 'other.pem' }],
+    ['verify-full without the authority', { sslmode: 'verify-full' }],
+    ['verify-full with another authority', { sslmode: 'verify-full', ssl_root_cert: 'other.pem' }],
+  ])('%s is refused by the checks', { tags }, async (_title, settings) => {
+    const { port, user, password } = secure;
+    const database = { host: 'localhost', port, user, password, name: 'postgres', ...settings };
+    const checked = await station.check({ database }, { offline: false, files });
+    expect(checked).toEqual({ code: 2, text: expect.stringContaining('database: cannot use the database') });
+  });
+
+  test.each([
     ['prefer', 0],
     ['disable', 0],
     ['require', 2],
     ['verify-full', 2],
-  ])('%s with a server that has none ends with %i', { tags }, async (sslmode, code) => {
-    const folder = await station.folder({ 'capability.yaml': station.file({ database: { sslmode } }) });
-    expect(await runProcess(join(folder, 'svc-agent'), ['check'])).toMatchObject({ code });
+  ])('%s with a server that has none: %i', { tags }, async (sslmode, code) => {
+    const checked = await station.check({ database: { sslmode } }, { offline: false });
+    expect(checked).toMatchObject({ code });
   });
 });
 

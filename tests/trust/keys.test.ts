@@ -13,6 +13,8 @@ const WRONG = '401 GATEWAY_UNAUTHORIZED';
 const REFUSED = '400 GATEWAY_INVALID_REQUEST';
 /** As many as the gateway lets wait on one connection. */
 const AT_ONCE = 100;
+/** A tenth of what comparing 2,000 keys at the cost of created ones takes. */
+const WITHIN_MS = 15_000;
 
 // A published test vector of bcrypt, 72 bytes long.
 const LONGEST = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
@@ -145,10 +147,12 @@ test('an unknown id costs no comparison, so that a flood of them does not slow a
     return answersIn(await connection.ended);
   });
   const startedAt = performance.now();
-  for (let count = 0; count < 20; count++) expect(await outcomeOf(gateway.port, known)).toBe(TAKEN);
+  for (let count = 0; count < 20; count++) {
+    expect(await outcomeOf(gateway.port, known, WITHIN_MS)).toBe(TAKEN);
+  }
   const slowest = performance.now() - startedAt;
   for (const seen of await Promise.all(flood)) expect(seen).toEqual(Array(AT_ONCE).fill(WRONG));
   // 2,000 comparisons at the cost of created keys would take minutes.
-  expect(performance.now() - startedAt).toBeLessThan(5000);
-  expect(slowest).toBeLessThan(5000);
+  expect(performance.now() - startedAt).toBeLessThan(WITHIN_MS);
+  expect(slowest).toBeLessThan(WITHIN_MS);
 });

@@ -29,37 +29,31 @@ afterEach(async () => {
 });
 
 describe('a temporary server', () => {
-  test('speaks UTF-8, compares by code point, and is gone with its files after stop', async () => {
+  test('speaks UTF-8, compares by code point, clones databases, and is gone with its files after stop', async () => {
     const postgres = await startPostgres({ settings: { work_mem: '5MB' } });
     const [row] = await withClient(postgres, 'postgres', async (client) => {
       const sql = `select lower('ÄÖ') as lower, 'a' > 'B' as binary, current_setting('work_mem') as work_mem`;
       return (await client.query(sql)).rows;
     });
     expect(row).toEqual({ lower: 'äö', binary: true, work_mem: '5MB' });
-    await postgres.stop();
-    expect(await isPortFree(postgres.port)).toBe(true);
-    expect(await readdir(own.path)).toEqual([]);
-  });
 
-  test('refuses a wrong password', async () => {
-    const postgres = await startPostgres();
     const wrong = { ...postgres, password: 'wrong' };
     await expect(withClient(wrong, 'postgres', async () => {})).rejects.toThrow(/password authentication/);
-    await postgres.stop();
-  });
 
-  test('clones databases and drops them while somebody is connected', async () => {
-    const postgres = await startPostgres();
     await postgres.createDatabase('origin');
     await postgres.execute('origin', 'create table t (x int); insert into t values (1), (2)');
     await postgres.createDatabase('Copy of it', { template: 'origin' });
     const count = await withClient(postgres, 'Copy of it', async (client) => {
       const { rows } = await client.query('select count(*)::int as count from t');
+      // While somebody is connected.
       await postgres.dropDatabase('Copy of it');
       return rows;
     });
     expect(count).toEqual([{ count: 2 }]);
+
     await postgres.stop();
+    expect(await isPortFree(postgres.port)).toBe(true);
+    expect(await readdir(own.path)).toEqual([]);
   });
 
   test('says what the server said when it cannot start', async () => {
@@ -78,25 +72,19 @@ test('a temporary folder that only root may enter is no obstacle', async () => {
   await postgres.stop();
 });
 
-test('a kept cluster is found again', async () => {
+test('a kept cluster is found again, and left alone while it is in use', async () => {
   const folder = join(own.path, 'cluster');
   const first = await startPostgres({ folder });
   await first.execute('postgres', 'create table kept (x int)');
-  await first.stop();
-  const second = await startPostgres({ folder });
-  await second.execute('postgres', 'insert into kept values (1)');
-  await second.stop();
-  expect([first.isNew, second.isNew]).toEqual([true, false]);
-});
-
-test('a cluster that is in use is left alone', async () => {
-  const folder = join(own.path, 'cluster');
-  const first = await startPostgres({ folder });
   await expect(startPostgres({ folder })).rejects.toMatchObject({
     cause: { message: expect.stringContaining('lock file "postmaster.pid" already exists') },
   });
   await first.execute('postgres', 'select 1');
   await first.stop();
+  const second = await startPostgres({ folder });
+  await second.execute('postgres', 'insert into kept values (1)');
+  await second.stop();
+  expect([first.isNew, second.isNew]).toEqual([true, false]);
 });
 
 test('nothing is left when the process that started it is killed', async () => {
