@@ -4,46 +4,53 @@
 
 /** Which folders a folder may use besides itself, `protocol` and `edge`. The files above the folders may use all. */
 const FOLDERS = {
-  'gateway/errors': [],
-  'gateway/observe': ['gateway/config'],
-  'gateway/config': ['gateway/keys'],
-  'gateway/cli': ['gateway/config', 'gateway/keys'],
-  'gateway/http': ['gateway/errors', 'gateway/observe', 'gateway/config'],
-  'gateway/keys': ['gateway/errors', 'gateway/http', 'gateway/config'],
-  'gateway/agents': ['gateway/http', 'gateway/observe'],
-  'gateway/calls': ['gateway/errors', 'gateway/agents', 'gateway/keys'],
-  'gateway/rest': ['gateway/errors', 'gateway/http', 'gateway/keys', 'gateway/calls'],
-  'gateway/mcp': ['gateway/errors', 'gateway/http', 'gateway/keys', 'gateway/calls', 'gateway/agents'],
-  'gateway/openapi': [
-    'gateway/errors',
-    'gateway/http',
-    'gateway/keys',
+  // gateway: from what is known of everybody to what answers somebody.
+  'gateway/telemetry': ['gateway/config'],
+  'gateway/network': [],
+  'gateway/config': ['gateway/auth', 'gateway/network'],
+  'gateway/cli': ['gateway/config', 'gateway/auth'],
+  'gateway/access': ['gateway/network', 'gateway/config', 'gateway/calls', 'gateway/telemetry'],
+  'gateway/http': [
+    'gateway/access',
+    'gateway/network',
+    'gateway/config',
     'gateway/calls',
-    'gateway/agents',
-    'gateway/observe',
+    'gateway/telemetry',
   ],
-  'agent/config': ['agent/values'],
-  // Only the types of the contract: the values of a parameter are judged alike in the file and in a call.
-  'agent/values': ['agent/config'],
-  'agent/cli': ['agent/config'],
-  'agent/observe': [],
-  'agent/link': [],
-  'agent/capabilities': ['agent/config', 'agent/values'],
-  'agent/databases': ['agent/config'],
-  'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/link', 'agent/observe'],
+  'gateway/auth': ['gateway/access', 'gateway/http', 'gateway/config', 'gateway/calls'],
+  'gateway/agents': ['gateway/access', 'gateway/http', 'gateway/network', 'gateway/telemetry'],
+  'gateway/catalog': ['gateway/agents', 'gateway/auth', 'gateway/telemetry'],
+  'gateway/calls': ['gateway/agents', 'gateway/auth', 'gateway/catalog'],
+  'gateway/api': [
+    'gateway/access',
+    'gateway/http',
+    'gateway/auth',
+    'gateway/calls',
+    'gateway/catalog',
+    'gateway/agents',
+    'gateway/telemetry',
+  ],
+  // agent: the file, what it means, what runs it.
+  'agent/telemetry': [],
+  'agent/capabilities': [],
+  'agent/config': ['agent/capabilities', 'agent/databases'],
+  'agent/cli': ['agent/config', 'agent/capabilities'],
+  'agent/databases': ['agent/capabilities'],
+  'agent/gateway-link': [],
+  'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
+  'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases', 'agent/cli', 'agent/telemetry'],
 };
 
 /** Where the outside world may be touched: each library in one place. */
 const LIBRARIES = {
-  ws: ['gateway/src/agents/accept.ts', 'agent/src/link/connection.ts'],
+  ws: ['gateway/src/agents/endpoint.ts', 'agent/src/gateway-link/connection.ts'],
   pg: ['agent/src/databases/postgres/'],
-  'pg-protocol': ['agent/src/databases/postgres/'],
-  'libpg-query': ['agent/src/databases/postgres/'],
-  bcryptjs: ['gateway/src/keys/'],
-  pino: ['gateway/src/observe/'],
+  'pg-protocol': ['agent/src/databases/postgres/connection/'],
+  'libpg-query': ['agent/src/databases/postgres/verify/'],
+  bcryptjs: ['gateway/src/auth/api-keys/'],
+  'sonic-boom': ['gateway/src/telemetry/'],
   'prom-client': ['edge/src/metrics/register.ts'],
-  'rotating-file-stream': ['agent/src/observe/'],
-  yaml: ['agent/src/config/'],
+  yaml: ['agent/src/config/yaml/'],
 };
 
 /** Decisions that a test can go through in any order, because nothing acts in them. */
@@ -52,14 +59,21 @@ const PURE = [
   'protocol/src/frames/decode.ts',
   'protocol/src/frames/encode.ts',
   'gateway/src/agents/handshake.ts',
-  'gateway/src/http/rate-limit.ts',
-  'agent/src/link/back-off.ts',
-  'agent/src/link/handshake.ts',
+  'gateway/src/access/rate-limit.ts',
+  'gateway/src/auth/permission.ts',
+  'agent/src/gateway-link/back-off.ts',
+  'agent/src/gateway-link/handshake.ts',
 ];
+
+/** What a request can fail with is the language of all folders of the gateway. */
+const EVERYBODYS = ['^packages/gateway/src/calls/call-error\\.ts$'];
 
 const SHIPPED = '^packages/(?:protocol|edge|gateway|agent)/src/';
 const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '-for-test\\.ts$', '^packages/testkit/'];
 const SHARED = '^packages/(?:protocol|edge)/';
+
+const DATABASES = '^packages/agent/src/databases/';
+const POSTGRES = `${DATABASES}postgres/`;
 
 const folder = (name) => `^packages/${name.replace('/', '/src/')}/`;
 const file = (path) => `^packages/${path.replaceAll('.', '\\.')}`;
@@ -72,8 +86,7 @@ export default {
       'no-circle',
       'Files that import each other can only be understood, tested and moved together.',
       {},
-      // Known: database.ts names a type of its one driver, which puts 21 files into one circle.
-      { circular: true, viaOnly: { pathNot: file('agent/src/databases/database.ts') } },
+      { circular: true },
     ),
     forbid(
       'resolvable',
@@ -108,8 +121,75 @@ export default {
         `folder:${name}`,
         'FOLDERS says what a folder may use.',
         { path: folder(name), pathNot: TEST_CODE },
-        { path: '^packages/', pathNot: [SHARED, ...TEST_CODE, ...[name, ...allowed].map(folder)] },
+        {
+          path: '^packages/',
+          pathNot: [SHARED, ...TEST_CODE, ...EVERYBODYS, ...[name, ...allowed].map(folder)],
+        },
       ),
+    ),
+    forbid(
+      'api-kinds-apart',
+      'REST, OpenAPI and MCP meet in calls and catalog only.',
+      { path: '^packages/gateway/src/api/([^/]+)/', pathNot: TEST_CODE },
+      { path: '^packages/gateway/src/api/', pathNot: '^packages/gateway/src/api/$1/' },
+    ),
+    forbid(
+      'driver-list',
+      'Only the list of drivers and the drivers themselves know which databases there are.',
+      { path: SHIPPED, pathNot: [...TEST_CODE, `${DATABASES}drivers\\.ts$`, `${DATABASES}[^/]+/`] },
+      { path: `${DATABASES}(?!sql/|conformance/)[^/]+/`, pathNot: `${DATABASES}[^/]+/config-schema\\.ts$` },
+    ),
+    forbid(
+      'drivers-apart',
+      'No driver imports another; what they share stands in driver, errors and sql.',
+      { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
+      {
+        path: DATABASES,
+        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|errors)\\.ts$`],
+      },
+    ),
+    forbid(
+      'shared-sql',
+      'sql knows dialects by what it is told, not by their drivers.',
+      { path: `${DATABASES}(?:sql/|driver\\.ts$|errors\\.ts$)`, pathNot: TEST_CODE },
+      { path: `${DATABASES}(?!sql/|driver\\.ts$|errors\\.ts$)` },
+    ),
+    forbid(
+      'conformance-is-for-tests',
+      'The suite of the drivers is no part of an executable.',
+      { path: SHIPPED, pathNot: [...TEST_CODE, `${DATABASES}conformance/`] },
+      { path: `${DATABASES}conformance/` },
+    ),
+    forbid(
+      'config-knows-drivers-only',
+      'The file is read before anything dials: of a driver it needs the section of the file.',
+      { path: '^packages/agent/src/config/', pathNot: TEST_CODE },
+      { path: DATABASES, pathNot: [`${DATABASES}drivers?\\.ts$`, `${DATABASES}[^/]+/config-schema\\.ts$`] },
+    ),
+    // postgres: wire <- pool <- execute <- index; wire, pool <- verify; verify and execute share plain data only.
+    forbid(
+      'postgres-connection',
+      'Messages and sessions know nothing of pools, statements and capabilities.',
+      { path: `${POSTGRES}connection/`, pathNot: TEST_CODE },
+      { path: `${POSTGRES}(?:pool|execute|verify|audit)/` },
+    ),
+    forbid(
+      'postgres-pool',
+      'The pool hands out sessions; what runs on them is not its matter.',
+      { path: `${POSTGRES}pool/`, pathNot: TEST_CODE },
+      { path: `${POSTGRES}(?:execute|verify|audit)/` },
+    ),
+    forbid(
+      'postgres-execute',
+      'A call needs the plan that verification made, not the parser that made it.',
+      { path: `${POSTGRES}execute/`, pathNot: TEST_CODE },
+      { path: [`${POSTGRES}(?:verify|audit)/`, '(?:^|/)node_modules/libpg-query/'], reachable: true },
+    ),
+    forbid(
+      'no-parser-in-main',
+      'The SQL parser costs 60 MB for the life of a process; only the child of the start needs it.',
+      { path: '^packages/agent/src/main\\.ts$' },
+      { path: '(?:^|/)node_modules/libpg-query/', reachable: true },
     ),
     ...Object.entries(LIBRARIES).map(([name, places]) =>
       forbid(`library:${name}`, 'LIBRARIES says where a library may be used.', shipped(places.map(file)), {
@@ -120,7 +200,10 @@ export default {
       'pure',
       'What only decides imports nothing that acts, nor anything that does.',
       { path: PURE.map(file) },
-      { path: ['^(?:node:)?(?!crypto$)[a-z_/]+$', '(?:^|/)node_modules/(?:ws|pg|pino)/'], reachable: true },
+      {
+        path: ['^(?:node:)?(?!crypto$)[a-z_/]+$', '(?:^|/)node_modules/(?:ws|pg|sonic-boom)/'],
+        reachable: true,
+      },
     ),
   ],
   options: {

@@ -6,12 +6,12 @@ import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 const executables = [
   {
     entry: 'packages/gateway/src/main.ts',
-    helper: 'packages/gateway/src/helper.ts',
+    helper: 'packages/gateway/src/verifier-thread.ts',
     output: 'dist/svc-gateway',
   },
   {
     entry: 'packages/agent/src/main.ts',
-    helper: 'packages/agent/src/helper.ts',
+    helper: 'packages/agent/src/start-up-child.ts',
     // What a driver loads in the start-up process only is in the text of that process.
     external: ['./verifier.ts'],
     output: 'dist/svc-agent',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ask, type Service } from '@svc/testkit';
-import { createKey } from '../../packages/gateway/src/keys/create-key.ts';
+import { createKey } from '../../packages/gateway/src/auth/api-keys/create-key.ts';
 import { load, type Load } from '../load/wrk.ts';
 import { median, spreadOfRatios } from '../report/statistics.ts';
 import { callPath, headersWith, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../../packages/agent/src/observe/event.ts';
+import type { AgentEvent } from '../../packages/agent/src/telemetry/events.ts';
 import type { RecordDocs } from './log-record.ts';
 
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';

@@ -1,6 +1,6 @@
 import { DEFAULT_DRIVER } from '../../packages/agent/src/databases/drivers.ts';
-import { fileSchema } from '../../packages/agent/src/config/file-schema.ts';
-import { type JsonSchema } from '../../packages/agent/src/config/json-schema.ts';
+import { fileSchema } from '../../packages/agent/src/config/schema/file-schema.ts';
+import { type JsonSchema } from '../../packages/agent/src/config/schema/json-schema.ts';
 import { isRecord } from '../../packages/agent/src/config/path.ts';
 import { code, table } from './markdown.ts';
 

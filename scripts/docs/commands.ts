@@ -1,4 +1,4 @@
-import type { FLAGS_OF } from '../../packages/agent/src/cli/parse-arguments.ts';
+import type { FLAGS_OF } from '../../packages/agent/src/cli/arguments.ts';
 import type { CommandName, Flag } from '../../packages/gateway/src/cli/arguments.ts';
 import { code, table } from './markdown.ts';
 

@@ -1,4 +1,4 @@
-import type { GatewayEvent } from '../../packages/gateway/src/observe/event.ts';
+import type { GatewayEvent } from '../../packages/gateway/src/telemetry/events.ts';
 import type { RecordDocs } from './log-record.ts';
 
 const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';

@@ -1,7 +1,7 @@
 import { createMetricsRegister, type Metric, type MetricsRegister } from '@svc/edge';
 import { DURATION_BOUNDS } from '../../packages/edge/src/metrics/register.ts';
-import { createAgentMetrics } from '../../packages/agent/src/observe/metrics.ts';
-import { createGatewayMetrics } from '../../packages/gateway/src/observe/metrics.ts';
+import { createAgentMetrics } from '../../packages/agent/src/telemetry/metrics.ts';
+import { createGatewayMetrics } from '../../packages/gateway/src/telemetry/metrics.ts';
 import { code, table } from './markdown.ts';
 
 const none = (): number => 0;

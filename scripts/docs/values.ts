@@ -5,9 +5,9 @@ import {
   type ParamType,
   type ResultType,
 } from '../../packages/agent/src/capabilities/model.ts';
-import { CONSTRAINTS_OF } from '../../packages/agent/src/config/check-params.ts';
-import { sqlTypeOf } from '../../packages/agent/src/databases/postgres/values.ts';
-import { stringFormats } from '../../packages/agent/src/values/string-formats.ts';
+import { CONSTRAINTS_OF } from '../../packages/agent/src/config/checks/check-params.ts';
+import { sqlTypeOf } from '../../packages/agent/src/databases/postgres/execute/bind-values.ts';
+import { stringFormats } from '../../packages/agent/src/capabilities/values/string-formats.ts';
 import { code, table } from './markdown.ts';
 
 interface ParamTypeDoc {

@@ -1,5 +1,5 @@
 import { textReport } from '../../packages/agent/src/cli/check-report.ts';
-import { startUp } from '../../packages/agent/src/start-up.ts';
+import { startUp } from '../../packages/agent/src/start-up/checks.ts';
 
 /**
  * What `svc-agent check` says of a capability file, by the same checks and the same report, but in this process:

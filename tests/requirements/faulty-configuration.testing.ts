@@ -3,8 +3,8 @@ import { copyFile, link, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { runProcess, SVC_AGENT, SVC_GATEWAY } from '@svc/testkit';
 import { printFaults } from '../../packages/agent/src/cli/print-faults.ts';
-import { startUp } from '../../packages/agent/src/start-up.ts';
-import { loadConfig } from '../../packages/gateway/src/config/load-config.ts';
+import { startUp } from '../../packages/agent/src/start-up/checks.ts';
+import { loadConfig } from '../../packages/gateway/src/config/load.ts';
 
 /** Stands wherever a case can hold a secret, SQL or a name of the database; never to be printed. */
 export const CANARY = 'CanaryNotToBePrinted';

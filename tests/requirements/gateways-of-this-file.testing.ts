@@ -7,7 +7,10 @@ import {
   type CreatedKey,
   type TemporaryFolder,
 } from '@svc/testkit';
-import { createAgentKey, type AgentKey } from '../../packages/gateway/src/agents/stranger.testing.ts';
+import {
+  createAgentKey,
+  type AgentKey,
+} from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import {
   gatewayEnvironment,
   startLoneGateway,

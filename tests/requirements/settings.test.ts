@@ -21,7 +21,7 @@ import {
   introduce,
   sayFrames,
   type Stranger,
-} from '../../packages/gateway/src/agents/stranger.testing.ts';
+} from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import { AUTHORITY, CERTIFICATE, CERTIFICATE_KEY } from './certificates.testing.ts';
 import { gatewaysOfThisFile } from './gateways-of-this-file.testing.ts';
 import { askOnce, recordsOf, type Environment, type LoneGateway } from './lone-gateway.testing.ts';

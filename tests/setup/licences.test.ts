@@ -68,9 +68,12 @@ describe('a small repository with our scripts', () => {
     await symlink(join(root, 'node_modules/esbuild'), join(folder, 'node_modules/esbuild'));
     await write('package.json', '{ "version": "1.2.3", "engines": { "node": ">=20.19" } }');
     await write('packages/gateway/src/main.ts', `import { a } from 'with-text'; console.log(a);`);
-    await write('packages/gateway/src/helper.ts', `import b from '@scope/of-helper'; console.log(b);`);
+    await write(
+      'packages/gateway/src/verifier-thread.ts',
+      `import b from '@scope/of-helper'; console.log(b);`,
+    );
     await write('packages/agent/src/main.ts', `import { unused } from 'not-used';`);
-    await write('packages/agent/src/helper.ts', `import { a } from 'with-text'; console.log(a);`);
+    await write('packages/agent/src/start-up-child.ts', `import { a } from 'with-text'; console.log(a);`);
     await writePackage('with-text', 'exports.a = 1;', { LICENCE: 'Text one\r\n', NOTICE: 'Noted\n' });
     await writePackage('@scope/of-helper', 'module.exports = 2;', { 'license.md': 'Text two' });
     await writePackage('not-used', 'export const unused = 1;', {});

@@ -4,11 +4,14 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import { decodeMessage, DESCRIBE_CAPABILITY, encodeFrame, type Frame } from '@svc/protocol';
 import { nextRecord, startFaultProxy, type RunningProcess } from '@svc/testkit';
-import { startGateway, type AgentSide } from '../../packages/agent/src/link/gateway-by-hand.testing.ts';
-import { keepConnected, type GatewayLink } from '../../packages/agent/src/link/keep-connected.ts';
-import type { CallOutcome } from '../../packages/agent/src/link/session.ts';
+import {
+  startGateway,
+  type AgentSide,
+} from '../../packages/agent/src/gateway-link/gateway-by-hand.testing.ts';
+import { keepConnected, type GatewayLink } from '../../packages/agent/src/gateway-link/reconnect.ts';
+import type { CallOutcome } from '../../packages/agent/src/gateway-link/call-session.ts';
 import { createMessageSource } from '../../packages/protocol/src/frames/mutate.testing.ts';
-import { describing } from '../../packages/gateway/src/agents/stranger.testing.ts';
+import { describing } from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import { startLoad } from '../requirements/steady-load.testing.ts';
 import { assertRuns, fault, pause, tally, until, type LinkFault } from './link-fault.testing.ts';
 import { newestAgent, type LinkScene } from './link-scene.testing.ts';

@@ -19,7 +19,7 @@ import {
   type Service,
 } from '@svc/testkit';
 import pg from 'pg';
-import type { AgentKey } from '../../packages/gateway/src/agents/stranger.testing.ts';
+import type { AgentKey } from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import { LOAD_CAPABILITIES, LOAD_SQL } from '../requirements/steady-load.testing.ts';
 import { heapReporter } from './link-heap.testing.ts';
 

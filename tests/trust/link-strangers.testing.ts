@@ -13,7 +13,7 @@ import {
   sayFrames,
   sayText,
   type Stranger,
-} from '../../packages/gateway/src/agents/stranger.testing.ts';
+} from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import { assertRuns, fault, inLanes, pause, tally, until, type LinkFault } from './link-fault.testing.ts';
 import { AUDIENCE, type LinkScene } from './link-scene.testing.ts';
 import { gatewayMetric } from './link-sizes.testing.ts';

@@ -2,19 +2,19 @@ import './ignored-signals.ts';
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CannotListen, firstSignal, tolerateClosedOutput } from '@svc/edge';
-import { startAgent } from './app.ts';
+import { startAgent } from './agent.ts';
 import { jsonReport, textReport } from './cli/check-report.ts';
 import { HELP } from './cli/help.ts';
-import { parseArguments } from './cli/parse-arguments.ts';
+import { parseArguments } from './cli/arguments.ts';
 import { printFaults } from './cli/print-faults.ts';
-import type { AgentConfig } from './config/agent-config.ts';
+import type { AgentConfig } from './config/model.ts';
 import type { Fault } from './config/fault.ts';
-import { editorSchema } from './config/editor-schema.ts';
+import { editorSchema } from './config/schema/editor-schema.ts';
 import { type VerificationFault, databaseFault } from './databases/errors.ts';
 import { driverOf } from './databases/drivers.ts';
-import { createLog, type Log } from './observe/log.ts';
-import type { AuditFinding, StartUpOutcome, VerifiedAgent, WellFormed } from './start-up-report.ts';
-import { startUpProcess } from './start-up-process.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+import type { AuditFinding, StartUpOutcome, VerifiedAgent, WellFormed } from './start-up/report.ts';
+import { startUpProcess } from './start-up/child-process.ts';
 
 declare const __SVC_VERSION__: string;
 

@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { randomBytes } from 'node:crypto';
 import { errorText, firstSignal, readProblem, tolerateClosedOutput } from '@svc/edge';
-import { startGateway } from './app.ts';
+import { startGateway } from './gateway.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { HELP } from './cli/help.ts';
 import { renderAgentSecret } from './cli/render-agent-secret.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
 import { readEnvFile } from './config/env-file.ts';
-import { loadConfig, type Environment } from './config/load-config.ts';
-import { createAgentSecret } from './keys/agent-secret.ts';
-import { createKey } from './keys/create-key.ts';
-import { createVerifier } from './keys/verifier.ts';
-import { createLog } from './observe/log.ts';
+import { loadConfig, type Environment } from './config/load.ts';
+import { createAgentSecret } from './agents/create-agent-secret.ts';
+import { createKey } from './auth/api-keys/create-key.ts';
+import { createVerifier } from './auth/api-keys/verifier.ts';
+import { createLog } from './telemetry/log.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */

@@ -3,10 +3,10 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
 import { type Query, type QueryCall } from '../databases/driver.ts';
-import type { IncomingCall } from '../link/session.ts';
-import type { AgentEvent } from '../observe/event.ts';
-import { createAdmission, type Admission } from './admission.ts';
-import { createResultRoom, type ResultRoom } from './result-room.ts';
+import type { IncomingCall } from '../gateway-link/call-session.ts';
+import type { AgentEvent } from '../telemetry/events.ts';
+import { createAdmission, type Admission } from './concurrency-limit.ts';
+import { createResultRoom, type ResultRoom } from './result-memory.ts';
 import { createRunCall, type RunnableCapability } from './run-call.ts';
 
 const DESCRIPTION = Buffer.from('{"openapi":{}}');

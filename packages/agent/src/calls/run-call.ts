@@ -2,10 +2,10 @@ import { DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
-import type { CallOutcome, HandleCall, IncomingCall } from '../link/session.ts';
-import type { Observe } from '../observe/event.ts';
-import type { Admission } from './admission.ts';
-import type { ResultRoom } from './result-room.ts';
+import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
+import type { Observe } from '../telemetry/events.ts';
+import type { Admission } from './concurrency-limit.ts';
+import type { ResultRoom } from './result-memory.ts';
 
 /** A capability as the agent runs it. */
 export interface RunnableCapability {

@@ -1,8 +1,8 @@
 import { JsonError, parseStrictJson } from '@svc/protocol';
 import type { Capability, Param } from './model.ts';
 import { isRecord } from '../config/path.ts';
-import { compileValue } from '../values/value-check.ts';
-import type { ValueProblem } from '../values/json-sanity.ts';
+import { compileValue } from './values/value-check.ts';
+import type { ValueProblem } from './values/json-sanity.ts';
 
 /** The parameters are refused. The message names every field and why on one line, and never a value. */
 export class InvalidParams extends Error {

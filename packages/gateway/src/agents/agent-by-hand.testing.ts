@@ -1,6 +1,6 @@
 import { createLink, decodeMessage, encodeFrame, type Frame, type Link, type LinkFrame } from '@svc/protocol';
 import type { ResultBudget } from './result-budget.ts';
-import { createSession, type AgentRequest, type AgentSession } from './session.ts';
+import { createSession, type AgentRequest, type AgentSession } from './agent-session.ts';
 
 /** A real session on a real link whose agent is the test: it reads what was sent and says what it likes. */
 export interface AgentByHand {

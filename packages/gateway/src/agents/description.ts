@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import { CAPABILITY_NAME_PATTERN, JsonError, parseStrictJson, type Description } from '@svc/protocol';
-import { badDescription } from './session.ts';
+import { badDescription } from './agent-session.ts';
 
 const entry = {
   type: 'object',

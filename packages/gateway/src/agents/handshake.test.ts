@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CLOSE, parseChallenge, ProtocolError, type Welcome } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { answerHello, checkAuth, type HandshakeRules } from './handshake.ts';
-import { authBytes, createAgentKey, helloBytes } from './stranger.testing.ts';
+import { authBytes, createAgentKey, helloBytes } from './unauthenticated-peer.testing.ts';
 
 const key = createAgentKey();
 const other = createAgentKey();

@@ -1,4 +1,4 @@
-import type { AgentSession } from './session.ts';
+import type { AgentSession } from './agent-session.ts';
 
 /** Every agent that may take calls. */
 export interface Registry {

@@ -1,4 +1,4 @@
-import { createRateLimiter, type RateDecision } from '../http/rate-limit.ts';
+import { createRateLimiter, type RateDecision } from '../access/rate-limit.ts';
 
 /** A connection to the agent endpoint whose other end has not proved who it is. */
 export interface UnauthenticatedPeer {

@@ -5,9 +5,9 @@ import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import { offering } from '../catalog/offer.testing.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
-import type { AgentResult } from '../agents/session.ts';
+import type { AgentResult } from '../agents/agent-session.ts';
 import { createCallCapability, type CapabilityCall } from './call-capability.ts';
-import { CallerGone } from '../errors/call-error.ts';
+import { CallerGone } from './call-error.ts';
 
 const TIMEOUT_MS = 1000;
 const GRACE_MS = 2000;

@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from '@svc/edge';
 import type { Registry } from '../agents/registry.ts';
-import type { AgentOutcome, AgentResult, AgentSession } from '../agents/session.ts';
+import type { AgentOutcome, AgentResult, AgentSession } from '../agents/agent-session.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { CallError, CallerGone } from '../errors/call-error.ts';
+import { CallError, CallerGone } from './call-error.ts';
 import { agentErrorMessage } from './agent-error-message.ts';
 
 export interface CapabilityCall {

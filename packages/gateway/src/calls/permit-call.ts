@@ -1,10 +1,10 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import type { AgentResult } from '../agents/session.ts';
-import { CallError } from '../errors/call-error.ts';
-import type { KeyRecord } from '../keys/key-record.ts';
+import type { AgentResult } from '../agents/agent-session.ts';
+import { CallError } from './call-error.ts';
+import type { KeyRecord } from '../auth/api-keys/key-record.ts';
 import type { CallCapability } from './call-capability.ts';
-import { permits } from './permission.ts';
+import { permits } from '../auth/permission.ts';
 
 /** On whose behalf a capability is called. */
 export interface Caller {

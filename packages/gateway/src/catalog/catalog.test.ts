@@ -1,7 +1,7 @@
 import type { Description } from '@svc/protocol';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { GatewayEvent } from '../observe/event.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
 import { createCatalog, type Catalog } from './catalog.ts';
 import { offering } from './offer.testing.ts';
 

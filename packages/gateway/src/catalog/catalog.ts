@@ -1,5 +1,5 @@
 import type { Description } from '@svc/protocol';
-import type { Observe } from '../observe/event.ts';
+import type { Observe } from '../telemetry/events.ts';
 import { createDifferenceReport } from './difference-report.ts';
 import type { AgentOffer } from './offer.ts';
 import { uniteOffers, type United } from './unite-offers.ts';

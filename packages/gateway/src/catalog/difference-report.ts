@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
-import type { Observe } from '../observe/event.ts';
+import type { Observe } from '../telemetry/events.ts';
 import type { AgentOffer } from './offer.ts';
 
 /** Some 100 bytes each. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { nearestWithin } from '@svc/edge';
-import { isCapabilityName, isKeyName, KEY_NAME_ACCEPTED } from '../keys/key-form.ts';
+import { isCapabilityName, isKeyName, KEY_NAME_ACCEPTED } from '../auth/api-keys/key-form.ts';
 
 export type Command =
   | { readonly command: 'run'; readonly envFile: string | undefined }

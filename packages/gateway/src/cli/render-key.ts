@@ -1,4 +1,4 @@
-import type { CreatedKey } from '../keys/create-key.ts';
+import type { CreatedKey } from '../auth/api-keys/create-key.ts';
 
 /** What `create-key` prints: text that says where each value goes, or exactly one JSON object. */
 export function renderCreatedKey(created: CreatedKey, json: boolean): string {

@@ -2,7 +2,7 @@ import { dial } from '@svc/testkit';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CallError } from '../errors/call-error.ts';
+import { CallError } from '../calls/call-error.ts';
 import type { Exchange } from './exchange.ts';
 import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
 import type { Faces } from './server.ts';

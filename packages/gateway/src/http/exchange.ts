@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAbort, type AbortSignalLike } from '@svc/edge';
-import { CallError, CallerGone, type CallErrorCode } from '../errors/call-error.ts';
-import type { Observe } from '../observe/event.ts';
-import type { Cors } from './cors.ts';
+import { CallError, CallerGone, type CallErrorCode } from '../calls/call-error.ts';
+import type { Observe } from '../telemetry/events.ts';
+import type { Cors } from '../access/cors.ts';
 import { errorResponse } from './error-response.ts';
-import { readRequestHeaders, type RequestHeaders } from './request-headers.ts';
+import { readRequestHeaders, type RequestHeaders } from './request/headers.ts';
 
 /** What the log says of one call. */
 export interface CallLog {

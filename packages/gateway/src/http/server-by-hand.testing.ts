@@ -5,7 +5,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http';
-import type { GatewayEvent, RequestEvent } from '../observe/event.ts';
+import type { GatewayEvent, RequestEvent } from '../telemetry/events.ts';
 import type { Exchange } from './exchange.ts';
 import { createGatewayServer, type Faces, type GatewayServer, type ServerOptions } from './server.ts';
 

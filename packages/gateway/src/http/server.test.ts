@@ -2,14 +2,14 @@ import { dial } from '@svc/testkit';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CallError } from '../errors/call-error.ts';
-import { createRateLimiter } from './rate-limit.ts';
-import { readJsonBody } from './body.ts';
-import { readCredential } from './credential.ts';
+import { CallError } from '../calls/call-error.ts';
+import { createRateLimiter } from '../access/rate-limit.ts';
+import { readJsonBody } from './request/json-body.ts';
+import { readCredential } from '../auth/credential.ts';
 import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
 import type { Exchange } from './exchange.ts';
 import type { Faces, ServerOptions } from './server.ts';
-import { createSourceResolver } from './source.ts';
+import { createSourceResolver } from '../network/client-address.ts';
 
 const started: StartedServer[] = [];
 afterEach(async () => {

@@ -9,18 +9,18 @@ import { createServer as createTlsServer } from 'node:https';
 import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import { CallerGone } from '../errors/call-error.ts';
-import type { Observe } from '../observe/event.ts';
-import { createAdmit } from './admission.ts';
-import type { Cors } from './cors.ts';
+import { CallerGone } from '../calls/call-error.ts';
+import type { Observe } from '../telemetry/events.ts';
+import { createAdmit } from '../access/source-policy.ts';
+import type { Cors } from '../access/cors.ts';
 import { openExchange, type Exchange } from './exchange.ts';
-import { lingerBeforeClose } from './lingering-close.ts';
-import type { RateLimiter } from './rate-limit.ts';
-import { findRoute, type Route } from './router.ts';
-import type { ResolveSource } from './source.ts';
-import { createTurns } from './turns.ts';
-import { createRefuseUnparsable, parserFault } from './unparsable.ts';
-import { isWebSocket, serveWithoutUpgrade, WITHOUT_OTHER_UPGRADES } from './without-upgrade.ts';
+import { lingerBeforeClose } from './connection/lingering-close.ts';
+import type { RateLimiter } from '../access/rate-limit.ts';
+import { findRoute, type Route } from './routes.ts';
+import type { ResolveSource } from '../network/client-address.ts';
+import { createTurns } from './connection/turns.ts';
+import { createRefuseUnparsable, parserFault } from './connection/unparsable.ts';
+import { isWebSocket, serveWithoutUpgrade, WITHOUT_OTHER_UPGRADES } from './connection/without-upgrade.ts';
 
 /** What stands behind each kind of route; a rejection becomes the answer. */
 export interface Faces {

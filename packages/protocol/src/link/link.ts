@@ -2,7 +2,7 @@ import { CLOSE, ProtocolError, type CloseCode } from '../close-code.ts';
 import { decodeMessage } from '../frames/decode.ts';
 import type { Frame } from '../frames/frame.ts';
 import { heard, wake, type Liveness } from './liveness.ts';
-import { createOutbox, type Outbox, type OutboxSocket } from './outbox.ts';
+import { createOutbox, type Outbox, type OutboxSocket } from './send-queue.ts';
 
 /** Frames that concern calls or the life of the connection; ping and pong are answered here. */
 export type LinkFrame = Exclude<Frame, { type: 'ping' | 'pong' }>;

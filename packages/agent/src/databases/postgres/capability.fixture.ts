@@ -1,10 +1,10 @@
 import type { Capability, CapabilityLimits, ParamSchema, ResultType } from '../../capabilities/model.ts';
 import type { PostgresConfig } from './config.ts';
 import type { AccountFinding, Database, Query, QueryCall, QueryResult, Verification } from '../driver.ts';
-import { auditAccount } from './account.ts';
+import { auditAccount } from './audit/account.ts';
 import { createPool, ping } from './connect.ts';
-import { createQuery, type VerifiedQuery } from './run.ts';
-import { verifyCapabilities } from './verify.ts';
+import { createQuery, type VerifiedQuery } from './execute/run-query.ts';
+import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 const position = { line: 1, column: 1 };
 

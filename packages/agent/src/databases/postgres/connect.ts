@@ -1,9 +1,9 @@
 import type { Database, DatabaseChange } from '../driver.ts';
-import { ask } from './ask.ts';
+import { ask } from './execute/ask.ts';
 import type { PostgresConfig } from './config.ts';
-import { SessionPool } from './pool.ts';
-import { createQuery, type VerifiedQuery } from './run.ts';
-import { openSession } from './session.ts';
+import { SessionPool } from './pool/session-pool.ts';
+import { createQuery, type VerifiedQuery } from './execute/run-query.ts';
+import { openSession } from './connection/session.ts';
 
 /** How long a ping waits for a connection: a little more than making one may take. */
 const PING_TIMEOUT_MS = 11_000;

@@ -1,10 +1,10 @@
 import type { Verifier } from '../driver.ts';
-import { auditAccount } from './account.ts';
+import { auditAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
-import { readCapabilities } from './read-statement.ts';
-import { rowCountWarnings } from './row-count-warnings.ts';
-import { verifyCapabilities } from './verify.ts';
+import { readCapabilities } from './verify/statement/read-statement.ts';
+import { rowCountWarnings } from './verify/row-count-warnings.ts';
+import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
   readStatements: readCapabilities,

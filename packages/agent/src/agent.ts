@@ -1,0 +1,113 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createMetricsRegister, serveMetrics, type AcceptFailure } from '@svc/edge';
+import {
+  agentKeyId,
+  normalizeAudience,
+  privateKeyFromSeed,
+  rawPublicKey,
+  RESULT_MAX_BYTES,
+} from '@svc/protocol';
+import { createAdmission } from './calls/concurrency-limit.ts';
+import { createResultRoom } from './calls/result-memory.ts';
+import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
+import { compileParameters } from './capabilities/parameters.ts';
+import type { Database } from './databases/driver.ts';
+import { keepConnected } from './gateway-link/reconnect.ts';
+import type { Log } from './telemetry/log.ts';
+import { createAgentMetrics } from './telemetry/metrics.ts';
+import type { VerifiedAgent } from './start-up/report.ts';
+
+export interface RunningAgent {
+  /** Answers what runs, for at most 25 s, and closes everything. */
+  shutDown(signal: string): Promise<void>;
+}
+
+export interface AgentParts extends VerifiedAgent {
+  readonly database: Database;
+}
+
+/**
+ * The one place where the rooms of the agent meet; everything has passed the start-up checks. Rejects with
+ * CannotListen.
+ */
+export async function startAgent(
+  { config, database, prepared, description }: AgentParts,
+  log: Log,
+): Promise<RunningAgent> {
+  const { runtime, gateway } = config;
+  const capabilities = new Map<string, RunnableCapability>();
+  const queries = new Map(prepared.map((each) => [each.capability, database.prepare(each)]));
+  for (const capability of config.capabilities) {
+    const query = queries.get(capability.name);
+    if (query === undefined) throw new Error(`cannot start: ${capability.name} has not been verified`);
+    const { timeoutMs, maxBytes } = capability.limits;
+    capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs, maxBytes });
+  }
+  const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
+  const register = config.metricsListen && (await createMetricsRegister());
+  let { observe } = log;
+  if (register !== undefined) {
+    const count = createAgentMetrics(register, {
+      callsRunning: () => admission.running,
+      callsQueued: () => admission.queued,
+      database: () => database.connections,
+      databaseIsUp: () => database.isUp,
+      maxDatabaseConnections: config.database.maxConnections,
+      logRecordsLost: () => log.recordsLost,
+    });
+    observe = (event) => {
+      log.observe(event);
+      count(event);
+    };
+  }
+  const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  const scraped =
+    register && (await serveMetrics(register, config.metricsListen, 'metrics.addr', onAcceptFailure));
+  if (scraped !== undefined) {
+    observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
+  }
+  const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
+  let draining = false;
+  const link = keepConnected({
+    url: gateway.url,
+    ca: gateway.ca,
+    identity: {
+      instanceId: randomUUID(),
+      keyId: agentKeyId(rawPublicKey(privateKey)),
+      privateKey,
+      audience: normalizeAudience(gateway.url),
+      maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
+      manifestSha256: createHash('sha256').update(description).digest('hex'),
+    },
+    handle: createRunCall({
+      capabilities,
+      description,
+      admission,
+      room: createResultRoom(RESULT_MAX_BYTES),
+      observe,
+      now: () => performance.now(),
+      draining: () => draining,
+    }),
+    onConnected: (connId) => observe({ event: 'connected', gateway: gateway.url, conn_id: connId }),
+    onLost: ({ reason, connId }, retryInMs) => {
+      observe({
+        event: 'disconnected',
+        gateway: gateway.url,
+        reason,
+        ...(connId === undefined ? {} : { conn_id: connId }),
+        ...(retryInMs === undefined ? {} : { retry_in_ms: retryInMs }),
+      });
+    },
+    random: Math.random,
+  });
+  return {
+    async shutDown(signal) {
+      draining = true;
+      observe({ event: 'shutting_down', signal, in_flight: admission.running + admission.queued });
+      await link.stop();
+      await database.close();
+      // Last, so that the end can be watched.
+      await scraped?.close();
+    },
+  };
+}

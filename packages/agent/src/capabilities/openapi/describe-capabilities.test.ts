@@ -1,0 +1,203 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import type { AgentConfig } from '../../config/model.ts';
+import { fileText, load } from '../../config/load.fixture.ts';
+import { valueAt } from '../../config/path.ts';
+import { describeCapabilities } from './describe-capabilities.ts';
+
+const CAPABILITIES = `
+capabilities:
+  list_orders:
+    description: Lists the orders of a customer.
+    sql: SELECT canary_sql WHERE :customer_id
+    params:
+      customer_id: { type: integer, required: true, minimum: 1, description: Whose orders. }
+      since: { type: date }
+      until: { type: datetime }
+      state: { type: string, enum: [open, closed], default: open }
+      tags: { type: array, items: { type: string, maxLength: 5 }, maxItems: 2 }
+    policy: { timeout: 1m }
+    result:
+      id: { type: integer, nullable: false }
+      placed: { type: datetime, description: When it was placed. }
+      mail: { type: string, format: email }
+      lines: { type: array }
+  hidden: { sql: SELECT 1, expose_in_openapi: false, result: { one: { type: integer } } }
+  bare: { sql: SELECT 1, result: { one: { type: integer } } }
+`;
+
+function config(): AgentConfig {
+  const database = 'database: { host: canary_host, name: canary_db, user: canary_user, password: canary_pw }';
+  const service = 'service: { title: Shop, version: "7", description: What the shop has. }';
+  const loaded = load(fileText({ service, database, capabilities: CAPABILITIES }));
+  if ('faults' in loaded) expect.unreachable(JSON.stringify(loaded.faults));
+  return loaded.config;
+}
+
+const { openapi, manifest } = describeCapabilities(config());
+
+function operation(name: string): unknown {
+  return valueAt(openapi.paths, [`/api/v1/capabilities/${name}`, 'post']);
+}
+
+function validator(path: readonly string[]): (value: unknown) => boolean {
+  const schema = valueAt(operation('list_orders'), [...path, 'content', 'application/json', 'schema']);
+  if (typeof schema !== 'object' || schema === null) expect.unreachable('no schema');
+  return new Ajv2020({ validateFormats: false, strictTypes: false }).compile(schema);
+}
+
+test('the document speaks for the service', () => {
+  expect(openapi).toMatchObject({
+    openapi: '3.1.0',
+    info: { title: 'Shop', version: '7', description: 'What the shop has.' },
+    security: [{ bearer: [] }, { apiKey: [] }],
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      },
+    },
+  });
+});
+
+test('exposed capabilities have a path each, in the order of the file; the manifest has all', () => {
+  expect(Object.keys(openapi.paths)).toEqual([
+    '/api/v1/capabilities/list_orders',
+    '/api/v1/capabilities/bare',
+  ]);
+  expect(manifest).toEqual([
+    { name: 'list_orders', exposed: true, timeout_ms: 60_000 },
+    { name: 'hidden', exposed: false, timeout_ms: 30_000 },
+    { name: 'bare', exposed: true, timeout_ms: 30_000 },
+  ]);
+});
+
+test('the operation is named and described', () => {
+  expect(operation('list_orders')).toMatchObject({
+    operationId: 'list_orders',
+    summary: 'List orders',
+    description: 'Lists the orders of a customer.',
+  });
+  expect(operation('bare')).toMatchObject({ summary: 'Bare', description: 'Bare' });
+});
+
+describe('the request schema', () => {
+  const takes = validator(['requestBody']);
+
+  test.each([
+    { customer_id: 1 },
+    { customer_id: 1, since: '2024-01-01', until: null, state: null, tags: null },
+    { customer_id: 1, state: 'open', tags: ['a', 'b'] },
+  ])('takes %j', (body) => {
+    expect(takes(body)).toBe(true);
+  });
+
+  test.each([
+    {},
+    { customer_id: null },
+    { customer_id: 0 },
+    { customer_id: '1' },
+    { customer_id: 1, state: 'other' },
+    { customer_id: 1, tags: ['toolong'] },
+    { customer_id: 1, extra: 1 },
+  ])('refuses %j', (body) => {
+    expect(takes(body)).toBe(false);
+  });
+
+  test('carries types, formats, defaults and descriptions', () => {
+    const path = ['requestBody', 'content', 'application/json', 'schema', 'properties'];
+    expect(valueAt(operation('list_orders'), path)).toEqual({
+      customer_id: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 9_007_199_254_740_991,
+        description: 'Whose orders.',
+      },
+      since: { type: ['string', 'null'], format: 'date' },
+      until: { type: ['string', 'null'], format: 'date-time' },
+      state: { type: ['string', 'null'], enum: ['open', 'closed', null], default: 'open' },
+      tags: { type: ['array', 'null'], items: { type: 'string', maxLength: 5 }, maxItems: 2 },
+    });
+  });
+});
+
+describe('the response schema', () => {
+  const takes = validator(['responses', '200']);
+  const row = { id: 1, placed: '2024-01-01T00:00:00Z', mail: null, lines: [1, 'x'] };
+
+  test.each([
+    { rows: [], count: 0 },
+    { rows: [row], count: 1 },
+    { rows: [row], count: 1, truncated: true },
+  ])('takes %j', (answer) => {
+    expect(takes(answer)).toBe(true);
+  });
+
+  test.each([
+    { rows: [] },
+    { rows: [], count: 0, truncated: false },
+    { rows: [], count: 0, more: 1 },
+    { rows: [{ ...row, id: null }], count: 1 },
+    { rows: [{ ...row, extra: 1 }], count: 1 },
+    { rows: [{ id: 1 }], count: 1 },
+  ])('refuses %j', (answer) => {
+    expect(takes(answer)).toBe(false);
+  });
+});
+
+test('every error has the one shape', () => {
+  const responses = valueAt(operation('bare'), ['responses']);
+  expect(Object.keys(Object(responses))).toEqual([
+    '200',
+    '400',
+    '401',
+    '403',
+    '404',
+    '408',
+    '429',
+    '500',
+    '502',
+    '503',
+    '504',
+  ]);
+  const shared = valueAt(openapi, ['components', 'responses']);
+  for (const [name, response] of Object.entries(Object(shared))) {
+    expect(valueAt(response, ['content', 'application/json', 'schema'])).toEqual({
+      $ref: `#/components/schemas/${name}`,
+    });
+  }
+  expect(valueAt(openapi, ['components', 'schemas', 'Unavailable'])).toEqual({
+    type: 'object',
+    properties: {
+      error: {
+        type: 'object',
+        properties: {
+          code: {
+            type: 'string',
+            enum: ['GATEWAY_AGENT_OFFLINE', 'AGENT_BUSY'],
+            description: 'Machine-readable code.',
+          },
+          message: { type: 'string', description: 'Text for people.' },
+        },
+        required: ['code', 'message'],
+        additionalProperties: false,
+      },
+    },
+    required: ['error'],
+    additionalProperties: false,
+  });
+});
+
+test('schemas are titled as their types are best named', () => {
+  const content = ['content', 'application/json', 'schema'];
+  const result = valueAt(operation('list_orders'), ['responses', '200', ...content]);
+  expect(valueAt(operation('list_orders'), ['requestBody', ...content, 'title'])).toBe('ListOrdersParams');
+  expect(valueAt(result, ['title'])).toBe('ListOrdersResult');
+  expect(valueAt(result, ['properties', 'rows', 'items', 'title'])).toBe('ListOrdersRow');
+});
+
+test('no SQL, nothing of the database, and the same bytes each time', () => {
+  const text = JSON.stringify(describeCapabilities(config()));
+  expect(text).not.toContain('canary');
+  expect(JSON.stringify(describeCapabilities(config()))).toBe(text);
+});

@@ -1,0 +1,67 @@
+import type { ResultField, ResultType } from '../model.ts';
+import { typeTitle } from './type-title.ts';
+
+/**
+ * The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row.
+ */
+export function resultSchema(
+  capability: string,
+  fields: readonly ResultField[],
+): Readonly<Record<string, unknown>> {
+  return {
+    title: typeTitle(capability, 'Result'),
+    type: 'object',
+    properties: {
+      rows: {
+        type: 'array',
+        items: {
+          title: typeTitle(capability, 'Row'),
+          type: 'object',
+          properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
+          required: fields.map(({ name }) => name),
+          additionalProperties: false,
+        },
+      },
+      count: { type: 'integer', minimum: 0, description: 'Number of rows.' },
+      truncated: {
+        type: 'boolean',
+        const: true,
+        description: 'Present when rows were left out because of a cap.',
+      },
+    },
+    required: ['rows', 'count'],
+    additionalProperties: false,
+  };
+}
+
+function fieldSchema({
+  type,
+  format,
+  nullable,
+  description,
+}: ResultField): Readonly<Record<string, unknown>> {
+  const { type: jsonType, ...rules } = typeRules(type);
+  return {
+    type: nullable ? [jsonType, 'null'] : jsonType,
+    ...rules,
+    ...(format === undefined ? {} : { format }),
+    ...(description === undefined ? {} : { description }),
+  };
+}
+
+function typeRules(type: ResultType): { readonly type: string; readonly [keyword: string]: unknown } {
+  switch (type) {
+    case 'date':
+      return { type: 'string', format: 'date' };
+    case 'datetime':
+      return { type: 'string', format: 'date-time' };
+    case 'array':
+      return { type, items: {} };
+    case 'integer':
+    case 'number':
+    case 'string':
+    case 'boolean':
+    case 'object':
+      return { type };
+  }
+}

@@ -1,0 +1,65 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import type { ParamSchema } from '../model.ts';
+import { isDecimalMultiple } from './decimal-multiple.ts';
+import { jsonProblem, type ValueProblem } from './json-sanity.ts';
+import { stringFormats } from './string-formats.ts';
+import { valueMessage } from './value-message.ts';
+import { valueSchema } from './value-schema.ts';
+
+const MAX_ITEM_PROBLEMS = 10;
+
+// Not all errors of one value: a text beyond its `maxLength` must never reach its `pattern`.
+const ajv = new Ajv({ strict: true, allErrors: false, coerceTypes: false });
+for (const [name, check] of stringFormats) ajv.addFormat(name, check);
+// Ajv divides binary fractions, so that 0.3 would be no multiple of 0.1.
+ajv.removeKeyword('multipleOf');
+ajv.addKeyword({
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  validate: (step: number, value: number) => isDecimalMultiple(value, step),
+});
+
+/** Many parameters look alike, and compiling is what makes a start slow. */
+const compiled = new Map<string, ValidateFunction>();
+
+/** Prepares the check of one value against its type and constraints; null never fits. */
+export function compileValue(schema: ParamSchema): (value: unknown) => readonly ValueProblem[] {
+  const { items, ...own } = schema;
+  const validate = compile(own);
+  const checkItem = items === undefined ? undefined : compileValue(items);
+  return (value) => {
+    const listed = checkItem !== undefined && Array.isArray(value);
+    const problem = listed ? undefined : jsonProblem(value);
+    if (problem !== undefined) return [problem];
+    if (!validate(value)) {
+      return (validate.errors ?? []).map(({ keyword }) => ({ at: [], message: valueMessage(keyword, own) }));
+    }
+    return listed ? itemProblems(value, checkItem) : [];
+  };
+}
+
+function compile(schema: ParamSchema): ValidateFunction {
+  const rules = valueSchema(schema);
+  const key = JSON.stringify(rules);
+  const known = compiled.get(key);
+  if (known !== undefined) return known;
+  const validate = ajv.compile(rules);
+  compiled.set(key, validate);
+  return validate;
+}
+
+/** Stops early: a caller can send very many wrong items. */
+function itemProblems(
+  values: readonly unknown[],
+  checkItem: (value: unknown) => readonly ValueProblem[],
+): readonly ValueProblem[] {
+  const problems: ValueProblem[] = [];
+  for (const [at, value] of values.entries()) {
+    const [problem] = checkItem(value);
+    if (problem === undefined) continue;
+    problems.push({ at: [at, ...problem.at], message: problem.message });
+    if (problems.length === MAX_ITEM_PROBLEMS) break;
+  }
+  return problems;
+}

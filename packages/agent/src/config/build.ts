@@ -1,0 +1,100 @@
+import type { AgentConfig } from './model.ts';
+import type { Capability } from '../capabilities/model.ts';
+import type { Position } from './fault.ts';
+import {
+  type CapabilityFile,
+  type CapabilitySpec,
+  type LimitsSpec,
+  RUNTIME_DEFAULTS,
+} from './capability-file.ts';
+import { driverOf } from '../databases/drivers.ts';
+import { driverNameOf } from './driver-name.ts';
+import { parseDuration, readListenAddress } from '@svc/edge';
+import type { Path } from './path.ts';
+import { parseSize } from './size.ts';
+
+export interface BuildSecrets {
+  readonly privateKeySeed: Uint8Array;
+  readonly gatewayCa: string | undefined;
+  /** Secrets and certificates of the database's section, by their keys. */
+  readonly database: Readonly<Record<string, string>>;
+}
+
+export type PositionOf = (path: Path) => Position;
+
+/** Puts a file without faults into the agent's terms, with the defaults of docs/reference/capability-file.md. */
+export function buildConfig(
+  file: CapabilityFile,
+  secrets: BuildSecrets,
+  positionOf: PositionOf,
+): AgentConfig {
+  const { service, runtime, gateway, database, logging, metrics, defaults } = file;
+  const { max_concurrent_requests, queue_size } = { ...RUNTIME_DEFAULTS, ...runtime };
+  const metricsListen = readListenAddress(metrics?.addr ?? '');
+  return {
+    service: {
+      title: service?.title ?? 'Capabilities',
+      version: service?.version ?? '0.0.0',
+      description: service?.description ?? '',
+    },
+    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size },
+    gateway: {
+      url: gateway.url,
+      privateKeySeed: secrets.privateKeySeed,
+      ...(secrets.gatewayCa === undefined ? {} : { ca: secrets.gatewayCa }),
+    },
+    database: {
+      ...driverOf(driverNameOf(file)).configure(database, secrets.database),
+      ...(database.require_readonly_account === undefined
+        ? {}
+        : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
+    },
+    logging: {
+      maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
+      maxFiles: logging?.max_files ?? 5,
+    },
+    ...(metricsListen === undefined ? {} : { metricsListen }),
+    capabilities: Object.entries(file.capabilities).map(([name, spec]) =>
+      buildCapability(name, spec, defaults ?? {}, positionOf),
+    ),
+  };
+}
+
+function buildCapability(
+  name: string,
+  spec: CapabilitySpec,
+  defaults: LimitsSpec,
+  positionOf: PositionOf,
+): Capability {
+  const path = ['capabilities', name];
+  const limits = { ...defaults, ...spec.policy };
+  return {
+    name,
+    description: spec.description ?? '',
+    sql: spec.sql,
+    params: Object.entries(spec.params ?? {}).map(
+      ([param, { required = false, description, ...schema }]) => ({
+        name: param,
+        required,
+        ...(description === undefined ? {} : { description }),
+        schema,
+        position: positionOf([...path, 'params', param]),
+      }),
+    ),
+    result: Object.entries(spec.result).map(([field, { nullable = true, ...rest }]) => ({
+      name: field,
+      ...rest,
+      nullable,
+      position: positionOf([...path, 'result', field]),
+    })),
+    limits: {
+      timeoutMs: parseDuration(limits.timeout ?? '30s'),
+      maxRows: limits.max_rows ?? 1000,
+      maxBytes: parseSize(limits.max_bytes ?? '1MB'),
+      onLimit: spec.policy?.on_limit ?? 'truncate',
+    },
+    allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
+    exposeInOpenapi: spec.expose_in_openapi ?? true,
+    sqlPosition: positionOf([...path, 'sql']),
+  };
+}

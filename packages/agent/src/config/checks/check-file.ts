@@ -1,0 +1,87 @@
+import { MAX_INFLIGHT_MAX } from '@svc/protocol';
+import { RUNTIME_DEFAULTS } from '../capability-file.ts';
+import { checkParam, checkResultField } from './check-params.ts';
+import { parseDuration, readListenAddress } from '@svc/edge';
+import type { FaultLog } from '../fault-log.ts';
+import { gatewayUrlProblem } from './gateway-url.ts';
+import { isRecord, valueAt, type Path } from '../path.ts';
+import { formatSize, parseSize } from '../size.ts';
+
+const LONGEST_TIMEOUT_MS = 24 * 60 * 60 * 1000;
+/** The empty array of rows. */
+const LEAST_RESULT_BYTES = 2;
+const GREATEST_RESULT_BYTES = 64 * 1024 ** 2;
+const LEAST_LOG_BYTES = 1024;
+
+/** Checks what the schema cannot say. Takes any tree: what the schema refuses is passed over. */
+export function checkFile(root: unknown, faults: FaultLog): void {
+  checkRuntime(root, faults);
+  checkGatewayUrl(root, faults);
+  checkSize(root, ['logging', 'max_size'], LEAST_LOG_BYTES, Number.MAX_SAFE_INTEGER, faults);
+  checkMetricsAddress(root, faults);
+  checkLimits(root, ['defaults'], faults);
+  for (const name of namesAt(root, ['capabilities'])) {
+    const path = ['capabilities', name];
+    checkLimits(root, [...path, 'policy'], faults);
+    checkEach(root, [...path, 'params'], checkParam, faults);
+    checkEach(root, [...path, 'result'], checkResultField, faults);
+  }
+}
+
+/** The agent tells the gateway how many calls it takes, and one that takes more than that cannot connect. */
+function checkRuntime(root: unknown, faults: FaultLog): void {
+  const { max_concurrent_requests: usual, queue_size: usualQueue } = RUNTIME_DEFAULTS;
+  const atOnce = valueAt(root, ['runtime', 'max_concurrent_requests']) ?? usual;
+  const queue = valueAt(root, ['runtime', 'queue_size']) ?? usualQueue;
+  if (typeof atOnce !== 'number' || typeof queue !== 'number') return;
+  if (atOnce + queue <= MAX_INFLIGHT_MAX || faults.has(['runtime', 'max_concurrent_requests'])) return;
+  faults.add(
+    ['runtime', 'queue_size'],
+    `\`queue_size\` and \`max_concurrent_requests\` (default ${usual}) must be <= ${MAX_INFLIGHT_MAX} together`,
+  );
+}
+
+function checkGatewayUrl(root: unknown, faults: FaultLog): void {
+  const url = valueAt(root, ['gateway', 'url']);
+  const problem = typeof url === 'string' ? gatewayUrlProblem(url) : undefined;
+  if (problem !== undefined) faults.add(['gateway', 'url'], problem);
+}
+
+function checkMetricsAddress(root: unknown, faults: FaultLog): void {
+  const address = valueAt(root, ['metrics', 'addr']);
+  if (typeof address !== 'string' || readListenAddress(address) !== undefined) return;
+  faults.add(['metrics', 'addr'], 'must be `:<port>` or `<host>:<port>`, with an IPv6 address in brackets');
+}
+
+function checkLimits(root: unknown, path: Path, faults: FaultLog): void {
+  checkSize(root, [...path, 'max_bytes'], LEAST_RESULT_BYTES, GREATEST_RESULT_BYTES, faults);
+  const timeout = valueAt(root, [...path, 'timeout']);
+  if (typeof timeout !== 'string') return;
+  const milliseconds = parseDuration(timeout);
+  if (milliseconds < 1 || milliseconds > LONGEST_TIMEOUT_MS) {
+    faults.add([...path, 'timeout'], 'must be between 1ms and 24h');
+  }
+}
+
+function checkSize(root: unknown, path: Path, least: number, most: number, faults: FaultLog): void {
+  const size = valueAt(root, path);
+  if (typeof size !== 'string' && typeof size !== 'number') return;
+  const bytes = parseSize(size);
+  if (bytes >= least && bytes <= most) return;
+  const range =
+    most === Number.MAX_SAFE_INTEGER
+      ? `at least ${formatSize(least)}`
+      : `${formatSize(least)} to ${formatSize(most)}`;
+  faults.add(path, `must be ${range}`);
+}
+
+type Check = (value: unknown, path: Path, faults: FaultLog) => void;
+
+function checkEach(root: unknown, path: Path, check: Check, faults: FaultLog): void {
+  for (const name of namesAt(root, path)) check(valueAt(root, [...path, name]), [...path, name], faults);
+}
+
+function namesAt(root: unknown, path: Path): readonly string[] {
+  const value = valueAt(root, path);
+  return isRecord(value) ? Object.keys(value) : [];
+}

@@ -1,0 +1,131 @@
+import { compileValue } from '../../capabilities/values/value-check.ts';
+import { PARAM_TYPES, type ParamSchema, type ParamType } from '../../capabilities/model.ts';
+import type { ParamSpec } from '../capability-file.ts';
+import type { FaultLog } from '../fault-log.ts';
+import { isParamSpec } from '../schema/lint.ts';
+import { isRecord, valueAt, type Path } from '../path.ts';
+
+const NUMERIC = [
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'enum',
+  'default',
+];
+
+/** Also what the reference in docs/ says. */
+export const CONSTRAINTS_OF: Readonly<Record<ParamType, readonly string[]>> = {
+  integer: NUMERIC,
+  number: NUMERIC,
+  string: ['minLength', 'maxLength', 'pattern', 'format', 'enum', 'default'],
+  boolean: ['enum', 'default'],
+  date: ['enum', 'default'],
+  datetime: ['enum', 'default'],
+  uuid: ['enum', 'default'],
+  array: ['items', 'minItems', 'maxItems', 'default'],
+  object: ['default'],
+};
+
+const ALL_CONSTRAINTS = new Set(Object.values(CONSTRAINTS_OF).flat());
+const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const;
+const PAIRS = [
+  ['minimum', 'maximum'],
+  ['exclusiveMinimum', 'exclusiveMaximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+] as const;
+
+/** Checks what a schema cannot say of one parameter: that its constraints fit its type and each other. */
+export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
+  if (!isRecord(spec)) return;
+  const before = faults.list().length;
+  checkConstraints(spec, path, faults);
+  if (spec['type'] === 'array') {
+    if (spec['items'] === undefined) faults.add([...path, 'items'], 'is required for the type array');
+    else if (isRecord(spec['items']))
+      checkConstraints(spec['items'], [...path, 'items'], faults, ['default']);
+  }
+  if ('default' in spec && spec['required'] === true) {
+    faults.add([...path, 'default'], 'a required parameter cannot have a default: remove one of the two');
+  }
+  // The values can only be held against constraints that are themselves in order.
+  if (faults.list().length === before && isParamSpec(spec)) checkValues(spec, path, faults);
+}
+
+/** `elsewhere`: constraints that only a whole parameter takes; the schema refuses them here. */
+function checkConstraints(
+  spec: Readonly<Record<string, unknown>>,
+  path: Path,
+  faults: FaultLog,
+  elsewhere: readonly string[] = [],
+): void {
+  const type = PARAM_TYPES.find((name) => name === spec['type']);
+  if (type !== undefined) {
+    const fitting = CONSTRAINTS_OF[type].filter((name) => !elsewhere.includes(name));
+    for (const name of Object.keys(spec)) {
+      if (ALL_CONSTRAINTS.has(name) && !fitting.includes(name)) {
+        faults.addForKey([...path, name], `does not fit the type ${type}; accepted: ${fitting.join(', ')}`);
+      }
+    }
+  }
+  checkPattern(spec['pattern'], [...path, 'pattern'], faults);
+  for (const name of BOUNDS) {
+    const bound = spec[name];
+    if (typeof bound === 'number' && Number.isInteger(bound) && !Number.isSafeInteger(bound)) {
+      faults.add([...path, name], 'must be between -9007199254740991 and 9007199254740991');
+    }
+  }
+  for (const [low, high] of PAIRS) {
+    const [least, most] = [spec[low], spec[high]];
+    if (typeof least === 'number' && typeof most === 'number' && least > most) {
+      faults.add([...path, high], `must not be below ${low}`);
+    }
+  }
+}
+
+function checkPattern(pattern: unknown, path: Path, faults: FaultLog): void {
+  if (typeof pattern !== 'string') return;
+  try {
+    RegExp(pattern, 'u');
+  } catch {
+    faults.add(path, 'must be a regular expression that JavaScript takes with the `u` flag');
+  }
+}
+
+function checkValues(spec: ParamSpec, path: Path, faults: FaultLog): void {
+  const sound = checkEnum(spec, path, faults);
+  if (spec.items !== undefined && !checkEnum(spec.items, [...path, 'items'], faults)) return;
+  if (!('default' in spec) || !sound) return;
+  if (spec.default === null) {
+    faults.add([...path, 'default'], 'is empty: remove it, an absent parameter is NULL anyway');
+    return;
+  }
+  for (const { at, message } of compileValue(spec)(spec.default)) {
+    faults.add([...path, 'default', ...at.map(String)], message);
+  }
+}
+
+function checkEnum(schema: ParamSchema, path: Path, faults: FaultLog): boolean {
+  const { enum: allowed, ...others } = schema;
+  if (allowed === undefined) return true;
+  const check = compileValue(others);
+  let sound = true;
+  for (const [index, value] of allowed.entries()) {
+    const [problem] = check(value);
+    if (problem === undefined) continue;
+    faults.add([...path, 'enum', String(index)], problem.message);
+    sound = false;
+  }
+  return sound;
+}
+
+/** Result formats are shown to callers; dates have theirs, and other types have none. */
+export function checkResultField(spec: unknown, path: Path, faults: FaultLog): void {
+  const type = valueAt(spec, ['type']);
+  const annotated = valueAt(spec, ['format']) !== undefined;
+  if (annotated && typeof type === 'string' && !['integer', 'number', 'string'].includes(type)) {
+    faults.addForKey([...path, 'format'], `does not fit the type ${type}: remove it`);
+  }
+}

@@ -1,0 +1,62 @@
+import { readProblem } from '@svc/edge';
+import type { AgentConfig } from './model.ts';
+import type { Fault } from './fault.ts';
+import { buildConfig } from './build.ts';
+import { checkFile } from './checks/check-file.ts';
+import { createFaultLog } from './fault-log.ts';
+import { isCapabilityFile, lint } from './schema/lint.ts';
+import { readSecrets } from './secrets/read-secrets.ts';
+import type { ReadFile } from './secrets/read-secrets.ts';
+import { readYaml } from './yaml/read-yaml.ts';
+import { formatSize } from './size.ts';
+
+export interface ConfigSource {
+  /** Of the capability file; the files that it names are relative to its folder. */
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Throws what `fs.readFileSync` throws. */
+  readonly readFile: ReadFile;
+}
+
+/** Tens of thousands of capabilities; reading that many takes seconds. */
+const MAX_FILE_BYTES = 4 * 1024 ** 2;
+
+export type LoadedConfig = { readonly config: AgentConfig } | { readonly faults: readonly Fault[] };
+
+/**
+ * Reads the capability file (docs/reference/capability-file.md): the configuration, or everything
+ * that is wrong with it in the order of the file. No fault holds a secret, SQL or the value of a variable.
+ */
+export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig {
+  const faults = createFaultLog();
+  let text: string;
+  try {
+    const bytes = readFile(path);
+    if (bytes.length > MAX_FILE_BYTES) {
+      const size = formatSize(MAX_FILE_BYTES);
+      return { faults: [{ path: '', message: `cannot read the file: it is larger than ${size}` }] };
+    }
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    const problem = readProblem(error);
+    const message = `cannot read the file: ${problem}; name another with --config or AGENT_CAPABILITY_FILE`;
+    return { faults: [{ path: '', message }] };
+  }
+  const document = readYaml(text, env, faults);
+  if (document === undefined) return { faults: faults.list() };
+  const { root } = document;
+  if (root === null)
+    return {
+      faults: [{ path: '', message: 'the file is empty: it needs `gateway`, `database` and `capabilities`' }],
+    };
+  lint(root, faults);
+  checkFile(root, faults);
+  const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
+
+  const found = faults.list();
+  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) {
+    return { faults: found };
+  }
+  const positionOf = (at: readonly string[]) => faults.placeOf(at)?.key ?? { line: 1, column: 1 };
+  return { config: buildConfig(root, { privateKeySeed, ...texts }, positionOf) };
+}

@@ -1,0 +1,228 @@
+import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX } from '@svc/protocol';
+import { stringFormats } from '../../capabilities/values/string-formats.ts';
+import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
+import { RUNTIME_DEFAULTS } from '../capability-file.ts';
+import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
+import {
+  choice,
+  count,
+  duration,
+  filledText,
+  flag,
+  named,
+  section,
+  size,
+  text,
+  type JsonSchema,
+} from './json-schema.ts';
+
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+const constraints: Readonly<Record<string, JsonSchema>> = {
+  minimum: { type: 'number', description: 'Least value (integer, number).' },
+  maximum: { type: 'number', description: 'Greatest value (integer, number).' },
+  exclusiveMinimum: { type: 'number', description: 'The value must be above this (integer, number).' },
+  exclusiveMaximum: { type: 'number', description: 'The value must be below this (integer, number).' },
+  multipleOf: {
+    type: 'number',
+    exclusiveMinimum: 0,
+    description: 'The value must be a multiple of this (integer, number).',
+  },
+  minLength: count('Least number of characters (string).', 0, LARGEST),
+  maxLength: count('Greatest number of characters (string).', 0, LARGEST),
+  pattern: text(
+    'Regular expression, with the `u` flag, that must match somewhere in the text (string). ' +
+      'Give `maxLength` too: a longer text is refused before the pattern runs.',
+  ),
+  format: choice('Format of the text (string).', [...stringFormats.keys()]),
+  enum: {
+    type: 'array',
+    minItems: 1,
+    uniqueItems: true,
+    items: {},
+    description: 'The only values allowed (all types but array and object).',
+  },
+};
+
+const itemsSchema: JsonSchema = section(
+  'Type and constraints of each item (array).',
+  {
+    type: choice(
+      'Type of the items.',
+      PARAM_TYPES.filter((type) => type !== 'array' && type !== 'object'),
+    ),
+    ...constraints,
+  },
+  ['type'],
+);
+
+export const paramSchema: JsonSchema = section(
+  'A parameter.',
+  {
+    type: choice('Type of the value; nothing is converted, so "5" is not an integer.', PARAM_TYPES),
+    required: flag(
+      'Whether callers must supply it. Otherwise an absent one is SQL NULL, or its `default`.',
+      false,
+    ),
+    description: text('What the parameter means, for callers.'),
+    ...constraints,
+    items: itemsSchema,
+    minItems: count('Least number of items (array).', 0, LARGEST),
+    maxItems: count('Greatest number of items (array).', 0, LARGEST),
+    default: { description: 'Value of an absent or null optional parameter.' },
+  },
+  ['type'],
+);
+
+const resultFieldSchema: JsonSchema = section(
+  'A field of the rows.',
+  {
+    type: choice('Type of the field in the answer.', RESULT_TYPES),
+    description: text('What the field means, for callers.'),
+    format: {
+      type: 'string',
+      pattern: '^[a-z][a-z0-9-]*$',
+      description: 'Format shown to callers, e.g. `email` or `int64` (integer, number, string).',
+      errorMessage: 'must be the name of a format, such as `email` or `int64`',
+    },
+    nullable: flag('Whether the field can be null.', true),
+  },
+  ['type'],
+);
+
+const limits = {
+  timeout: (standard?: string) => duration('Longest time that a query may take, at most 24h.', standard),
+  maxRows: (standard?: number) => count('Greatest number of rows.', 1, 2_147_483_647, standard),
+  maxBytes: (standard?: string) => size('Greatest size of the rows as sent, at most 64MB.', standard),
+};
+
+const policySchema: JsonSchema = section('Limits and permissions of this capability.', {
+  timeout: limits.timeout(),
+  max_rows: limits.maxRows(),
+  max_bytes: limits.maxBytes(),
+  on_limit: choice(
+    'What happens at a cap: `truncate` stops at whole rows and says so, `error` refuses the result.',
+    ['truncate', 'error'],
+    'truncate',
+  ),
+  allow_functions: {
+    type: 'array',
+    uniqueItems: true,
+    description: 'Volatile functions that the SQL may call all the same.',
+    items: {
+      type: 'string',
+      pattern: '^[A-Za-z_][A-Za-z0-9_$]{0,62}(\\.[A-Za-z_][A-Za-z0-9_$]{0,62})?$',
+      errorMessage: 'must be the name of a function, such as `my_schema.my_function`',
+    },
+  },
+});
+
+const capabilitySchema: JsonSchema = section(
+  'A named, parameterised, read-only query.',
+  {
+    description: text('What the capability does, for callers and models.'),
+    sql: filledText('One SELECT, with parameters written as `:name`.'),
+    params: named(
+      'Input parameters by name.',
+      '^[a-z_][a-z0-9_]{0,62}$',
+      'this is no parameter name: use 1 to 63 lower-case letters, digits and `_`, not beginning with a digit',
+      paramSchema,
+    ),
+    policy: policySchema,
+    expose_in_openapi: flag(
+      'Whether `/openapi.json` and `tools/list` show it. It can be called either way.',
+      true,
+    ),
+    result: {
+      ...named(
+        'The row fields that leave, in this order; nothing else does.',
+        '^(?![0-9]+$)[^\\u0000-\\u001f\\u007f]{1,63}$',
+        'this is no field name: use 1 to 63 characters, not digits alone',
+        resultFieldSchema,
+      ),
+      minProperties: 1,
+    },
+  },
+  ['sql', 'result'],
+);
+
+/** The capability file with a database of this driver: what the lint checks and editors complete. */
+export function fileSchema(driver: string): JsonSchema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'capability.yaml',
+    ...section(
+      'The capabilities that an agent offers, and how it reaches its database and its gateway.',
+      {
+        service: section('What the generated OpenAPI description says of the service.', {
+          title: filledText('Title of the description.'),
+          version: filledText('Version of the set of capabilities; quote a number.'),
+          description: text('Text of the description.'),
+        }),
+        runtime: section('How much the agent does at once.', {
+          max_concurrent_requests: count(
+            'Calls handled at once.',
+            1,
+            100_000,
+            RUNTIME_DEFAULTS.max_concurrent_requests,
+          ),
+          queue_size: count(
+            'Calls that may wait; one more is refused as busy. With those handled at once 1000000 at most.',
+            0,
+            MAX_INFLIGHT_MAX,
+            RUNTIME_DEFAULTS.queue_size,
+          ),
+        }),
+        gateway: section(
+          'The gateway to connect to.',
+          {
+            url: text('URL of its agent endpoint, such as `wss://gateway.example.com/ws/agent`.'),
+            agent_private_key: text('Ed25519 private key, as `svc-gateway create-agent-secret` prints it.'),
+            agent_private_key_file: filledText('File that holds the private key; relative to this file.'),
+            ca_file: filledText('PEM file of the certificate authorities to trust; relative to this file.'),
+          },
+          ['url'],
+        ),
+        database: databaseSection(driver),
+        logging: section('The log file.', {
+          max_size: size('Size at which a new log file is begun, at least 1KB.', '10MB'),
+          max_files: count('Log files kept.', 1, 1000, 5),
+        }),
+        metrics: section('Metrics for Prometheus.', {
+          addr: {
+            type: 'string',
+            description: 'Listen address of `GET /metrics`; absent is off.',
+            pattern:
+              '^([A-Za-z0-9.-]*|\\[[0-9A-Fa-f:.]+\\]):([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$',
+            errorMessage: 'must be `:<port>` or `<host>:<port>`, such as `127.0.0.1:9090`',
+          },
+        }),
+        defaults: section('What holds for capabilities that do not say otherwise.', {
+          readonly: {
+            type: 'boolean',
+            enum: [true],
+            default: true,
+            description: 'Always true.',
+            errorMessage: 'must be true: the service only reads, so remove the key or write `true`',
+          },
+          timeout: limits.timeout('30s'),
+          max_rows: limits.maxRows(1000),
+          max_bytes: limits.maxBytes('1MB'),
+        }),
+        capabilities: named(
+          'The capabilities by name; the name is part of the URL and names the MCP tool.',
+          CAPABILITY_NAME_PATTERN,
+          'this is no capability name: use 1 to 48 lower-case letters, digits and `_`, beginning with a letter',
+          capabilitySchema,
+        ),
+      },
+      ['gateway', 'database', 'capabilities'],
+    ),
+  };
+}
+
+function databaseSection(name: string): JsonSchema {
+  const { properties, required } = driverOf(name).section;
+  const driver = choice('Kind of database.', DRIVER_NAMES, DEFAULT_DRIVER);
+  return section('The database and its read-only account.', { driver, ...properties }, required);
+}

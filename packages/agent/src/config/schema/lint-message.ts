@@ -1,0 +1,106 @@
+import type { ErrorObject } from 'ajv';
+import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
+import { nearestWithin } from '@svc/edge';
+import { dottedPath, fromPointer, isRecord } from '../path.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'must be a mapping',
+  array: 'must be a list',
+  string: 'must be text',
+  integer: 'must be an integer',
+  number: 'must be a number',
+  boolean: 'must be true or false',
+};
+
+/** What SQL calls the types, and the name that the file has for it. */
+const TYPE_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['text', 'string'],
+  ['varchar', 'string'],
+  ['timestamp', 'datetime'],
+  ['timestamptz', 'datetime'],
+  ['int', 'integer'],
+  ['bigint', 'integer'],
+  ['float', 'number'],
+  ['numeric', 'number'],
+  ['decimal', 'number'],
+  ['bool', 'boolean'],
+  ['json', 'object'],
+  ['jsonb', 'object'],
+]);
+
+/** Our short words for a fault that Ajv found, with the schema that it broke; they never hold the value. */
+export function lintMessage(error: ErrorObject, value: unknown): string {
+  if (error.keyword === 'type' && value === null) return 'is empty: give it a value or remove the key';
+  const own = error.parentSchema?.['errorMessage'];
+  if (typeof own === 'string') return own;
+  const limit = String(error.params['limit']);
+  switch (error.keyword) {
+    case 'type':
+      return `${typeMessage(String(error.params['type']), value)}${entryExample(error, value)}`;
+    case 'enum':
+      return enumMessage(error.params['allowedValues'], value);
+    case 'minimum':
+      return `must be >= ${limit}`;
+    case 'maximum':
+      return `must be <= ${limit}`;
+    case 'exclusiveMinimum':
+      return `must be > ${limit}`;
+    case 'minLength':
+      return 'must not be empty';
+    case 'minItems':
+    case 'minProperties':
+      return `must have at least ${limit} ${limit === '1' ? 'entry' : 'entries'}`;
+    case 'uniqueItems':
+      return 'must not list anything twice';
+    default:
+      return 'is not allowed here';
+  }
+}
+
+export function unknownKeyMessage(name: string, error: ErrorObject): string {
+  const known = error.parentSchema?.['properties'];
+  const names = isRecord(known) ? Object.keys(known) : [];
+  if (name === '<<') {
+    return 'merge keys do not exist in YAML 1.2: repeat the keys, or write an alias as the whole value';
+  }
+  const nearest = nearestWithin(name, names);
+  return nearest === undefined
+    ? `unknown key; accepted: ${names.join(', ')}`
+    : `unknown key, did you mean \`${nearest}\`?`;
+}
+
+function typeMessage(type: string, value: unknown): string {
+  const message = TYPES[type] ?? 'has the wrong type';
+  if (type === 'string') {
+    return typeof value === 'number' || typeof value === 'boolean' ? `${message}: put it in quotes` : message;
+  }
+  return isQuoted(type, value) ? `${message}: remove the quotes` : message;
+}
+
+/** For `id: integer` where a parameter or a field belongs. */
+function entryExample(error: ErrorObject, value: unknown): string {
+  const path = fromPointer(error.instancePath);
+  const [root, , part] = path;
+  const isEntry = path.length === 4 && root === 'capabilities' && (part === 'params' || part === 'result');
+  if (!isEntry || typeof value !== 'string') return '';
+  const name = dottedPath(path.slice(3));
+  return `, as in ${name}: { type: ${meantBy(value, part === 'params' ? PARAM_TYPES : RESULT_TYPES) ?? 'string'} }`;
+}
+
+/** Whether a text holds what would be of the type without its quotes. */
+function isQuoted(type: string, value: unknown): boolean {
+  if (typeof value !== 'string') return false;
+  return type === 'boolean' ? /^(?:true|false)$/.test(value) : /^-?\d+(?:\.\d+)?$/.test(value);
+}
+
+function enumMessage(allowed: unknown, value: unknown): string {
+  const names = Array.isArray(allowed) ? allowed.map(String) : [];
+  const nearest = typeof value === 'string' ? meantBy(value, names) : undefined;
+  const message = names.length === 1 ? `must be ${names.join('')}` : `must be one of ${names.join(', ')}`;
+  return nearest === undefined ? message : `${message}; did you mean \`${nearest}\`?`;
+}
+
+function meantBy(word: string, names: readonly string[]): string | undefined {
+  const alias = TYPE_ALIASES.get(word.toLowerCase());
+  return alias !== undefined && names.includes(alias) ? alias : nearestWithin(word, names);
+}

@@ -1,0 +1,86 @@
+import { Ajv } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { CapabilityFile, ParamSpec } from '../capability-file.ts';
+import { driverNameOf } from '../driver-name.ts';
+import type { FaultLog } from '../fault-log.ts';
+import { fileSchema, paramSchema } from './file-schema.ts';
+import { lintMessage, unknownKeyMessage } from './lint-message.ts';
+import { fromPointer, isRecord, valueAt } from '../path.ts';
+import type { Path } from '../path.ts';
+
+const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true });
+ajv.addKeyword('errorMessage');
+
+/** The section of the database is that of its driver. */
+const fileValidators = new Map<string, ValidateFunction<CapabilityFile>>();
+const validateParam: ValidateFunction<ParamSpec> = ajv.compile<ParamSpec>(paramSchema);
+
+export function isCapabilityFile(root: unknown): root is CapabilityFile {
+  return validatorFor(root)(root);
+}
+
+export function isParamSpec(value: unknown): value is ParamSpec {
+  return validateParam(value);
+}
+
+/**
+ * Checks the file against its schema, every fault at once. A text that was wholly `${NAME}` is first
+ * turned into the number or boolean that its place wants.
+ */
+export function lint(root: unknown, faults: FaultLog): void {
+  const validateFile = validatorFor(root);
+  if (validateFile(root)) return;
+  const converted = (validateFile.errors ?? []).filter((error) => convertReference(root, error, faults));
+  if (converted.length > 0 && validateFile(root)) return;
+  for (const error of validateFile.errors ?? []) report(root, error, faults);
+}
+
+function validatorFor(root: unknown): ValidateFunction<CapabilityFile> {
+  const driver = driverNameOf(root);
+  const validator = fileValidators.get(driver) ?? ajv.compile<CapabilityFile>(fileSchema(driver));
+  fileValidators.set(driver, validator);
+  return validator;
+}
+
+function report(root: unknown, error: ErrorObject, faults: FaultLog): void {
+  const path = fromPointer(error.instancePath);
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const name = String(error.params['additionalProperty']);
+      faults.addForKey([...path, name], unknownKeyMessage(name, error));
+      return;
+    }
+    case 'required':
+      faults.add([...path, String(error.params['missingProperty'])], 'is required');
+      return;
+    case 'propertyNames':
+      // The error of the name's own rule says the same with the reason.
+      return;
+    default:
+      if (error.propertyName === undefined) faults.add(path, lintMessage(error, valueAt(root, path)));
+      else faults.addForKey([...path, error.propertyName], lintMessage(error, error.propertyName));
+  }
+}
+
+function convertReference(root: unknown, error: ErrorObject, faults: FaultLog): boolean {
+  const path = fromPointer(error.instancePath);
+  if (error.keyword !== 'type' || faults.placeOf(path)?.reference !== true) return false;
+  const text = valueAt(root, path);
+  if (typeof text !== 'string') return false;
+  const wanted = String(error.params['type']);
+  if (wanted === 'boolean' && (text === 'true' || text === 'false')) {
+    return replaceAt(root, path, text === 'true');
+  }
+  if ((wanted === 'integer' || wanted === 'number') && /^-?\d{1,17}(\.\d{1,17})?$/.test(text)) {
+    return replaceAt(root, path, Number(text));
+  }
+  return false;
+}
+
+function replaceAt(root: unknown, path: Path, value: unknown): boolean {
+  const parent = valueAt(root, path.slice(0, -1));
+  const key = path.at(-1);
+  if (!isRecord(parent) || key === undefined) return false;
+  parent[key] = value;
+  return true;
+}

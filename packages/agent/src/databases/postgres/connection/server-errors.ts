@@ -1,0 +1,152 @@
+import pg from 'pg';
+import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
+
+/** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
+export const QUERY_CANCELED = '57014';
+/** SQLSTATE 55P03: lock_timeout, which every call sets to its own time. */
+export const LOCK_NOT_AVAILABLE = '55P03';
+/** SQLSTATE 26000: the server behind a pooler does not know the prepared statement. */
+export const UNKNOWN_STATEMENT = '26000';
+/** How those SQLSTATEs begin by which the server itself ends a session, be it by an administrator or by a time-out. */
+export const OPERATOR_INTERVENTION = '57P';
+/** SQLSTATE 53300: the server, or its limit for the account. */
+export const TOO_MANY_CONNECTIONS = '53300';
+/** SQLSTATE 22P05 and 22021: a text has a character that the database's encoding does not have. */
+const NOT_IN_ENCODING = /^22(?:P05|021)$/;
+
+/** The SQLSTATE that the server sent; undefined for faults of the connection itself. */
+export function sqlStateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+// Connection exceptions, operator intervention, and the server's own idle time-outs.
+const LOSS = /^(?:08|57P0|57P1|25P03$)/;
+
+/** Conditions that a query which passed verification can still meet, by their names in PostgreSQL's manual. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  '22001': 'string_data_right_truncation',
+  '22003': 'numeric_value_out_of_range',
+  '22007': 'invalid_datetime_format',
+  '22008': 'datetime_field_overflow',
+  '22012': 'division_by_zero',
+  '22021': 'character_not_in_repertoire',
+  '22023': 'invalid_parameter_value',
+  '22025': 'invalid_escape_sequence',
+  '2201B': 'invalid_regular_expression',
+  '2201W': 'invalid_row_count_in_limit_clause',
+  '2201X': 'invalid_row_count_in_result_offset_clause',
+  '22P02': 'invalid_text_representation',
+  '22P05': 'untranslatable_character',
+  '21000': 'cardinality_violation',
+  '23502': 'not_null_violation',
+  '23514': 'check_violation',
+  '25006': 'read_only_sql_transaction',
+  [UNKNOWN_STATEMENT]: 'invalid_sql_statement_name',
+  '42501': 'insufficient_privilege',
+  '42703': 'undefined_column',
+  '42883': 'undefined_function',
+  '42P01': 'undefined_table',
+  '53200': 'out_of_memory',
+  [TOO_MANY_CONNECTIONS]: 'too_many_connections',
+  '54000': 'program_limit_exceeded',
+  [LOCK_NOT_AVAILABLE]: 'lock_not_available',
+  [QUERY_CANCELED]: 'query_canceled',
+  '57P01': 'admin_shutdown',
+  '57P03': 'cannot_connect_now',
+  P0001: 'raise_exception',
+  XX000: 'internal_error',
+};
+
+/** Where a function's own text becomes an error: it may put a value even into the fields meant for names. */
+const RAISED = /^(?:exec_stmt_raise|PLy_)/;
+
+/**
+ * What an error of a call may leave in the log: its SQLSTATE and the names of what was involved. The server's texts
+ * (message, detail, hint, where, internal query) quote the values of parameters and rows.
+ */
+export function nameOf(error: Error): string {
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return `connection: ${textOf(error)}`;
+  const { code, routine, schema, table, column, dataType, constraint } = error;
+  const condition = CONDITIONS[code];
+  const names = {
+    routine,
+    ...(RAISED.test(routine ?? '') ? {} : { schema, table, column, dataType, constraint }),
+  };
+  return [
+    `SQLSTATE ${code}`,
+    ...(condition === undefined ? [] : [condition]),
+    ...Object.entries(names).flatMap(([kind, name]) => (name === undefined ? [] : [`${kind} ${name}`])),
+  ].join(', ');
+}
+
+/** The kind of an error that neither a deadline nor an abort explains. */
+export function kindOf(error: unknown): DatabaseErrorKind {
+  if (error instanceof DatabaseError) return error.kind;
+  return isLoss(error) || isScarcity(error) ? 'unavailable' : 'failed';
+}
+
+/** Whether it is the connection that failed, and not only what was sent over it. */
+export function isLoss(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state === undefined || LOSS.test(state);
+}
+
+/** Too little memory, disk or connections: it ends no connection by itself. */
+function isScarcity(error: unknown): boolean {
+  return sqlStateOf(error)?.startsWith('53') === true;
+}
+
+/** Whether a transaction could not be set up because the database cannot hold the name of its API key. */
+export function isKeyNameRefused(error: unknown, apiKeyName: string): boolean {
+  // ASCII without NUL is in every encoding.
+  const isPlain = !apiKeyName.includes('\0') && !/\P{ASCII}/u.test(apiKeyName);
+  return !isPlain && NOT_IN_ENCODING.test(sqlStateOf(error) ?? '');
+}
+
+export function unavailable(cause: unknown): DatabaseError {
+  if (cause instanceof DatabaseError) return cause;
+  const advice = adviceFor(cause);
+  return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, { cause, advice });
+}
+
+/** For each call one of its own: a shared one would carry the stack of another. */
+export function copyOf({ kind, message, cause, advice }: DatabaseError): DatabaseError {
+  return new DatabaseError(kind, message, { cause, advice });
+}
+
+function adviceFor(cause: unknown): string {
+  const [error] = cause instanceof AggregateError ? cause.errors : [cause];
+  if (isWithoutTls(error)) return 'it offers no TLS: turn it on there, or check port and sslmode';
+  switch (sqlStateOf(error) ?? systemCodeOf(error)) {
+    case '28P01':
+    case '28000':
+      return 'it refuses the login: check user and password, and what pg_hba.conf allows';
+    case '3D000':
+      return 'it has no database of that name: check name';
+    case '57P03':
+      return 'it is starting up or shutting down: it will be tried again';
+    case TOO_MANY_CONNECTIONS:
+      return 'it has no connection left for this account: check max_connections here and there';
+    case 'ECONNREFUSED':
+      return 'nothing listens there: check host and port, and that the server runs';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'the host name cannot be looked up: check host';
+    default:
+      return 'it cannot be connected to: check host, port and sslmode';
+  }
+}
+
+/** pg tells this refusal by its text alone. */
+export function isWithoutTls(error: unknown): boolean {
+  return error instanceof Error && error.message === 'The server does not support SSL connections';
+}
+
+function systemCodeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+export function textOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(textOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

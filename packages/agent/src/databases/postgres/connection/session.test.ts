@@ -1,0 +1,217 @@
+import { createServer, type Server } from 'node:net';
+import {
+  freePort,
+  startFaultProxy,
+  startPostgres,
+  temporaryFolder,
+  testDatabase,
+  type FaultProxy,
+  type TestDatabase,
+} from '@svc/testkit';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  textOfRows,
+  openPostgres,
+  type TestedDatabase,
+} from '../capability.fixture.ts';
+import type { Query } from '../../driver.ts';
+
+let server: TestDatabase;
+beforeEach(async () => {
+  server = await testDatabase();
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test('the environment of PostgreSQL tools has no influence', async () => {
+  const bad = {
+    PGHOST: 'nowhere.invalid',
+    PGUSER: 'nobody',
+    PGPASSWORD: 'wrong',
+    PGOPTIONS: '-c nosuch=1',
+    PGSSLMODE: 'verify-full',
+    PGSSLNEGOTIATION: 'direct',
+    PGAPPNAME: 'other',
+    PGREPLICATION: 'database',
+  };
+  for (const [name, value] of Object.entries(bad)) vi.stubEnv(name, value);
+  const database = openPostgres(configOf(server));
+  await database.ping();
+  const sql =
+    "select count(*) as a from pg_stat_activity where pid = pg_backend_pid() and application_name = 'svc-agent'";
+  const query = await queryOf(database, capabilityOf(sql));
+  expect((await query.run(callOf())).count).toBe(1);
+  await database.close();
+});
+
+test('an empty password is not looked up elsewhere', async () => {
+  vi.stubEnv('PGPASSWORD', server.password);
+  const database = openPostgres(configOf(server, { password: '' }));
+  await expect(database.ping()).rejects.toMatchObject({ kind: 'unavailable' });
+  await database.close();
+});
+
+describe('sslmode against a server without TLS', () => {
+  test.each(['disable', 'prefer'] as const)('%s connects', async (sslmode) => {
+    const database = openPostgres(configOf(server, { sslmode }));
+    await expect(database.ping()).resolves.toBeUndefined();
+    await database.close();
+  });
+
+  test.each(['require', 'verify-full'] as const)('%s refuses', async (sslmode) => {
+    const database = openPostgres(configOf(server, { sslmode }));
+    await expect(database.ping()).rejects.toMatchObject({ kind: 'unavailable' });
+    await database.close();
+  });
+});
+
+describe('a database that cannot be reached', () => {
+  test('refuses everybody who waits, at once', async () => {
+    const port = await freePort();
+    const database = openPostgres(configOf({ ...server, port }, { maxConnections: 2 }));
+    const started = performance.now();
+    const pings = await Promise.allSettled([1, 2, 3, 4, 5].map(() => database.ping()));
+    expect(pings.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
+    expect(performance.now() - started).toBeLessThan(2000);
+    await database.close();
+  });
+
+  test('with wrong credentials is unavailable, and says nothing of the password', async () => {
+    const database = openPostgres(configOf(server, { password: 'not-the-password' }));
+    const error: unknown = await database.ping().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ kind: 'unavailable' });
+    expect(String(error)).not.toContain('not-the-password');
+    await database.close();
+  });
+
+  test('which accepts and closes is unavailable', async () => {
+    const silent = await listening((socketServer) =>
+      socketServer.on('connection', (socket) => socket.destroy()),
+    );
+    const database = openPostgres(configOf({ ...server, port: silent.port }));
+    await expect(database.ping()).rejects.toMatchObject({ kind: 'unavailable' });
+    await database.close();
+    silent.server.close();
+  });
+});
+
+async function listening(
+  prepare: (server: Server) => void,
+): Promise<{ readonly server: Server; readonly port: number }> {
+  const socketServer = createServer();
+  prepare(socketServer);
+  await new Promise<void>((resolve) => socketServer.listen(0, '127.0.0.1', resolve));
+  const address = socketServer.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { server: socketServer, port: address.port };
+}
+
+test('calls recover by themselves when the database is back', async () => {
+  const folder = await temporaryFolder('restart');
+  const first = await startPostgres({ folder: folder.path });
+  const database = openPostgres(configOf({ ...first, name: 'postgres' }));
+  const query = await queryOf(database, capabilityOf('select 1 as a'));
+  await Promise.all([query.run(callOf()), query.run(callOf())]);
+  await first.stop();
+  await expect(query.run(callOf({}, { timeoutMs: 300 }))).rejects.toMatchObject({ kind: 'unavailable' });
+  const second = await startPostgres({ folder: folder.path, settings: { port: String(first.port) } });
+  const answers = await Promise.all([1, 2, 3].map(() => query.run(callOf())));
+  expect(answers.map(({ count }) => count)).toEqual([1, 1, 1]);
+  await database.close();
+  await second.stop();
+  await folder.remove();
+});
+
+describe('a network that swallows what is sent', () => {
+  let network: FaultProxy;
+  let database: TestedDatabase;
+  beforeEach(async () => {
+    network = await startFaultProxy({ target: server });
+    const { host, port } = network;
+    database = openPostgres(configOf({ ...server, host, port }, { sslmode: 'disable' }));
+  });
+  afterEach(async () => {
+    await database.close();
+    await network.close();
+  });
+
+  function sleepQuery(): Promise<Query> {
+    const params = { s: { type: 'number' } } as const;
+    const sql = 'select 1 as a from pg_sleep(:s::float8)';
+    return queryOf(database, capabilityOf(sql, { params, allowFunctions: ['pg_sleep'] }));
+  }
+
+  /** Makes `count` connections and leaves them idle. */
+  async function warmUp(count: number): Promise<void> {
+    const sleep = await sleepQuery();
+    await Promise.all(Array.from({ length: count }, () => sleep.run(callOf({ s: 0.2 }))));
+  }
+
+  test('may bring a cancel request before its query, which is ended all the same', async () => {
+    const sleep = await sleepQuery();
+    network.delay(300);
+    const abort = new AbortController();
+    const call = sleep.run(callOf({ s: 30 }, { signal: abort.signal }));
+    // The proxy holds the query by now; what comes later overtakes it.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    network.delay(0);
+    abort.abort();
+    await expect(call).rejects.toMatchObject({ kind: 'cancelled' });
+    const running = "datname = current_database() and state = 'active' and pid <> pg_backend_pid()";
+    expect(await server.query(`select query from pg_stat_activity where ${running}`)).toEqual([]);
+  });
+
+  test('costs one call its time: the other idle connections are not tried one after the other', async () => {
+    const query = await queryOf(database, capabilityOf('select 1 as a'));
+    await warmUp(4);
+    network.strand();
+    await expect(query.run(callOf({}, { timeoutMs: 100 }))).rejects.toMatchObject({ kind: 'timeout' });
+    const next = Array.from({ length: 4 }, () => query.run(callOf({}, { timeoutMs: 1000 })));
+    expect((await Promise.all(next)).map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+  });
+
+  test('is suspected of every connection that was silent when the query was cancelled', async () => {
+    const slow = await queryOf(
+      database,
+      capabilityOf('select 1 as a from pg_sleep(30)', { allowFunctions: ['pg_sleep'] }),
+    );
+    const query = await queryOf(database, capabilityOf('select 1 as a'));
+    await warmUp(2);
+    const swallowed = slow.run(callOf({}, { timeoutMs: 500 }));
+    await query.run(callOf());
+    network.strand();
+    await expect(swallowed).rejects.toMatchObject({ kind: 'timeout' });
+    expect((await query.run(callOf({}, { timeoutMs: 1000 }))).count).toBe(1);
+  });
+
+  test('leaves connections alone that have answered since', async () => {
+    const pid = await queryOf(database, capabilityOf('select pg_backend_pid() as a'));
+    await warmUp(1);
+    network.strand();
+    let refusal: unknown;
+    const swallowed = pid.run(callOf({}, { timeoutMs: 100 })).catch((error: unknown) => (refusal = error));
+    let before = '';
+    while (refusal === undefined) before = textOfRows(await pid.run(callOf()));
+    await swallowed;
+    expect(refusal).toMatchObject({ kind: 'timeout' });
+    expect(textOfRows(await pid.run(callOf()))).toBe(before);
+  });
+
+  test.each([
+    ['idle', 0],
+    ['being made', 1],
+  ])('delays closing by a second at most, with a connection that is %s', async (_title, pings) => {
+    if (pings === 0) await warmUp(1);
+    network.stall('both');
+    const ended = Promise.allSettled(Array.from({ length: pings }, () => database.ping()));
+    const started = performance.now();
+    await database.close();
+    expect(performance.now() - started).toBeLessThan(1900);
+    await ended;
+  });
+});

@@ -1,0 +1,222 @@
+import type { AbortSignalLike } from '@svc/edge';
+import net from 'node:net';
+import type tls from 'node:tls';
+import pg from 'pg';
+import type { PostgresConfig } from '../config.ts';
+import { DatabaseError } from '../../errors.ts';
+import type { CancelTarget } from './cancel-request.ts';
+import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
+import { fly, type Line } from './pipeline.ts';
+import { createLane, type Lane } from './pipeline-queue.ts';
+import { whyUnsupported } from './server-support.ts';
+import { RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
+
+/** One connection and what was learnt when it was made. */
+export interface Session extends Line {
+  /** By `performance.now()`. */
+  readonly madeAt: number;
+  readonly lane: Lane;
+  /** Absent when the server gave no key: then only closing the socket ends a query. */
+  readonly cancelTarget?: CancelTarget;
+  readonly facts: SessionFacts;
+}
+
+export interface SessionFacts {
+  /** What the account has by default; each call pins it. */
+  readonly searchPath: string;
+  /** `server_version_num`, e.g. 150018. */
+  readonly version: number;
+  readonly utf8: boolean;
+  /** Whether the account may call `RELEASE_LOCKS`, which an administrator may have revoked from everybody. */
+  readonly unlocks: boolean;
+  /** Whether the server can be made to end a query by itself once its client is gone. */
+  readonly watched: boolean;
+  /** Which process serves the session; absent where that may change, as behind a pooler. */
+  readonly backend?: Backend;
+}
+
+/** Process ids are used again, so only with its start does one name a process for good. */
+export interface Backend {
+  readonly processId: string;
+  /** As `BACKEND_STARTED` writes it. */
+  readonly startedAt: string;
+}
+
+/** SQL over `a`, a row of pg_stat_activity: one text whatever the session's settings. */
+export const BACKEND_STARTED = "pg_catalog.to_char(a.backend_start at time zone 'UTC', 'YYYYMMDDHH24MISSUS')";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const KEEPALIVE_MS = 30_000;
+/** How long a server may take to part from us. */
+const FAREWELL_MS = 1000;
+
+/** Connects; throws `DatabaseError` of kind `unavailable`, after 10 s or soon after the abort at the latest. */
+export async function openSession(config: PostgresConfig, signal: AbortSignalLike): Promise<Session> {
+  const encrypted = tlsOptions(config);
+  try {
+    return await attempt(config, encrypted, signal);
+  } catch (error) {
+    if (config.sslmode !== 'prefer' || encrypted === false || !isWithoutTls(error)) throw unavailable(error);
+  }
+  try {
+    return await attempt(config, false, signal);
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+export function destroy(session: Session): void {
+  session.client.connection.stream.destroy();
+}
+
+/** Ends an idle session as the server wants it, or without the server when that does not answer in time. */
+export function farewell(session: Session, patienceMs: number = FAREWELL_MS): void {
+  const patience = setTimeout(() => destroy(session), patienceMs);
+  session.client.once('end', () => clearTimeout(patience));
+  void session.client.end();
+}
+
+/**
+ * Leaves a session that still runs a query, and takes no more of its answer. The server closes the connection when
+ * the query is over, or, where it is `watched`, soon after it has seen that nobody waits: 'end' tells of both.
+ */
+export function abandon(session: Session): void {
+  const { stream } = session.client.connection;
+  stream.removeAllListeners('data');
+  stream.resume();
+  stream.end();
+}
+
+/** What `tls.connect` gets for each sslmode; as with libpq a Unix socket is never encrypted. */
+function tlsOptions(config: PostgresConfig): tls.ConnectionOptions | false {
+  if (config.host.startsWith('/')) return false;
+  const ca = config.sslRootCert === undefined ? {} : { ca: config.sslRootCert };
+  switch (config.sslmode) {
+    case 'disable':
+      return false;
+    case 'prefer':
+      return { rejectUnauthorized: false };
+    case 'require':
+      // libpq's rule: with a root certificate `require` checks the chain, but not the host name.
+      return config.sslRootCert === undefined
+        ? { rejectUnauthorized: false }
+        : { ...ca, rejectUnauthorized: true, checkServerIdentity: () => undefined };
+    case 'verify-full':
+      return { ...ca, rejectUnauthorized: true };
+  }
+}
+
+async function attempt(
+  config: PostgresConfig,
+  ssl: tls.ConnectionOptions | false,
+  signal: AbortSignalLike,
+): Promise<Session> {
+  const client = newClient(config, ssl);
+  // Without a listener the loss of a connection that no pool has yet would end the process.
+  client.on('error', () => {});
+  let key: { readonly processId: number; readonly secret: number } | undefined;
+  client.connection.on('backendKeyData', (message: { processID: number; secretKey: number }) => {
+    key = { processId: message.processID, secret: message.secretKey };
+  });
+  const giveUp = (why: string): void => void client.connection.stream.destroy(new Error(why));
+  const timer = setTimeout(
+    () => giveUp(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`),
+    CONNECT_TIMEOUT_MS,
+  );
+  const onAbort = (): void => giveUp('given up');
+  signal.addEventListener('abort', onAbort);
+  try {
+    if (signal.aborted) throw new Error('given up');
+    await client.connect();
+    const address = addressOf(client, config);
+    const cancelTarget =
+      key === undefined || address === undefined
+        ? {}
+        : { cancelTarget: { ...key, address, ssl, host: config.host } };
+    const line = { client, prepared: new Set<string>() };
+    const facts = await readFacts(line, key?.processId);
+    const lane = createLane(await measureRoundTrip(line));
+    return { ...line, madeAt: performance.now(), lane, facts, ...cancelTarget };
+  } catch (error) {
+    client.connection.stream.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function newClient(config: PostgresConfig, ssl: tls.ConnectionOptions | false): pg.Client {
+  const client = new pg.Client({
+    host: config.host,
+    port: config.port,
+    database: config.name,
+    user: config.user,
+    // A function, since node-postgres replaces an empty password by PGPASSWORD or ~/.pgpass.
+    password: () => config.password,
+    ssl,
+    sslnegotiation: 'postgres',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_MS,
+    pipeline: true,
+  });
+  // PGOPTIONS, PGREPLICATION and the like would end up here, and a pooler refuses most of them.
+  const startup = { user: config.user, database: config.name, application_name: 'svc-agent' };
+  return Object.assign(client, { getStartupConf: () => startup });
+}
+
+/** The very server reached: a host name may stand for several, and a cancel request must find the same. */
+function addressOf(client: pg.Client, config: PostgresConfig): net.NetConnectOpts | undefined {
+  if (config.host.startsWith('/')) return { path: `${config.host}/.s.PGSQL.${config.port}` };
+  const { stream } = client.connection;
+  if (!(stream instanceof net.Socket)) return undefined;
+  const { remoteAddress, remotePort } = stream;
+  return remoteAddress === undefined || remotePort === undefined
+    ? undefined
+    : { host: remoteAddress, port: remotePort };
+}
+
+/** Milliseconds that next to nothing takes. */
+async function measureRoundTrip(line: Line): Promise<number> {
+  const asked = performance.now();
+  const [landing] = await fly(line, [[{ text: 'select' }]]);
+  if (landing?.error !== undefined) throw landing.error;
+  return performance.now() - asked;
+}
+
+const FACTS =
+  "select pg_catalog.current_setting('search_path'), pg_catalog.current_setting('server_version_num'), " +
+  "pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('standard_conforming_strings'), " +
+  `pg_catalog.has_function_privilege('${RELEASE_LOCKS}', 'execute')`;
+
+const BACKEND = `select a.pid, ${BACKEND_STARTED} from pg_catalog.pg_stat_activity a where a.pid = pg_catalog.pg_backend_pid()`;
+
+async function readFacts(line: Line, keyProcessId: number | undefined): Promise<SessionFacts> {
+  // What need not succeed has a unit of its own.
+  const [landing, watch, self] = await fly(line, [
+    [{ text: FACTS }],
+    [{ text: TRY_WATCH }],
+    [{ text: BACKEND }],
+  ]);
+  if (landing?.error !== undefined) throw landing.error;
+  // A connection lost meanwhile must not be lent: its end would never be heard of.
+  for (const optional of [watch, self]) {
+    if (optional?.error !== undefined && kindOf(optional.error) === 'unavailable') throw optional.error;
+  }
+  const [searchPath, version, encoding, conforming, unlocks] = landing?.results[0]?.rows[0] ?? [];
+  const facts = { version: Number(version ?? Number.NaN), standardConformingStrings: conforming ?? null };
+  const advice = whyUnsupported(facts);
+  if (advice !== undefined)
+    throw new DatabaseError('unavailable', `cannot use the server: ${advice}`, { advice });
+  const [processId, startedAt] = self?.results[0]?.rows[0] ?? [];
+  // A pooler makes up the key, so that it names no process of the server.
+  const isDirect = typeof processId === 'string' && Number(processId) === keyProcessId;
+  return {
+    searchPath: searchPath ?? '',
+    version: facts.version,
+    utf8: encoding === 'UTF8',
+    unlocks: unlocks === 't',
+    watched: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
+    ...(isDirect && typeof startedAt === 'string' ? { backend: { processId, startedAt } } : {}),
+  };
+}

@@ -1,0 +1,60 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { DatabaseError } from '../../errors.ts';
+import { ask } from './ask.ts';
+import { CATALOG_PATH } from './catalog-path.ts';
+import type { BoundParam } from '../verify/types/choose-types.ts';
+import type { SessionPool } from '../pool/session-pool.ts';
+import { labelsIn } from '../verify/types/server-types.ts';
+
+/** Callers who are refused can make it ask, so it asks no oftener than this. */
+const ASK_AGAIN_MS = 1000;
+const TIMEOUT_MS = 5000;
+
+const LABELS = `select e.enumtypid, pg_catalog.json_agg(e.enumlabel order by e.enumsortorder)
+  from pg_catalog.pg_enum e where e.enumtypid = any ($1::pg_catalog.oid[]) group by e.enumtypid`;
+
+/**
+ * Finds the parameters whose enum has other labels in the database than at the start, when they became part of the
+ * parameter's schema. Tells of them once. Undefined where no parameter took its labels from the database.
+ */
+export function watchLabels(
+  pool: SessionPool,
+  capability: string,
+  params: readonly BoundParam[],
+): (() => Promise<readonly string[]>) | undefined {
+  const watched = params.flatMap(({ param: { name, schema }, type }) => {
+    const labels = JSON.stringify(type?.labels ?? []);
+    const isTaken = labels !== '[]' && JSON.stringify((schema.items ?? schema).enum) === labels;
+    return type !== undefined && isTaken ? [{ name, enumOid: type.base, labels }] : [];
+  });
+  if (watched.length === 0) return undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let isWaiting = false;
+  let isTold = false;
+  return async () => {
+    if (isTold || isWaiting) return [];
+    isWaiting = true;
+    // Late rather than not at all: this may be the only value that is refused after the change.
+    await pause(Math.max(0, askedAt + ASK_AGAIN_MS - performance.now()), undefined, { ref: false });
+    isWaiting = false;
+    askedAt = performance.now();
+    const oids = `{${watched.map(({ enumOid }) => enumOid).join(',')}}`;
+    try {
+      const { results } = await ask(pool, {
+        statements: [CATALOG_PATH, { text: LABELS, values: [oids] }],
+        capability,
+        timeoutMs: TIMEOUT_MS,
+      });
+      const present = new Map(
+        (results[1]?.rows ?? []).map(([oid, labels]) => [Number(oid), JSON.stringify(labelsIn(labels))]),
+      );
+      const changed = watched.filter(({ enumOid, labels }) => present.get(enumOid) !== labels);
+      isTold = changed.length > 0;
+      return changed.map(({ name }) => name);
+    } catch (error) {
+      // Whoever is refused next asks again.
+      if (error instanceof DatabaseError) return [];
+      throw error;
+    }
+  };
+}

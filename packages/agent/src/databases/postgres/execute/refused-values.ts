@@ -1,0 +1,103 @@
+import { attribution } from './attribution.ts';
+import type { BoundParam } from '../verify/types/choose-types.ts';
+import { sqlStateOf } from '../connection/server-errors.ts';
+import { exchange, type Transaction } from './transaction.ts';
+import type { Statement } from '../connection/pipeline.ts';
+import type { SessionPool } from '../pool/session-pool.ts';
+import type { Wait } from '../pool/wait-in-line.ts';
+
+/**
+ * Data exceptions, violated constraints of a domain, exceeded limits (too long a word of a tsquery), and how input
+ * functions with a grammar of their own (jsonpath, tsquery) and those of a user's domain complain.
+ */
+const INPUT_ERROR = /^(?:22|23|54|42601$|P0001$)/;
+/** Each finds one refused value; together they must not cost many times what a call costs that is answered. */
+const MAX_FLIGHTS = 10;
+const MAX_STATEMENTS = 500;
+
+/** Whether an error may come from converting a value. */
+export function mayBeInputError(error: unknown): boolean {
+  return INPUT_ERROR.test(sqlStateOf(error) ?? '');
+}
+
+interface RefusedValue {
+  /** Of the values that were asked about. */
+  readonly index: number;
+  /** What it must be; never holds the value, nor a name of the database's own making. */
+  readonly problem: string;
+}
+
+interface RefusedValues {
+  readonly refused: readonly RefusedValue[];
+  /** False where there may be more: they are looked for up to a limit only. */
+  readonly complete: boolean;
+}
+
+interface Probe extends RefusedValue {
+  readonly statement: Statement;
+  /** A cast of the author's own, which the query need not have come to. */
+  readonly isWritten: boolean;
+}
+
+/**
+ * Those values that the database does not take as what their parameters are bound as: each is cast alone, so an error
+ * cannot be that of the query. Given the `failure` of a query, also those that fail in the same way in a cast which the
+ * SQL itself has directly on the parameter. Throws `DatabaseError` when no connection is free in time.
+ */
+export async function refusedValues(
+  pool: SessionPool,
+  settings: Transaction['settings'],
+  values: readonly { readonly param: BoundParam; readonly text: string | null }[],
+  wait: Wait,
+  failure?: unknown,
+): Promise<RefusedValues> {
+  const deadline = performance.now() + wait.timeoutMs;
+  const refused: RefusedValue[] = [];
+  let probes = values.flatMap(({ param, text }, index) =>
+    probesOf(param, text, index, failure !== undefined),
+  );
+  let sent = 0;
+  for (let flights = 0; probes.length > 0; flights += 1) {
+    const left = { ...wait, timeoutMs: deadline - performance.now() };
+    const isOver = flights === MAX_FLIGHTS || (flights > 0 && sent + probes.length > MAX_STATEMENTS);
+    if (isOver || left.timeoutMs <= 0) return { refused, complete: false };
+    sent += probes.length;
+    const session = await pool.acquire(left);
+    const statements = probes.map(({ statement }) => ({
+      ...statement,
+      text: `${attribution(settings.capability)}${statement.text}`,
+    }));
+    const done = await exchange(pool, session, { settings, statements }, left);
+    const at = done.results.length;
+    const failed = probes[at];
+    // Anything but a refusal leaves the rest undecided.
+    if (!done.begun || done.stopped !== undefined || failed === undefined || !mayBeInputError(done.error))
+      break;
+    const isAtFault = !failed.isWritten || sqlStateOf(done.error) === sqlStateOf(failure);
+    if (isAtFault) refused.push({ index: failed.index, problem: failed.problem });
+    probes = probes.slice(at + 1).filter(({ index }) => !isAtFault || index !== failed.index);
+  }
+  return { refused, complete: true };
+}
+
+function probesOf(param: BoundParam, text: string | null, index: number, withWritten: boolean): Probe[] {
+  const probe = (casts: readonly string[], title: string | undefined, isWritten: boolean): Probe => ({
+    index,
+    problem: mustBe(param, title),
+    statement: {
+      text: `select ${casts.map((cast) => `($1::${cast}) is null`).join(', ')}`,
+      values: [text],
+    },
+    isWritten,
+  });
+  const own = probe(param.casts, param.type?.title, false);
+  if (!withWritten) return [own];
+  return [own, ...param.written.map(({ cast, title }) => probe([cast], title, true))];
+}
+
+function mustBe({ param }: BoundParam, title: string | undefined): string {
+  if (title === undefined) return 'must be a value that the database takes';
+  return param.schema.type === 'array'
+    ? `every item must be a valid ${title.replace(/\[\]$/, '')}`
+    : `must be a valid ${title}`;
+}

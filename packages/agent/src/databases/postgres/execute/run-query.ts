@@ -1,0 +1,277 @@
+import { createHash } from 'node:crypto';
+import type { CapabilityLimits } from '../../../capabilities/model.ts';
+import { DatabaseError } from '../../errors.ts';
+import type { PreparedCapability, Query, QueryCall, QueryResult } from '../../driver.ts';
+import { callersMistake } from './callers-mistake.ts';
+import { watchLabels } from './changed-labels.ts';
+import type { BoundParam } from '../verify/types/choose-types.ts';
+import {
+  isKeyNameRefused,
+  isLoss,
+  kindOf,
+  LOCK_NOT_AVAILABLE,
+  nameOf,
+  OPERATOR_INTERVENTION,
+  QUERY_CANCELED,
+  sqlStateOf,
+  UNKNOWN_STATEMENT,
+} from '../connection/server-errors.ts';
+import { exchange, type Exchange, type Transaction } from './transaction.ts';
+import type { Rows } from '../connection/pipeline.ts';
+import { createPace, type Pace } from './latency-tracker.ts';
+import type { SessionPool } from '../pool/session-pool.ts';
+import { mayBeInputError, refusedValues } from './refused-values.ts';
+import { bindValue } from './bind-values.ts';
+import type { Form } from '../verify/wrap-select.ts';
+import type { Wait } from '../pool/wait-in-line.ts';
+
+/** A capability whose SQL has passed every check. */
+export interface VerifiedQuery extends PreparedCapability {
+  /** What is sent, for results within the caps and for others: see wrap.ts for the rows that they yield. */
+  readonly whole: string;
+  readonly prefix: string;
+  /** In the order of `$1`, `$2`, ... */
+  readonly params: readonly BoundParam[];
+  readonly limits: CapabilityLimits;
+}
+
+/** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
+const MAX_TIMEOUT_MS = 2_147_000_000;
+/** How often a query whose result was more than it may be whole is not asked for one. */
+const PREFIX_RUNS = 100;
+/** Clock granularity: the server may count a millisecond less than we do. */
+const CLOCK_SLACK_MS = 2;
+/** The server keeps back its answers until the query is through, so when it vanishes only time tells what ran. */
+const IDLE_LOSS_MS = 1000;
+/** What does not exist, or not for these types, or may not be read: at the start it was otherwise. */
+const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
+const CHANGED_HINT =
+  'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
+
+export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
+  const forms = formsOf(verified);
+  const pace = createPace();
+  const changedLabels = watchLabels(pool, verified.capability, verified.params);
+  return {
+    run: (call) => run(pool, verified, forms, pace, call),
+    ...(changedLabels === undefined ? {} : { changedLabels }),
+  };
+}
+
+/** One of the ways to ask for the rows. */
+interface FormStatement {
+  readonly form: Form;
+  readonly name: string;
+  readonly text: string;
+}
+
+interface Forms {
+  /** For the next run. What is not brief is not asked for whole: were it too much, it would take its time twice. */
+  next(isBrief: boolean): FormStatement;
+  /** The result was more than it may be whole. */
+  exceeded(): void;
+}
+
+function formsOf({ capability, whole, prefix }: VerifiedQuery): Forms {
+  const [asWhole, asPrefix] = [statementOf('whole', whole), statementOf('prefix', prefix)];
+  let prefixRuns = 0;
+
+  function statementOf(form: Form, text: string): FormStatement {
+    // At most the 63 bytes that a name may have, and another for another text: names last as long as a connection.
+    const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
+    return { form, name: `svc.${capability}.${digest}`, text };
+  }
+
+  return {
+    next(isBrief) {
+      if (isBrief && prefixRuns === 0) return asWhole;
+      prefixRuns = Math.max(0, prefixRuns - 1);
+      return asPrefix;
+    },
+    exceeded() {
+      prefixRuns = PREFIX_RUNS;
+    },
+  };
+}
+
+async function run(
+  pool: SessionPool,
+  verified: VerifiedQuery,
+  forms: Forms,
+  pace: Pace,
+  call: QueryCall,
+): Promise<QueryResult> {
+  const startedAt = performance.now();
+  const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
+  for (let attempt = 1; ; attempt += 1) {
+    const wait = { signal: call.signal, timeoutMs: deadline - performance.now() };
+    const session =
+      (call.signal.aborted ? undefined : pool.take(pace.isBrief)) ?? (await pool.acquire(wait, pace.isBrief));
+    // Prepared anew, since another connection may have lost its statements just like the first one.
+    if (attempt > 1) session.prepared.clear();
+    const timeoutMs = deadline - performance.now();
+    const form = forms.next(pace.isBrief);
+    const done = await exchange(pool, session, transactionOf(verified, form, call), { ...wait, timeoutMs });
+    const { error } = done;
+    if (done.moved) {
+      if (deadline <= performance.now()) throw pool.overdue(startedAt, 'given up behind other queries');
+      attempt -= 1;
+      continue;
+    }
+    // One that was stopped before its turn says nothing of the query.
+    if (done.begun || done.stopped === undefined) pace.ran(done.ranMs, error === undefined);
+    if (error === undefined) {
+      const result = resultOf(done.results[0], form.form, verified.limits);
+      if (result !== undefined) return result;
+      forms.exceeded();
+      attempt -= 1;
+      continue;
+    }
+    if (done.stopped === undefined && deadline > performance.now()) {
+      const isFresh = session.madeAt > startedAt;
+      if (isLostBefore(error, done, isFresh)) continue;
+      if (attempt === 1 && isNobodysFault(error, done, timeoutMs)) continue;
+    }
+    const left = { ...wait, timeoutMs: deadline - performance.now() };
+    const problems =
+      done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
+    const mistake = done.begun ? callersMistake(sqlStateOf(error), givenOf(verified, call)) : undefined;
+    const advice = problems.length > 0 ? problems.join('; ') : mistake;
+    if (advice === undefined) {
+      const failure = toDatabaseError(error, done, timeoutMs, call.apiKeyName);
+      throw failure.kind === 'timeout' ? pool.overdue(startedAt, failure.message) : failure;
+    }
+    throw new DatabaseError('invalid_params', nameOf(error), { advice });
+  }
+}
+
+function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
+  const { params } = verified;
+  const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
+  return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
+}
+
+/** The names of the parameters that have a value, or of all where none has. */
+function givenOf({ params }: VerifiedQuery, { values }: QueryCall): readonly string[] {
+  const names = params.map(({ param }) => param.name);
+  const given = names.filter((name) => (valueOf(values, name) ?? null) !== null);
+  return given.length > 0 ? given : names;
+}
+
+function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {
+  return { apiKeyName: call.apiKeyName, capability, requestId: call.requestId };
+}
+
+/** Which parameters have values that the database does not take; empty where it is not they that made it fail. */
+async function problemsOf(
+  pool: SessionPool,
+  verified: VerifiedQuery,
+  call: QueryCall,
+  wait: Wait,
+  failure: Error,
+): Promise<readonly string[]> {
+  const values = verified.params.map((param) => ({
+    param,
+    text: bindValue(param.param.schema, valueOf(call.values, param.param.name)),
+  }));
+  try {
+    const settings = settingsOf(verified, call);
+    const { refused, complete } = await refusedValues(pool, settings, values, wait, failure);
+    const problems = refused.flatMap(({ index, problem }) => {
+      const param = verified.params[index];
+      return param === undefined ? [] : [`${param.param.name}: ${problem}`];
+    });
+    return complete || problems.length === 0 ? problems : [...problems, 'and perhaps others'];
+  } catch (error) {
+    // Then the first error stands.
+    if (error instanceof DatabaseError) return [];
+    throw error;
+  }
+}
+
+function valueOf(values: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+/**
+ * Whether the session ended before the server had begun with the query: many may end together, so this is no reason to
+ * give up while there is time. What ends a session of PostgreSQL on purpose comes behind the answers to what it has
+ * done. A loss without such a word, or with that of a pooler, is known by how quick it was only; and on a session made
+ * for this call it is rather the query that ends each.
+ */
+function isLostBefore(error: Error, done: Exchange, isFresh: boolean): boolean {
+  if (done.begun || !isLoss(error)) return false;
+  const isTold = sqlStateOf(error)?.startsWith(OPERATOR_INTERVENTION) === true;
+  return isTold || (!isFresh && done.elapsedMs < IDLE_LOSS_MS);
+}
+
+/** Faults that say nothing of the query and that another connection may not have. */
+function isNobodysFault(error: Error, done: Exchange, timeoutMs: number): boolean {
+  const state = sqlStateOf(error);
+  if (state === UNKNOWN_STATEMENT) return true;
+  // A cancel meant for somebody else, as poolers and administrators may let through.
+  if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
+  // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.
+  return !done.begun && done.elapsedMs < IDLE_LOSS_MS && kindOf(error) === 'unavailable';
+}
+
+function toDatabaseError(error: Error, done: Exchange, timeoutMs: number, apiKeyName: string): DatabaseError {
+  // Without the error as cause: its texts quote values.
+  if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error));
+  if (!done.begun && isKeyNameRefused(error, apiKeyName)) {
+    const why = "the database's encoding cannot hold the name of the API key, give the key another name";
+    return new DatabaseError('failed', `${why}: ${nameOf(error)}`);
+  }
+  const state = sqlStateOf(error);
+  const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
+  const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
+  const changed = CHANGED.test(state ?? '') ? `; ${CHANGED_HINT}` : '';
+  return new DatabaseError(kind, `${nameOf(error)}${changed}`);
+}
+
+/** The server's message would tell time-outs apart, but it is in the server's language. */
+function tookItsTime(done: Exchange, timeoutMs: number): boolean {
+  return done.elapsedMs >= timeoutMs - CLOCK_SLACK_MS;
+}
+
+type Value = string | null | undefined;
+
+/** Undefined when the result is more than it may be whole. */
+function resultOf(result: Rows | undefined, form: Form, limits: CapabilityLimits): QueryResult | undefined {
+  const row = result?.rows.length === 1 ? result.rows[0] : undefined;
+  if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
+  if (form === 'whole') {
+    const [count, rows, missing] = row;
+    return rows === null && count !== '0' ? undefined : listed(count, rows, missing, false);
+  }
+  const [count, more, oversized, rows, missing] = row;
+  const truncated = more === 't';
+  if (oversized === 't') {
+    throw new DatabaseError('too_large', `one row alone is longer than max_bytes (${limits.maxBytes})`);
+  }
+  if (truncated && limits.onLimit === 'error') {
+    // Rows are a prefix: where as many were given as there may be, it is the next one that is too many.
+    const [cap, most] =
+      Number(count) === limits.maxRows ? ['max_rows', limits.maxRows] : ['max_bytes', limits.maxBytes];
+    throw new DatabaseError('too_large', `more than ${cap} (${most}), and on_limit is error`);
+  }
+  return listed(count, rows, missing, truncated);
+}
+
+function listed(count: Value, rows: Value, missing: Value, truncated: boolean): QueryResult {
+  if (typeof missing === 'string') {
+    throw new DatabaseError('failed', `field ${missing} is null, and its nullable is false`);
+  }
+  return { rows: arrayOf(rows ?? ''), count: Number(count), truncated };
+}
+
+/** The JSON array of `items`: written into its place, since a text with brackets around it would be copied first. */
+function arrayOf(items: string): Buffer {
+  const length = Buffer.byteLength(items);
+  const array = Buffer.allocUnsafe(length + 2);
+  array[0] = 0x5b;
+  // As many bytes as characters is ASCII, which is the same in Latin-1 and written faster so.
+  array.write(items, 1, length === items.length ? 'latin1' : 'utf8');
+  array[length + 1] = 0x5d;
+  return array;
+}

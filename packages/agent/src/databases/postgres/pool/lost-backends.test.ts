@@ -1,0 +1,124 @@
+import { startFaultProxy, testDatabase, type TestDatabase } from '@svc/testkit';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Query } from '../../driver.ts';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  queryOf,
+  type CapabilityOptions,
+  openPostgres,
+  type TestedDatabase,
+} from '../capability.fixture.ts';
+
+const MAX = 2;
+const ours = "datname = current_database() and application_name = 'svc-agent'";
+
+let server: TestDatabase;
+let database: TestedDatabase;
+beforeEach(async () => {
+  server = await testDatabase({
+    sql: [
+      `create function stubborn(s int) returns int language plpgsql stable as $$
+        declare till timestamptz := clock_timestamp() + make_interval(secs => s);
+        begin
+          while clock_timestamp() < till loop
+            begin
+              while clock_timestamp() < till loop
+                begin perform pg_sleep(s); exception when query_canceled then null; end;
+              end loop;
+            exception when query_canceled then null; end;
+          end loop;
+          return s;
+        end $$`,
+    ],
+  });
+  database = openPostgres(configOf(server, { maxConnections: MAX }));
+});
+afterEach(() => database.close());
+
+async function backends(): Promise<number> {
+  const where = `${ours} and state = 'active' and query not like '%pg_terminate_backend%'`;
+  const rows = await server.query<{ n: string }>(`select count(*) as n from pg_stat_activity where ${where}`);
+  return Number(rows[0]?.n);
+}
+
+async function active(): Promise<number> {
+  const where = `${ours} and state = 'active'`;
+  const rows = await server.query<{ n: string }>(`select count(*) as n from pg_stat_activity where ${where}`);
+  return Number(rows[0]?.n);
+}
+
+/**
+ * Calls again and again with little time each; the most queries that ran of ours meanwhile, the one
+ * that looks after lost ones apart.
+ */
+async function attack(query: Query, calls: number): Promise<number> {
+  let most = 0;
+  let over = false;
+  const watching = (async () => {
+    while (!over) most = Math.max(most, await backends());
+  })();
+  const signal = new AbortController().signal;
+  for (let n = 0; n < calls; n += MAX) {
+    const pair = Array.from({ length: MAX }, () => query.run(callOf({ s: 20 }, { signal, timeoutMs: 200 })));
+    for (const { status } of await Promise.allSettled(pair)) expect(status).toBe('rejected');
+  }
+  over = true;
+  await watching;
+  return most;
+}
+
+const stubborn: readonly [string, CapabilityOptions] = [
+  'select stubborn(:s::int) as a',
+  { params: { s: { type: 'integer' } }, allowFunctions: ['stubborn'] },
+];
+
+test.each([
+  ['catches its cancellation', ...stubborn],
+  [
+    'looks for its cancellation late',
+    "select length(format('%' || (:s * 3000000)::text || 's', 'x')) as a",
+    { params: { s: { type: 'integer' } } },
+  ],
+] as const)(
+  'a query that %s takes no more connections than there may be',
+  async (_title, sql, options) => {
+    const query = await queryOf(database, capabilityOf(sql, options));
+    expect(await attack(query, 6)).toBeLessThanOrEqual(MAX);
+    await expect.poll(active, { timeout: 12_000 }).toBe(0);
+    const plain = await queryOf(database, capabilityOf('select 1 as a'));
+    expect((await plain.run(callOf())).count).toBe(1);
+    await expect.poll(() => database.connections.busy, { timeout: 5000 }).toBe(0);
+  },
+  20_000,
+);
+
+describe('through a network that keeps the parting back', () => {
+  test.each([
+    ['another session', MAX + 1],
+    ['one more connection, when all are lost,', MAX],
+  ])(
+    'what goes on is ended over %s',
+    async (_title, maxConnections) => {
+      const network = await startFaultProxy({ target: server });
+      const { host, port } = network;
+      const distant = openPostgres(
+        configOf({ ...server, host, port }, { maxConnections, sslmode: 'disable' }),
+      );
+      const query = await queryOf(distant, capabilityOf(...stubborn));
+      const runs = Array.from({ length: MAX }, () => query.run(callOf({ s: 30 }, { timeoutMs: 300 })));
+      while ((await active()) < MAX);
+      network.strand();
+      await Promise.allSettled(runs);
+      expect(distant.connections.busy).toBeGreaterThan(0);
+      await expect.poll(active, { timeout: 9000 }).toBe(0);
+      const plain = await queryOf(distant, capabilityOf('select 1 as a'));
+      expect((await plain.run(callOf())).count).toBe(1);
+      await expect.poll(() => distant.connections.busy, { timeout: 9000 }).toBe(0);
+      await distant.close();
+      await network.close();
+    },
+    20_000,
+  );
+});

@@ -1,0 +1,122 @@
+import type { DatabaseChange } from '../../driver.ts';
+import type { DatabaseError } from '../../errors.ts';
+import { isWithoutTls, kindOf, sqlStateOf, TOO_MANY_CONNECTIONS } from '../connection/server-errors.ts';
+
+/** What a pool without any connection knows of why it has none. */
+export interface Outage {
+  /** Why the last attempt to connect failed; undefined once one has succeeded. */
+  readonly refusal: DatabaseError | undefined;
+  /** The same for the outage before, where that ended after `since`, by `performance.now()`. */
+  refusalSince(since: number): DatabaseError | undefined;
+  readonly isLost: boolean;
+  /** Whether those who wait for a connection had better be refused by the next attempt that fails. */
+  readonly isHopeless: boolean;
+  /** An attempt to connect failed, and there is no connection. */
+  refused(error: DatabaseError): void;
+  /** An attempt to connect succeeded. */
+  ended(): void;
+  /** Whether the time of the next attempt has yet to come. */
+  readonly isPausing: boolean;
+  /** Lets the next attempt come after a pause, where somebody waits for it or the database is lost. */
+  tryLater(isAwaited: boolean, attempt: () => void): void;
+  stopTrying(): void;
+}
+
+/** A restart or a fail-over is waited for. Later each call tries to connect once. */
+const PATIENCE_MS = 5000;
+/** Between attempts, while calls wait and afterwards: as a share of the time for which the database is lost. */
+const PAUSE_SHARE = 0.25;
+const PAUSE_MS = [100, 250] as const;
+const HOPELESS_PAUSE_MS = [1000, 10_000] as const;
+
+/**
+ * The database is lost when a connection cannot be made and none is left, unless it only has too many already. Whoever
+ * waits for a connection then goes on waiting for as long as the outage may be a brief one. `onChange` hears of the
+ * loss, and of the end of it, once each; a database that was never reached cannot be lost.
+ */
+export function createOutage(
+  onChange: (change: DatabaseChange) => void,
+  now: () => number = () => performance.now(),
+): Outage {
+  let wasReached = false;
+  let refusal: DatabaseError | undefined;
+  let formerRefusal: DatabaseError | undefined;
+  let endedAt = Number.NEGATIVE_INFINITY;
+  let lostAt: number | undefined;
+  let pause: NodeJS.Timeout | undefined;
+
+  /** The server answers, be it to refuse. */
+  function answers(): void {
+    if (lostAt === undefined) return;
+    const awayMs = Math.round(now() - lostAt);
+    lostAt = undefined;
+    onChange({ isUp: true, awayMs });
+  }
+
+  function stopTrying(): void {
+    clearTimeout(pause);
+    pause = undefined;
+  }
+
+  function isHopeless(): boolean {
+    if (!wasReached || !mayPass(refusal)) return true;
+    return lostAt !== undefined && now() - lostAt >= PATIENCE_MS;
+  }
+
+  function pauseMs(): number {
+    const [least, most] = isHopeless() ? HOPELESS_PAUSE_MS : PAUSE_MS;
+    const share = lostAt === undefined ? 0 : (now() - lostAt) * PAUSE_SHARE;
+    // Agents that lost the same database shall not all come back at once.
+    return Math.min(Math.max(share, least), most) * (0.75 + Math.random() / 2);
+  }
+
+  return {
+    get refusal() {
+      return refusal;
+    },
+    refusalSince: (since) => refusal ?? (endedAt > since ? formerRefusal : undefined),
+    get isLost() {
+      return lostAt !== undefined;
+    },
+    get isHopeless() {
+      return isHopeless();
+    },
+    refused(error) {
+      refusal = error;
+      if (sqlStateOf(error.cause) === TOO_MANY_CONNECTIONS) {
+        answers();
+      } else if (wasReached && lostAt === undefined) {
+        lostAt = now();
+        onChange({ isUp: false, advice: error.advice ?? '', detail: error.message });
+      }
+    },
+    ended() {
+      if (refusal !== undefined) {
+        formerRefusal = refusal;
+        endedAt = now();
+      }
+      refusal = undefined;
+      wasReached = true;
+      stopTrying();
+      answers();
+    },
+    get isPausing() {
+      return pause !== undefined;
+    },
+    tryLater(isAwaited, attempt) {
+      stopTrying();
+      if (refusal === undefined || (lostAt === undefined && !isAwaited)) return;
+      pause = setTimeout(() => {
+        pause = undefined;
+        attempt();
+      }, pauseMs());
+    },
+    stopTrying,
+  };
+}
+
+/** Whether the next attempt may succeed though nobody mends the account or the settings. */
+function mayPass(refusal: DatabaseError | undefined): boolean {
+  const cause = refusal?.cause;
+  return cause !== undefined && !isWithoutTls(cause) && kindOf(cause) === 'unavailable';
+}

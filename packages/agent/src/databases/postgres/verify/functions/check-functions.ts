@@ -1,0 +1,84 @@
+import type { Capability } from '../../../../capabilities/model.ts';
+import type { VerificationFault } from '../../../errors.ts';
+import type { Rows, Statement } from '../../connection/pipeline.ts';
+import { isAllowed, isForbidden } from './known-functions.ts';
+import type { QualifiedName } from '../statement/inspect.ts';
+import { faultAt, forbiddenMessage } from '../statement/read-statement.ts';
+import { bindValue } from '../../execute/bind-values.ts';
+
+const EQUALS = 'operator(pg_catalog.=)';
+const PROC = "'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid";
+const EXTENSIONS = "'pg_catalog.pg_extension'::pg_catalog.regclass::pg_catalog.oid";
+const EXTENSION = `(select e.extname from pg_catalog.pg_depend d join pg_catalog.pg_extension e on e.oid ${EQUALS} d.refobjid
+          where d.classid ${EQUALS} ${PROC} and d.objid ${EQUALS} p.oid and d.deptype ${EQUALS} 'e'
+          and d.refclassid ${EQUALS} ${EXTENSIONS})`;
+const SCHEMA = `join pg_catalog.pg_namespace n on n.oid ${EQUALS} p.pronamespace`;
+const IS_VOLATILE = `p.provolatile ${EQUALS} 'v'`;
+
+/**
+ * Asks which of the names are volatile functions, or operators with one: (kind, schema, name, on the search path, its
+ * extension). Also for every cast by a volatile function. What is visible depends on the path, so the account's own is
+ * in force, and each operator is named with its schema: see `CATALOG_PATH`.
+ */
+export function functionsStatement(
+  called: readonly QualifiedName[],
+  operators: readonly string[],
+): Statement {
+  const texts = (values: readonly string[]): string | null =>
+    bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(values)]);
+  return {
+    text: `select 'function', n.nspname, p.proname, pg_catalog.pg_function_is_visible(p.oid), ${EXTENSION}
+        from pg_catalog.pg_proc p ${SCHEMA}
+        where ${IS_VOLATILE} and p.proname ${EQUALS} any ($1::pg_catalog.text[]::pg_catalog.name[])
+      union select 'operator', n.nspname, p.proname, true, ${EXTENSION}
+        from pg_catalog.pg_operator o join pg_catalog.pg_proc p on p.oid ${EQUALS} o.oprcode ${SCHEMA}
+        where ${IS_VOLATILE} and o.oprname ${EQUALS} any ($2::pg_catalog.text[]::pg_catalog.name[])
+      union select 'cast', n.nspname, p.proname, true, ${EXTENSION}
+        from pg_catalog.pg_cast c join pg_catalog.pg_proc p on p.oid ${EQUALS} c.castfunc ${SCHEMA}
+        where ${IS_VOLATILE}`,
+    values: [texts(called.map(({ name }) => name)), texts(operators)],
+  };
+}
+
+/**
+ * Refuses what is called of the volatile functions that the catalog has. A name stands for all functions of that
+ * name; where one of them is volatile and another one is meant, `policy.allow_functions` says so. `isVolatile` is what
+ * the planner makes of the whole statement: where it is not, no operator in it is, whoever made one of the same name.
+ */
+export function checkFunctions(
+  capability: Capability,
+  called: readonly QualifiedName[],
+  isVolatile: boolean,
+  volatile: Rows,
+): readonly VerificationFault[] {
+  // Not all of them are volatile.
+  const forbidden = [...new Set(called.map(({ name }) => name).filter(isForbidden))];
+  // By message and function, since many operators may have one.
+  const faults = new Map<string, VerificationFault>();
+  for (const name of forbidden) faults.set(name, faultAt(capability, { message: forbiddenMessage(name) }));
+  let isExplained = !isVolatile;
+  for (const [kind, schema, name, visible, extension] of volatile.rows) {
+    if (typeof schema !== 'string' || typeof name !== 'string') continue;
+    const allowed = isAllowed({ schema, name, extension: extension ?? undefined }, capability.allowFunctions);
+    const isCalled =
+      kind === 'function'
+        ? called.some(
+            (one) => one.name === name && (one.schema ?? (visible === 't' ? schema : '')) === schema,
+          )
+        : isVolatile && (kind === 'operator' || allowed);
+    if (!isCalled) continue;
+    isExplained = true;
+    if (allowed || forbidden.includes(name)) continue;
+    // The names of the server's own functions are public, others tell of the schema.
+    const which = schema === 'pg_catalog' ? name : 'a function of the database';
+    const message = `calls ${which}, which is volatile: remove it or name it in policy.allow_functions`;
+    const detail = `volatile function ${schema}.${name}`;
+    faults.set(detail, faultAt(capability, { message, detail }));
+  }
+  if (!isExplained) {
+    const message =
+      'uses an operator or a cast whose function is volatile: mark that function STABLE or IMMUTABLE, or name it in policy.allow_functions';
+    faults.set('', faultAt(capability, { message }));
+  }
+  return [...faults.values()];
+}

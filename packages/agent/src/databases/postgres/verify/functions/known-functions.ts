@@ -1,0 +1,140 @@
+import type { QualifiedName } from '../statement/inspect.ts';
+import { scan, type Token } from '../statement/scan.ts';
+import { isNode } from '../statement/tree.ts';
+
+/**
+ * Refused whatever the capability allows. They write past READ ONLY, use up transaction ids, reach other sessions or the server's files,
+ * change the session, or run SQL given as text, which no check of the statement sees.
+ */
+const FORBIDDEN: readonly RegExp[] = [
+  /^(?:query|table|schema|database|cursor)_to_xml/,
+  /^(?:ts_stat|crosstab.*|connectby|xpath_table|dblink.*)$/,
+  /^(?:set_config|pg_notify|nextval|setval|setseed|txid_current|pg_current_xact_id)$/,
+  /^(?:loread|lowrite|lo_(?:close|creat|create|export|from_bytea|get|import|lseek|lseek64|open|put|tell|tell64|truncate|truncate64|unlink))$/,
+  /^pg_(?:try_)?advisory_/,
+  /^pg_(?:read_|ls_|stat_file$|file_|logdir_ls$|current_logfile$|hba_file_rules$|ident_file_mappings$|show_all_file_settings$)/,
+  /^pg_(?:cancel_backend|terminate_backend|reload_conf|promote|rotate_logfile.*|log_backend_memory_contexts)$/,
+  /^pg_(?:logical_|replication_|create_|copy_|drop_|sync_|switch_wal|backup_|start_backup|stop_backup|wal_replay_)/,
+  /^pg_(?:stat_reset|stat_clear|stat_force|export_snapshot|import_system|extension_config_dump|nextoid|stop_making)/,
+  /^(?:restore_relation_stats|clear_relation_stats|restore_attribute_stats|clear_attribute_stats|pg_(?:restore|clear)_.*_stats)$/,
+  /^(?:binary_upgrade_|brin_summarize|brin_desummarize|gin_clean_pending_list$)/,
+];
+
+/** Volatile only in that they answer differently each time, or read sizes and states; all of `pg_catalog`. */
+const HARMLESS = new Set([
+  'random',
+  'random_normal',
+  'clock_timestamp',
+  'timeofday',
+  'gen_random_uuid',
+  'uuidv4',
+  'uuidv7',
+  'pg_relation_size',
+  'pg_table_size',
+  'pg_indexes_size',
+  'pg_total_relation_size',
+  'pg_database_size',
+  'pg_tablespace_size',
+  'pg_is_in_recovery',
+]);
+
+export function isForbidden(name: string): boolean {
+  return FORBIDDEN.some((pattern) => pattern.test(name));
+}
+
+/** Likewise, but of extensions, which may lie in any schema. */
+const HARMLESS_IN_EXTENSIONS = new Set([
+  'pgcrypto.gen_random_bytes',
+  'pgcrypto.gen_random_uuid',
+  'uuid-ossp.uuid_generate_v4',
+]);
+
+interface VolatileFunction {
+  readonly schema: string;
+  readonly name: string;
+  /** Undefined for a function that no extension brought. */
+  readonly extension: string | undefined;
+}
+
+/** Whether a volatile function may be called: harmless, or named in `policy.allow_functions`. */
+export function isAllowed(
+  { schema, name, extension }: VolatileFunction,
+  allowFunctions: readonly string[],
+): boolean {
+  if (allowFunctions.includes(name) || allowFunctions.includes(`${schema}.${name}`)) return true;
+  // Anybody may make a function of such a name elsewhere.
+  return (
+    (schema === 'pg_catalog' && HARMLESS.has(name)) ||
+    (extension !== undefined && HARMLESS_IN_EXTENSIONS.has(`${extension}.${name}`))
+  );
+}
+
+/** Keys of a plan whose texts are names of things, which may hold anything. */
+const NAMES = new Set([
+  'Relation Name',
+  'Schema',
+  'Alias',
+  'Index Name',
+  'CTE Name',
+  'Subplan Name',
+  'Function Name',
+]);
+
+const OPERATOR = /^[-+*/<>=~!@#%^&|`?]+$/;
+
+/** Every node type in a plan as `EXPLAIN (VERBOSE, FORMAT JSON)` gives it, and every function and operator in its expressions. */
+export function readPlan(plan: unknown): {
+  readonly nodes: ReadonlySet<string>;
+  readonly functions: readonly QualifiedName[];
+  readonly operators: readonly string[];
+} {
+  const nodes = new Set<string>();
+  const functions: QualifiedName[] = [];
+  const operators = new Set<string>();
+  const visit = (key: string, value: unknown): void => {
+    if (typeof value === 'string') {
+      if (key === 'Node Type') nodes.add(value);
+      else if (!NAMES.has(key)) {
+        const tokens = tokensIn(value);
+        functions.push(...callsIn(tokens));
+        for (const { text } of tokens) if (OPERATOR.test(text)) operators.add(text);
+      }
+    } else if (Array.isArray(value)) {
+      for (const item of value) visit(key, item);
+    } else if (isNode(value)) {
+      for (const [name, child] of Object.entries(value)) visit(name, child);
+    }
+  };
+  visit('', plan);
+  return { nodes, functions, operators: [...operators] };
+}
+
+function tokensIn(expression: string): readonly Token[] {
+  try {
+    return scan(expression);
+  } catch {
+    // Not every text in a plan is SQL.
+    return [];
+  }
+}
+
+/** Names in front of an opening parenthesis. Too many are harmless: only those that are volatile functions count. */
+function callsIn(tokens: readonly Token[]): readonly QualifiedName[] {
+  const calls: QualifiedName[] = [];
+  for (const [index, token] of tokens.entries()) {
+    if (token.kind !== 'name' || tokens[index + 1]?.text !== '(') continue;
+    const schema = tokens[index - 1]?.text === '.' ? tokens[index - 2] : undefined;
+    calls.push(
+      schema === undefined
+        ? { name: unquote(token.text) }
+        : { schema: unquote(schema.text), name: unquote(token.text) },
+    );
+  }
+  return calls;
+}
+
+function unquote(identifier: string): string {
+  return identifier.startsWith('"')
+    ? identifier.slice(1, -1).replaceAll('""', '"')
+    : identifier.toLowerCase();
+}

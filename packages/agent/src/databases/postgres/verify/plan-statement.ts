@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import type { Capability } from '../../../capabilities/model.ts';
+import { DatabaseError, type VerificationFault } from '../../errors.ts';
+import { ask, type Answer } from '../execute/ask.ts';
+import { QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
+import type { Rows, Statement } from '../connection/pipeline.ts';
+import type { SessionPool } from '../pool/session-pool.ts';
+import { faultAt } from './statement/read-statement.ts';
+
+export type Refusal = { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** `error` is what the server sent, where it was the server. */
+type Step = { readonly ok: true; readonly answer: Answer } | (Refusal & { readonly error?: unknown });
+
+/** Planning runs functions that the SQL calls with constants, so even that is bounded. */
+export const STEP_TIMEOUT_MS = 10_000;
+
+export function refused(capability: Capability, message: string, detail?: string): Refusal {
+  return {
+    ok: false,
+    faults: [faultAt(capability, detail === undefined ? { message } : { message, detail })],
+  };
+}
+
+/** Another for each use: a rollback does not undo the preparing, and several sessions verify at once. */
+export function preparedName(): string {
+  return `svc_verify_${randomBytes(8).toString('hex')}`;
+}
+
+/**
+ * The way that shows the plan for any values on every version: prepared, planned generically, explained. A rollback
+ * does not undo the preparing, and behind a pooler what follows it may reach another connection.
+ */
+export function explain(text: string, parameters: number): readonly Statement[] {
+  const name = preparedName();
+  const nulls = parameters === 0 ? '' : `(${Array.from({ length: parameters }, () => 'null').join(', ')})`;
+  return [
+    { text: "select pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)" },
+    { text: prepare(text, name) },
+    { text: `explain (verbose, format json) execute ${name}${nulls}` },
+    { text: `deallocate ${name}` },
+  ];
+}
+
+/**
+ * Asks the planner whether anything in a statement is volatile: function, operator or cast, in views and policies as
+ * well. It knows which operator each one is, which no name tells. It merges a WITH query that is used once into the
+ * statement unless that is volatile (PostgreSQL 12 and later).
+ */
+export function askVolatile(
+  text: string,
+  parameters: number,
+): {
+  readonly statements: readonly Statement[];
+  /** From what `statements` answered. */
+  readonly isVolatile: (results: readonly Rows[]) => boolean;
+} {
+  const name = preparedName();
+  return {
+    statements: explain(`with ${name} as (\n${text}\n) select * from ${name}`, parameters),
+    isVolatile: (results) => results[2]?.rows[0]?.[0]?.includes(`"CTE ${name}"`) ?? true,
+  };
+}
+
+/** Where in `text`, in bytes, the server stumbled over what `explain` prepares; NaN where it did not say. */
+export function offsetOf(error: unknown, text: string): number {
+  // It counts characters, from 1.
+  const position = error instanceof pg.DatabaseError ? Number(error.position) : Number.NaN;
+  const before = Array.from(text).slice(0, position - 1 - prepare('', preparedName()).length);
+  return Number.isNaN(position) ? position : Buffer.byteLength(before.join(''));
+}
+
+/** Has the server analyse a statement without planning it. */
+export function prepareOnly(
+  text: string,
+  name: string = preparedName(),
+): readonly [prepare: Statement, deallocate: Statement] {
+  return [{ text: prepare(text, name) }, { text: `deallocate ${name}` }];
+}
+
+function prepare(text: string, name: string): string {
+  return `prepare ${name} as ${text}`;
+}
+
+/** Runs statements in one flight; throws `DatabaseError` only when the database cannot be asked. */
+export async function step(
+  pool: SessionPool,
+  capability: Capability,
+  statements: readonly Statement[],
+): Promise<Step> {
+  try {
+    const question = { statements, capability: capability.name, timeoutMs: STEP_TIMEOUT_MS };
+    return { ok: true, answer: await ask(pool, question) };
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;
+    return { ...refused(capability, publicMessage(error.cause), textOf(error)), error: error.cause };
+  }
+}
+
+/**
+ * What to do about the server's refusal, told without its words, which may quote the SQL. `name` is the parameter that
+ * it is about, where that is known.
+ */
+export function publicMessage(error: unknown, name?: string): string {
+  const state = sqlStateOf(error);
+  const hint = state === undefined ? undefined : HINTS[state];
+  const why = name === undefined ? hint : hint?.replaceAll(':name', `:${name}`);
+  return `is refused by the database (${why ?? `SQLSTATE ${state ?? 'unknown'}`}): see the log file for its words`;
+}
+
+const POOLER =
+  'a pooler in between loses prepared statements: PgBouncer needs 1.21 or later with max_prepared_statements above 0';
+
+const HINTS: Readonly<Record<string, string>> = {
+  [QUERY_CANCELED]: `planning it takes more than ${STEP_TIMEOUT_MS / 1000} s`,
+  '25006': 'it writes or locks rows',
+  '26000': POOLER,
+  '42P05': POOLER,
+  '42501': 'the account may not read something that it names',
+  '42601': 'it is not valid SQL for this server',
+  '42702': 'a column name is ambiguous',
+  '42703': 'a column does not exist',
+  '42725': 'a function or operator fits in several ways: cast the parameter :name, as in :name::integer',
+  '42804': 'types do not fit: cast the parameter :name, as in :name::integer',
+  '42883':
+    'a function or operator does not exist for the types given: cast the parameter :name to what it takes, as in :name::integer',
+  '42P01': 'a table or view does not exist, or is not on the search path',
+  '3F000': 'a schema does not exist',
+};

@@ -1,0 +1,52 @@
+import { loadModule } from 'libpg-query';
+import type { Capability, ParamSchema } from '../../../capabilities/model.ts';
+import type { Fault } from '../../../config/fault.ts';
+import { faultAt, readStatement } from './statement/read-statement.ts';
+import { isNode, walk } from './statement/tree.ts';
+
+const ROW_COUNTS = new Set(['limitCount', 'limitOffset']);
+
+/** The parameters by which callers can make LIMIT, OFFSET or FETCH FIRST negative, which is an error at each such call. */
+export async function rowCountWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]> {
+  await loadModule();
+  return capabilities.flatMap((capability) => {
+    const suspects = capability.params.filter(({ schema }) => mayBeNegative(schema));
+    // Parsing takes its time, and most need not be.
+    if (suspects.length === 0 || !/limit|offset|fetch/i.test(capability.sql)) return [];
+    const result = readStatement(capability);
+    if (!result.ok) return [];
+    const { inspected, template } = result.read;
+    const numbers = new Set<number>();
+    walk(inspected.tree, (key, child) => {
+      if (ROW_COUNTS.has(key)) collectNumbers(child, numbers);
+    });
+    const names = new Set([...numbers].map((number) => template.params[number - 1]?.name));
+    return suspects
+      .filter(({ name }) => names.has(name))
+      .map(({ name }) => {
+        const message =
+          'may be negative, and is used in LIMIT or OFFSET, which then fails: add minimum: 0 (or 1)';
+        return faultAt(capability, { message }, name);
+      });
+  });
+}
+
+function mayBeNegative({ type, minimum, exclusiveMinimum, enum: choices }: ParamSchema): boolean {
+  if (type !== 'integer' && type !== 'number') return false;
+  if ((minimum ?? -1) >= 0 || (exclusiveMinimum ?? -2) >= -1) return false;
+  return choices?.every((choice) => Number(choice) >= 0) !== true;
+}
+
+/** Not of those that GREATEST or another function may keep from being negative, nor of another statement's. */
+function collectNumbers(value: unknown, numbers: Set<number>): void {
+  if (Array.isArray(value)) {
+    for (const item of value) collectNumbers(item, numbers);
+  } else if (isNode(value)) {
+    for (const [key, child] of Object.entries(value)) {
+      if (key === 'FuncCall' || key === 'SubLink') continue;
+      if (key === 'MinMaxExpr' && isNode(child) && child['op'] === 'IS_GREATEST') continue;
+      if (key === 'ParamRef' && isNode(child)) numbers.add(Number(child['number']));
+      else collectNumbers(child, numbers);
+    }
+  }
+}

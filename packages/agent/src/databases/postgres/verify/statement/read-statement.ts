@@ -1,0 +1,135 @@
+import { loadModule } from 'libpg-query';
+import type { Capability } from '../../../../capabilities/model.ts';
+import type { VerificationFault } from '../../../errors.ts';
+import { isForbidden } from '../functions/known-functions.ts';
+import { inspectSelect, type Inspected } from './inspect.ts';
+import {
+  fillTemplate,
+  findParameters,
+  type Placeholder,
+  type Rewritten,
+  type Template,
+} from './named-parameters.ts';
+import { fingerprint } from './tree.ts';
+import { sqlTypeOf } from '../../execute/bind-values.ts';
+
+export interface ReadStatement {
+  readonly template: Template;
+  readonly rewritten: Rewritten;
+  readonly inspected: Inspected;
+}
+
+export type ReadResult =
+  | { readonly ok: true; readonly read: ReadStatement }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** The faults of all capabilities that need no database to be seen: those of `readStatement`. */
+export async function readCapabilities(
+  capabilities: readonly Capability[],
+): Promise<readonly VerificationFault[]> {
+  await loadModule();
+  return capabilities.flatMap((capability) => {
+    const result = readStatement(capability);
+    return result.ok ? [] : result.faults;
+  });
+}
+
+/**
+ * All that can be known of a capability's SQL without a database: one reading statement, every `:name` declared
+ * and used, nothing called that is never allowed. Parameters have their declared types. The parser module must have
+ * been loaded.
+ */
+export function readStatement(capability: Capability): ReadResult {
+  const found = findParameters(capability.sql, capability.params);
+  if (!found.ok) {
+    return {
+      ok: false,
+      faults: found.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
+    };
+  }
+  const placeholders = declaredPlaceholders(found.template);
+  const result = readFilled(capability, found.template, placeholders);
+  const taken = result.ok ? takenAsArgument(found.template, placeholders) : undefined;
+  if (taken === undefined) return result;
+  const message = `has :${taken} where its value would become the argument of what stands before it: write the parentheses, as in f(:${taken}) or in (:${taken}), or a cast, as in :${taken}::date`;
+  return { ok: false, faults: [faultAt(capability, { message })] };
+}
+
+/**
+ * The first parameter that only the parentheses around its placeholder make valid, as in `upper:p`, which is not SQL
+ * but would become a call of `upper`.
+ */
+function takenAsArgument(template: Template, placeholders: readonly Placeholder[]): string | undefined {
+  const enclosed = placeholders.map(({ number }): Placeholder => ({ number, casts: [] }));
+  const meant = statementText(template, enclosed);
+  const isTaken = (at?: number): boolean => {
+    const bared = enclosed.map((each, index): Placeholder =>
+      at === undefined || index === at ? { ...each, bare: true } : each,
+    );
+    return statementText(template, bared) !== meant;
+  };
+  if (!isTaken()) return undefined;
+  const at = enclosed.findIndex((_, index) => isTaken(index));
+  return template.params[template.references[at] ?? 0]?.name;
+}
+
+/** Equal for texts that mean the same; undefined for what is not a SELECT. */
+function statementText(template: Template, placeholders: readonly Placeholder[]): string | undefined {
+  const result = inspectSelect(fillTemplate(template, placeholders).text);
+  return result.ok ? fingerprint(result.inspected.tree) : undefined;
+}
+
+function declaredPlaceholders({ params, references }: Template): readonly Placeholder[] {
+  return references.flatMap((index) => {
+    const param = params[index];
+    return param === undefined ? [] : [{ number: index + 1, casts: [sqlTypeOf(param.schema)] }];
+  });
+}
+
+/** The same checks for other placeholders: whatever is sent to the server has passed them as it is sent. */
+export function readFilled(
+  capability: Capability,
+  template: Template,
+  placeholders: readonly Placeholder[],
+): ReadResult {
+  const rewritten = fillTemplate(template, placeholders);
+  const result = inspectSelect(rewritten.text);
+  if (!result.ok) return { ok: false, faults: result.faults.map((fault) => faultAt(capability, fault)) };
+  const { inspected } = result;
+  if (!sameParameters(rewritten, inspected)) {
+    const message = 'uses a parameter where PostgreSQL does not take one: write (:name) in parentheses';
+    return { ok: false, faults: [faultAt(capability, { message })] };
+  }
+  const forbidden = [...new Set(inspected.functions.map(({ name }) => name).filter(isForbidden))];
+  if (forbidden.length > 0) {
+    const faults = forbidden.map((name) => faultAt(capability, { message: forbiddenMessage(name) }));
+    return { ok: false, faults };
+  }
+  return { ok: true, read: { template, rewritten, inspected } };
+}
+
+export function forbiddenMessage(name: string): string {
+  return `calls ${name}, which does more than read and is never allowed: remove it`;
+}
+
+/** A fault of the SQL, or of one of the parameters. */
+export function faultAt(
+  capability: Capability,
+  fault: { readonly message: string; readonly detail?: string },
+  paramName?: string,
+): VerificationFault {
+  const param = capability.params.find(({ name }) => name === paramName);
+  const path = `capabilities.${capability.name}`;
+  return param === undefined
+    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
+    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
+}
+
+/** Whether the parser sees the parameters exactly where they were put, and no others. */
+function sameParameters(rewritten: Rewritten, inspected: Inspected): boolean {
+  const key = ({ number, offset }: { readonly number: number; readonly offset: number }): string =>
+    `${number}@${offset}`;
+  const put = new Set(rewritten.places.map(key));
+  const found = new Set(inspected.parameters.map(key));
+  return put.size === found.size && [...put].every((place) => found.has(place));
+}

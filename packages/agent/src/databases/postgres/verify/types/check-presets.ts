@@ -1,0 +1,52 @@
+import type { Capability, ParamSchema } from '../../../../capabilities/model.ts';
+import type { VerificationFault } from '../../../errors.ts';
+import type { BoundParam } from './choose-types.ts';
+import { STEP_TIMEOUT_MS } from '../plan-statement.ts';
+import type { SessionPool } from '../../pool/session-pool.ts';
+import { refusedValues } from '../../execute/refused-values.ts';
+import { bindValue } from '../../execute/bind-values.ts';
+
+/**
+ * The values that the file itself names, in `default` and `enum`, must be such as the SQL takes: the file was checked
+ * by the declared types only. Throws `DatabaseError`.
+ */
+export async function checkPresets(
+  pool: SessionPool,
+  capability: Capability,
+  params: readonly BoundParam[],
+): Promise<readonly VerificationFault[]> {
+  const presets = params.flatMap((param) => {
+    const declared = capability.params.find(({ name }) => name === param.param.name);
+    return declared === undefined ? [] : presetsOf(param, declared.schema);
+  });
+  if (presets.length === 0) return [];
+  const settings = { apiKeyName: '', capability: capability.name, requestId: '' };
+  const wait = { signal: new AbortController().signal, timeoutMs: STEP_TIMEOUT_MS };
+  const { refused } = await refusedValues(pool, settings, presets, wait);
+  return refused.flatMap(({ index, problem }) => {
+    const preset = presets[index];
+    if (preset === undefined) return [];
+    const { name, position } = preset.param.param;
+    const path = `capabilities.${capability.name}.params.${name}.${preset.key}`;
+    return [{ path, position, message: problem }];
+  });
+}
+
+function presetsOf(
+  param: BoundParam,
+  schema: ParamSchema,
+): readonly {
+  readonly param: BoundParam;
+  readonly key: string;
+  readonly text: string | null;
+}[] {
+  // As their declared type they have been checked already.
+  if (param.type === undefined) return [];
+  const { default: preset, enum: choices = [], items } = schema;
+  const lists = (items?.enum ?? []).map((item) => [item]);
+  return [
+    ...choices.map((value, index) => ({ key: `enum.${index}`, value })),
+    ...lists.map((value, index) => ({ key: `items.enum.${index}`, value })),
+    ...(preset === undefined ? [] : [{ key: 'default', value: preset }]),
+  ].map(({ key, value }) => ({ param, key, text: bindValue(schema, value) }));
+}

@@ -1,0 +1,253 @@
+import type { ResultField, ResultType } from '../../../../capabilities/model.ts';
+
+/** What the server says of a column's type, domains resolved. */
+export interface ColumnType {
+  readonly oid: number;
+  /** Type modifier; for numeric it holds precision and scale. */
+  readonly modifier: number;
+  readonly form: 'scalar' | 'array' | 'composite';
+  /** Of an array's elements. */
+  readonly element?: number;
+  /** As the server writes it; for messages. */
+  readonly name: string;
+}
+
+export type Conversion =
+  | { readonly ok: true; /** SQL over `q."column"`. */ readonly sql: string }
+  | { readonly ok: false; readonly problem: string };
+
+const BOOL = 16;
+const INTEGERS = new Set([20, 21, 23, 26]);
+const FLOATS = new Set([700, 701]);
+const NUMERIC = 1700;
+const DATE = 1082;
+const TIMESTAMP = 1114;
+const TIMESTAMPTZ = 1184;
+const JSON_TYPE = 114;
+const JSONB = 3802;
+const RECORD = 2249;
+/** Casting these to text gives another form than the one that the database shows: no padding, a mask. */
+const BPCHAR = 1042;
+const INET = 869;
+/**
+ * A column may change its type while the agent runs: what gives it as what it was at the start, by the type that it had
+ * then. The cast alone would round, or cut off the time of day. The server takes the call only for a type of which each
+ * value is one of that type, too; so whole numbers may grow.
+ */
+const LASTING: ReadonlyMap<number, { readonly cast: string; readonly takes: (column: string) => string }> =
+  new Map([
+    [BOOL, { cast: 'bool', takes: call('boolout') }],
+    [20, { cast: 'int8', takes: call('int8out') }],
+    [21, { cast: 'int8', takes: call('int8out') }],
+    [23, { cast: 'int8', takes: call('int8out') }],
+    [26, { cast: 'int8', takes: call('oidout') }],
+    // Whole numbers beyond 2^53 and decimal fractions would be taken for these as well, and rounded.
+    [700, { cast: 'float4', takes: exactly('float4') }],
+    [701, { cast: 'float8', takes: exactly('float8') }],
+    [NUMERIC, { cast: 'numeric', takes: call('numeric_out') }],
+    [DATE, { cast: 'date', takes: call('date_out') }],
+    [TIMESTAMP, { cast: 'timestamp', takes: call('timestamp_out') }],
+    [TIMESTAMPTZ, { cast: 'timestamptz', takes: call('timestamptz_out') }],
+  ]);
+/** Nothing else is cast to these without loss but text, which is read as what it says. */
+const JSON_CASTS: ReadonlyMap<number, string> = new Map([
+  [JSON_TYPE, 'json'],
+  [JSONB, 'jsonb'],
+]);
+/** With their schema: anybody who may create in one of the search path could put others in front. */
+const EQUALS = 'operator(pg_catalog.=)';
+const BELOW = 'operator(pg_catalog.<)';
+/** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
+const FIRST_USER_OID = 16_384;
+
+/** The SQL that gives a column as its declared type, or why it cannot be given so. */
+export function convertColumn(
+  { name, type: declared }: ResultField,
+  type: ColumnType,
+  version: number,
+): Conversion {
+  const column = `q.${quoteIdentifier(name)}`;
+  if (declared === 'string') return accepted(asString(column, type));
+  const lasting = type.form === 'scalar' ? LASTING.get(type.oid) : undefined;
+  const cast = lasting?.cast ?? JSON_CASTS.get(type.oid);
+  const value = cast === undefined ? column : `${column}::pg_catalog.${cast}`;
+  const converted = convertValue(value, declared, type, version);
+  if (!converted.ok) return converted;
+  const takes = lasting?.takes ?? takesForm(type);
+  return takes === undefined ? converted : accepted(onlyWhere(takes(column), converted.sql));
+}
+
+function convertValue(
+  value: string,
+  declared: Exclude<ResultType, 'string'>,
+  column: ColumnType,
+  version: number,
+): Conversion {
+  switch (declared) {
+    case 'integer':
+      return asInteger(value, column);
+    case 'number':
+      return asNumber(value, column, version);
+    case 'boolean':
+      return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
+    case 'date':
+      return column.oid === DATE
+        ? accepted(withinYears(value, value))
+        : mismatch(column, 'is a date (::date)');
+    case 'datetime':
+      return asDatetime(value, column);
+    case 'array':
+      return asArray(value, column);
+    case 'object':
+      return asObject(value, column);
+  }
+}
+
+/**
+ * The value, in a statement that the server refuses where it cannot resolve the call. That is all that the call is for:
+ * the planner leaves it out, so rows do not pay for it.
+ */
+function onlyWhere(taken: string, value: string): string {
+  return `case when true or ${taken} is null then ${value} end`;
+}
+
+function call(name: string): (column: string) => string {
+  return (column) => `pg_catalog.${name}(${column})`;
+}
+
+/** Arrays are compared with their like only; `abs` makes of a domain what it is based on. */
+function exactly(type: string): (column: string) => string {
+  return (column) => `pg_catalog.array_eq(array[pg_catalog.abs(${column})], null::pg_catalog.${type}[])`;
+}
+
+/** What is written as it comes must stay what is written as JSON of that kind. */
+function takesForm({ form, oid }: ColumnType): ((column: string) => string) | undefined {
+  if (form === 'array') return call('array_ndims');
+  return form === 'composite' || oid === RECORD ? call('row_to_json') : undefined;
+}
+
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Whether JSON text written by a user may end up in the row, line breaks included. */
+export function mayHoldUserJson(column: ColumnType): boolean {
+  return (
+    column.oid === JSON_TYPE ||
+    column.oid === RECORD ||
+    column.form === 'composite' ||
+    column.element === JSON_TYPE ||
+    column.element === RECORD ||
+    isUserElement(column)
+  );
+}
+
+function isUserElement(column: ColumnType): boolean {
+  return column.element !== undefined && column.element >= FIRST_USER_OID;
+}
+
+/** Whatever a column becomes, it has a text form. */
+function asString(column: string, { oid }: ColumnType): string {
+  if (oid === BPCHAR) return onlyWhere(call('bpcharout')(column), column);
+  if (oid === INET) return onlyWhere(call('inet_out')(column), column);
+  return `${column}::pg_catalog.text`;
+}
+
+function asInteger(value: string, column: ColumnType): Conversion {
+  if (INTEGERS.has(column.oid)) return accepted(value);
+  if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
+    // Nothing is left over of a whole number, something of NaN, and of a fraction should the column come to hold them.
+    return accepted(
+      `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then pg_catalog.trunc(${value}) end`,
+    );
+  }
+  return mismatch(column, 'is an integer (::bigint; a numeric may hold fractions)');
+}
+
+function asNumber(value: string, column: ColumnType, version: number): Conversion {
+  if (INTEGERS.has(column.oid)) return asInteger(value, column);
+  // NaN sorts above Infinity, so one comparison leaves out both.
+  const finite = `case when ${value} operator(pg_catalog.>) '-Infinity' and ${value} ${BELOW} 'Infinity' then ${value} end`;
+  if (FLOATS.has(column.oid)) return accepted(finite);
+  if (column.oid !== NUMERIC) return mismatch(column, 'is a number (::numeric)');
+  // Before 14 a numeric knows no infinity, not even to compare with.
+  return accepted(
+    version >= 140_000 ? finite : `case when ${value} operator(pg_catalog.<>) 'NaN' then ${value} end`,
+  );
+}
+
+/** Scale of numeric(p, s); undefined when none was declared. Negative scales hold no fractions either. */
+function scaleOf(modifier: number): number | undefined {
+  if (modifier < 4) return undefined;
+  const scale = (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
+  return Math.max(scale, 0);
+}
+
+function asDatetime(value: string, column: ColumnType): Conversion {
+  if (column.oid === TIMESTAMPTZ) return accepted(inUtc(value));
+  // Without an offset it would be no date-time of JSON Schema; the session's time zone is PostgreSQL's own reading.
+  if (column.oid === TIMESTAMP) {
+    return accepted(withinYears(value, inUtc(`${value}::pg_catalog.timestamptz`)));
+  }
+  return mismatch(column, 'is a timestamp (::timestamptz)');
+}
+
+/** In UTC: offsets of old times in other zones have seconds, which neither ISO 8601 nor RFC 3339 can write. */
+function inUtc(value: string): string {
+  // A zone by its name would be looked up for each value.
+  const utc = `pg_catalog.timezone('0'::pg_catalog.interval, ${value})`;
+  const iso = `pg_catalog.btrim(pg_catalog.to_json(${utc})::pg_catalog.text, '"')`;
+  return withinYears(value, `pg_catalog.textcat(${iso}, '+00:00')`, ' 00:00:00+00');
+}
+
+/** Infinity, and years that ISO 8601 cannot write in four digits, become null. `midnight` follows the bounds' dates. */
+function withinYears(moment: string, value: string, midnight = ''): string {
+  return `case when ${moment} operator(pg_catalog.>=) '0001-01-01${midnight}' and ${moment} ${BELOW} '10000-01-01${midnight}' then ${value} end`;
+}
+
+function asArray(value: string, column: ColumnType): Conversion {
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('array', value, column));
+  if (column.form !== 'array' || column.element === undefined) {
+    return mismatch(column, 'is an array or JSON (to_jsonb(...), array_agg(...))');
+  }
+  const json = `pg_catalog.to_json(${value})`;
+  const cleanse = unrepresentable(column.element);
+  return accepted(
+    cleanse === undefined
+      ? value
+      : `pg_catalog.regexp_replace(${json}::pg_catalog.text, '${cleanse}', 'null', 'g')::pg_catalog.json`,
+  );
+}
+
+/** Elements of these types are either bare numbers or one quoted word, so a pattern finds exactly the words. */
+function unrepresentable(element: number): string | undefined {
+  if (FLOATS.has(element) || element === NUMERIC) return '"-?(NaN|Infinity)"';
+  if (element === DATE || element === TIMESTAMP || element === TIMESTAMPTZ) {
+    return '"(-?infinity|[0-9]{5,}-[^"]*|[^"]* BC)"';
+  }
+  return undefined;
+}
+
+function asObject(value: string, column: ColumnType): Conversion {
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('object', value, column));
+  if (column.form === 'composite' || column.oid === RECORD) return accepted(value);
+  return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
+}
+
+/** JSON of another kind than the declared one becomes null: what it is, only the row tells. */
+function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): string {
+  const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
+  return `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;
+}
+
+function accepted(sql: string): Conversion {
+  return { ok: true, sql };
+}
+
+function mismatch(column: ColumnType, wanted: string): Conversion {
+  const found = column.oid < FIRST_USER_OID ? column.name : 'a type of the database';
+  return {
+    ok: false,
+    problem: `the column is ${found}: cast it so that it ${wanted}, or declare another type`,
+  };
+}

@@ -1,0 +1,185 @@
+import type { ParamSchema } from '../../../../capabilities/model.ts';
+import type { ServerType } from './server-types.ts';
+import { sqlTypeOf } from '../../execute/bind-values.ts';
+
+const BOOL = 16;
+const CHAR = 18;
+const NAME = 19;
+const INT8 = 20;
+const INT2 = 21;
+const INT4 = 23;
+const TEXT = 25;
+const OID = 26;
+const JSON_TYPE = 114;
+const FLOAT4 = 700;
+const FLOAT8 = 701;
+const MONEY = 790;
+const VARCHAR = 1043;
+const DATE = 1082;
+const TIME = 1083;
+const TIMESTAMP = 1114;
+const TIMESTAMPTZ = 1184;
+const TIMETZ = 1266;
+const NUMERIC = 1700;
+const UUID = 2950;
+const JSONB = 3802;
+
+/** What each declared type is bound as: no other type is needed where the server takes this one. */
+const DECLARED: Readonly<Record<Exclude<ParamSchema['type'], 'array'>, number>> = {
+  integer: INT8,
+  number: NUMERIC,
+  string: TEXT,
+  boolean: BOOL,
+  date: DATE,
+  datetime: TIMESTAMPTZ,
+  uuid: UUID,
+  object: JSONB,
+};
+
+/** Whether the server's type means the same as the declared one, so that each of its values stands for a value. */
+export function fits(schema: ParamSchema, type: ServerType): boolean {
+  if (schema.type === 'array') return type.isArray && fitsScalar(itemsOf(schema), type);
+  return !type.isArray && fitsScalar(schema, type);
+}
+
+export function isDeclaredType(schema: ParamSchema, { base, title, sql }: ServerType): boolean {
+  const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
+  // A domain has another name than what it is based on.
+  const own = title !== undefined && sql.startsWith('pg_catalog.');
+  return own && scalar.type !== 'array' && DECLARED[scalar.type] === base;
+}
+
+function itemsOf(schema: ParamSchema): ParamSchema {
+  return schema.items ?? { type: 'string' };
+}
+
+function fitsScalar(schema: ParamSchema, type: ServerType): boolean {
+  const { base } = type;
+  switch (schema.type) {
+    case 'integer':
+      return [INT2, INT4, INT8, OID, NUMERIC, FLOAT8, MONEY].includes(base);
+    case 'number':
+      // Not money, which would round what it is given.
+      return [NUMERIC, FLOAT4, FLOAT8].includes(base);
+    case 'string':
+      return fitsString(type);
+    case 'boolean':
+      return base === BOOL;
+    case 'date':
+      return [DATE, TIMESTAMP, TIMESTAMPTZ].includes(base);
+    case 'datetime':
+      return [TIMESTAMP, TIMESTAMPTZ].includes(base);
+    case 'uuid':
+      return base === UUID || isText(type);
+    case 'object':
+      return [JSON_TYPE, JSONB].includes(base);
+    case 'array':
+      return false;
+  }
+}
+
+/**
+ * A string stands for what has a text form and no declared type of its own; also for numbers that need more digits
+ * than JSON has.
+ */
+function fitsString(type: ServerType): boolean {
+  const { base, form, category } = type;
+  if (!['b', 'e', 'r', 'm'].includes(form)) return false;
+  switch (category) {
+    case 'N':
+      return [INT8, NUMERIC, MONEY].includes(base);
+    case 'D':
+      return [TIME, TIMETZ].includes(base);
+    case 'B':
+    case 'Z':
+      return false;
+    default:
+      return base !== CHAR;
+  }
+}
+
+function isText({ base, category }: ServerType): boolean {
+  return category === 'S' && base !== CHAR;
+}
+
+/**
+ * Whether text is compared differently as this type, as with char(n) and citext: it is not enough that the server
+ * takes `text`, for then it casts the column and neither its index nor its own equality is used.
+ */
+export function comparesItsOwnWay(type: ServerType): boolean {
+  return isText(type) && ![TEXT, VARCHAR, NAME].includes(type.base);
+}
+
+/** What is tried where the declared type is refused and the server cannot tell or names something else. */
+export function secondChoice(schema: ParamSchema): ServerType | undefined {
+  const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
+  const isArray = schema.type === 'array';
+  const name = (scalarName: string): string => `pg_catalog.${isArray ? '_' : ''}${scalarName}`;
+  const common = { isArray, isDomain: false, form: 'b', labels: [] };
+  // As a whole number in SQL is an int4.
+  if (scalar.type === 'integer')
+    return { ...common, sql: name('int4'), base: INT4, category: 'N', title: 'integer' };
+  if (scalar.type === 'datetime') {
+    const title = 'timestamp without time zone';
+    return { ...common, sql: name('timestamp'), base: TIMESTAMP, category: 'D', title };
+  }
+  return undefined;
+}
+
+/**
+ * The casts of each place of one parameter, given the type that each place takes besides the declared one. `any`
+ * is a place that takes every type. A string is bound as the one type that all its places take, so that the planner
+ * sees its value, but not as a domain, which may refuse the nulls that stand for the values at the start; what else is
+ * cast is first read as declared, which keeps an offset or a decimal point meaning what it means everywhere.
+ */
+export function castsOf(
+  schema: ParamSchema,
+  places: readonly (ServerType | 'any' | undefined)[],
+): readonly (readonly string[])[] {
+  const declared = sqlTypeOf(schema);
+  const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
+  const wanted = places.filter((place) => typeof place === 'object');
+  const [only] = wanted;
+  const isAlike = !places.includes(undefined) && wanted.every((type) => type.sql === only?.sql);
+  if (scalar.type === 'string' && isAlike && only?.isDomain === false) return places.map(() => [only.sql]);
+  return places.map((place) => (typeof place === 'object' ? [declared, place.sql] : [declared]));
+}
+
+const RANGES: ReadonlyMap<number, readonly [low: number, high: number]> = new Map([
+  [INT2, [-32_768, 32_767]],
+  [INT4, [-2_147_483_648, 2_147_483_647]],
+  [OID, [0, 4_294_967_295]],
+]);
+
+/** The declared schema with what the type adds: the range of an integer, the labels of an enum. */
+export function narrowed(schema: ParamSchema, type: ServerType): ParamSchema {
+  if (schema.type === 'array') {
+    return schema.items === undefined ? schema : { ...schema, items: narrowed(schema.items, type) };
+  }
+  const range = schema.type === 'integer' ? RANGES.get(type.base) : undefined;
+  if (range !== undefined) {
+    const [low, high] = range;
+    const minimum = Math.max(schema.minimum ?? low, low);
+    return { ...schema, minimum, maximum: Math.min(schema.maximum ?? high, high) };
+  }
+  // A declared enum says more.
+  if (type.labels.length === 0 || schema.enum !== undefined || schema.type !== 'string') return schema;
+  return { ...schema, enum: type.labels };
+}
+
+/** What to say where the declared bounds leave none of the whole numbers that the type takes. */
+export function emptyRange(schema: ParamSchema, type: ServerType): string | undefined {
+  const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
+  const range = scalar.type === 'integer' ? RANGES.get(type.base) : undefined;
+  if (range === undefined) return undefined;
+  const [low, high] = range;
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = scalar;
+  const bound =
+    (minimum !== undefined && minimum > high && `minimum: ${minimum}`) ||
+    (exclusiveMinimum !== undefined && exclusiveMinimum >= high && `exclusiveMinimum: ${exclusiveMinimum}`) ||
+    (maximum !== undefined && maximum < low && `maximum: ${maximum}`) ||
+    (exclusiveMaximum !== undefined && exclusiveMaximum <= low && `exclusiveMaximum: ${exclusiveMaximum}`);
+  if (bound === false) return undefined;
+  const taken = type.title?.replace(/\[\]$/, '') ?? 'a type of the database';
+  return `has ${bound}, but the SQL takes it as ${taken}, from ${low} to ${high}: no value fits both, so change one of them`;
+}

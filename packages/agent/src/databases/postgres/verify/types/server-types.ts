@@ -1,0 +1,74 @@
+import type { Rows, Statement } from '../../connection/pipeline.ts';
+import { bindValue } from '../../execute/bind-values.ts';
+
+/** A type of the database, as the server takes a parameter. */
+export interface ServerType {
+  /** Its name as SQL, quoted and with its schema. */
+  readonly sql: string;
+  /** Oid of what it is in the end: domains resolved, and of an array the element. */
+  readonly base: number;
+  readonly isArray: boolean;
+  readonly isDomain: boolean;
+  /** `typtype` of the base: b, e, r, m, c or p. */
+  readonly form: string;
+  /** `typcategory` of the base. */
+  readonly category: string;
+  /** What it is called in public; undefined for types of the database's own making. */
+  readonly title: string | undefined;
+  /** Of an enum, in its order. */
+  readonly labels: readonly string[];
+}
+
+/** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
+const FIRST_USER_OID = 16_384;
+
+const IS_ARRAY = "t.typcategory = 'A' and t.typlen = -1 and t.typelem <> 0";
+
+/** Asks what types named as SQL are called in public, in their order: null for those of the database's own making. */
+export function titlesStatement(names: readonly string[]): Statement {
+  return {
+    text: `select case when t.oid operator(pg_catalog.<) '${FIRST_USER_OID}' then pg_catalog.format_type(t.oid, null) end
+      from pg_catalog.unnest($1::pg_catalog.text[]) with ordinality a (name, place),
+        lateral (select pg_catalog.to_regtype(a.name)::pg_catalog.oid) t (oid) order by a.place`,
+    values: [bindValue({ type: 'array', items: { type: 'string' } }, names)],
+  };
+}
+
+/** Asks for the types of a prepared statement's parameters, in their order. The name must need no quotes. */
+export function parameterTypesStatement(prepared: string): Statement {
+  return {
+    text: `with recursive asked (place, oid) as (
+        select p.place, p.type::pg_catalog.oid from pg_catalog.pg_prepared_statements s,
+          pg_catalog.unnest(s.parameter_types) with ordinality p (type, place) where s.name = '${prepared}'),
+      base (place, oid, is_array) as (
+        select a.place, a.oid, false from asked a
+        union all
+        select b.place, case t.typtype when 'd' then t.typbasetype else t.typelem end, b.is_array or t.typtype <> 'd'
+          from base b join pg_catalog.pg_type t on t.oid = b.oid where t.typtype = 'd' or ${IS_ARRAY})
+      select a.oid, pg_catalog.format('%I.%I', n.nspname, o.typname), o.typtype = 'd', b.oid, b.is_array, t.typtype, t.typcategory,
+        pg_catalog.format_type(b.oid, null), (select pg_catalog.json_agg(e.enumlabel order by e.enumsortorder)
+          from pg_catalog.pg_enum e where e.enumtypid = b.oid)
+      from asked a join pg_catalog.pg_type o on o.oid = a.oid join pg_catalog.pg_namespace n on n.oid = o.typnamespace
+        join base b on b.place = a.place join pg_catalog.pg_type t on t.oid = b.oid
+      where not (t.typtype = 'd' or ${IS_ARRAY}) order by a.place`,
+  };
+}
+
+export function readParameterTypes(answer: Rows): readonly ServerType[] {
+  return answer.rows.map(([oid, sql, isDomain, base, isArray, form, category, title, labels]) => ({
+    sql: sql ?? '',
+    base: Number(base),
+    isArray: isArray === 't',
+    isDomain: isDomain === 't',
+    form: form ?? '',
+    category: category ?? '',
+    title: Number(oid) < FIRST_USER_OID ? (title ?? undefined) : undefined,
+    labels: labelsIn(labels),
+  }));
+}
+
+/** From a JSON array. */
+export function labelsIn(json: string | null | undefined): readonly string[] {
+  const labels: unknown = JSON.parse(json ?? '[]');
+  return Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [];
+}

@@ -1,0 +1,183 @@
+import { loadModule } from 'libpg-query';
+import type pg from 'pg';
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Verification } from '../../driver.ts';
+import type { VerificationFault } from '../../errors.ts';
+import { CATALOG_PATH } from '../execute/catalog-path.ts';
+import { checkFunctions, functionsStatement } from './functions/check-functions.ts';
+import { checkPresets } from './types/check-presets.ts';
+import { chooseTypes, type BoundParam } from './types/choose-types.ts';
+import {
+  learnTypes,
+  typeOfColumn,
+  typesStatement,
+  unknownTypes,
+  type TypeCatalog,
+} from './types/column-types.ts';
+import { convertColumn, mayHoldUserJson } from './types/convert-column.ts';
+import { readPlan } from './functions/known-functions.ts';
+import { emptyRange } from './types/parameter-fit.ts';
+import type { SessionPool } from '../pool/session-pool.ts';
+import { askVolatile, explain, refused, step, type Refusal } from './plan-statement.ts';
+import { faultAt } from './statement/read-statement.ts';
+import type { VerifiedQuery } from '../execute/run-query.ts';
+import { titlesStatement } from './types/server-types.ts';
+import type { SessionFacts } from '../connection/session.ts';
+import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap-select.ts';
+
+interface PostgresVerification extends Verification {
+  readonly prepared: readonly VerifiedQuery[];
+}
+
+/** Enough to hide the way to the database, few enough to leave it at peace. */
+const WORKERS = 4;
+const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
+
+/** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
+export async function verifyCapabilities(
+  pool: SessionPool,
+  capabilities: readonly Capability[],
+): Promise<PostgresVerification> {
+  await loadModule();
+  const catalog: TypeCatalog = new Map();
+  const results: CheckResult[] = [];
+  const rest = capabilities.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, capability] of rest) results[index] = await check(pool, capability, catalog);
+  };
+  await Promise.all(Array.from({ length: WORKERS }, work));
+  return {
+    prepared: results.flatMap((result) => (result.ok ? [result.query] : [])),
+    capabilities: results.flatMap((result) => (result.ok ? [result.capability] : [])),
+    faults: results.flatMap((result) => (result.ok ? [] : result.faults)),
+  };
+}
+
+type CheckResult =
+  | { readonly ok: true; readonly query: VerifiedQuery; readonly capability: Capability }
+  | Refusal;
+
+async function check(pool: SessionPool, capability: Capability, catalog: TypeCatalog): Promise<CheckResult> {
+  const typed = await chooseTypes(pool, capability);
+  if (!typed.ok) return typed;
+  const { read, plan: planned } = typed;
+  const empty = emptyRanges(capability, typed.params);
+  if (empty.length > 0) return { ok: false, faults: empty };
+  const { text } = read.rewritten;
+  const plan = readPlan(planned.plan);
+  if ([...plan.nodes].some((node) => READS_ONLY.has(node))) {
+    return refused(capability, 'writes or locks rows: only reading is allowed');
+  }
+
+  const { columns } = planned;
+  const called = [...read.inspected.functions, ...plan.functions];
+  const written = typed.params.flatMap((param) => param.written.map(({ name }) => name));
+  const volatility = askVolatile(text, typed.params.length);
+  const lookedUp = await step(pool, capability, [
+    functionsStatement(called, [...read.inspected.operators, ...plan.operators]),
+    titlesStatement(written),
+    ...volatility.statements,
+    CATALOG_PATH,
+    typesStatement(unknownTypes(catalog, columns)),
+  ]);
+  if (!lookedUp.ok) return lookedUp;
+  const { results } = lookedUp.answer;
+  const [volatile, titles] = results;
+  const types = results.at(-1);
+  if (types !== undefined) learnTypes(catalog, types);
+
+  const title = titles?.rows.values();
+  const params = typed.params.map((param) => ({
+    ...param,
+    written: param.written.map((cast) => ({ ...cast, ...titleOf(title?.next().value) })),
+  }));
+
+  const faults: VerificationFault[] = [];
+  const isVolatile = volatility.isVolatile(results.slice(2));
+  if (volatile !== undefined) faults.push(...checkFunctions(capability, called, isVolatile, volatile));
+  const output = outputOf(capability, columns, catalog, planned.facts, faults);
+  if (faults.length > 0) return { ok: false, faults };
+
+  const wrapping: Wrapping = {
+    capability: capability.name,
+    isVolatile,
+    ...output,
+    limits: capability.limits,
+    utf8: planned.facts.utf8,
+    unlocks: planned.facts.unlocks,
+  };
+  const whole = wrapSelect(text, wrapping, 'whole');
+  const prefix = wrapSelect(text, wrapping, 'prefix');
+  const { tree } = read.inspected;
+  if (!wrapsExactly(whole, tree, wrapping, 'whole') || !wrapsExactly(prefix, tree, wrapping, 'prefix')) {
+    return refused(capability, 'reaches out of its place in the statement around it: write one plain SELECT');
+  }
+  const proven = await step(pool, capability, explain(prefix, params.length));
+  if (!proven.ok) return proven;
+  const presets = await checkPresets(pool, capability, params);
+  if (presets.length > 0) return { ok: false, faults: presets };
+  const byName = new Map(params.map(({ param }) => [param.name, param]));
+  return {
+    ok: true,
+    query: { capability: capability.name, whole, prefix, params, limits: capability.limits },
+    capability: { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
+  };
+}
+
+function titleOf(row: readonly (string | null)[] | undefined): { readonly title?: string } {
+  const title = row?.[0];
+  // The server puts the schema in front where the path has another type of that name.
+  return typeof title === 'string' ? { title: title.replace(/^pg_catalog\./, '') } : {};
+}
+
+/** A type may take none of the numbers that the file allows: then every call would be refused. */
+function emptyRanges(capability: Capability, params: readonly BoundParam[]): readonly VerificationFault[] {
+  return params.flatMap(({ param, type }) => {
+    const declared = capability.params.find(({ name }) => name === param.name)?.schema;
+    const bounds = type === undefined || declared === undefined ? undefined : emptyRange(declared, type);
+    return bounds === undefined ? [] : [faultAt(capability, { message: bounds }, param.name)];
+  });
+}
+
+function outputOf(
+  capability: Capability,
+  columns: readonly pg.FieldDef[],
+  catalog: TypeCatalog,
+  facts: SessionFacts,
+  faults: VerificationFault[],
+): Pick<Wrapping, 'columns' | 'foldLines'> {
+  const path = `capabilities.${capability.name}`;
+  const output: OutputColumn[] = [];
+  const byName = new Map<string, pg.FieldDef>();
+  const declared = new Set(capability.result.map(({ name }) => name));
+  for (const column of columns) {
+    if (byName.has(column.name)) {
+      const which = declared.has(column.name) ? `named ${column.name}` : 'of one name';
+      const detail = `column ${column.name}`;
+      faults.push(
+        faultAt(capability, { message: `yields two columns ${which}: rename one with AS`, detail }),
+      );
+    }
+    byName.set(column.name, column);
+  }
+  let foldLines = false;
+  for (const field of capability.result) {
+    const column = byName.get(field.name);
+    const at = { path: `${path}.result.${field.name}`, position: field.position };
+    if (column === undefined) {
+      const detail = `columns: ${[...byName.keys()].join(', ')}`;
+      faults.push({
+        ...at,
+        message: 'is not a column of the SQL: name one so with AS, or remove the field',
+        detail,
+      });
+      continue;
+    }
+    const type = typeOfColumn(catalog, column);
+    const conversion = convertColumn(field, type, facts.version);
+    if (conversion.ok) output.push({ name: field.name, sql: conversion.sql, nullable: field.nullable });
+    else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
+    foldLines ||= field.type !== 'string' && mayHoldUserJson(type);
+  }
+  return { columns: output, foldLines };
+}

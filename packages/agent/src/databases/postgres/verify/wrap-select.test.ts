@@ -1,0 +1,58 @@
+import { loadModule } from 'libpg-query';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { inspectSelect } from './statement/inspect.ts';
+import { wrapSelect, wrapsExactly, type Form, type Wrapping } from './wrap-select.ts';
+
+beforeAll(loadModule);
+
+const subselect: Wrapping = {
+  capability: 'sample',
+  isVolatile: true,
+  columns: [{ name: 'a', sql: 'q."a"', nullable: false }],
+  limits: { maxRows: 10, maxBytes: 1000 },
+  utf8: true,
+  unlocks: true,
+  foldLines: false,
+};
+
+const FORMS: readonly Form[] = ['whole', 'prefix'];
+
+const WRAPPINGS = [
+  ['a subselect', subselect],
+  ['a WITH query', { ...subselect, isVolatile: false }],
+] as const;
+const cases = FORMS.flatMap((form) => WRAPPINGS.map(([title, wrapping]) => ({ form, title, wrapping })));
+
+describe.each(cases)('$form, as $title', ({ form, wrapping }) => {
+  test.each([
+    'select 1 as a',
+    'with x as (select 1 as a) table x',
+    'values (1), (2)',
+    'select 1 as a -- why\n union select 2',
+  ])('%s stays in its place', (sql) => {
+    const read = inspectSelect(sql);
+    const wrapped = wrapSelect(sql, wrapping, form);
+    expect(read.ok && wrapsExactly(wrapped, read.inspected.tree, wrapping, form)).toBe(true);
+  });
+
+  test.each([
+    'select 1 as a) q, (select 2',
+    'select 1 as a) q offset 0) q) r limit 1) x; drop table t; --',
+    'select 1 as a) q offset 0) q) r limit 1) x) y; drop table t; --',
+    'select 1 as a), z as (select 2',
+    'select 1 as a) select 1 --',
+    'select 1 as a) select 1; drop table t; --',
+    'select 1 as a limit 1) q offset 0) q) r limit 11) x cross join (select * from (((select 1',
+    'select 1 as a limit 1) q offset 0) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (((select 1',
+  ])('%s does not pass as its first part', (sql) => {
+    const read = inspectSelect('select 1 as a');
+    let exact = false;
+    try {
+      const wrapped = wrapSelect(sql, wrapping, form);
+      exact = read.ok && wrapsExactly(wrapped, read.inspected.tree, wrapping, form);
+    } catch {
+      // Not SQL any more, which is as good as refused.
+    }
+    expect(exact).toBe(false);
+  });
+});

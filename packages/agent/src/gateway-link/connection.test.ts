@@ -1,0 +1,279 @@
+import dns, { type LookupAddress } from 'node:dns';
+import { CLOSE } from '@svc/protocol';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openConnection, type Connection, type ConnectionOptions } from './connection.ts';
+import {
+  request,
+  startGateway,
+  type SmallGateway,
+  type SmallGatewayOptions,
+} from './gateway-by-hand.testing.ts';
+import type { CallOutcome, IncomingCall } from './call-session.ts';
+
+let gateway: SmallGateway;
+let connections: Connection[];
+beforeEach(() => {
+  connections = [];
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  await gateway.close();
+  await Promise.all(connections.map(({ over }) => over));
+});
+
+const OK: CallOutcome = {
+  kind: 'result',
+  rows: Buffer.from('[]'),
+  count: 0,
+  truncated: false,
+  release: () => {},
+};
+
+async function open(
+  options: SmallGatewayOptions = {},
+  overrides: Partial<ConnectionOptions> = {},
+): Promise<{ connection: Connection; welcomes: string[] }> {
+  gateway = await startGateway(options);
+  const welcomes: string[] = [];
+  const connection = openConnection({
+    url: gateway.url,
+    ca: undefined,
+    identity: gateway.identity,
+    handle: async () => OK,
+    onWelcome: (connId) => welcomes.push(connId),
+    onGoAway: () => {},
+    ...overrides,
+  });
+  connections.push(connection);
+  return { connection, welcomes };
+}
+
+test('the agent proves itself, is welcomed, and answers calls', async () => {
+  const { welcomes, connection } = await open();
+  const side = await gateway.next();
+  expect(side.hello).toMatchObject({ audience: gateway.url, max_inflight: 64, versions: [1] });
+  side.say(request(1));
+  expect(await side.frame('result')).toMatchObject({ id: 1, count: 0, fin: true });
+  expect(welcomes).toEqual(['connection-1']);
+  side.socket.close(CLOSE.going_away);
+  expect(await connection.over).toMatchObject({
+    reason: 'going_away (1001)',
+    connId: 'connection-1',
+    refused: false,
+  });
+});
+
+test('no compression is offered', async () => {
+  await open();
+  const side = await gateway.next();
+  expect(side.socket.extensions).toBe('');
+  expect(side.socket.protocol).toBe('svc-agent.v1');
+});
+
+test('when the connection breaks, what runs is aborted at once', async () => {
+  const calls: IncomingCall[] = [];
+  const { connection } = await open(
+    {},
+    {
+      handle(call) {
+        calls.push(call);
+        return new Promise(() => {});
+      },
+    },
+  );
+  const side = await gateway.next();
+  side.say(request(1), request(2));
+  await expect.poll(() => calls.length, { interval: 5 }).toBe(2);
+  side.socket.terminate();
+  const end = await connection.over;
+  expect(end).toMatchObject({ reason: 'connection lost (1006)', refused: false });
+  expect(end.heldMs).toBeGreaterThan(0);
+  expect(calls.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+});
+
+describe('a refusal that only a change of configuration can mend', () => {
+  test.each([
+    [CLOSE.unauthorized, 'GATEWAY_AGENT_PUBLIC_KEY'],
+    [CLOSE.wrong_audience, 'gateway.url'],
+  ])('%i says what to change', async (code, setting) => {
+    const { connection, welcomes } = await open({ instead: { auth: (socket) => socket.close(code) } });
+    const end = await connection.over;
+    expect(end).toMatchObject({ heldMs: 0, refused: true });
+    expect(end.reason).toContain(setting);
+    expect(welcomes).toEqual([]);
+  });
+});
+
+test.each([CLOSE.bad_description, CLOSE.no_common_version, CLOSE.handshake_timeout])(
+  'a gateway that closes with %i is named as the reason and dialled again soon',
+  async (code) => {
+    const { connection } = await open({ instead: { hello: (socket) => socket.close(code, 'why') } });
+    expect(await connection.over).toMatchObject({ reason: `why (${code})`, heldMs: 0, refused: false });
+  },
+);
+
+describe('an address that answers by plain HTTP', () => {
+  test.each([200, 400, 404, 426])(
+    'with %i is suspected to lead elsewhere or through a proxy',
+    async (status) => {
+      const { connection } = await open({
+        http: (_request, response) => response.writeHead(status).end('x'),
+      });
+      const { reason, refused } = await connection.over;
+      expect(reason).toContain(`HTTP ${status}`);
+      expect(reason).toContain('Upgrade');
+      expect(reason).toContain('gateway.url');
+      expect(refused).toBe(false);
+    },
+  );
+
+  test.each([301, 429, 503])('with %i is reported as it is, and not followed', async (status) => {
+    let requests = 0;
+    const { connection } = await open({
+      http: (_request, response) => {
+        requests++;
+        response.writeHead(status, { Location: '/elsewhere' }).end();
+      },
+    });
+    const { reason } = await connection.over;
+    expect(reason).toContain(`HTTP ${status}`);
+    expect(reason).not.toContain('Upgrade');
+    expect(requests).toBe(1);
+  });
+});
+
+test('an address where nobody listens', async () => {
+  gateway = await startGateway();
+  const { url, identity } = gateway;
+  await gateway.close();
+  const { connection } = await openAt(url, identity);
+  expect((await connection.over).reason).toMatch(/ECONNREFUSED.*\(is the gateway running.*gateway\.url/);
+});
+
+test('a name with several addresses where nobody listens', async () => {
+  gateway = await startGateway();
+  const { port, identity } = gateway;
+  await gateway.close();
+  const addresses = [
+    { address: '127.0.0.1', family: 4 },
+    { address: '127.0.0.2', family: 4 },
+  ];
+  vi.spyOn(dns, 'lookup').mockImplementation(lookupOf(addresses));
+  const { connection } = await openAt(`ws://gateway.example:${port}/ws/agent`, identity);
+  expect((await connection.over).reason).toMatch(/ECONNREFUSED.*127\.0\.0\.2/);
+});
+
+/** A resolver that knows one answer; the names of this machine may all have one address only. */
+function lookupOf(addresses: readonly LookupAddress[]): typeof dns.lookup {
+  const lookup = (...parameters: unknown[]): void => {
+    const answer = parameters.at(-1);
+    if (typeof answer === 'function') setImmediate(() => void answer(null, addresses));
+  };
+  return Object.assign(lookup, dns.lookup);
+}
+
+async function openAt(url: string, identity: SmallGateway['identity']): Promise<{ connection: Connection }> {
+  const connection = openConnection({
+    url,
+    ca: undefined,
+    identity,
+    handle: async () => OK,
+    onWelcome: () => {},
+    onGoAway: () => {},
+  });
+  connections.push(connection);
+  return { connection };
+}
+
+describe('a peer that is no gateway', () => {
+  test.each<[string, string | Buffer]>([
+    ['answers hello with something else', 'hello yourself'],
+    ['sends a challenge without its fields', '{"type":"challenge"}'],
+    ['sends bytes before the end of the handshake', Buffer.from([1, 2, 3])],
+  ])('and %s is left', async (_title, answer) => {
+    const { connection, welcomes } = await open({
+      instead: { hello: (socket) => socket.send(answer, { binary: typeof answer !== 'string' }) },
+    });
+    const end = await connection.over;
+    expect(end.reason).toContain('not a gateway of this protocol');
+    expect(end).toMatchObject({ heldMs: 0, refused: false });
+    expect(welcomes).toEqual([]);
+  });
+
+  test('and says nothing is left after 5 s', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    let silent: Promise<void> | undefined;
+    const heard = new Promise<void>((resolve) => {
+      silent = open({ instead: { hello: () => resolve() } }).then(() => undefined);
+    });
+    await silent;
+    await heard;
+    const [connection] = connections;
+    let over = false;
+    const end = connection?.over.then((end) => {
+      over = true;
+      return end;
+    });
+    vi.advanceTimersByTime(4999);
+    await new Promise(setImmediate);
+    expect(over).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(await end).toMatchObject({ reason: 'no handshake within 5 s', heldMs: 0 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test('a text message after the handshake is a breach', async () => {
+  const { connection } = await open();
+  const side = await gateway.next();
+  side.socket.send('hello');
+  expect(await side.closed).toBe(CLOSE.protocol_error);
+  expect((await connection.over).reason).toContain('text message after the handshake');
+});
+
+describe('draining', () => {
+  test('says go-away, answers what is in flight, and closes with 1001', async () => {
+    const finish: ((outcome: CallOutcome) => void)[] = [];
+    const { connection } = await open({}, { handle: () => new Promise((resolve) => finish.push(resolve)) });
+    const side = await gateway.next();
+    side.say(request(1));
+    await expect.poll(() => finish.length, { interval: 5 }).toBe(1);
+    const drained = connection.drain(10_000);
+    await side.frame('go_away');
+    expect(side.received).toHaveLength(1);
+    finish[0]?.(OK);
+    expect(await side.frame('result')).toMatchObject({ id: 1 });
+    expect(await side.closed).toBe(CLOSE.going_away);
+    await drained;
+    await connection.over;
+  });
+
+  test('ends when its time is up', async () => {
+    const { connection } = await open({}, { handle: () => new Promise(() => {}) });
+    const side = await gateway.next();
+    side.say(request(1));
+    side.say({ type: 'ping', token: 1 });
+    await side.frame('pong');
+    await connection.drain(20);
+    expect(await side.closed).toBe(CLOSE.going_away);
+  });
+
+  test('gives a connection up that was never welcomed', async () => {
+    let arrived = (): void => {};
+    const dialled = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { connection } = await open({ instead: { hello: () => arrived() } });
+    await dialled;
+    await connection.drain(10_000);
+    expect(await connection.over).toMatchObject({ reason: 'shutting down', heldMs: 0 });
+  });
+
+  test('gives a connection up that is still being dialled', async () => {
+    const { connection, welcomes } = await open();
+    await connection.drain(10_000);
+    expect(await connection.over).toMatchObject({ heldMs: 0, refused: false });
+    expect(welcomes).toEqual([]);
+  });
+});

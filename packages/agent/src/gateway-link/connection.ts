@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { errorText } from '@svc/edge';
+import {
+  CLOSE,
+  closeReason,
+  createLink,
+  DIAL_TIMEOUT_MS,
+  HANDSHAKE_TIMEOUT_MS,
+  linkSocket,
+  MESSAGE_MAX_BYTES,
+  parseWelcome,
+  ProtocolError,
+  rawPublicKey,
+  WEBSOCKET_SUBPROTOCOL,
+  type Link,
+} from '@svc/protocol';
+import { WebSocket } from 'ws';
+import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
+import { createSession, type HandleCall, type Session } from './call-session.ts';
+
+/** One attempt to reach the gateway and, if it succeeds, the connection's whole life. */
+export interface Connection {
+  /** Resolves once, when the connection is over or never came to be. */
+  readonly over: Promise<ConnectionEnd>;
+  /** Says go-away, waits for the calls in flight, closes. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+export interface ConnectionEnd {
+  readonly reason: string;
+  /** The gateway's name for the connection; undefined without a `welcome`. */
+  readonly connId: string | undefined;
+  /** Milliseconds since `welcome`; 0 without one. */
+  readonly heldMs: number;
+  /** The gateway refused the key or the audience: only a change of configuration helps. */
+  readonly refused: boolean;
+  /** How long the gateway asked to wait before the next try; 0 when it did not. */
+  readonly retryAfterMs: number;
+}
+
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly ca: string | undefined;
+  readonly identity: AgentIdentity;
+  readonly handle: HandleCall;
+  readonly onWelcome: (connId: string) => void;
+  /** The gateway is leaving: it still takes answers but will send no further call. */
+  readonly onGoAway: () => void;
+}
+
+export function openConnection(options: ConnectionOptions): Connection {
+  const { identity } = options;
+  const socket = new WebSocket(options.url, [WEBSOCKET_SUBPROTOCOL], {
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_MAX_BYTES,
+    handshakeTimeout: DIAL_TIMEOUT_MS,
+    followRedirects: false,
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+  });
+  const helloBytes = sayHello(identity, randomBytes(32));
+  let connId: string | undefined;
+  let admitted: { readonly link: Link; readonly session: Session; readonly since: number } | undefined;
+  let failure = '';
+  let retryAfterMs = 0;
+  let deadline: NodeJS.Timeout | undefined;
+
+  function giveUp(reason: string): void {
+    failure = reason;
+    socket.terminate();
+  }
+
+  function onHandshakeMessage(data: Buffer): void {
+    if (connId === undefined) {
+      const { challenge, authBytes } = answerChallenge(data, helloBytes, identity);
+      connId = challenge.conn_id;
+      socket.send(authBytes, { binary: false });
+      return;
+    }
+    parseWelcome(data);
+    clearTimeout(deadline);
+    admitted = admit();
+    options.onWelcome(connId);
+  }
+
+  function admit(): { link: Link; session: Session; since: number } {
+    const link = createLink({
+      socket: linkSocket(socket),
+      onFrame: (frame) => session.receive(frame),
+      onEnd: (reason) => {
+        failure = reason;
+        session.ended();
+      },
+      now: () => performance.now(),
+      random: Math.random,
+    });
+    const session: Session = createSession({
+      link: () => link,
+      handle: options.handle,
+      maxInflight: identity.maxInflight,
+      onGoAway: options.onGoAway,
+    });
+    return { link, session, since: performance.now() };
+  }
+
+  const over = new Promise<ConnectionEnd>((resolve) => {
+    socket.on('open', () => {
+      deadline = setTimeout(() => giveUp('no handshake within 5 s'), HANDSHAKE_TIMEOUT_MS);
+      socket.send(helloBytes, { binary: false });
+    });
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      if (admitted !== undefined) {
+        if (isBinary) admitted.link.receive(data);
+        else admitted.link.end(CLOSE.protocol_error, 'text message after the handshake');
+        return;
+      }
+      try {
+        if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
+        onHandshakeMessage(data);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        giveUp(`not a gateway of this protocol: ${error.message}`);
+      }
+    });
+    socket.on('unexpected-response', (_request, response) => {
+      const { statusCode = 0, headers } = response;
+      if (statusCode === 429) retryAfterMs = readRetryAfter(headers['retry-after']);
+      giveUp(unexpectedResponse(statusCode));
+    });
+    socket.on('error', (error) => {
+      if (failure === '') failure = withHint(errorText(error));
+    });
+    socket.on('close', (code, reason) => {
+      clearTimeout(deadline);
+      const text = failure === '' || code !== 1006 ? closeReason(code, reason.toString()) : failure;
+      admitted?.link.socketClosed(text);
+      const heldMs = admitted === undefined ? 0 : performance.now() - admitted.since;
+      resolve({
+        reason: explain(code, text, identity),
+        connId: admitted === undefined ? undefined : connId,
+        heldMs,
+        refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
+        retryAfterMs,
+      });
+    });
+  });
+
+  return {
+    over,
+    async drain(timeoutMs) {
+      if (admitted === undefined) {
+        giveUp('shutting down');
+        return;
+      }
+      const { link, session } = admitted;
+      link.outbox.control({ type: 'go_away', reason: 'the agent is shutting down' });
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, timeoutMs);
+      });
+      await Promise.race([session.idle(), late]);
+      clearTimeout(timer);
+      link.end(CLOSE.going_away, 'the agent is shutting down');
+    },
+  };
+}
+
+/** The gateway sends whole seconds; a date, as a proxy may send, says nothing to a clock that may be wrong. */
+function readRetryAfter(header: string | undefined): number {
+  return /^\d{1,9}$/.test(header ?? '') ? 1000 * Number(header) : 0;
+}
+
+function unexpectedResponse(status: number): string {
+  const hint =
+    status === 426 || status === 400 || status === 404 || status === 200
+      ? ' (does a proxy between agent and gateway remove the Upgrade header, or does gateway.url lead elsewhere?)'
+      : '';
+  return `the gateway's address answered HTTP ${status} instead of opening a WebSocket${hint}`;
+}
+
+function withHint(problem: string): string {
+  if (!problem.includes('ECONNREFUSED')) return problem;
+  return `${problem} (is the gateway running, and do host and port of gateway.url lead to it?)`;
+}
+
+function explain(code: number, reason: string, { privateKey }: AgentIdentity): string {
+  switch (code) {
+    case CLOSE.unauthorized:
+      return `${reason}: the gateway does not know this agent's key; put ${rawPublicKey(privateKey).toString('base64url')} into GATEWAY_AGENT_PUBLIC_KEY`;
+    case CLOSE.wrong_audience:
+      return `${reason}: gateway.url is not one of the gateway's own URLs; see the gateway's log`;
+    default:
+      return reason;
+  }
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
+import type { AgentConfig } from '../config/model.ts';
+import type { Capability } from '../capabilities/model.ts';
+import { loadConfig } from '../config/load.ts';
+import type { VerifierDatabase } from '../databases/driver.ts';
+import { driverOf } from '../databases/drivers.ts';
+import { DatabaseError, databaseFault } from '../databases/errors.ts';
+import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
+
+/**
+ * The start-up validation: the file itself, the database, EXPLAIN of every capability.
+ * When it has resolved, everything is reported and no connection is left.
+ */
+export async function startUp(
+  { file, content, offline }: StartUpOrder,
+  env: Readonly<Record<string, string | undefined>>,
+  report: (report: StartUpReport) => void,
+): Promise<void> {
+  const readFile = (name: string): Uint8Array =>
+    name === file && content !== undefined ? content : readFileSync(name);
+  const linted = loadConfig({ path: file, env, readFile });
+  if ('faults' in linted) {
+    report({ step: 'malformed', faults: linted.faults });
+    return;
+  }
+  const { config } = linted;
+  report({ step: 'well_formed', capabilities: config.capabilities.length, logging: config.logging });
+  report(offline ? await readStatements(config) : await askDatabase(config));
+}
+
+/** What of the checks needs no database: each statement as it is written. */
+async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
+  const verifier = await driverOf(config.database.driver).loadVerifier();
+  const faults = await verifier.readStatements(config.capabilities);
+  if (faults.length > 0) return { step: 'refused', faults };
+  return { step: 'readable', warnings: await verifier.findWarnings(config.capabilities) };
+}
+
+async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
+  const verifier = await driverOf(config.database.driver).loadVerifier();
+  const database = verifier.open(config.database);
+  try {
+    await database.ping();
+    const { prepared, capabilities, faults } = await database.verify(config.capabilities);
+    if (faults.length > 0) return { step: 'refused', faults };
+    const checked = { ...config, capabilities };
+    const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
+    const findings = await auditAccount(database, config.capabilities);
+    const warnings = await verifier.findWarnings(config.capabilities);
+    return { step: 'verified', verified: { config: checked, prepared, description }, warnings, findings };
+  } catch (error) {
+    return { step: 'refused', faults: [databaseFault(error)] };
+  } finally {
+    await database.close();
+  }
+}
+
+/** What the account may do beyond reading; not being able to tell is a finding too. */
+async function auditAccount(
+  database: VerifierDatabase,
+  capabilities: readonly Capability[],
+): Promise<readonly AuditFinding[]> {
+  try {
+    return await database.auditAccount(capabilities);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const problem = 'the account could not be audited';
+    const remedy = 'let it read the system catalog that the detail in the log file names';
+    return [{ problem, remedy, detail: error.message }];
+  }
+}

@@ -1,0 +1,56 @@
+import type { AgentConfig } from '../config/model.ts';
+import type { Fault } from '../config/fault.ts';
+import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
+import type { VerificationFault } from '../databases/errors.ts';
+
+/** What the start-up checks are asked; plain data, like all that they report, for they run in a process of their own. */
+export interface StartUpOrder {
+  /** The capability file. */
+  readonly file: string;
+  /** Of the file, where it can be read at all: a pipe such as /dev/stdin is the agent's own. */
+  readonly content: Uint8Array | undefined;
+  /** Leaves out what only the database can tell. */
+  readonly offline: boolean;
+}
+
+/** What the checks found, in this order; after `WellFormed` comes one more, any other is the last. */
+export type StartUpReport = MalformedFile | WellFormed | StartUpOutcome;
+
+interface MalformedFile {
+  readonly step: 'malformed';
+  readonly faults: readonly Fault[];
+}
+
+export interface WellFormed {
+  readonly step: 'well_formed';
+  readonly capabilities: number;
+  readonly logging: AgentConfig['logging'];
+}
+
+export type StartUpOutcome =
+  | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
+  /** Offline: each statement can be read. */
+  | { readonly step: 'readable'; readonly warnings: readonly Fault[] }
+  | {
+      readonly step: 'verified';
+      readonly verified: VerifiedAgent;
+      /** What is allowed and will fail at some calls. */
+      readonly warnings: readonly Fault[];
+      /** What the account may do beyond reading. */
+      readonly findings: readonly AuditFinding[];
+    };
+
+/** An agent that has passed every check. */
+export interface VerifiedAgent {
+  /** Its parameters narrowed to what the database takes. */
+  readonly config: AgentConfig;
+  /** One for each capability of the configuration. */
+  readonly prepared: readonly PreparedCapability[];
+  /** What callers are told of it: the UTF-8 text of a `Description`. */
+  readonly description: Uint8Array;
+}
+
+export interface AuditFinding extends AccountFinding {
+  /** Database text, for the log file only. */
+  readonly detail?: string;
+}

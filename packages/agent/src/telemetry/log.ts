@@ -1,0 +1,133 @@
+import { counted, createJsonLines, printable } from '@svc/edge';
+import type { AgentEvent, Observe } from './events.ts';
+import { rotatingFile } from './rotating-file.ts';
+
+export interface Log {
+  readonly observe: Observe;
+  /** Records that the file never got since the start because too many waited for it. */
+  readonly recordsLost: number;
+  /** Writes what is still buffered, for at most two seconds, and drops everything that comes later. */
+  close(): Promise<void>;
+}
+
+export interface LogOptions {
+  /** The active file, made with the first record; older ones are called `<file>.1` and so on. */
+  readonly file: string;
+  readonly maxSizeBytes: number;
+  /** Kept files, the active one included. */
+  readonly maxFiles: number;
+  /** Gets one short line without database detail for what an operator must know. */
+  readonly standardError: { write(text: string): unknown };
+}
+
+const GATHER_CHARACTERS = 8192;
+/** Reasons come from gateways and proxies, who may say anything. */
+const REASON_MAX_CHARACTERS = 200;
+
+/** JSON lines into the log file (the only place for database text), short ones to standard error. */
+export function createLog(options: LogOptions): Log {
+  const { file, maxSizeBytes, maxFiles } = options;
+  // A file is left behind once it is full: what is gathered must not carry it far beyond its size.
+  const gatherCharacters = Math.min(GATHER_CHARACTERS, Math.ceil(maxSizeBytes / 4));
+  const say = (line: string): unknown => options.standardError.write(`svc-agent: ${printable(line)}\n`);
+  let lostTold = 0;
+  const sink = rotatingFile({
+    file,
+    sizeBytes: Math.max(1, maxSizeBytes - gatherCharacters),
+    maxFiles,
+    onBroken: (error) => {
+      say(
+        `cannot write ${file}: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
+      );
+    },
+    onMended: () => {
+      const lost = lines.lost - lostTold;
+      lostTold = lines.lost;
+      say(`${file} is written again; ${lost === 0 ? 'no record is' : recordsAre(lost)} lost`);
+    },
+    onStuck: (error) =>
+      say(`cannot begin a new log file: ${error.message}; ${file} grows until it can be left behind`),
+  });
+  const lines = createJsonLines(sink, gatherCharacters);
+  return {
+    observe(event) {
+      lines.write(levelOf(event), event, event.event !== 'call');
+      const line = shortLine(event);
+      if (line !== undefined) say(line);
+    },
+    get recordsLost() {
+      return lines.lost;
+    },
+    async close() {
+      const lost = await lines.close();
+      if (lost > 0) say(`cannot write ${file} to its end: up to ${recordsAre(lost)} lost`);
+      await sink.close(lost === 0);
+    },
+  };
+}
+
+function recordsAre(count: number): string {
+  return `${counted(count, 'record', 'records')} ${count === 1 ? 'is' : 'are'}`;
+}
+
+function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
+  switch (event.event) {
+    case 'starting':
+    case 'metrics_listening':
+    case 'connected':
+    case 'call':
+    case 'database_back':
+    case 'shutting_down':
+      return 'info';
+    case 'accept_failed':
+    case 'disconnected':
+    case 'labels_changed':
+    case 'startup_warning':
+    case 'database_lost':
+    case 'account_finding':
+    case 'account_audited':
+      return 'warn';
+    case 'startup_fault':
+    case 'crashed':
+      return 'error';
+  }
+}
+
+function shortLine(event: AgentEvent): string | undefined {
+  switch (event.event) {
+    case 'starting':
+      return `starting with ${counted(event.capabilities, 'capability', 'capabilities')} of ${event.config_file}`;
+    case 'metrics_listening':
+      return `metrics on ${event.address} port ${event.port}, path /metrics`;
+    case 'accept_failed':
+      return `cannot accept on ${event.address} port ${event.port}: ${event.message}`;
+    case 'connected':
+      return `connected to ${event.gateway}`;
+    case 'disconnected': {
+      const reason = clip(event.reason);
+      return event.retry_in_ms === undefined
+        ? `the replaced connection to ${event.gateway} has ended: ${reason}`
+        : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
+    }
+    case 'labels_changed':
+      return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
+    case 'database_lost':
+      return `the database is lost: ${event.reason}; calls fail until it is back, which the log file will say`;
+    case 'account_audited':
+      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
+    case 'crashed':
+      return 'internal error, ending; the log file holds the details';
+    case 'shutting_down':
+      return `${event.signal}: finishing ${counted(event.in_flight, 'call', 'calls')}`;
+    case 'call':
+    case 'database_back':
+    case 'account_finding':
+    case 'startup_fault':
+    case 'startup_warning':
+      return undefined;
+  }
+}
+
+function clip(reason: string): string {
+  return reason.length <= REASON_MAX_CHARACTERS ? reason : `${reason.slice(0, REASON_MAX_CHARACTERS)}...`;
+}

@@ -1,0 +1,216 @@
+import type { AddDuration, MetricsRegister, Sample } from '@svc/edge';
+import type { Observe } from './events.ts';
+
+/** What is read when somebody scrapes, so that no call pays for it. */
+export interface AgentState {
+  readonly callsRunning: () => number;
+  readonly callsQueued: () => number;
+  readonly database: () => {
+    readonly idle: number;
+    readonly busy: number;
+    readonly opening: number;
+    readonly waiting: number;
+  };
+  readonly databaseIsUp: () => boolean;
+  readonly maxDatabaseConnections: number;
+  readonly logRecordsLost: () => number;
+}
+
+interface Series {
+  readonly addDuration: AddDuration;
+  readonly outcomes: Map<string, number>;
+  rows: number;
+  bytes: number;
+}
+
+/** Counts events in plain numbers. Only calls of capabilities that the agent has are events. */
+export function createAgentMetrics(register: MetricsRegister, state: AgentState): Observe {
+  const byCapability = new Map<string, Series>();
+  const durationsOf = register.addDurations({
+    name: 'svc_agent_call_duration_seconds',
+    type: 'histogram',
+    labels: ['capability'],
+    help: 'Time from the arrival of a call to its outcome, waiting included.',
+  });
+  const connections = new Set<string>();
+  let connects = 0;
+  let failures = 0;
+
+  function seriesOf(capability: string): Series {
+    const known = byCapability.get(capability);
+    if (known !== undefined) return known;
+    const created: Series = {
+      addDuration: durationsOf([capability]),
+      outcomes: new Map(),
+      rows: 0,
+      bytes: 0,
+    };
+    byCapability.set(capability, created);
+    return created;
+  }
+
+  const observe: Observe = (event) => {
+    switch (event.event) {
+      case 'call': {
+        const series = seriesOf(event.capability);
+        series.outcomes.set(event.outcome, (series.outcomes.get(event.outcome) ?? 0) + 1);
+        series.rows += event.rows;
+        series.bytes += event.bytes;
+        series.addDuration(event.duration_ms);
+        return;
+      }
+      case 'connected':
+        connects++;
+        connections.add(event.conn_id);
+        return;
+      case 'disconnected':
+        if (event.conn_id === undefined) failures++;
+        else connections.delete(event.conn_id);
+        return;
+      case 'starting':
+      case 'metrics_listening':
+      case 'accept_failed':
+      case 'labels_changed':
+      case 'database_lost':
+      case 'database_back':
+      case 'account_finding':
+      case 'account_audited':
+      case 'startup_fault':
+      case 'startup_warning':
+      case 'crashed':
+      case 'shutting_down':
+    }
+  };
+
+  const perCapability = (value: (series: Series) => Sample[1]) => (): readonly Sample[] =>
+    Array.from(byCapability, ([capability, series]): Sample => [[capability], value(series)]);
+
+  register.addReading(
+    {
+      name: 'svc_agent_calls_total',
+      type: 'counter',
+      labels: ['capability', 'outcome'],
+      help: 'Calls answered, by outcome: OK or the code of the error.',
+    },
+    () =>
+      [...byCapability].flatMap(([capability, { outcomes }]) =>
+        Array.from(outcomes, ([outcome, count]): Sample => [[capability, outcome], count]),
+      ),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_rows_total',
+      type: 'counter',
+      labels: ['capability'],
+      help: 'Rows in the results of calls.',
+    },
+    perCapability(({ rows }) => rows),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_result_bytes_total',
+      type: 'counter',
+      labels: ['capability'],
+      help: 'Bytes of JSON in the results of calls.',
+    },
+    perCapability(({ bytes }) => bytes),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_calls_running',
+      type: 'gauge',
+      labels: [],
+      help: 'Calls that hold one of runtime.max_concurrent_requests.',
+    },
+    state.callsRunning,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_calls_queued',
+      type: 'gauge',
+      labels: [],
+      help: 'Calls that wait for one, at most runtime.queue_size.',
+    },
+    state.callsQueued,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_connected',
+      type: 'gauge',
+      labels: [],
+      help: '1 while the agent is connected to a gateway that accepted it, else 0.',
+    },
+    () => (connections.size > 0 ? 1 : 0),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_reconnects_total',
+      type: 'counter',
+      labels: [],
+      help: 'Connections that a gateway accepted after the first one.',
+    },
+    () => Math.max(0, connects - 1),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_connect_failures_total',
+      type: 'counter',
+      labels: [],
+      help: 'Attempts to connect that no gateway accepted; the log has the reasons.',
+    },
+    () => failures,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_database_up',
+      type: 'gauge',
+      labels: [],
+      help: '1 while there is a connection to the database or one can be made, else 0.',
+    },
+    () => (state.databaseIsUp() ? 1 : 0),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_database_connections',
+      type: 'gauge',
+      labels: ['state'],
+      help: 'Connections to the database: idle, busy with a call, or opening.',
+    },
+    () => {
+      const { idle, busy, opening } = state.database();
+      return [
+        [['idle'], idle],
+        [['busy'], busy],
+        [['opening'], opening],
+      ];
+    },
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_database_connections_max',
+      type: 'gauge',
+      labels: [],
+      help: 'How many there may be: database.max_connections.',
+    },
+    () => state.maxDatabaseConnections,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_database_waiting_calls',
+      type: 'gauge',
+      labels: [],
+      help: 'Calls that wait for a connection to the database.',
+    },
+    () => state.database().waiting,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_log_records_lost_total',
+      type: 'counter',
+      labels: [],
+      help: 'Log records lost while the log file could not be written and 16 MiB of them waited.',
+    },
+    state.logRecordsLost,
+  );
+  return observe;
+}

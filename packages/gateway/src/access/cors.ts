@@ -1,0 +1,67 @@
+import type { RequestHeaders } from '../http/request/headers.ts';
+
+/** What pages of other origins may do. Keys travel in headers, so the browser's credentials mode is not used. */
+export interface Cors {
+  /** For every answer to a request with these headers: names and values in turn. */
+  readonly answerHeaders: (headers: RequestHeaders) => readonly string[];
+  /** For the answer to a preflight, beside `answerHeaders`; undefined when the request is none that is allowed. */
+  readonly preflightHeaders: (
+    headers: RequestHeaders,
+    methods: readonly string[],
+  ) => readonly string[] | undefined;
+}
+
+/** What the faces read, and what MCP clients and tracing libraries send along. */
+const ALLOWED_HEADERS = [
+  'authorization',
+  'x-api-key',
+  'content-type',
+  'accept',
+  'if-none-match',
+  'x-request-id',
+  'traceparent',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'mcp-session-id',
+  'last-event-id',
+].join(', ');
+const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, ETag, WWW-Authenticate, Mcp-Session-Id';
+/** As long as Chromium keeps it at most. */
+const MAX_AGE_SECONDS = '7200';
+
+/** Without it, a cache could hand an answer made for one origin, or for none, to a page of another. */
+const VARY: readonly string[] = ['Vary', 'Origin'];
+
+/**
+ * Origins are compared as text, as browsers send them. A request with several Origin headers has none that could
+ * be believed. Undefined when no origin is configured: then no answer says anything about CORS.
+ */
+export function createCors(origins: readonly string[] | '*'): Cors | undefined {
+  if (origins.length === 0) return undefined;
+  const answers = new Map(origins === '*' ? [] : origins.map((origin) => [origin, allowing(origin)]));
+  const answerToAny = origins === '*' ? allowing('*') : undefined;
+
+  function allowed({ origin, repeated }: RequestHeaders): readonly string[] | undefined {
+    if (origin === undefined || repeated.includes('origin')) return undefined;
+    return answerToAny ?? answers.get(origin);
+  }
+  return {
+    answerHeaders: (headers) => allowed(headers) ?? VARY,
+    preflightHeaders: (headers, methods) =>
+      headers.accessControlRequestMethod === undefined || allowed(headers) === undefined
+        ? undefined
+        : [
+            'Access-Control-Allow-Methods',
+            methods.join(', '),
+            'Access-Control-Allow-Headers',
+            ALLOWED_HEADERS,
+            'Access-Control-Max-Age',
+            MAX_AGE_SECONDS,
+          ],
+  };
+}
+
+function allowing(origin: string): readonly string[] {
+  return [...VARY, 'Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED_HEADERS];
+}

@@ -1,0 +1,43 @@
+import type { CallErrorCode } from '../calls/call-error.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import type { ResolveSource } from '../network/client-address.ts';
+
+interface Admission {
+  /** For the log; empty when it cannot be known. */
+  readonly address: string;
+  /** Whom bounds count by. */
+  readonly bucket: string;
+  readonly refusal:
+    | { readonly code: CallErrorCode; readonly message: string; readonly headers?: readonly string[] }
+    | undefined;
+}
+
+/** To be asked once for whatever arrives, before anything else is looked at. */
+export type Admit = (peerAddress: string, rawHeaders: readonly string[]) => Admission;
+
+/** Allow list, then rate limit: a source that is not allowed learns nothing of the limit. */
+export function createAdmit(options: {
+  readonly resolveSource: ResolveSource;
+  readonly rateLimiter: RateLimiter | undefined;
+}): Admit {
+  const { resolveSource, rateLimiter } = options;
+  return (peerAddress, rawHeaders) => {
+    const source = resolveSource(peerAddress, rawHeaders);
+    if (source === 'malformed') {
+      const message = 'the forwarding header is malformed';
+      return { address: '', bucket: '', refusal: { code: 'GATEWAY_INVALID_REQUEST', message } };
+    }
+    const { address, bucket } = source;
+    if (!source.allowed) {
+      const message = 'the source address is not allowed';
+      return { address, bucket, refusal: { code: 'GATEWAY_SOURCE_NOT_ALLOWED', message } };
+    }
+    const rate = rateLimiter?.take(bucket);
+    if (rate?.ok === false) {
+      const message = 'too many requests, slow down';
+      const headers = ['Retry-After', String(rate.retryAfterSeconds)];
+      return { address, bucket, refusal: { code: 'GATEWAY_RATE_LIMITED', message, headers } };
+    }
+    return { address, bucket, refusal: undefined };
+  };
+}

@@ -1,0 +1,476 @@
+import { dial, type RawConnection } from '@svc/testkit';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CLOSE, decodeMessage, DESCRIBE_CAPABILITY, INITIAL_CREDIT_BYTES, parseWelcome } from '@svc/protocol';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { WebSocket } from 'ws';
+import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
+import { createSourceResolver, type ResolveSource } from '../network/client-address.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
+import type { HandshakeRules } from './handshake.ts';
+import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import { createRegistry, type Registry } from './registry.ts';
+import { createResultBudget, type ResultBudget } from './result-budget.ts';
+import { createAgentFace } from './serve-upgrade.ts';
+import type { AgentOutcome } from './agent-session.ts';
+import { request, resultHead } from './agent-by-hand.testing.ts';
+import {
+  answer,
+  authBytes,
+  becomeAgent,
+  createAgentKey,
+  describing,
+  dialAgentEndpoint,
+  helloBytes,
+  introduce,
+  sayFrames,
+  sayText,
+  type Stranger,
+  upgradeByHand,
+} from './unauthenticated-peer.testing.ts';
+
+const key = createAgentKey();
+const AUDIENCE = 'wss://gateway.example/ws/agent';
+
+let server: StartedServer;
+let endpoint: AgentEndpoint;
+let registry: Registry;
+let catalog: Catalog;
+let events: GatewayEvent[];
+let budget: ResultBudget;
+let resolveSource: ResolveSource;
+let source: string;
+beforeEach(async () => {
+  source = '192.0.2.1';
+  resolveSource = () => ({ address: source, bucket: source, allowed: true });
+  await start({
+    publicKeys: [key.publicKey],
+    audiences: [AUDIENCE],
+    replicaId: 'replica',
+    maxParamsBytes: 1000,
+  });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  await endpoint.close();
+  await server.close();
+});
+
+async function start(rules: HandshakeRules): Promise<void> {
+  events = [];
+  budget = createResultBudget(1_000_000);
+  registry = createRegistry(() => 0);
+  catalog = createCatalog((event) => events.push(event));
+  endpoint = createAgentEndpoint({
+    rules,
+    registry,
+    catalog,
+    budget,
+    observe: (event) => events.push(event),
+  });
+  server = await startServer(
+    { agent: createAgentFace(endpoint) },
+    { resolveSource: (...peer) => resolveSource(...peer) },
+  );
+}
+
+/** Connected, described and listed. */
+async function join(names: string[] = ['get']): ReturnType<typeof becomeAgent> {
+  const description = describing(...names);
+  const joined = await becomeAgent(server.port, key, { description });
+  sayFrames(joined.agent, answer(1, description));
+  await reported('agent_connected');
+  return joined;
+}
+
+async function reported(event: GatewayEvent['event']): Promise<GatewayEvent> {
+  await expect.poll(() => events.map((one) => one.event), { interval: 2 }).toContain(event);
+  const found = events.find((one) => one.event === event);
+  if (found === undefined) throw new Error('no such event');
+  return found;
+}
+
+test('an agent is welcomed, asked for its description, listed, and called', async () => {
+  const description = describing('get', 'list');
+  const agent = await introduce(server.port, key, { description, maxInflight: 2 });
+  expect(agent.socket.protocol).toBe('svc-agent.v1');
+  expect(agent.socket.extensions).toBe('');
+  expect(parseWelcome(await agent.next())).toEqual({ type: 'welcome', replica_count: 1 });
+  const [asked] = decodeMessage(await agent.next());
+  expect(asked).toMatchObject({
+    type: 'request',
+    id: 1,
+    capability: DESCRIBE_CAPABILITY,
+    params: Buffer.from('{}'),
+  });
+  expect(registry.connected).toBe(false);
+
+  sayFrames(agent, answer(1, description));
+  expect(await reported('agent_connected')).toEqual({
+    event: 'agent_connected',
+    conn_id: expect.any(String),
+    instance_id: 'instance',
+    key_id: key.keyId,
+    source: '192.0.2.1',
+    capabilities: 2,
+  });
+  expect(catalog.description).toEqual(JSON.parse(description.toString()));
+
+  const session = registry.choose('list', []);
+  if (typeof session === 'string') throw new Error(session);
+  const outcome = new Promise<AgentOutcome>((resolve) => {
+    session.call(request(undefined, 'list'), resolve);
+  });
+  const [called] = decodeMessage(await agent.next());
+  expect(called).toMatchObject({ type: 'request', id: 2, capability: 'list' });
+  sayFrames(agent, answer(2, Buffer.from('[1]'), 1));
+  expect(await outcome).toMatchObject({ kind: 'result', count: 1 });
+});
+
+describe('who is not welcome', () => {
+  test('I31: an unknown key and a bad signature get the same answer: 4401, whatever the audience, and no reason', async () => {
+    const stranger = createAgentKey();
+    for (const audience of [AUDIENCE, 'wss://typo.example/ws/agent']) {
+      const unknown = await introduce(server.port, stranger, { audience });
+      const forged = await introduce(server.port, stranger, { audience, claim: key.keyId });
+      expect(await unknown.closed).toEqual({ code: CLOSE.unauthorized, reason: '' });
+      expect(await forged.closed).toEqual({ code: CLOSE.unauthorized, reason: '' });
+    }
+    expect(registry.connected).toBe(false);
+    expect(new Set(events.map((event) => JSON.stringify(event)))).toEqual(
+      new Set(['{"event":"agent_rejected","source":"192.0.2.1","reason":"unknown key or bad signature"}']),
+    );
+  });
+
+  test(
+    'I31: a good signature for another gateway is refused with 4403; only our log names our URLs',
+    { tags: ['agent:audience'] },
+    async () => {
+      const agent = await introduce(server.port, key, { audience: 'wss://typo.example/ws/agent' });
+      const { code, reason } = await agent.closed;
+      expect(code).toBe(CLOSE.wrong_audience);
+      expect(reason).not.toContain('gateway.example');
+      expect(await reported('agent_rejected')).toMatchObject({ reason: expect.stringContaining(AUDIENCE) });
+    },
+  );
+
+  test('an answer recorded on one connection is refused on another', async () => {
+    const hello = helloBytes({ keyId: key.keyId, audience: AUDIENCE });
+    const first = await dialAgentEndpoint(server.port);
+    sayText(first, hello);
+    const auth = authBytes(key, { hello, challenge: await first.next(), audience: AUDIENCE });
+    sayText(first, auth);
+    expect(parseWelcome(await first.next()).type).toBe('welcome');
+
+    const second = await dialAgentEndpoint(server.port);
+    sayText(second, hello);
+    await second.next();
+    sayText(second, auth);
+    expect(await second.closed).toEqual({ code: CLOSE.unauthorized, reason: '' });
+  });
+
+  test('the challenge of one gateway, relayed, is not answered for another', async () => {
+    const relayed = await introduce(server.port, key, { audience: 'wss://relay.example/ws/agent' });
+    expect((await relayed.closed).code).toBe(CLOSE.wrong_audience);
+  });
+
+  test.each<[string, Buffer, boolean]>([
+    ['no JSON', Buffer.from('hello'), false],
+    ['more than 4 KiB', Buffer.alloc(4097, ' '), false],
+    ['auth before hello', Buffer.from(`{"type":"auth","signature":"${'A'.repeat(86)}"}`), false],
+    ['frames before the welcome', Buffer.from([7, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1]), true],
+  ])('%s: 4400 without a reason', async (_title, message, binary) => {
+    const stranger = await dialAgentEndpoint(server.port);
+    stranger.socket.send(message, { binary });
+    expect(await stranger.closed).toEqual({ code: CLOSE.protocol_error, reason: '' });
+    expect(await reported('agent_rejected')).toMatchObject({ source: '192.0.2.1' });
+  });
+
+  test('a message larger than any frame ends the connection', async () => {
+    const stranger = await dialAgentEndpoint(server.port);
+    stranger.socket.send(Buffer.alloc(70_000));
+    expect((await stranger.closed).code).toBe(1009);
+  });
+
+  test.each(['says nothing', 'stops after hello'])(
+    'a stranger who %s is sent away after 5 s',
+    async (what) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const stranger = await dialAgentEndpoint(server.port);
+      if (what === 'stops after hello') {
+        sayText(stranger, helloBytes({ keyId: key.keyId }));
+        await stranger.next();
+      }
+      vi.advanceTimersByTime(4999);
+      expect(events).toEqual([]);
+      vi.advanceTimersByTime(1);
+      expect((await stranger.closed).code).toBe(CLOSE.handshake_timeout);
+      expect(events).toEqual([
+        { event: 'agent_rejected', source: '192.0.2.1', reason: 'no handshake within 5 s' },
+      ]);
+    },
+  );
+});
+
+describe('peers that have not proved who they are', () => {
+  /** What an upgrade is answered with instead of a WebSocket. */
+  async function refused(): Promise<{ response: IncomingMessage; text: string }> {
+    const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws/agent`, ['svc-agent.v1']);
+    socket.on('error', () => {});
+    const [, response]: [unknown, IncomingMessage] = await new Promise((resolve) => {
+      socket.once('unexpected-response', (...both) => resolve(both));
+    });
+    let text = '';
+    response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await once(response, 'end');
+    return { response, text };
+  }
+
+  const dialMany = (count: number): Promise<Stranger[]> =>
+    Promise.all(Array.from({ length: count }, () => dialAgentEndpoint(server.port)));
+
+  /** Whether one more from that source would be let in; it takes no place. */
+  function hasRoom(from: string): boolean {
+    const decision = endpoint.admit(from);
+    if (decision.ok) decision.peer.gone(false);
+    return decision.ok;
+  }
+
+  test(
+    '20 from one address, until one has proved itself or left',
+    { tags: ['limit:agent-endpoint'] },
+    async () => {
+      const [leaving, proving] = await dialMany(20);
+      if (leaving === undefined || proving === undefined) throw new Error('too few peers');
+      const { response, text } = await refused();
+      expect(response.statusCode).toBe(429);
+      expect(response.headers['retry-after']).toBe('1');
+      expect(JSON.parse(text).error.code).toBe('GATEWAY_RATE_LIMITED');
+      source = '192.0.2.2';
+      await expect(dialAgentEndpoint(server.port)).resolves.toBeDefined();
+
+      source = '192.0.2.1';
+      expect(hasRoom(source)).toBe(false);
+      leaving.socket.terminate();
+      await leaving.closed;
+      await expect.poll(() => hasRoom(source), { interval: 2 }).toBe(true);
+      await dialAgentEndpoint(server.port);
+      expect(hasRoom(source)).toBe(false);
+      const hello = helloBytes({ keyId: key.keyId });
+      sayText(proving, hello);
+      sayText(proving, authBytes(key, { hello, challenge: await proving.next() }));
+      await proving.next();
+      expect((await dialMany(81)).length, 'now that an agent is there').toBe(81);
+      expect(hasRoom(source)).toBe(false);
+    },
+  );
+
+  test('addresses of one network are one source, and those behind a trusted proxy are told apart', async () => {
+    resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: ['127.0.0.0/8'] });
+    const clients: RawConnection[] = [];
+    const dialFrom = async (address: string): Promise<string> => {
+      const { client, status } = await upgradeByHand(server.port, `X-Forwarded-For: ${address}`);
+      clients.push(client);
+      return status;
+    };
+    for (let host = 1; host <= 20; host++) expect(await dialFrom(`2001:db8::${host}`)).toBe('101');
+    expect(await dialFrom('2001:db8::21')).toBe('429');
+    expect(await dialFrom('2001:db8:0:1::1')).toBe('101');
+    for (const { socket } of clients) socket.destroy();
+  });
+
+  test('one that was turned away counts until its socket is gone', async () => {
+    const { socket } = await dialAgentEndpoint(server.port);
+    await dialMany(19);
+    socket.pause();
+    socket.send('nonsense');
+    await reported('agent_rejected');
+    expect(hasRoom(source)).toBe(false);
+    await expect.poll(() => hasRoom(source), { interval: 20, timeout: 3000 }).toBe(true);
+    socket.terminate();
+  });
+
+  test('an agent may look for another replica often: what it leaves at the challenge costs a tenth', async () => {
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    await join();
+    for (let times = 0; times < 30; times++) {
+      const agent = await dialAgentEndpoint(server.port);
+      sayText(agent, helloBytes({ keyId: key.keyId }));
+      await agent.next();
+      agent.socket.close();
+      await agent.closed;
+    }
+    expect(Array.from({ length: 170 }, () => hasRoom(source))).not.toContain(false);
+  });
+
+  test('an upgrade that is no WebSocket after all takes no place', async () => {
+    for (let count = 0; count < 25; count++) {
+      const client = await dial(server.port);
+      client.send(
+        'GET /ws/agent HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+          'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: nonsense\r\n\r\n',
+      );
+      expect(await client.ended).toMatch(/^HTTP\/1\.1 400 /);
+      client.socket.destroy();
+    }
+    await expect.poll(() => hasRoom(source), { interval: 2 }).toBe(true);
+    expect(server.gateway.inFlight).toBe(0);
+  });
+});
+
+test.each<[string, Record<string, string>]>([
+  ['a plain GET', {}],
+  ['an upgrade to something else', { Connection: 'Upgrade', Upgrade: 'h2c' }],
+])('%s is told to upgrade', async (_title, headers) => {
+  const { status, headers: answered, text } = await ask(server.port, '/ws/agent', { headers });
+  expect(status).toBe(426);
+  expect(answered.upgrade).toBe('websocket');
+  expect(JSON.parse(text).error.code).toBe('GATEWAY_UPGRADE_REQUIRED');
+});
+
+describe('I32: an agent takes no call before its description', () => {
+  test('I32: which must be the one that it signed', async () => {
+    const { agent } = await becomeAgent(server.port, key, { description: describing('get') });
+    sayFrames(agent, answer(1, describing('get', 'drop_all')));
+    expect((await agent.closed).code).toBe(CLOSE.bad_description);
+    expect(registry.connected).toBe(false);
+    expect(catalog.description).toBeUndefined();
+    expect(await reported('agent_rejected')).toMatchObject({ source: '192.0.2.1' });
+    expect(events).toHaveLength(1);
+  });
+
+  test.each<[string, Buffer]>([
+    ['no description', Buffer.from('{}')],
+    ['no JSON', Buffer.from('SELECT 1')],
+  ])('I32: and no promise of %s', async (_title, description) => {
+    const { agent } = await becomeAgent(server.port, key, { description });
+    sayFrames(agent, answer(1, description));
+    expect((await agent.closed).code).toBe(CLOSE.bad_description);
+    expect(registry.connected).toBe(false);
+  });
+
+  test('I32: and a large one that is no good gives its memory back', async () => {
+    const description = Buffer.alloc(100_000, 'x');
+    const { agent } = await becomeAgent(server.port, key, { description });
+    sayFrames(agent, resultHead(1, description.length, description.subarray(0, 50_000)), {
+      type: 'data',
+      id: 1,
+      bytes: description.subarray(50_000, 65_000),
+      fin: false,
+    });
+    await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(100_000);
+    sayFrames(agent, { type: 'data', id: 1, bytes: description.subarray(65_000), fin: true });
+    expect((await agent.closed).code).toBe(CLOSE.bad_description);
+    expect(budget.reservedBytes).toBe(0);
+  });
+
+  test('I32: which it must not refuse', async () => {
+    const { agent } = await becomeAgent(server.port, key);
+    sayFrames(agent, { type: 'error', id: 1, code: 'AGENT_BUSY', message: '', notStarted: true });
+    expect((await agent.closed).code).toBe(CLOSE.bad_description);
+    expect(await reported('agent_rejected')).toMatchObject({ reason: expect.stringContaining('AGENT_BUSY') });
+  });
+
+  test('I32: and which must come within 10 s', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { agent } = await becomeAgent(server.port, key);
+    vi.advanceTimersByTime(9999);
+    expect(events).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect((await agent.closed).code).toBe(CLOSE.bad_description);
+    expect(registry.connected).toBe(false);
+  });
+
+  test('I32: an agent that leaves before is reported as one that never was', async () => {
+    const { agent } = await becomeAgent(server.port, key);
+    agent.socket.terminate();
+    expect(await reported('agent_rejected')).toMatchObject({ reason: 'connection lost (1006)' });
+  });
+});
+
+describe('a listed agent', () => {
+  test('that is lost takes its calls along and is reported', async () => {
+    const { agent } = await join();
+    const session = registry.choose('get', []);
+    if (typeof session === 'string') throw new Error(session);
+    const outcome = new Promise<AgentOutcome>((resolve) => {
+      session.call(request(), resolve);
+    });
+    await agent.next();
+    agent.socket.terminate();
+    expect(await outcome).toEqual({ kind: 'lost', answerBegun: false });
+    expect(registry.connected).toBe(false);
+    expect(catalog.description).toBeDefined();
+    expect(await reported('agent_disconnected')).toMatchObject({
+      conn_id: session.connId,
+      instance_id: 'instance',
+      reason: 'connection lost (1006)',
+    });
+  });
+
+  test('that breaks the protocol is sent away with the reason', async () => {
+    const { agent } = await join();
+    agent.socket.send('text');
+    const { code, reason } = await agent.closed;
+    expect(code).toBe(CLOSE.protocol_error);
+    expect(reason).toBe('text message after the handshake');
+    expect(await reported('agent_disconnected')).toMatchObject({
+      reason: 'text message after the handshake',
+    });
+  });
+
+  test('that says go-away gets no further call', async () => {
+    const { agent } = await join();
+    sayFrames(agent, { type: 'go_away', reason: 'leaving' });
+    await expect.poll(() => registry.choose('get', []), { interval: 2 }).toBe('offline');
+    expect(agent.socket.readyState).toBe(WebSocket.OPEN);
+  });
+
+  test('is told when the gateway leaves, and closed with 1001', async () => {
+    const { agent } = await join();
+    endpoint.goAway();
+    expect(decodeMessage(await agent.next())).toMatchObject([{ type: 'go_away' }]);
+    await endpoint.close();
+    expect((await agent.closed).code).toBe(CLOSE.going_away);
+    await reported('agent_disconnected');
+    expect(registry.connected).toBe(false);
+  });
+
+  test('has a second to read all that was sent to it, and that it is closed with 1001', async () => {
+    const description = describing('get');
+    const { agent } = await becomeAgent(server.port, key, { description, maxInflight: 200 });
+    sayFrames(agent, answer(1, description));
+    await reported('agent_connected');
+    const session = registry.choose('get', []);
+    if (typeof session === 'string') throw new Error(session);
+    agent.socket.pause();
+    // More than the operating system takes for a reader that stands still.
+    for (let count = 0; count < 199; count++) {
+      session.call({ ...request(), params: Buffer.alloc(INITIAL_CREDIT_BYTES) }, () => {});
+    }
+    // Nobody tells when the operating system takes no more.
+    await pause(500);
+    const closed = endpoint.close();
+    await pause(200);
+    agent.socket.resume();
+    expect((await agent.closed).code).toBe(CLOSE.going_away);
+    await closed;
+  });
+
+  test('that reads nothing is waited for a second, and one that has not proved itself is told too', async () => {
+    const { agent } = await join();
+    const unproved = await dialAgentEndpoint(server.port);
+    agent.socket.pause();
+    const since = performance.now();
+    const closed = endpoint.close();
+    expect((await unproved.closed).code).toBe(CLOSE.going_away);
+    expect(performance.now() - since, 'at once').toBeLessThan(700);
+    await closed;
+    expect(performance.now() - since).toBeGreaterThan(900);
+    expect(performance.now() - since).toBeLessThan(2000);
+    agent.socket.terminate();
+  });
+});

@@ -1,0 +1,243 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import {
+  CLOSE,
+  closeReason,
+  createLink,
+  DESCRIBE_CAPABILITY,
+  HANDSHAKE_TIMEOUT_MS,
+  joinPieces,
+  linkSocket,
+  MESSAGE_MAX_BYTES,
+  ProtocolError,
+  WEBSOCKET_SUBPROTOCOL,
+  type Description,
+  type Hello,
+  type Link,
+} from '@svc/protocol';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Observe } from '../telemetry/events.ts';
+import { parseDescription } from './description.ts';
+import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
+import type { Registry } from './registry.ts';
+import type { ResultBudget } from './result-budget.ts';
+import { badDescription, createSession, type AgentSession } from './agent-session.ts';
+import {
+  createUnauthenticatedPeers,
+  type PeerDecision,
+  type UnauthenticatedPeer,
+} from './unauthenticated.ts';
+
+/** Where agents connect: bounded until they prove who they are, then described, then a session in the registry. */
+export interface AgentEndpoint {
+  /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
+  admit(bucket: string): PeerDecision;
+  /** Takes over the socket of a WebSocket upgrade. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
+  /** Tells every agent to look for another gateway. */
+  goAway(): void;
+  /** Closes every connection, authenticated or not; resolves when all are gone, which takes a second at most. */
+  close(): Promise<void>;
+}
+
+interface Arrival {
+  /** For the log. */
+  readonly source: string;
+  readonly peer: UnauthenticatedPeer;
+}
+
+export interface EndpointOptions {
+  readonly rules: HandshakeRules;
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly budget: ResultBudget;
+  readonly observe: Observe;
+}
+
+const DESCRIBE_TIMEOUT_MS = 10_000;
+const LEAVING = 'the gateway is shutting down';
+/** For the other end to read why it is closed and to answer. */
+const CLOSE_HANDSHAKE_MS = 1000;
+
+export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: MESSAGE_MAX_BYTES,
+    handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
+  });
+  const unauthenticated = createUnauthenticatedPeers(() => performance.now());
+  const sockets = new Set<WebSocket>();
+  const sessions = new Set<AgentSession>();
+
+  function greet(socket: WebSocket, { source, peer }: Arrival): void {
+    sockets.add(socket);
+    let rejected = false;
+    // One who was turned away counts until the socket is gone.
+    const reject = (error: ProtocolError): void => {
+      rejected = true;
+      clearTimeout(deadline);
+      options.observe({ event: 'agent_rejected', source, reason: error.message });
+      // Strangers learn the code only; one whose signature is good may read the reason too.
+      socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
+      setTimeout(() => socket.terminate(), CLOSE_HANDSHAKE_MS).unref();
+    };
+    const deadline = setTimeout(() => {
+      reject(new ProtocolError('no handshake within 5 s', CLOSE.handshake_timeout));
+    }, HANDSHAKE_TIMEOUT_MS);
+    let accepted: HelloAccepted | undefined;
+    let admitted: { link: Link; session: AgentSession } | undefined;
+
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      if (admitted !== undefined) {
+        if (isBinary) admitted.link.receive(data);
+        else admitted.link.end(CLOSE.protocol_error, 'text message after the handshake');
+        return;
+      }
+      if (rejected || socket.readyState !== socket.OPEN) return;
+      try {
+        if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
+        if (accepted === undefined) {
+          accepted = answerHello(data, options.rules, randomUUID(), randomBytes(32));
+          socket.send(accepted.challengeBytes, { binary: false });
+          return;
+        }
+        const welcome = checkAuth(data, accepted, options.rules);
+        clearTimeout(deadline);
+        peer.authenticated();
+        socket.send(JSON.stringify(welcome));
+        admitted = admit(socket, accepted, source);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        reject(error);
+      }
+    });
+    // ws reports oversized or malformed messages here and closes by itself.
+    socket.on('error', () => {});
+    socket.on('close', (code, reason) => {
+      clearTimeout(deadline);
+      peer.gone(accepted !== undefined && !rejected);
+      sockets.delete(socket);
+      admitted?.link.socketClosed(closeReason(code, reason.toString()));
+    });
+  }
+
+  function admit(
+    socket: WebSocket,
+    accepted: HelloAccepted,
+    source: string,
+  ): { link: Link; session: AgentSession } {
+    const { hello, connId } = accepted;
+    let listed = false;
+    let leaveCatalog = (): void => {};
+    const leave = (): void => {
+      options.registry.remove(session);
+      leaveCatalog();
+    };
+    const link = createLink({
+      socket: linkSocket(socket),
+      onFrame: (frame) => session.receive(frame),
+      onEnd: (reason) => {
+        sessions.delete(session);
+        leave();
+        session.ended();
+        const event = listed ? 'agent_disconnected' : 'agent_rejected';
+        options.observe(
+          event === 'agent_disconnected'
+            ? { event, conn_id: connId, instance_id: hello.instance_id, reason }
+            : { event, source, reason },
+        );
+      },
+      now: () => performance.now(),
+      random: Math.random,
+    });
+    const session: AgentSession = createSession({
+      connId,
+      instanceId: hello.instance_id,
+      maxInflight: hello.max_inflight,
+      link: () => link,
+      budget: options.budget,
+      onDraining: leave,
+    });
+    sessions.add(session);
+    describe(session, hello, (description) => {
+      listed = true;
+      const { instance_id, key_id, manifest_sha256: digest } = hello;
+      options.registry.add(session);
+      options.observe({
+        event: 'agent_connected',
+        conn_id: connId,
+        instance_id,
+        key_id,
+        source,
+        capabilities: description.manifest.length,
+      });
+      leaveCatalog = options.catalog.add({ keyId: key_id, instanceId: instance_id, digest, description });
+    });
+    return { link, session };
+  }
+
+  /** Fetches the description before the agent counts as connected, so that no call meets one whose capabilities are unknown. */
+  function describe(session: AgentSession, hello: Hello, done: (description: Description) => void): void {
+    const timer = setTimeout(() => {
+      session.end(CLOSE.bad_description, 'the agent did not describe itself in time');
+    }, DESCRIBE_TIMEOUT_MS);
+    const request = {
+      capability: DESCRIBE_CAPABILITY,
+      params: Buffer.from('{}'),
+      timeoutMs: DESCRIBE_TIMEOUT_MS,
+      metadata: {},
+    };
+    session.call(request, (outcome) => {
+      clearTimeout(timer);
+      if (outcome.kind === 'lost') return;
+      try {
+        if (outcome.kind === 'error')
+          throw badDescription(`the agent did not describe itself: ${outcome.code}`);
+        const bytes = joinPieces(outcome.rows);
+        if (createHash('sha256').update(bytes).digest('hex') !== hello.manifest_sha256) {
+          throw badDescription('the description is not the one that the agent signed');
+        }
+        const description = parseDescription(bytes);
+        session.setManifest(description.manifest);
+        done(description);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        session.end(error.code, error.message);
+      } finally {
+        if (outcome.kind === 'result') outcome.release();
+      }
+    });
+  }
+
+  return {
+    admit: (bucket) => unauthenticated.admit(bucket),
+    upgrade(request, socket, head, arrival) {
+      const abandoned = (): void => arrival.peer.gone(false);
+      socket.once('close', abandoned);
+      server.handleUpgrade(request, socket, head, (webSocket) => {
+        socket.off('close', abandoned);
+        greet(webSocket, arrival);
+      });
+    },
+    goAway() {
+      for (const session of sessions) session.goAway(LEAVING);
+    },
+    async close() {
+      server.close();
+      for (const session of sessions) session.end(CLOSE.going_away, LEAVING);
+      const gone = [...sockets].map((socket) => {
+        // Those of sessions have their code already, and those that were turned away theirs.
+        socket.close(CLOSE.going_away, LEAVING);
+        return new Promise((resolve) => socket.once('close', resolve));
+      });
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.terminate();
+      }, CLOSE_HANDSHAKE_MS);
+      await Promise.all(gone);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { rawItems } from '@svc/protocol';
+import { CallError } from '../../calls/call-error.ts';
+import type { CallLog, Exchange } from '../../http/exchange.ts';
+import type { RateLimiter } from '../../access/rate-limit.ts';
+import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './protocol/answer.ts';
+import { idOf, readMessage } from './protocol/message.ts';
+import { checkBatchAllowed } from './protocol/revisions.ts';
+import { RPC, RpcError } from './protocol/rpc-error.ts';
+import type { Sender, ServeMessage } from './serve-message.ts';
+
+export interface BatchContext {
+  readonly exchange: Exchange;
+  readonly sender: Omit<Sender, 'log' | 'batched'>;
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly serveMessage: ServeMessage;
+}
+
+const BATCH_MAX = 50;
+
+/**
+ * Several messages in one body, served side by side and answered in their order; each counts as a request for the
+ * rate limit and in the log. None may have a result that memory must be reserved for: holding some while waiting for
+ * others, batches would block each other and everybody. Throws RpcError (400) where there may be no batch, CallError when the rate is exceeded.
+ */
+export async function serveBatch(
+  values: readonly unknown[],
+  body: Buffer,
+  { exchange, sender, rateLimiter, serveMessage }: BatchContext,
+): Promise<Answer> {
+  checkBatchAllowed(exchange.headers);
+  // A larger one would never find as many tokens.
+  const largest = Math.min(BATCH_MAX, rateLimiter?.burst ?? BATCH_MAX);
+  if (values.length === 0 || values.length > largest) {
+    const size = largest === 1 ? '1 message' : `1 to ${largest} messages`;
+    throw new RpcError(RPC.invalidRequest, `a batch holds ${size}`, { status: 400 });
+  }
+  // The request itself has been counted already, and will be again when it comes again.
+  const rate = rateLimiter?.take(exchange.sourceBucket, values.length - 1, values.length);
+  if (rate?.ok === false) {
+    const headers = ['Retry-After', String(rate.retryAfterSeconds)];
+    throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });
+  }
+  const logs = values.map((): CallLog => ({
+    capability: '',
+    mcpMethod: '',
+    errorCode: '',
+    cancelled: false,
+    durationMs: undefined,
+  }));
+  exchange.batch = logs;
+  const raw = rawItems(body);
+  const served = await Promise.allSettled(
+    logs.map((log, at) =>
+      serveItem(values[at], raw[at] ?? body, { log, batched: true, ...sender }, serveMessage).finally(() => {
+        log.durationMs = exchange.elapsedMs();
+      }),
+    ),
+  );
+  const answers = served.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const failure = served.find((outcome) => outcome.status === 'rejected');
+  if (failure !== undefined) {
+    for (const { release } of answers) release?.();
+    throw failure.reason;
+  }
+  const replies = answers.filter(({ parts }) => parts.length > 0);
+  return replies.length === 0 ? ACCEPTED : batchAnswer(replies);
+}
+
+async function serveItem(
+  value: unknown,
+  raw: Buffer,
+  sender: Sender,
+  serveMessage: ServeMessage,
+): Promise<Answer> {
+  try {
+    return await serveMessage(readMessage(value, raw), sender);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    sender.log.errorCode = error.logCode;
+    return errorAnswer(idOf(value, raw), error);
+  }
+}

@@ -1,0 +1,94 @@
+import { JSON_DEPTH_MAX, JsonError, parseStrictJson } from '@svc/protocol';
+import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { RefuseOrigin } from '../../access/origin.ts';
+import type { RateLimiter } from '../../access/rate-limit.ts';
+import type { Identify } from '../../auth/authenticate.ts';
+import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
+import { serveBatch } from './batch.ts';
+import { idOf, readMessage } from './protocol/message.ts';
+import { RPC, RpcError } from './protocol/rpc-error.ts';
+import type { ServeMessage } from './serve-message.ts';
+
+export interface McpOptions {
+  readonly identify: Identify;
+  readonly refuseOrigin: RefuseOrigin;
+  readonly bodyLimits: BodyLimits;
+  readonly rateLimiter: RateLimiter | undefined;
+  readonly serveMessage: ServeMessage;
+}
+
+const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
+
+/**
+ * POST /mcp: MCP over Streamable HTTP. What HTTP can refuse is refused as everywhere; from the
+ * JSON on, errors are JSON-RPC.
+ */
+export function createMcpFace(options: McpOptions): (exchange: Exchange) => Promise<void> {
+  const { identify, refuseOrigin, bodyLimits, serveMessage } = options;
+
+  function serve(body: Buffer, exchange: Exchange, key: KeyRecord): Answer | Promise<Answer> {
+    const { headers, requestId, signal, log } = exchange;
+    const sender = { key, headers, requestId, signal, traceparents: [headers.traceparent] };
+    let value: unknown;
+    function refuse(error: unknown): Answer {
+      if (!(error instanceof RpcError)) throw error;
+      log.errorCode = error.logCode;
+      return errorAnswer(idOf(value, body), error);
+    }
+    try {
+      value = parse(body);
+      if (Array.isArray(value)) {
+        return serveBatch(value, body, { ...options, exchange, sender }).catch(refuse);
+      }
+      return serveMessage(readMessage(value, body), { log, batched: false, ...sender });
+    } catch (error) {
+      return refuse(error);
+    }
+  }
+
+  return async (exchange) => {
+    const refusal = refuseOrigin(exchange.headers);
+    if (refusal !== undefined) {
+      exchange.sendError('GATEWAY_ORIGIN_NOT_ALLOWED', refusal);
+      return;
+    }
+    const key = await identify(exchange);
+    const body = await readJsonBody(exchange, bodyLimits);
+    send(exchange, await serve(body, exchange, key));
+  };
+}
+
+const OPEN_BRACE = 0x7b;
+
+function parse(body: Buffer): unknown {
+  // Around arguments, which may be as deep as over REST, are params, the message and perhaps a batch.
+  const around = body[0] !== OPEN_BRACE && /^\s*\[/.test(body.toString('latin1', 0, 16)) ? 3 : 2;
+  try {
+    return parseStrictJson(body, JSON_DEPTH_MAX + around);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new RpcError(RPC.parseError, `the body is refused: ${error.message}`, { status: 400 });
+  }
+}
+
+function send(exchange: Exchange, { status, headers = [], parts, rest, release }: Answer): void {
+  const { accept, repeated } = exchange.headers;
+  const whole = rest === undefined ? parts : following(parts, rest);
+  if (status === 200 && !repeated.includes('accept') && wantsEventStream(accept)) {
+    exchange.stream(status, [...EVENT_STREAM, ...headers], asEventStream(whole), release);
+  } else if (rest === undefined) {
+    exchange.send(status, headers, parts, release);
+  } else {
+    exchange.stream(status, headers, whole, release);
+  }
+}
+
+function* following(
+  parts: Iterable<Uint8Array>,
+  rest: Iterable<Uint8Array>,
+): Generator<Uint8Array, void, undefined> {
+  yield* parts;
+  yield* rest;
+}

@@ -1,0 +1,113 @@
+import type { RequestHeaders } from '../../../http/request/headers.ts';
+import { isObject, type Message } from './message.ts';
+import { RPC, RpcError } from './rpc-error.ts';
+
+/** The first revision without handshake: each request says in `_meta` what it speaks. */
+const STATELESS = '2026-07-28';
+/** Those whose clients begin with `initialize`; newest first. */
+const WITH_HANDSHAKE: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+/** Where a body may hold several messages; also the revision of who names none. */
+const WITH_BATCHES: ReadonlySet<string> = new Set(['2025-03-26', '2024-11-05']);
+const UNNAMED = '2025-03-26';
+
+export const SERVED_REVISIONS: readonly string[] = [STATELESS, ...WITH_HANDSHAKE];
+
+const META = 'io.modelcontextprotocol/';
+export const META_SERVER_INFO: string = `${META}serverInfo`;
+const META_VERSION = `${META}protocolVersion`;
+const META_CAPABILITIES = `${META}clientCapabilities`;
+
+export type Era = 'handshake' | 'stateless';
+
+/** What `initialize` settles on. */
+export function negotiate(requested: unknown): string {
+  const [newest = UNNAMED] = WITH_HANDSHAKE;
+  return typeof requested === 'string' && WITH_HANDSHAKE.includes(requested) ? requested : newest;
+}
+
+/** Throws RpcError (400) where the client's revision has no batches, or is unknown. */
+export function checkBatchAllowed(headers: RequestHeaders): void {
+  const revision = namedRevision(headers) ?? UNNAMED;
+  if (!SERVED_REVISIONS.includes(revision)) throw unsupported(revision);
+  if (!WITH_BATCHES.has(revision)) {
+    throw new RpcError(
+      RPC.invalidRequest,
+      `revision ${revision} has no batches; send one message a request`,
+      {
+        status: 400,
+      },
+    );
+  }
+}
+
+/**
+ * Which rules a request goes by: those it claims in `_meta`, else those of its header. Throws RpcError (400) for a
+ * revision that is not served, and for a stateless request that lacks or contradicts what it must carry.
+ */
+export function eraOf({ method, params }: Message, headers: RequestHeaders): Era {
+  const meta = isObject(params['_meta']) ? params['_meta'] : {};
+  const header = namedRevision(headers);
+  if (!Object.hasOwn(meta, META_VERSION)) {
+    // It settles the revision itself.
+    if (method === 'initialize' && header !== STATELESS) return 'handshake';
+    if (header !== undefined && !SERVED_REVISIONS.includes(header)) throw unsupported(header);
+    if (header === STATELESS) throw lacking(META_VERSION);
+    return 'handshake';
+  }
+  const claimed = meta[META_VERSION];
+  if (typeof claimed !== 'string') throw lacking(META_VERSION);
+  const earlier = WITH_HANDSHAKE.includes(claimed);
+  if (!earlier || header !== undefined) {
+    requireHeader(headers, 'mcp-protocol-version', header, claimed);
+  }
+  if (earlier) return 'handshake';
+  if (claimed !== STATELESS) throw unsupported(claimed);
+  if (!isObject(meta[META_CAPABILITIES])) throw lacking(META_CAPABILITIES);
+  requireHeader(headers, 'mcp-method', headers.mcpMethod?.trim(), method);
+  return 'stateless';
+}
+
+/** Throws RpcError (400) when it is named more than once. */
+function namedRevision({ mcpProtocolVersion, repeated }: RequestHeaders): string | undefined {
+  if (!repeated.includes('mcp-protocol-version')) return mcpProtocolVersion?.trim();
+  throw new RpcError(RPC.headerMismatch, 'the header mcp-protocol-version came more than once', {
+    status: 400,
+  });
+}
+
+/** Of a stateless `tools/call`. Throws RpcError (400). */
+export function checkNameHeader(headers: RequestHeaders, name: string): void {
+  requireHeader(headers, 'mcp-name', decoded(headers.mcpName?.trim()), name);
+}
+
+/** Who is between the client and us may have gone by the header. */
+function requireHeader(
+  { repeated }: RequestHeaders,
+  header: string,
+  value: string | undefined,
+  expected: string,
+): void {
+  if (value === expected && !repeated.includes(header)) return;
+  const problem = value === undefined ? 'is missing' : 'does not match the body';
+  throw new RpcError(RPC.headerMismatch, `the header ${header} ${problem}`, { status: 400 });
+}
+
+/** `=?base64?...?=` holds what a header cannot. Throws RpcError (400) when it is not the one spelling of its bytes. */
+function decoded(value: string | undefined): string | undefined {
+  const base64 = /^=\?base64\?(.*)\?=$/.exec(value ?? '')?.[1];
+  if (base64 === undefined) return value;
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.toString('base64') === base64) return bytes.toString();
+  throw new RpcError(RPC.headerMismatch, 'the header mcp-name is not valid base64', { status: 400 });
+}
+
+function lacking(key: string): RpcError {
+  return new RpcError(RPC.invalidParams, `params._meta must hold ${key}`, { status: 400 });
+}
+
+function unsupported(requested: string): RpcError {
+  return new RpcError(RPC.unsupportedProtocolVersion, 'this protocol version is not served', {
+    status: 400,
+    data: { supported: SERVED_REVISIONS, requested },
+  });
+}

@@ -1,0 +1,180 @@
+import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
+import type { Caller, PermitCall } from '../../calls/permit-call.ts';
+import { CallError, CallerGone } from '../../calls/call-error.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CallLog } from '../../http/exchange.ts';
+import type { RequestHeaders } from '../../http/request/headers.ts';
+import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './protocol/answer.ts';
+import { createListTools } from './tools/list-tools.ts';
+import { identityOf } from './protocol/server-info.ts';
+import { loggedMethod } from './protocol/logged-method.ts';
+import { cancelledIdOf, isObject, type Message } from './protocol/message.ts';
+import { checkNameHeader, eraOf, negotiate, SERVED_REVISIONS, type Era } from './protocol/revisions.ts';
+import { RPC, RpcError } from './protocol/rpc-error.ts';
+import type { Sessions } from './sessions.ts';
+import { failedAnswer, rowsAnswer } from './tools/tool-result.ts';
+
+export interface ServeMessageOptions {
+  readonly catalog: Catalog;
+  readonly permitCall: PermitCall;
+  readonly sessions: Sessions;
+  /** Of the gateway. */
+  readonly version: string;
+}
+
+/** Who sent the message, and with which headers. */
+export interface Sender extends Omit<Caller, 'log'> {
+  readonly headers: RequestHeaders;
+  readonly log: CallLog;
+  /** Whether the message came with others in one body. */
+  readonly batched: boolean;
+}
+
+/** Throws CallerGone, and what is a fault of the gateway itself. */
+export type ServeMessage = (message: Message, sender: Sender) => Promise<Answer>;
+
+/** How long a client may go without asking again. */
+const TTL_MS = 60_000;
+const CACHING = `"ttlMs":${TTL_MS},"cacheScope":"private"`;
+const CAPABILITIES = '"capabilities":{"tools":{}}';
+const NO_PARAMS = Buffer.from('{}');
+/** The methods of every revision that is served (see docs/reference/mcp.md). */
+export function createServeMessage(options: ServeMessageOptions): ServeMessage {
+  const { catalog, permitCall, sessions, version } = options;
+  const listTools = createListTools();
+  let identity = identityOf(catalog.description, version);
+  catalog.onDescription((description) => (identity = identityOf(description, version)));
+
+  function initialize(id: string, { params }: Message, sender: Sender): Answer {
+    const { serverInfo, instructions } = identity;
+    const revision = JSON.stringify(negotiate(params['protocolVersion']));
+    return resultAnswer(
+      id,
+      `{"protocolVersion":${revision},${CAPABILITIES},"serverInfo":${serverInfo}${instructions}}`,
+      ['Mcp-Session-Id', sessions.open(sender)],
+    );
+  }
+
+  function discover(id: string): Answer {
+    const { frames, instructions } = identity;
+    const { head, tail } = frames.stateless;
+    const versions = `"supportedVersions":${JSON.stringify(SERVED_REVISIONS)}`;
+    return resultAnswer(id, `${head}${versions},${CAPABILITIES}${instructions},${CACHING}${tail}`);
+  }
+
+  function list(id: string, era: Era, { params }: Message, { key }: Sender): Answer {
+    const { description } = catalog;
+    if (description === undefined) {
+      throw new RpcError(RPC.internalError, 'agent is not connected', { logCode: 'GATEWAY_AGENT_OFFLINE' });
+    }
+    const { tools, nextCursor } = listTools(description, key, params['cursor']);
+    const { head, tail } = identity.frames[era];
+    const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
+    const caching = era === 'stateless' ? `,${CACHING}` : '';
+    return {
+      status: 200,
+      parts: [
+        Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${head}"tools":`),
+        tools,
+        Buffer.from(`${next}${caching}${tail}}`),
+      ],
+    };
+  }
+
+  async function call(id: string, era: Era, { params, raw }: Message, sender: Sender): Promise<Answer> {
+    const { name, arguments: args, _meta: meta } = params;
+    if (typeof name !== 'string') throw new RpcError(RPC.invalidParams, 'params.name must be a string');
+    if (era === 'stateless') checkNameHeader(sender.headers, name);
+    const frame = identity.frames[era];
+    const traceparents = [...sender.traceparents, isObject(meta) ? meta['traceparent'] : undefined];
+    const cancellable = era === 'handshake' ? sessions.begin(sender, id, sender.signal) : undefined;
+    try {
+      const { key, requestId, signal, log } = sender;
+      const caller = { key, requestId, traceparents, signal: cancellable?.signal ?? signal, log };
+      const run = permitCall(caller, name);
+      const result = await run(argumentBytes(args, raw));
+      if (sender.batched && bytesOf(result.rows) > INITIAL_CREDIT_BYTES) {
+        result.release();
+        throw new CallError(
+          'AGENT_RESULT_TOO_LARGE',
+          'it is more than the 128 KB that a call in a batch may have, alone it may have more',
+        );
+      }
+      return rowsAnswer(id, frame, result);
+    } catch (error) {
+      if (error instanceof CallerGone && cancellable?.cancelled === true) {
+        sender.log.cancelled = true;
+        return ACCEPTED;
+      }
+      if (!(error instanceof CallError)) throw error;
+      sender.log.errorCode = error.code;
+      // Whether a tool is there is not for those to know who may not call it.
+      if (
+        error.code === 'GATEWAY_CAPABILITY_NOT_PERMITTED' ||
+        error.code === 'GATEWAY_CAPABILITY_NOT_FOUND'
+      ) {
+        const named = sender.log.capability === '' ? '' : `: ${name}`;
+        throw new RpcError(RPC.invalidParams, `unknown tool${named}`, { logCode: error.code });
+      }
+      return failedAnswer(id, frame, error, sender.requestId);
+    } finally {
+      cancellable?.end();
+    }
+  }
+
+  function cancel(notification: Message, sender: Sender): void {
+    const id = cancelledIdOf(notification);
+    if (id !== undefined) sessions.cancel(sender, id);
+  }
+
+  function answer(id: string, message: Message, sender: Sender): Answer | Promise<Answer> {
+    const era = eraOf(message, sender.headers);
+    if (sender.batched && (era === 'stateless' || message.method === 'initialize')) {
+      throw new RpcError(RPC.invalidRequest, 'this must not be in a batch');
+    }
+    switch (message.method) {
+      case 'tools/call':
+        return call(id, era, message, sender);
+      case 'tools/list':
+        return list(id, era, message, sender);
+      case 'initialize':
+        if (era === 'handshake') return initialize(id, message, sender);
+        break;
+      case 'ping':
+        if (era === 'handshake') return resultAnswer(id, '{}');
+        break;
+      case 'server/discover':
+        if (era === 'stateless') return discover(id);
+        break;
+    }
+    throw new RpcError(RPC.methodNotFound, 'there is no such method', {
+      status: era === 'stateless' ? 404 : 200,
+    });
+  }
+
+  return async (message, sender) => {
+    sender.log.mcpMethod = loggedMethod(message.method);
+    if (message.id === undefined) {
+      if (message.method === 'notifications/cancelled') cancel(message, sender);
+      return ACCEPTED;
+    }
+    try {
+      return await answer(message.id, message, sender);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      sender.log.errorCode = error.logCode;
+      return errorAnswer(message.id, error);
+    }
+  };
+}
+
+/** As they were sent: the agent is to read what the caller wrote. */
+function argumentBytes(args: unknown, message: Buffer): Uint8Array {
+  if (args === undefined || args === null) return NO_PARAMS;
+  if (!isObject(args)) throw new RpcError(RPC.invalidParams, 'params.arguments must be an object');
+  return rawMember(message, 'params', 'arguments') ?? NO_PARAMS;
+}
+
+function bytesOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}

@@ -1,0 +1,99 @@
+import { createAbort, type AbortSignalLike } from '@svc/edge';
+import type { RequestHeaders } from '../../http/request/headers.ts';
+import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import { createSessionIds, SESSION_ID_FORM } from './session-id.ts';
+
+/** Who sent a message, and in which session. */
+interface SessionSender {
+  readonly key: KeyRecord;
+  readonly headers: RequestHeaders;
+}
+
+/** A call that its client may cancel with `notifications/cancelled`. */
+interface CancellableCall {
+  /** Aborted when the client cancels the call or closes its connection. */
+  readonly signal: AbortSignalLike;
+  readonly cancelled: boolean;
+  /** To be called when the call is over, however it ended. */
+  end(): void;
+}
+
+/** Sessions of the revisions before 2026-07-28. */
+export interface Sessions {
+  /** The id of a new session. */
+  open(sender: SessionSender): string;
+  /** Undefined without a session; `gone` is aborted when the connection closes. `id` is the JSON of the request's. */
+  begin(sender: SessionSender, id: string, gone: AbortSignalLike): CancellableCall | undefined;
+  /** Nothing happens unless exactly one call of the session has this id. */
+  cancel(sender: SessionSender, id: string): void;
+  /** Calls that could be cancelled now. */
+  readonly cancellable: number;
+}
+
+/**
+ * Nothing is kept of a session but its calls in flight. Those are entered under the session id that the request names,
+ * which is not checked then: only who cancels must name one that was issued to it, and under a made-up id are none
+ * but the calls of who made it up. So a signature costs cancellations only.
+ */
+export function createSessions(secret: Uint8Array): Sessions {
+  const ids = createSessionIds(secret);
+  const calls = new Map<string, readonly (() => void)[]>();
+
+  return {
+    open: (sender) => ids.issue(principalOf(sender)),
+    begin(sender, id, gone) {
+      const session = sessionIdOf(sender.headers);
+      if (session === undefined) return undefined;
+      const name = callName(session, principalOf(sender), id);
+      const abort = createAbort();
+      let cancelled = false;
+      const cancel = (): void => {
+        cancelled = true;
+        abort.abort();
+      };
+      const leave = (): void => abort.abort();
+      calls.set(name, [...(calls.get(name) ?? []), cancel]);
+      gone.addEventListener('abort', leave);
+      return {
+        signal: abort.signal,
+        get cancelled() {
+          return cancelled;
+        },
+        end() {
+          gone.removeEventListener('abort', leave);
+          const others = (calls.get(name) ?? []).filter((other) => other !== cancel);
+          if (others.length === 0) calls.delete(name);
+          else calls.set(name, others);
+        },
+      };
+    },
+    cancel(sender, id) {
+      const principal = principalOf(sender);
+      const session = sessionIdOf(sender.headers);
+      if (session === undefined || !ids.isIssued(session, principal)) return;
+      const [cancel, another] = calls.get(callName(session, principal, id)) ?? [];
+      if (another === undefined) cancel?.();
+    },
+    get cancellable() {
+      let count = 0;
+      for (const { length } of calls.values()) count += length;
+      return count;
+    },
+  };
+}
+
+/** Whose calls are whose. */
+function principalOf({ key }: SessionSender): string {
+  return key.name;
+}
+
+/** Undefined where none is named that could have been issued. */
+function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undefined {
+  if (mcpSessionId === undefined || repeated.includes('mcp-session-id')) return undefined;
+  return SESSION_ID_FORM.test(mcpSessionId) ? mcpSessionId : undefined;
+}
+
+/** The session id has one length, and JSON holds no NUL: no two calls share a name. */
+function callName(session: string, principal: string, id: string): string {
+  return `${session}${principal}\0${id}`;
+}

@@ -1,0 +1,89 @@
+import type { Description } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import type { KeyRecord, Permission } from '../../../auth/api-keys/key-record.ts';
+import { createListTools, type Page } from './list-tools.ts';
+
+function key(name: string, capabilities: Permission): KeyRecord {
+  return { name, keyHash: '', keyId: undefined, capabilities };
+}
+
+function describing(names: readonly string[], hidden: readonly string[] = []): Description {
+  const operation = {
+    post: { summary: 'T', requestBody: { content: { 'application/json': { schema: {} } } } },
+  };
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 't', version: '1' },
+      paths: Object.fromEntries(names.map((name) => [`/api/v1/capabilities/${name}`, operation])),
+    },
+    manifest: names.map((name) => ({ name, exposed: !hidden.includes(name), timeout_ms: 1 })),
+  };
+}
+
+const numbered = (count: number): string[] => Array.from({ length: count }, (_, at) => `tool_${count - at}`);
+function namesOf({ tools }: Page): string[] {
+  const listed: readonly { readonly name: string }[] = JSON.parse(Buffer.from(tools).toString());
+  return listed.map(({ name }) => name);
+}
+const all = key('all', '*');
+
+test('pages have 200 tools in the order of the description, and make up the whole', () => {
+  const names = numbered(401);
+  const listTools = createListTools();
+  const description = describing(names);
+  const pages = [listTools(description, all, undefined)];
+  for (let next = pages[0]?.nextCursor; next !== undefined; next = pages.at(-1)?.nextCursor) {
+    pages.push(listTools(description, all, next));
+  }
+  expect(pages.map((page) => namesOf(page).length)).toEqual([200, 200, 1]);
+  expect(pages.flatMap(namesOf)).toEqual(names);
+});
+
+test('200 tools are one page, none is one too', () => {
+  const listTools = createListTools();
+  expect(listTools(describing(numbered(200)), all, null).nextCursor).toBeUndefined();
+  expect(listTools(describing([]), all, undefined)).toEqual({
+    tools: Buffer.from('[]'),
+    nextCursor: undefined,
+  });
+});
+
+test('a key sees what it may call and what is not hidden', () => {
+  const description = describing(['a', 'b', 'c'], ['b']);
+  const listTools = createListTools();
+  expect(namesOf(listTools(description, all, undefined))).toEqual(['a', 'c']);
+  expect(namesOf(listTools(description, key('some', new Set(['b', 'c', 'd'])), undefined))).toEqual(['c']);
+  expect(namesOf(listTools(description, key('none', new Set()), undefined))).toEqual([]);
+});
+
+test('the bytes of a page are made once', () => {
+  const listTools = createListTools();
+  const description = describing(numbered(1000));
+  const { tools, nextCursor } = listTools(description, all, undefined);
+  expect(listTools(description, key('other', '*'), undefined).tools).toBe(tools);
+  expect(listTools(description, all, nextCursor).tools).toBe(listTools(description, all, nextCursor).tools);
+});
+
+test('a cursor is good for its key and these tools, also at another gateway', () => {
+  const [names, other] = [numbered(300), [...numbered(299), 'another']];
+  const { nextCursor } = createListTools()(describing(names), all, undefined);
+  const listTools = createListTools();
+  expect(namesOf(listTools(describing(names), all, nextCursor))).toHaveLength(100);
+  const wrong = { code: -32602, status: 200 };
+  expect(() => listTools(describing(names), key('other', '*'), nextCursor)).toThrow(
+    expect.objectContaining(wrong),
+  );
+  expect(() => listTools(describing(other), all, nextCursor)).toThrow(expect.objectContaining(wrong));
+  for (const cursor of ['', 'x', 0, 1, {}, true]) {
+    expect(() => listTools(describing(names), all, cursor)).toThrow(expect.objectContaining(wrong));
+  }
+});
+
+test('paths that are no capability, and operations without parameters to send, are no tools', () => {
+  const description = describing(['a']);
+  const { openapi } = description;
+  const odd = { '/admin': {}, '/api/v1/capabilities/': {}, '/api/v1/capabilities/b': { post: null } };
+  const described = { ...description, openapi: { ...openapi, paths: { ...odd, ...openapi.paths } } };
+  expect(namesOf(createListTools()(described, all, undefined))).toEqual(['a']);
+});

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import type { Description } from '@svc/protocol';
+import { visibleTo } from '../../../catalog/visible-operations.ts';
+import type { KeyRecord, Permission } from '../../../auth/api-keys/key-record.ts';
+import { RPC, RpcError } from '../protocol/rpc-error.ts';
+import { toolsOf, type Tool } from './tool.ts';
+
+/** What one key sees of the tools. */
+export interface Page {
+  /** JSON array. */
+  readonly tools: Uint8Array;
+  /** Asks for the next page; undefined on the last. */
+  readonly nextCursor: string | undefined;
+}
+
+/** Throws RpcError -32602 for a cursor that was not given to this key, or not for these tools. */
+export type ListTools = (description: Description, key: KeyRecord, cursor: unknown) => Page;
+
+const PAGE_SIZE = 200;
+const CURSOR_LENGTH = 22;
+
+/** The tools that one permission shows. */
+interface Catalogue {
+  readonly pages: readonly Uint8Array[];
+  /** Changes with any of them. */
+  readonly digest: Buffer;
+}
+
+/** Made once for a description and what a key may call: keys live as long as the process. */
+export function createListTools(): ListTools {
+  const all = new WeakMap<Description, readonly Tool[]>();
+  const catalogues = new WeakMap<Description, Map<Permission, Catalogue>>();
+
+  function catalogueOf(description: Description, permission: Permission): Catalogue {
+    const made = catalogues.get(description) ?? new Map<Permission, Catalogue>();
+    catalogues.set(description, made);
+    const known = made.get(permission);
+    if (known !== undefined) return known;
+    const tools = all.get(description) ?? toolsOf(description);
+    all.set(description, tools);
+    const catalogue = createCatalogue(visibleTo(permission, tools));
+    made.set(permission, catalogue);
+    return catalogue;
+  }
+
+  return (description, key, cursor) => {
+    const catalogue = catalogueOf(description, key.capabilities);
+    const { pages } = catalogue;
+    const index = pageIndex(cursor, pages.length, (page) => cursorOf(catalogue, key, page));
+    const [tools, next] = pages.slice(index, index + 2);
+    if (tools === undefined) throw new RpcError(RPC.invalidParams, 'the cursor is not valid; list anew');
+    return { tools, nextCursor: next === undefined ? undefined : cursorOf(catalogue, key, index + 1) };
+  };
+}
+
+function createCatalogue(tools: readonly Tool[]): Catalogue {
+  const pages: Uint8Array[] = [];
+  for (let at = 0; at === 0 || at < tools.length; at += PAGE_SIZE) {
+    const page = tools.slice(at, at + PAGE_SIZE).map(({ json }) => json);
+    pages.push(Buffer.from(`[${page.join(',')}]`));
+  }
+  const digest = createHash('sha256');
+  for (const page of pages) digest.update(page);
+  return { pages, digest: digest.digest() };
+}
+
+/** `pages` when no page has this cursor. Clients may send null for the first. */
+function pageIndex(cursor: unknown, pages: number, cursorOfPage: (page: number) => string): number {
+  if (cursor === undefined || cursor === null) return 0;
+  for (let page = 1; page < pages; page++) if (cursorOfPage(page) === cursor) return page;
+  return pages;
+}
+
+/** The same in every gateway that serves these tools and keys, so that any of them can go on. */
+function cursorOf({ digest }: Catalogue, key: KeyRecord, page: number): string {
+  const hash = createHash('sha256').update(digest).update(`${key.name}\n${page}`);
+  return hash.digest('base64url').slice(0, CURSOR_LENGTH);
+}

@@ -1,0 +1,90 @@
+import { joinPieces } from '@svc/protocol';
+import type { AgentResult } from '../../../agents/agent-session.ts';
+import type { CallError } from '../../../calls/call-error.ts';
+import type { Answer } from '../protocol/answer.ts';
+
+/**
+ * JSON is put together as text in which each character is one byte of its UTF-8: such a text is quoted and written
+ * out several times faster, and what JSON escapes is ASCII.
+ */
+const BYTES = 'latin1';
+/** Longer rows are quoted piece by piece, as the caller takes them. */
+const PIECE_BYTES = 65_536;
+
+const CUT = JSON.stringify({
+  type: 'text',
+  text: 'The result was cut: there are more rows than these. Call again with arguments that match fewer rows.',
+});
+
+/** The frame around a result: `{` and what a revision puts first; what it puts last and `}`. */
+export interface ResultFrame {
+  readonly head: string;
+  readonly tail: string;
+}
+
+/** The rows twice, as the protocol has it: for programs in `structuredContent`, for models as text. */
+export function rowsAnswer(id: string, frame: ResultFrame, result: AgentResult): Answer {
+  const { buffer, byteOffset, byteLength } = joinPieces(result.rows);
+  const rows = Buffer.from(buffer, byteOffset, byteLength);
+  const end = `,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`;
+  const head = `{"jsonrpc":"2.0","id":${asBytes(id)},"result":${asBytes(frame.head)}"content":[{"type":"text","text":"`;
+  const between = `"}${result.truncated ? `,${CUT}` : ''}],"structuredContent":{"rows":`;
+  const tail = `${asBytes(frame.tail)}}`;
+  const { release } = result;
+  if (rows.length <= PIECE_BYTES) {
+    const text = rows.toString(BYTES);
+    const all = `${head}${quoted(`{"rows":${text}${end}`)}${between}${text}${end}${tail}`;
+    return { status: 200, parts: [Buffer.from(all, BYTES)], release };
+  }
+  const rest = inPieces(rows, `${quoted(end)}${between}`, `${end}${tail}`);
+  return { status: 200, parts: [Buffer.from(`${head}${quoted('{"rows":')}`, BYTES)], rest, release };
+}
+
+/** Only the rows themselves stay in memory, however slowly they are taken. */
+function* inPieces(rows: Buffer, between: string, tail: string): Generator<Uint8Array, void, undefined> {
+  for (let at = 0; at < rows.length; at += PIECE_BYTES) {
+    yield Buffer.from(quoted(rows.toString(BYTES, at, at + PIECE_BYTES)), BYTES);
+  }
+  yield Buffer.from(between, BYTES);
+  for (let at = 0; at < rows.length; at += PIECE_BYTES) yield rows.subarray(at, at + PIECE_BYTES);
+  yield Buffer.from(tail, BYTES);
+}
+
+/** A call that failed, in words that a model can act on. */
+export function failedAnswer(id: string, frame: ResultFrame, error: CallError, requestId: string): Answer {
+  const content = JSON.stringify([{ type: 'text', text: explain(error, requestId) }]);
+  const result = `${frame.head}"content":${content},"isError":true${frame.tail}`;
+  return { status: 200, parts: [Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)] };
+}
+
+/** Our messages hold neither values nor what the database said. */
+function explain({ code, message }: CallError, requestId: string): string {
+  switch (code) {
+    case 'AGENT_INVALID_PARAMS':
+      return `The arguments were refused: ${message}. Correct them and call again.`;
+    case 'AGENT_RESULT_TOO_LARGE':
+      return `The result is too large: ${message}. Call again with arguments that match less.`;
+    case 'AGENT_QUERY_TIMEOUT':
+    case 'GATEWAY_AGENT_TIMEOUT':
+      return 'The query took longer than it may. Call again with arguments that match fewer rows, or later.';
+    case 'AGENT_BUSY':
+      return 'Too many calls are under way. Call again in some seconds.';
+    case 'GATEWAY_AGENT_OFFLINE':
+      return 'The database is not reachable at present. Other arguments will not help; call again later.';
+    case 'AGENT_QUERY_FAILED':
+      return `The database did not answer the query. Other arguments may not help; the operator of this service finds the reason under request id ${requestId}.`;
+    default:
+      return `The call failed: ${message}.`;
+  }
+}
+
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+
+function asBytes(text: string): string {
+  return BEYOND_ASCII.test(text) ? Buffer.from(text).toString(BYTES) : text;
+}
+
+/** The inside of a JSON string. */
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

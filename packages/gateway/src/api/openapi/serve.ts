@@ -1,0 +1,28 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import { CallError } from '../../calls/call-error.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { Identify } from '../../auth/authenticate.ts';
+import { createDocuments } from './document.ts';
+
+export interface OpenApiOptions {
+  readonly identify: Identify;
+  readonly catalog: Catalog;
+  readonly publicUrl: string | undefined;
+}
+
+/** GET /openapi.json: what all agents offer together, also while every agent is away. */
+export function createOpenApiFace(options: OpenApiOptions): (exchange: Exchange) => Promise<void> {
+  const documentFor = createDocuments(options.publicUrl);
+  return async (exchange) => {
+    const key = await options.identify(exchange);
+    const { description } = options.catalog;
+    if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+    const { bytes, etag } = documentFor(description, key.capabilities);
+    const candidates = exchange.headers.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+    if (candidates?.includes(etag) === true || candidates?.includes('*') === true) {
+      exchange.send(304, ['ETag', etag], []);
+    } else {
+      exchange.send(200, ['ETag', etag], [bytes]);
+    }
+  };
+}

@@ -1,0 +1,69 @@
+import { rename, writeFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Observe } from '../../telemetry/events.ts';
+import { createDocuments } from './document.ts';
+
+const FILE = 'openapi.json';
+/** As many digits as a process id has. */
+const DRAFT = /^openapi\.json\.(\d{1,7})\.tmp$/;
+
+/**
+ * GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written to `openapi.json` in
+ * `folder`, whole or not at all.
+ */
+export function keepSnapshot(
+  catalog: Catalog,
+  publicUrl: string | undefined,
+  observe: Observe,
+  folder: string,
+): void {
+  const documentFor = createDocuments(publicUrl);
+  let last = Promise.resolve();
+  catalog.onDescription((description) => {
+    const { bytes } = documentFor(description, '*');
+    last = last
+      .then(() => replace(folder, bytes))
+      .catch((error: unknown) => {
+        const message = error instanceof Error ? error.message : String(error);
+        observe({ event: 'config_warning', message: `cannot write ${FILE}: ${message}` });
+      });
+  });
+}
+
+async function replace(folder: string, bytes: Buffer): Promise<void> {
+  await removeAbandonedDrafts(folder);
+  const file = join(folder, FILE);
+  const draft = `${file}.${process.pid}.tmp`;
+  try {
+    await writeFile(draft, bytes);
+    await rename(draft, file);
+  } catch (error) {
+    await remove(draft);
+    throw error;
+  }
+}
+
+/** Of gateways that were killed while they wrote. */
+async function removeAbandonedDrafts(folder: string): Promise<void> {
+  // A folder that may be written need not be readable.
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    const [, pid] = DRAFT.exec(name) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid))) await remove(join(folder, name));
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: alive, and another account's.
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+/** What stays behind harms nobody, and what is wrong with the folder has been told or will be. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => {});
+}

@@ -1,0 +1,242 @@
+import { dial } from '@svc/testkit';
+import type { Frame, RequestFrame } from '@svc/protocol';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  agentByHand,
+  resultHead,
+  smallResult,
+  type AgentByHand,
+} from '../../agents/agent-by-hand.testing.ts';
+import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
+import { offering } from '../../catalog/offer.testing.ts';
+import { createRegistry, type Registry } from '../../agents/registry.ts';
+import { createResultBudget, type ResultBudget } from '../../agents/result-budget.ts';
+import { createCallCapability } from '../../calls/call-capability.ts';
+import { createPermitCall } from '../../calls/permit-call.ts';
+import { readCredential, unauthorized } from '../../auth/credential.ts';
+import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
+import type { Identify } from '../../auth/authenticate.ts';
+import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import { createRestCall } from './call.ts';
+
+const keys: ReadonlyMap<string, KeyRecord> = new Map([
+  ['all', { name: 'all', keyHash: '', keyId: undefined, capabilities: '*' }],
+  ['one', { name: 'one', keyHash: '', keyId: undefined, capabilities: new Set(['get']) }],
+]);
+const identify: Identify = async (exchange) => {
+  const key = keys.get(readCredential(exchange.headers));
+  if (key === undefined) throw unauthorized();
+  exchange.log.apiKeyName = key.name;
+  return key;
+};
+
+let registry: Registry;
+let catalog: Catalog;
+let budget: ResultBudget;
+let agent: AgentByHand | undefined;
+let server: StartedServer;
+beforeEach(async () => {
+  registry = createRegistry(() => 0);
+  catalog = createCatalog(() => {});
+  budget = createResultBudget(10_000_000);
+  server = await startServer({
+    call: createRestCall({
+      identify,
+      permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
+      bodyLimits: { maxBytes: 1000, timeoutMs: 5000 },
+    }),
+  });
+});
+afterEach(async () => {
+  agent?.lose();
+  agent = undefined;
+  await server.close();
+});
+
+function join(): AgentByHand {
+  agent = agentByHand(budget);
+  const manifest = [{ name: 'get', exposed: true, timeout_ms: 5000 }];
+  agent.session.setManifest(manifest);
+  registry.add(agent.session);
+  const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
+  catalog.add(offering({ openapi, manifest }));
+  return agent;
+}
+
+function call(
+  name: string,
+  options: { key?: string; body?: string | Buffer; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const { key = 'all', body = '{}', headers = {} } = options;
+  return ask(server.port, `/api/v1/capabilities/${name}`, {
+    method: 'POST',
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/json', ...headers },
+    body,
+  });
+}
+
+/** The request that reaches the agent next. */
+async function asked(agent: AgentByHand): Promise<RequestFrame> {
+  const find = (): RequestFrame | undefined => agent.received.find((frame) => frame.type === 'request');
+  await expect.poll(find, { interval: 2 }).toBeDefined();
+  const frame = find();
+  if (frame === undefined) throw new Error('no request');
+  return frame;
+}
+
+const error = (answer: Answer): unknown => JSON.parse(answer.text).error;
+
+test('the rows go out as the agent made them, with their count', async () => {
+  const agent = join();
+  const answered = call('get');
+  await asked(agent);
+  const rows = '[{"id":9007199254740993,"name":"Zoë"}]';
+  agent.say(smallResult(1, rows, 1));
+  const { status, headers, text } = await answered;
+  expect(status).toBe(200);
+  expect(headers['content-type']).toBe('application/json');
+  expect(text).toBe(`{"rows":${rows},"count":1}`);
+  expect(await server.recorded(1)).toMatchObject([
+    { http_status: 200, api_key_name: 'all', capability: 'get', error_code: '' },
+  ]);
+});
+
+test('rows that were left out are mentioned', async () => {
+  const agent = join();
+  const answered = call('get');
+  await asked(agent);
+  const rows = Buffer.from('[1]');
+  const cut: Frame = { type: 'result', id: 1, count: 1, truncated: true, rowsLength: 3, rows, fin: true };
+  agent.say(cut);
+  expect((await answered).text).toBe('{"rows":[1],"count":1,"truncated":true}');
+});
+
+test('the parameters reach the agent byte by byte as they were sent, with whom they come from', async () => {
+  const agent = join();
+  const body = '{ "id" : 1e2,\n"name":"\\u0041" }';
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const answered = call('get', { key: 'one', body, headers: { 'X-Request-Id': 'r-1', traceparent } });
+  const frame = await asked(agent);
+  expect(Buffer.from(frame.params).toString()).toBe(body);
+  expect({ ...frame.metadata }).toEqual({ request_id: 'r-1', api_key_name: 'one', traceparent });
+  agent.say(smallResult(1));
+  await answered;
+});
+
+test.each(['nonsense', `00-${'A'.repeat(32)}-${'b'.repeat(16)}-01`, 'x'.repeat(5000)])(
+  'a traceparent that is none is not passed on',
+  async (traceparent) => {
+    const agent = join();
+    const answered = call('get', { headers: { traceparent } });
+    expect((await asked(agent)).metadata).not.toHaveProperty('traceparent');
+    agent.say(smallResult(1));
+    expect((await answered).status).toBe(200);
+  },
+);
+
+test('a large result gives its memory back once it has been taken', async () => {
+  const agent = join();
+  const answered = call('get');
+  await asked(agent);
+  const rows = Buffer.alloc(300_000, '1');
+  agent.say(resultHead(1, rows.length));
+  expect(budget.reservedBytes).toBe(rows.length);
+  for (let at = 0; at < rows.length; at += 60_000) {
+    const bytes = rows.subarray(at, at + 60_000);
+    agent.say({ type: 'data', id: 1, bytes, fin: at + bytes.length === rows.length });
+  }
+  const { text } = await answered;
+  expect(text).toBe(`{"rows":${rows.toString()},"count":1,"truncated":true}`);
+  await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(0);
+});
+
+test('what a lying agent says of a failed query goes to nobody', async () => {
+  const agent = join();
+  const answered = call('get');
+  await asked(agent);
+  const message = 'relation "salary" does not exist\nselect * from salary';
+  agent.say({ type: 'error', id: 1, code: 'AGENT_QUERY_FAILED', message, notStarted: false });
+  const { status, text } = await answered;
+  expect(status).toBe(502);
+  expect(text).toBe('{"error":{"code":"AGENT_QUERY_FAILED","message":"the query could not be completed"}}');
+});
+
+test('when the caller leaves, the agent is told, and what it still sends costs nothing', async () => {
+  const agent = join();
+  const client = await dial(server.port);
+  client.send(
+    'POST /api/v1/capabilities/get HTTP/1.1\r\nHost: h\r\nX-API-Key: all\r\n' +
+      'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+  );
+  await asked(agent);
+  agent.say(resultHead(1, 300_000));
+  client.socket.destroy();
+  await expect.poll(() => agent.received.at(-1), { interval: 2 }).toEqual({ type: 'cancel', id: 1 });
+  expect(await server.recorded(1)).toMatchObject([{ http_status: 499, capability: 'get' }]);
+  expect(budget.reservedBytes).toBe(0);
+});
+
+describe('the first check that fails answers', () => {
+  test('who it is comes before anything else', async () => {
+    const answer = await call('get', { key: 'wrong', body: 'x', headers: { 'Content-Type': 'text/plain' } });
+    expect(answer.status).toBe(401);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+    expect(error(answer)).toMatchObject({ code: 'GATEWAY_UNAUTHORIZED' });
+  });
+
+  test('what it may comes before what it sends, and says nothing about what there is', async () => {
+    join();
+    const answers = await Promise.all(
+      ['other', 'no%20name', 'GET'].map((name) =>
+        call(name, { key: 'one', body: 'x', headers: { 'Content-Type': 'text/plain' } }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(error(answers[0] ?? (await call('other')))).toMatchObject({
+      code: 'GATEWAY_CAPABILITY_NOT_PERMITTED',
+    });
+  });
+
+  test('what it sends comes before whether an agent is there', async () => {
+    expect((await call('get', { headers: { 'Content-Type': 'text/plain' } })).status).toBe(400);
+    expect((await call('get', { body: '[' })).status).toBe(400);
+    const answer = await call('get');
+    expect(answer.status).toBe(503);
+    expect(error(answer)).toEqual({ code: 'GATEWAY_AGENT_OFFLINE', message: 'agent is not connected' });
+  });
+
+  test('a key for everything learns that a capability does not exist; its name is logged only if it could be one', async () => {
+    join();
+    const [other, odd] = [await call('other'), await call('no%20name')];
+    for (const answer of [other, odd]) {
+      expect(answer.status).toBe(404);
+      expect(error(answer)).toMatchObject({ code: 'GATEWAY_CAPABILITY_NOT_FOUND' });
+    }
+    expect((await server.recorded(2)).map(({ capability }) => capability)).toEqual(['other', '']);
+  });
+});
+
+test.each<[string, string | Buffer]>([
+  ['empty', ''],
+  ['cut off', '{"secret":1'],
+  ['two values', '{"secret":1}{}'],
+  ['a list', '["secret"]'],
+  ['a text', '"secret"'],
+  ['null', 'null'],
+  ['with a key twice', '{"secret":1,"secret":2}'],
+  ['with a key twice, once escaped', '{"secret":1,"s\\u0065cret":2}'],
+  ['with __proto__', '{"__proto__":"secret"}'],
+  ['nested beyond reason', `${'{"secret":'.repeat(40)}1${'}'.repeat(40)}`],
+  ['with a number beyond a double', '{"secret":1e999}'],
+  ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  ['marked with a byte order mark', '\ufeff{}'],
+  ['larger than it may be', JSON.stringify({ secret: 'x'.repeat(1000) })],
+])('a body that is %s is refused without being quoted', async (_title, body) => {
+  const agent = join();
+  const answer = await call('get', { body });
+  expect(answer.status).toBe(400);
+  expect(error(answer)).toMatchObject({ code: 'GATEWAY_INVALID_REQUEST' });
+  expect(answer.text).not.toContain('secret');
+  expect(agent.received).toEqual([]);
+});

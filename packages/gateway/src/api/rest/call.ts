@@ -1,0 +1,50 @@
+import { JsonError, parseStrictJson } from '@svc/protocol';
+import type { PermitCall } from '../../calls/permit-call.ts';
+import { CallError } from '../../calls/call-error.ts';
+import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { Identify } from '../../auth/authenticate.ts';
+
+export interface RestOptions {
+  readonly identify: Identify;
+  readonly permitCall: PermitCall;
+  readonly bodyLimits: BodyLimits;
+}
+
+const ROWS = Buffer.from('{"rows":');
+
+/** POST /api/v1/capabilities/{name}. */
+export function createRestCall(options: RestOptions): (exchange: Exchange, name: string) => Promise<void> {
+  return async (exchange, name) => {
+    const key = await options.identify(exchange);
+    const { requestId, signal, log, headers } = exchange;
+    const call = options.permitCall(
+      { key, requestId, traceparents: [headers.traceparent], signal, log },
+      name,
+    );
+    const params = await readJsonBody(exchange, options.bodyLimits);
+    checkParams(params);
+    const result = await call(params);
+    const tail = Buffer.from(`,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`);
+    exchange.send(200, [], [ROWS, ...result.rows, tail], result.release);
+  };
+}
+
+/** Only the form is checked here; what the values mean is the agent's to judge. */
+function checkParams(body: Uint8Array): void {
+  if (body.length === 0) throw invalid('the body is empty; send {} when there are no parameters');
+  let value: unknown;
+  try {
+    value = parseStrictJson(body);
+  } catch (error) {
+    if (error instanceof JsonError) throw invalid(`the body is refused: ${error.message}`);
+    throw error;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('the body must be a JSON object of parameters');
+  }
+}
+
+function invalid(message: string): CallError {
+  return new CallError('GATEWAY_INVALID_REQUEST', message);
+}

@@ -1,0 +1,200 @@
+import { hash } from 'node:crypto';
+import { createRateLimiter } from '../../access/rate-limit.ts';
+import { createExpiringMap } from './expiring-map.ts';
+import { canBeKey, keyFormOf } from './key-form.ts';
+import type { KeyRecord } from './key-record.ts';
+
+/** `invalid` answers 401, the others 429. */
+export type Authentication = KeyRecord | 'invalid' | 'busy' | TooManyGuesses;
+
+/** A source whose wrong keys have cost enough for now. */
+interface TooManyGuesses {
+  readonly retryAfterSeconds: number;
+}
+
+export interface Authenticator {
+  /**
+   * Whose key this is. Answers at once whenever no bcrypt is needed, which is so for every key in use;
+   * otherwise a promise, which rejects when the verification itself fails. `source` is whom wrong keys are counted by.
+   */
+  authenticate(credential: string, source: string): Authentication | Promise<Authentication>;
+  readonly counters: AuthenticationCounters;
+}
+
+/** For the metrics. Hits and misses grow; slots are as they are now. */
+interface AuthenticationCounters {
+  readonly cacheHits: number;
+  readonly cacheMisses: number;
+  readonly slotsInUse: number;
+  readonly slots: number;
+}
+
+/** How many keys are remembered and for how long, and how many comparisons are under way at once. */
+const CACHE_ENTRIES = 1024;
+const CACHE_LIFETIME_MS = 5 * 60_000;
+const SLOTS = 4;
+/** Long enough to spare a client that retries with a wrong key, short enough to hold little. */
+const REFUSAL_LIFETIME_MS = 10_000;
+const REFUSAL_ENTRIES = 1024;
+/**
+ * What the wrong keys of one source may cost, in milliseconds of hashing: ten seconds at once, then a twentieth of a
+ * core. A request costs its sender a few microseconds, a comparison us some hundred milliseconds.
+ */
+const GUESSES = { burst: 10_000, requestsPerSecond: 50 };
+/**
+ * A key in use is verified anew this long before it leaves the cache, so that no call waits for it: long enough to
+ * wait itself for a slot that unknown keys hold.
+ */
+const REFRESH_BEFORE_MS = 60_000;
+
+/** A key that is being verified, in a slot. */
+interface Attempt {
+  readonly source: string;
+  /** What has been spent on comparisons that did not match. */
+  spentMs: number;
+}
+
+/** `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds. */
+export function createAuthenticator(options: {
+  readonly records: readonly KeyRecord[];
+  readonly verify: (plaintext: string, bcryptHash: string) => Promise<boolean>;
+  readonly now: () => number;
+}): Authenticator {
+  const { records, verify, now } = options;
+  const byKeyId = new Map<string, KeyRecord>();
+  const withoutKeyId: KeyRecord[] = [];
+  for (const record of records) {
+    if (record.keyId === undefined) withoutKeyId.push(record);
+    else byKeyId.set(record.keyId, record);
+  }
+  // Digests only: neither memory ever holds a plaintext.
+  const known = createExpiringMap<KeyRecord>({
+    maxEntries: CACHE_ENTRIES,
+    lifetimeMs: CACHE_LIFETIME_MS,
+    now,
+  });
+  const refused = createExpiringMap<true>({
+    maxEntries: REFUSAL_ENTRIES,
+    lifetimeMs: REFUSAL_LIFETIME_MS,
+    now,
+  });
+  const guesses = createRateLimiter({ ...GUESSES, now });
+  /** The oldest first. */
+  const verifying = new Map<
+    string,
+    { readonly attempt: Attempt; readonly outcome: Promise<Authentication> }
+  >();
+  /** Known keys that wait to be verified anew, one at a time. */
+  const due = new Map<string, () => Promise<Authentication>>();
+  let refreshing: string | undefined;
+  const counters = { cacheHits: 0, cacheMisses: 0, slots: SLOTS };
+
+  function candidatesFor(plaintext: string): readonly KeyRecord[] {
+    const form = keyFormOf(plaintext);
+    if (form.kind === 'other') return withoutKeyId;
+    const record = byKeyId.get(form.keyId);
+    if (record !== undefined) return [record];
+    return form.complete ? [] : withoutKeyId;
+  }
+
+  async function compare(
+    plaintext: string,
+    digest: string,
+    candidates: readonly KeyRecord[],
+    attempt: Attempt,
+  ): Promise<Authentication> {
+    const { source } = attempt;
+    for (const record of candidates) {
+      if (attempt.spentMs > 0 && !(await mayGoOn(attempt))) {
+        guesses.spend(source, attempt.spentMs);
+        const wait = guesses.take(source, 0);
+        return { retryAfterSeconds: wait.ok ? 1 : wait.retryAfterSeconds };
+      }
+      const startedAt = now();
+      if (await verify(plaintext, record.keyHash)) {
+        known.set(digest, record);
+        return record;
+      }
+      attempt.spentMs += now() - startedAt;
+    }
+    refused.set(digest, true);
+    guesses.spend(source, attempt.spentMs);
+    return 'invalid';
+  }
+
+  /**
+   * Whether another comparison is worth its cost. A right key may come after many records, so what is still open is not
+   * held against its source: once it costs more than may be guessed, the oldest goes on alone and the others wait for
+   * how it ends. A wrong key ends them, too.
+   */
+  async function mayGoOn(attempt: Attempt): Promise<boolean> {
+    for (;;) {
+      if (!guesses.take(attempt.source, 0).ok) return false;
+      const open = [...verifying.values()].filter((other) => other.attempt.source === attempt.source);
+      const [oldest] = open;
+      const spentMs = open.reduce((sum, other) => sum + other.attempt.spentMs, 0);
+      if (oldest === undefined || oldest.attempt === attempt || spentMs <= GUESSES.burst) return true;
+      await oldest.outcome.catch(() => undefined);
+    }
+  }
+
+  /** Takes a slot until the comparison ends; everyone who presents the same key meanwhile shares it. */
+  function begin(
+    plaintext: string,
+    digest: string,
+    candidates: readonly KeyRecord[],
+    source: string,
+  ): Promise<Authentication> {
+    due.delete(digest);
+    const attempt = { source, spentMs: 0 };
+    const outcome = compare(plaintext, digest, candidates, attempt).finally(() => {
+      verifying.delete(digest);
+      if (refreshing === digest) refreshing = undefined;
+      refreshNext();
+    });
+    verifying.set(digest, { attempt, outcome });
+    return outcome;
+  }
+
+  /** Whoever frees a slot calls this first, so that no flood of unknown keys keeps the known ones from it. */
+  function refreshNext(): void {
+    if (refreshing !== undefined || verifying.size >= SLOTS) return;
+    const next = due.entries().next();
+    if (next.done === true) return;
+    const [digest, start] = next.value;
+    refreshing = digest;
+    // A failure changes nothing: the entry ends in its time and the next use verifies for itself.
+    start().catch(() => undefined);
+  }
+
+  function refresh(plaintext: string, digest: string, record: KeyRecord, source: string): void {
+    if (verifying.has(digest) || due.has(digest)) return;
+    due.set(digest, () => begin(plaintext, digest, [record], source));
+    refreshNext();
+  }
+
+  return {
+    authenticate(credential, source) {
+      if (!canBeKey(credential)) return 'invalid';
+      const digest = hash('sha256', credential, 'base64');
+      const record = known.get(digest);
+      if (record !== undefined) {
+        counters.cacheHits++;
+        if (known.remainingMs(digest) < REFRESH_BEFORE_MS) refresh(credential, digest, record, source);
+        return record;
+      }
+      counters.cacheMisses++;
+      const candidates = candidatesFor(credential);
+      if (candidates.length === 0 || refused.get(digest) === true) return 'invalid';
+      const shared = verifying.get(digest);
+      if (shared !== undefined) return shared.outcome;
+      if (verifying.size >= SLOTS) return 'busy';
+      const mayGuess = guesses.take(source);
+      if (!mayGuess.ok) return { retryAfterSeconds: mayGuess.retryAfterSeconds };
+      return begin(credential, digest, candidates, source);
+    },
+    get counters() {
+      return { ...counters, slotsInUse: verifying.size };
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { readCredential } from './credential.ts';
+import { readRequestHeaders } from '../http/request/headers.ts';
+
+const read = (...raw: string[]): string => readCredential(readRequestHeaders(raw));
+
+test.each([
+  [['X-API-Key', 'k1'], 'k1'],
+  [['x-api-key', 'with blank'], 'with blank'],
+  [['Authorization', 'Bearer k1'], 'k1'],
+  [['authorization', 'bEARER   k1  '], 'k1'],
+])('%j presents %j', (raw, key) => {
+  expect(read(...raw)).toBe(key);
+});
+
+test.each([
+  [[]],
+  [['Authorization', '']],
+  [['Authorization', 'Bearer']],
+  [['Authorization', 'Bearer ']],
+  [['Authorization', 'Bearerk1']],
+  [['Authorization', 'Bearer k1 k2']],
+  [['Authorization', 'Basic k1']],
+])('%j presents no key: 401', (raw) => {
+  expect(() => read(...raw)).toThrow(expect.objectContaining({ code: 'GATEWAY_UNAUTHORIZED' }));
+});
+
+test.each([
+  [['Authorization', 'Bearer k', 'X-API-Key', 'k']],
+  [['X-API-Key', 'k', 'X-API-Key', 'k']],
+  [['X-API-Key', '', 'x-api-key', 'k']],
+  [['Authorization', 'Bearer k', 'authorization', 'Bearer k']],
+  [['Authorization', 'Basic k', 'X-API-Key', 'k']],
+])('%j presents two: 400, also when they are equal', (raw) => {
+  expect(() => read(...raw)).toThrow(expect.objectContaining({ code: 'GATEWAY_INVALID_REQUEST' }));
+});

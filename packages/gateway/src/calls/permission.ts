@@ -1,6 +1,0 @@
-import type { Permission } from '../keys/key-record.ts';
-
-/** The one rule behind REST, tools/call, tools/list and /openapi.json. */
-export function permits(permission: Permission, capability: string): boolean {
-  return permission === '*' || permission.has(capability);
-}

@@ -1,0 +1,307 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { loadConfig, type Environment, type LoadedConfig } from './load.ts';
+
+const PUBLIC_KEY = Buffer.alloc(32, 9).toString('base64url');
+const HASH = `$2b$10$${'.'.repeat(53)}`;
+const REQUIRED = {
+  GATEWAY_AGENT_PUBLIC_KEY: PUBLIC_KEY,
+  GATEWAY_API_KEYS_JSON: JSON.stringify([{ name: 'reporting', key_hash: HASH, capabilities: ['find_book'] }]),
+};
+const noFiles = (path: string): string => {
+  throw Object.assign(new Error(`no file ${path}`), { code: 'ENOENT' });
+};
+
+function load(env: Environment, readFile: (path: string) => string = noFiles): LoadedConfig {
+  return loadConfig({ ...REQUIRED, ...env }, readFile);
+}
+
+function configOf(env: Environment) {
+  const loaded = load(env);
+  if ('faults' in loaded) throw new Error(`unexpected faults: ${JSON.stringify(loaded.faults)}`);
+  return loaded;
+}
+
+function faultsOf(env: Environment, readFile?: (path: string) => string): readonly string[] {
+  const loaded = load(env, readFile);
+  if ('config' in loaded) throw new Error('expected faults');
+  return loaded.faults.map((fault) => `${fault.setting} ${fault.message}`);
+}
+
+describe('loadConfig', () => {
+  it(
+    'needs two settings and has a default for every other',
+    { tags: ['setting:GATEWAY_BODY_READ_TIMEOUT'] },
+    () => {
+      const { config } = configOf({});
+      expect(config).toEqual({
+        listen: { host: undefined, port: 8080 },
+        agentPublicKeys: [new Uint8Array(32).fill(9)],
+        keys: [{ name: 'reporting', keyHash: HASH, keyId: undefined, capabilities: new Set(['find_book']) }],
+        publicUrl: undefined,
+        agentUrls: undefined,
+        corsOrigins: [],
+        ipAllowList: undefined,
+        trustedProxies: [],
+        rateLimit: undefined,
+        emitOpenapiSnapshot: false,
+        maxRequestBodyBytes: 1_048_576,
+        bodyReadTimeoutMs: 10_000,
+        tls: undefined,
+        metricsListen: undefined,
+        logLevel: 'info',
+      });
+    },
+  );
+
+  it('reads every setting', () => {
+    const { config, warnings } = configOf({
+      GATEWAY_AGENT_PUBLIC_KEY: `${PUBLIC_KEY}, ${Buffer.alloc(32, 10).toString('base64url')}`,
+      GATEWAY_ADDR: '[::1]:0',
+      GATEWAY_PUBLIC_URL: 'https://Gateway.example.com:443/base/',
+      GATEWAY_AGENT_URLS: 'wss://GATEWAY.internal:443/ws/agent/,ws://10.0.0.1:8080/ws/agent',
+      GATEWAY_CORS_ALLOWED_ORIGINS: 'https://app.example.com, http://localhost:3000',
+      GATEWAY_IP_ALLOW_LIST: '10.0.0.0/8, 2001:db8::/32,192.0.2.1',
+      GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1',
+      GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '2.5',
+      GATEWAY_RATE_LIMIT_BURST: '20',
+      GATEWAY_EMIT_OPENAPI_SNAPSHOT: '1',
+      GATEWAY_MAX_REQUEST_BODY_BYTES: '2048',
+      GATEWAY_BODY_READ_TIMEOUT: '1m30s',
+      GATEWAY_METRICS_ADDR: 'localhost:9090',
+      GATEWAY_LOG_LEVEL: 'warn',
+    });
+    expect(warnings).toEqual([]);
+    expect(config).toMatchObject({
+      agentPublicKeys: [new Uint8Array(32).fill(9), new Uint8Array(32).fill(10)],
+      listen: { host: '::1', port: 0 },
+      publicUrl: 'https://gateway.example.com/base',
+      agentUrls: ['wss://gateway.internal/ws/agent', 'ws://10.0.0.1:8080/ws/agent'],
+      corsOrigins: ['https://app.example.com', 'http://localhost:3000'],
+      ipAllowList: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'],
+      trustedProxies: ['127.0.0.1'],
+      rateLimit: { requestsPerSecond: 2.5, burst: 20 },
+      emitOpenapiSnapshot: true,
+      maxRequestBodyBytes: 2048,
+      bodyReadTimeoutMs: 90_000,
+      metricsListen: { host: 'localhost', port: 9090 },
+      logLevel: 'warn',
+    });
+  });
+
+  it.each([
+    ['https://gateway.example.com', 'wss://gateway.example.com/ws/agent'],
+    ['http://localhost:8080/', 'ws://localhost:8080/ws/agent'],
+    ['https://example.com/api', 'wss://example.com/api/ws/agent'],
+  ])('derives the agent URL of %s', (publicUrl, agentUrl) => {
+    expect(configOf({ GATEWAY_PUBLIC_URL: publicUrl }).config.agentUrls).toEqual([agentUrl]);
+  });
+
+  it.each([
+    ['50', 50],
+    ['0.5', 1],
+    ['2.1', 3],
+  ])('with a rate of %s the burst is %i', (rate, burst) => {
+    const { config } = configOf({ GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: rate });
+    expect(config.rateLimit).toEqual({ requestsPerSecond: Number(rate), burst });
+  });
+
+  it('takes an empty value for an absent one', () => {
+    const { config } = configOf({
+      GATEWAY_ADDR: '',
+      GATEWAY_CORS_ALLOWED_ORIGINS: ' ',
+      GATEWAY_IP_ALLOW_LIST: '',
+      GATEWAY_RATE_LIMIT_BURST: '',
+    });
+    expect(config).toMatchObject({ listen: { port: 8080 }, corsOrigins: [], ipAllowList: undefined });
+  });
+
+  it('allows every origin by a star alone', () => {
+    expect(configOf({ GATEWAY_CORS_ALLOWED_ORIGINS: '*' }).config.corsOrigins).toBe('*');
+  });
+
+  it.each([
+    ['500ms', 500],
+    ['30s', 30_000],
+    ['2m', 120_000],
+    ['1h', 3_600_000],
+    ['1m30s', 90_000],
+  ])('reads the duration %s', (text, ms) => {
+    expect(configOf({ GATEWAY_BODY_READ_TIMEOUT: text }).config.bodyReadTimeoutMs).toBe(ms);
+  });
+
+  it.each([
+    ['GATEWAY_AGENT_PUBLIC_KEY', 'c2hvcnQ'],
+    ['GATEWAY_AGENT_PUBLIC_KEY', `${PUBLIC_KEY},not+base64/url`],
+    ['GATEWAY_AGENT_PUBLIC_KEY', ','],
+    ['GATEWAY_AGENT_PUBLIC_KEY', 'A'.repeat(43)],
+    ['GATEWAY_API_KEYS_JSON', '{}'],
+    ['GATEWAY_ADDR', '8080'],
+    ['GATEWAY_ADDR', ':65536'],
+    ['GATEWAY_ADDR', '::1:80'],
+    ['GATEWAY_ADDR', '[1.2.3.4]:80'],
+    ['GATEWAY_PUBLIC_URL', 'gateway.example.com'],
+    ['GATEWAY_PUBLIC_URL', 'ftp://gateway.example.com'],
+    ['GATEWAY_PUBLIC_URL', 'https://gateway.example.com/?a=1'],
+    ['GATEWAY_AGENT_URLS', 'https://gateway.example.com/ws/agent'],
+    ['GATEWAY_AGENT_URLS', ','],
+    ['GATEWAY_CORS_ALLOWED_ORIGINS', 'https://app.example.com/'],
+    ['GATEWAY_CORS_ALLOWED_ORIGINS', '*,https://app.example.com'],
+    ['GATEWAY_CORS_ALLOWED_ORIGINS', 'app.example.com'],
+    ['GATEWAY_CORS_ALLOWED_ORIGINS', 'null'],
+    ['GATEWAY_IP_ALLOW_LIST', '10.0.0.1/8'],
+    ['GATEWAY_IP_ALLOW_LIST', ','],
+    ['GATEWAY_TRUSTED_PROXY_CIDRS', '10.0.0.0/33'],
+    ['GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND', '0'],
+    ['GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND', '-1'],
+    ['GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND', '1e3'],
+    ['GATEWAY_RATE_LIMIT_BURST', '5'],
+    ['GATEWAY_EMIT_OPENAPI_SNAPSHOT', 'yes'],
+    ['GATEWAY_MAX_REQUEST_BODY_BYTES', '0'],
+    ['GATEWAY_MAX_REQUEST_BODY_BYTES', '1MB'],
+    ['GATEWAY_BODY_READ_TIMEOUT', '0s'],
+    ['GATEWAY_BODY_READ_TIMEOUT', '10'],
+    ['GATEWAY_BODY_READ_TIMEOUT', '2h'],
+    ['GATEWAY_METRICS_ADDR', ':8080'],
+    ['GATEWAY_LOG_LEVEL', 'verbose'],
+  ])('refuses %s=%s, naming only that setting', (setting, value) => {
+    const faults = faultsOf({ [setting]: value });
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^${setting} `))]);
+  });
+
+  it('asks for a whole burst', () => {
+    const env = { GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '5', GATEWAY_RATE_LIMIT_BURST: '2.5' };
+    expect(faultsOf(env)).toEqual([expect.stringContaining('whole number')]);
+  });
+
+  it('says how to get the settings that are missing', () => {
+    const faults = faultsOf({ GATEWAY_AGENT_PUBLIC_KEY: undefined, GATEWAY_API_KEYS_JSON: ' ' });
+    expect(faults).toEqual([
+      expect.stringMatching(/^GATEWAY_AGENT_PUBLIC_KEY is not set.*create-agent-secret/),
+      expect.stringMatching(/^GATEWAY_API_KEYS_JSON is not set.*create-key/),
+    ]);
+  });
+
+  it('reports every fault at once', () => {
+    const faults = faultsOf({
+      GATEWAY_ADDR: 'nowhere',
+      GATEWAY_IP_ALLOW_LIST: '10.0.0.1/8,10.0.0.0/8,bogus',
+      GATEWAY_LOG_LEVEL: 'loud',
+    });
+    expect(faults.map((fault) => fault.split(' ', 1).join('')).toSorted()).toEqual([
+      'GATEWAY_ADDR',
+      'GATEWAY_IP_ALLOW_LIST',
+      'GATEWAY_IP_ALLOW_LIST',
+      'GATEWAY_LOG_LEVEL',
+    ]);
+    expect(faults.join('\n')).toContain('entry 1: "10.0.0.1/8"');
+    expect(faults.join('\n')).toContain('entry 3: "bogus"');
+  });
+
+  it('shows no secret, wherever one was put', () => {
+    const canary = 'CanarySecretValue';
+    const faults = faultsOf(
+      {
+        GATEWAY_AGENT_PUBLIC_KEY: canary,
+        GATEWAY_API_KEYS_JSON: `[{"name":"a","key_hash":"${canary}","key_id":"${canary}!"}]`,
+        GATEWAY_PUBLIC_URL: `ftp://user:${canary}@host`,
+        GATEWAY_AGENT_URLS: `wss://user:${canary}@host/ws/agent`,
+        GATEWAY_CORS_ALLOWED_ORIGINS: `https://user:${canary}@host`,
+        GATEWAY_TLS_CERT_FILE: 'cert.pem',
+        GATEWAY_TLS_KEY_FILE: 'key.pem',
+      },
+      () => canary,
+    );
+    expect(faults.length).toBeGreaterThanOrEqual(7);
+    expect(faults.join('\n')).not.toContain(canary);
+  });
+
+  it('warns of settings that nobody reads, with the nearest known name', () => {
+    const { warnings } = configOf({
+      GATEWAY_PUBLIC_URL: 'https://gateway.example.com',
+      GATEWAY_ADR: ':80',
+      GATEWAY_CORS_ORIGINS: '*',
+      OTHER: 'x',
+    });
+    expect(warnings).toEqual([
+      expect.stringMatching(/^GATEWAY_ADR .*GATEWAY_ADDR\?$/),
+      expect.stringMatching(/^GATEWAY_CORS_ORIGINS .*GATEWAY_CORS_ALLOWED_ORIGINS\?$/),
+    ]);
+  });
+
+  it('warns when agents may dial any URL, and when nobody may call', () => {
+    const { warnings } = configOf({ GATEWAY_API_KEYS_JSON: '[]' });
+    expect(warnings).toEqual([
+      expect.stringContaining('GATEWAY_AGENT_URLS'),
+      expect.stringContaining('GATEWAY_API_KEYS_JSON'),
+    ]);
+  });
+
+  it('warns of what many records without key_id cost', { tags: ['key:many-foreign'] }, () => {
+    const records = Array.from({ length: 12 }, (_, count) => ({
+      name: `key ${count}`,
+      key_hash: HASH,
+      capabilities: [],
+    }));
+    const warningsOf = (keys: readonly unknown[]): readonly string[] =>
+      configOf({ GATEWAY_AGENT_URLS: 'wss://g/ws/agent', GATEWAY_API_KEYS_JSON: JSON.stringify(keys) })
+        .warnings;
+    const created = records.map((record, count) => ({ ...record, key_id: `id${count}` }));
+    expect(warningsOf(created)).toEqual([]);
+    expect(warningsOf([...records.slice(0, 10), ...created.slice(10)])).toEqual([]);
+    expect(warningsOf([...records.slice(0, 11), ...created.slice(11)])).toEqual([
+      expect.stringMatching(/\b11 records without key_id.*\b11 bcrypt comparisons.*create-key/),
+    ]);
+  });
+});
+
+/** A self-signed certificate of nobody and its key, made for this test. */
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBPjCB8aADAgECAhRdl8EvbbuMDtp5xwjtYC6vRaNJ4DAFBgMrZXAwFDESMBAG
+A1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAzNTg1NFoYDzIxMjYxMDI4MDM1ODU0
+WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwKjAFBgMrZXADIQAIulXhYhT3cq1nZfn1
+6tT3O+mWlU3o6PSPndIfQZDWL6NTMFEwHQYDVR0OBBYEFI/YYv3eiU7S1ogRzDEj
+kvQX6F5kMB8GA1UdIwQYMBaAFI/YYv3eiU7S1ogRzDEjkvQX6F5kMA8GA1UdEwEB
+/wQFMAMBAf8wBQYDK2VwA0EAS78ecCsTxiRC7/KeyNVsOlrG9C1PqCfxz29N6ySJ
+FspSY8HfRVnzpBXzxHLPPPp+/xG0neFHhTYMLrPoYiK2Dg==
+-----END CERTIFICATE-----
+`;
+const CERTIFICATE_KEY = `-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIIaruEy9cQPMunyn+l9vsIqF9wlyIW0xmo+kzsqw3reu
+-----END PRIVATE KEY-----
+`;
+
+describe('TLS files', () => {
+  const files = { GATEWAY_TLS_CERT_FILE: 'cert.pem', GATEWAY_TLS_KEY_FILE: 'key.pem' };
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+  it('needs both files', () => {
+    expect(faultsOf({ GATEWAY_TLS_KEY_FILE: 'key.pem' }, () => keyPem)).toEqual([
+      expect.stringMatching(/^GATEWAY_TLS_CERT_FILE is missing/),
+    ]);
+  });
+
+  it('says which file cannot be read, and why', () => {
+    expect(faultsOf(files)).toEqual([
+      expect.stringMatching(/^GATEWAY_TLS_CERT_FILE .*there is no such file/),
+      expect.stringMatching(/^GATEWAY_TLS_KEY_FILE .*there is no such file/),
+    ]);
+  });
+
+  it('says which file holds something else', () => {
+    expect(faultsOf(files, () => keyPem)).toEqual([
+      expect.stringMatching(/^GATEWAY_TLS_CERT_FILE .*no certificate/),
+    ]);
+  });
+
+  it('refuses a key of another certificate and accepts its own', () => {
+    const read = (key: string) => (path: string) => (path === 'cert.pem' ? CERTIFICATE : key);
+    expect(faultsOf(files, read(keyPem))).toEqual([
+      expect.stringMatching(/^GATEWAY_TLS_KEY_FILE does not belong/),
+    ]);
+    expect(load(files, read(CERTIFICATE_KEY))).toMatchObject({
+      config: { tls: { cert: CERTIFICATE, key: CERTIFICATE_KEY } },
+    });
+  });
+});

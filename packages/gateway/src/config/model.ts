@@ -1,0 +1,23 @@
+import type { KeyRecord } from '../auth/api-keys/key-record.ts';
+
+/** The environment after parsing: every value checked, every default applied. */
+export interface GatewayConfig {
+  readonly listen: { readonly host: string | undefined; readonly port: number };
+  /** Raw 32-byte Ed25519 public keys; at least one. */
+  readonly agentPublicKeys: readonly Uint8Array[];
+  readonly keys: readonly KeyRecord[];
+  /** Without a trailing slash. */
+  readonly publicUrl: string | undefined;
+  /** Audiences that agents may sign, normalised; undefined accepts any. */
+  readonly agentUrls: readonly string[] | undefined;
+  readonly corsOrigins: readonly string[] | '*';
+  readonly ipAllowList: readonly string[] | undefined;
+  readonly trustedProxies: readonly string[];
+  readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | undefined;
+  readonly emitOpenapiSnapshot: boolean;
+  readonly maxRequestBodyBytes: number;
+  readonly bodyReadTimeoutMs: number;
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}

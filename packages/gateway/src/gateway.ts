@@ -1,0 +1,162 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
+import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
+import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createRegistry } from './agents/registry.ts';
+import { createResultBudget } from './agents/result-budget.ts';
+import { createAgentFace } from './agents/serve-upgrade.ts';
+import { createCatalog } from './catalog/catalog.ts';
+import { createCallCapability } from './calls/call-capability.ts';
+import { createPermitCall } from './calls/permit-call.ts';
+import type { GatewayConfig } from './config/model.ts';
+import { createBodyBudget } from './http/request/json-body.ts';
+import { createCors } from './access/cors.ts';
+import { createHealth, createReady } from './api/health.ts';
+import { createOriginCheck } from './access/origin.ts';
+import { createRateLimiter } from './access/rate-limit.ts';
+import { createGatewayServer } from './http/server.ts';
+import { createSourceResolver } from './network/client-address.ts';
+import { createAuthenticator } from './auth/api-keys/authenticator.ts';
+import { createIdentify } from './auth/authenticate.ts';
+import type { Verifier } from './auth/api-keys/verifier.ts';
+import type { Log } from './telemetry/log.ts';
+import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { createOpenApiFace } from './api/openapi/serve.ts';
+import { keepSnapshot } from './api/openapi/snapshot.ts';
+import { createMcpFace } from './api/mcp/endpoint.ts';
+import { createServeMessage } from './api/mcp/serve-message.ts';
+import { createSessions } from './api/mcp/sessions.ts';
+import { createRestCall } from './api/rest/call.ts';
+
+export interface RunningGateway {
+  readonly port: number;
+  /** Answers what was accepted, for at most 25 s, and closes everything. */
+  shutDown(signal: string): Promise<void>;
+}
+
+export interface Surroundings {
+  readonly log: Log;
+  readonly verifier: Verifier;
+  /** Of the gateway itself. */
+  readonly version: string;
+}
+
+/** How long the last errors may take to leave. */
+const CUT_OFF_MS = 1000;
+/** For all bodies that are half here. */
+const BODIES_MAX_BYTES = 64 * 1024 * 1024;
+
+/** The one place where the rooms of the gateway meet. Rejects when it cannot listen. */
+export async function startGateway(
+  config: GatewayConfig,
+  { log, verifier, version }: Surroundings,
+): Promise<RunningGateway> {
+  const now = (): number => performance.now();
+  const registry = createRegistry(Math.random);
+  const budget = createResultBudget(RESULT_MAX_BYTES);
+  const authenticator = createAuthenticator({
+    records: config.keys,
+    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+    now,
+  });
+  const register = config.metricsListen && (await createMetricsRegister());
+  let { observe } = log;
+  if (register !== undefined) {
+    const count = createGatewayMetrics(register, {
+      requestsInFlight: () => http.inFlight,
+      agentConnections: () => registry.connections,
+      agentCallsInFlight: () => registry.callsInFlight,
+      resultBytesReserved: () => budget.reservedBytes,
+      authentication: () => authenticator.counters,
+      logRecordsLost: () => log.recordsLost,
+      isCapability: (name) => catalog.knows(name),
+    });
+    observe = (event) => {
+      log.observe(event);
+      count(event);
+    };
+  }
+  const catalog = createCatalog(observe);
+  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, config.publicUrl, observe, process.cwd());
+  const endpoint = createAgentEndpoint({
+    rules: {
+      publicKeys: config.agentPublicKeys,
+      audiences: config.agentUrls,
+      replicaId: randomUUID(),
+      maxParamsBytes: config.maxRequestBodyBytes,
+    },
+    registry,
+    catalog,
+    budget,
+    observe,
+  });
+  const identify = createIdentify(authenticator);
+  let shuttingDown = false;
+  const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
+  const bodyLimits = {
+    maxBytes: config.maxRequestBodyBytes,
+    timeoutMs: config.bodyReadTimeoutMs,
+    // A body in tiny pieces may cost more than its bytes: with the largest alone there is room for many pieces.
+    budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
+  };
+  const rateLimiter =
+    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
+  const permitCall = createPermitCall(createCallCapability(registry, catalog, now));
+  const http = createGatewayServer({
+    faces: {
+      call: createRestCall({ identify, permitCall, bodyLimits }),
+      mcp: createMcpFace({
+        identify,
+        refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
+        bodyLimits,
+        rateLimiter,
+        serveMessage: createServeMessage({
+          catalog,
+          permitCall,
+          sessions: createSessions(randomBytes(32)),
+          version,
+        }),
+      }),
+      openapi: createOpenApiFace({ identify, catalog, publicUrl: config.publicUrl }),
+      health: createHealth(health),
+      ready: createReady(health),
+      agent: createAgentFace(endpoint),
+    },
+    resolveSource: createSourceResolver({
+      allowList: config.ipAllowList,
+      trustedProxies: config.trustedProxies,
+    }),
+    rateLimiter,
+    cors: createCors(config.corsOrigins),
+    tls: config.tls,
+    bodyReadTimeoutMs: config.bodyReadTimeoutMs,
+    observe,
+    now,
+  });
+  const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  const scraped =
+    register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure));
+  if (scraped !== undefined) {
+    observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
+  }
+  const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
+  const scheme = config.tls === undefined ? 'http' : 'https';
+  const host = config.listen.host ?? 'localhost';
+  const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  observe({ event: 'listening', url, address, port });
+  return {
+    port,
+    async shutDown(signal) {
+      shuttingDown = true;
+      observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
+      endpoint.goAway();
+      await http.drain(DRAIN_TIMEOUT_MS);
+      // What this cuts off still gets its error.
+      await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
+      http.server.closeAllConnections();
+      await verifier.close();
+      // Last, so that the end can be watched.
+      await scraped?.close();
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { isIP } from 'node:net';
+import { bad, good, quoted, type Parsed } from '../config/parse/parsed.ts';
+
+/** An IP address as a number; an IPv4-mapped IPv6 address is the IPv4 address. */
+export interface IpAddress {
+  readonly family: 4 | 6;
+  readonly value: bigint;
+}
+
+/** A network: the addresses of `family` whose first `prefix` bits are those of `base`. */
+export interface Cidr {
+  readonly family: 4 | 6;
+  readonly base: bigint;
+  readonly prefix: number;
+}
+
+const MAPPED_PREFIX = 0xffffn;
+
+/** Undefined for what is no address. A zone (`%eth0`) says nothing about the sender and is dropped. */
+export function parseIpAddress(text: string): IpAddress | undefined {
+  switch (isIP(text)) {
+    case 4:
+      return { family: 4, value: ipv4Value(text) };
+    case 6: {
+      const value = ipv6Value(text.split('%')[0] ?? '');
+      return value >> 32n === MAPPED_PREFIX
+        ? { family: 4, value: value & 0xffff_ffffn }
+        : { family: 6, value };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Reads a network like `10.0.0.0/8` or `2001:db8::/32`, or a single address. Host bits that are set are
+ * refused, because such a line rarely means what it says.
+ */
+export function parseCidr(text: string): Parsed<Cidr> {
+  const accepted = 'accepted: an address or a network like 10.0.0.0/8 or 2001:db8::/32';
+  const [addressText = '', prefixText, ...more] = text.split('/');
+  const written = isIP(addressText);
+  const address = addressText.includes('%') ? undefined : parseIpAddress(addressText);
+  if (address === undefined || more.length > 0) return bad(`${quoted(text)} is not a network; ${accepted}`);
+
+  const bits = written === 4 ? 32 : 128;
+  const writtenPrefix =
+    prefixText === undefined ? bits : Number(/^\d{1,3}$/.test(prefixText) ? prefixText : -1);
+  // A mapped network is counted in bits of its IPv6 form; what is wider than ::ffff:0:0/96 has host bits set.
+  const prefix = written === 6 && address.family === 4 ? writtenPrefix - 96 : writtenPrefix;
+  if (writtenPrefix < 0 || writtenPrefix > bits) {
+    return bad(`${quoted(text)} has a prefix that is not a number from 0 to ${bits}; ${accepted}`);
+  }
+  const base = prefix < 0 ? undefined : networkBase(address, prefix);
+  if (base !== address.value) {
+    const hint =
+      base === undefined ? '' : `; did you mean ${formatIp({ ...address, value: base })}/${prefix}?`;
+    return bad(`${quoted(text)} has bits set after its prefix${hint}`);
+  }
+  return good({ family: address.family, base, prefix });
+}
+
+export function cidrContains(cidr: Cidr, address: IpAddress): boolean {
+  return cidr.family === address.family && networkBase(address, cidr.prefix) === cidr.base;
+}
+
+/** The address with everything after the first `prefix` bits cleared. */
+export function networkBase(address: IpAddress, prefix: number): bigint {
+  const hostBits = BigInt((address.family === 4 ? 32 : 128) - prefix);
+  return (address.value >> hostBits) << hostBits;
+}
+
+/** Dotted IPv4, or IPv6 in its shortest form (RFC 5952). */
+export function formatIp(address: IpAddress): string {
+  if (address.family === 4) {
+    return [24n, 16n, 8n, 0n].map((shift) => (address.value >> shift) & 0xffn).join('.');
+  }
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    ((address.value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16),
+  ).join(':');
+  const zeros = groups.match(/\b0(?::0)+\b/g) ?? [];
+  const longest = zeros.reduce((best, run) => (run.length > best.length ? run : best), '');
+  if (longest === '') return groups;
+  const at = groups.search(new RegExp(`\\b${longest}\\b`));
+  return `${groups.slice(0, at).replace(/:$/, '')}::${groups.slice(at + longest.length).replace(/^:/, '')}`;
+}
+
+function ipv4Value(text: string): bigint {
+  return text.split('.').reduce((value, part) => (value << 8n) | BigInt(part), 0n);
+}
+
+function ipv6Value(text: string): bigint {
+  const [left = '', right] = text.split('::');
+  const head = ipv6Groups(left);
+  const tail = right === undefined ? [] : ipv6Groups(right);
+  const gap = Array<bigint>(8 - head.length - tail.length).fill(0n);
+  return [...head, ...gap, ...tail].reduce((value, group) => (value << 16n) | group, 0n);
+}
+
+function ipv6Groups(text: string): bigint[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((group) => {
+    if (!group.includes('.')) return [BigInt(`0x${group}`)];
+    const value = ipv4Value(group);
+    return [value >> 16n, value & 0xffffn];
+  });
+}

@@ -1,0 +1,107 @@
+import {
+  cidrContains,
+  formatIp,
+  networkBase,
+  parseCidr,
+  parseIpAddress,
+  type Cidr,
+  type IpAddress,
+} from './cidr.ts';
+
+export interface Source {
+  /** In its shortest spelling; an IPv4-mapped IPv6 address as IPv4. */
+  readonly address: string;
+  /** Whom the rate limit counts: an IPv4 address, or the /64 that one IPv6 host can roam in. */
+  readonly bucket: string;
+  /** False when an allow list is configured and does not hold the address. */
+  readonly allowed: boolean;
+}
+
+/** `malformed` when the socket is gone, or a trusted proxy forwards an entry that is no address. */
+export type ResolveSource = (peerAddress: string, rawHeaders: readonly string[]) => Source | 'malformed';
+
+/** Addresses repeat from request to request; this many are remembered before starting over. */
+const REMEMBERED = 10_000;
+
+interface Known {
+  readonly source: Source;
+  readonly trusted: boolean;
+}
+
+/**
+ * Finds who sends a request. X-Forwarded-For counts only when the peer is a trusted proxy: all its lines
+ * together are read from right to left, the first address that is no trusted proxy is the sender, and when
+ * all are trusted the leftmost. Entries further left are the sender's own claim and are not looked at.
+ * An entry with a port is no address. Both lists hold networks that loadConfig has checked.
+ */
+export function createSourceResolver(options: {
+  readonly allowList: readonly string[] | undefined;
+  readonly trustedProxies: readonly string[];
+}): ResolveSource {
+  const allowList = options.allowList?.map(toCidr);
+  const trustedProxies = options.trustedProxies.map(toCidr);
+  const remembered = new Map<string, Known>();
+
+  function look(text: string): Known | undefined {
+    const before = remembered.get(text);
+    if (before !== undefined) return before;
+    const address = parseIpAddress(text);
+    if (address === undefined) return undefined;
+    const known: Known = {
+      source: {
+        address: formatIp(address),
+        bucket: bucketOf(address),
+        allowed: allowList === undefined || contains(allowList, address),
+      },
+      trusted: contains(trustedProxies, address),
+    };
+    if (remembered.size >= REMEMBERED) remembered.clear();
+    remembered.set(text, known);
+    return known;
+  }
+
+  return (peerAddress, rawHeaders) => {
+    let sender = look(peerAddress);
+    if (sender === undefined) return 'malformed';
+    if (!sender.trusted) return sender.source;
+    const forwarded = forwardedFor(rawHeaders);
+    if (forwarded.trim() === '') return sender.source;
+
+    let end = forwarded.length;
+    while (sender.trusted && end >= 0) {
+      const comma = end === 0 ? -1 : forwarded.lastIndexOf(',', end - 1);
+      const next = look(forwarded.slice(comma + 1, end).trim());
+      if (next === undefined) return 'malformed';
+      sender = next;
+      end = comma;
+    }
+    return sender.source;
+  };
+}
+
+/** Every X-Forwarded-For line, in order, as one list. */
+function forwardedFor(rawHeaders: readonly string[]): string {
+  let joined: string | undefined;
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length !== 15 || name.toLowerCase() !== 'x-forwarded-for') continue;
+    const value = rawHeaders[index + 1] ?? '';
+    joined = joined === undefined ? value : `${joined},${value}`;
+  }
+  return joined ?? '';
+}
+
+function bucketOf(address: IpAddress): string {
+  if (address.family === 4) return formatIp(address);
+  return `${formatIp({ family: 6, value: networkBase(address, 64) })}/64`;
+}
+
+function contains(cidrs: readonly Cidr[], address: IpAddress): boolean {
+  return cidrs.some((cidr) => cidrContains(cidr, address));
+}
+
+function toCidr(text: string): Cidr {
+  const parsed = parseCidr(text);
+  if (!parsed.ok) throw new TypeError(`cannot use the network: ${parsed.problems.join('; ')}`);
+  return parsed.value;
+}

@@ -1,0 +1,56 @@
+import { createMetricsRegister } from '@svc/edge';
+import { expect, test } from 'vitest';
+import type { RequestEvent } from './events.ts';
+import { createGatewayMetrics } from './metrics.ts';
+
+const REQUEST: RequestEvent = {
+  event: 'request',
+  request_id: 'r1',
+  api_key_name: 'reporting',
+  capability: 'find_book',
+  http_status: 200,
+  method: 'POST',
+  route: '/x',
+  source: '203.0.113.7',
+  duration_ms: 1.25,
+  error_code: '',
+};
+
+async function metricsKnowing(names: ReadonlySet<string>) {
+  const register = await createMetricsRegister();
+  const observe = createGatewayMetrics(register, {
+    requestsInFlight: () => 0,
+    agentConnections: () => 0,
+    agentCallsInFlight: () => 0,
+    resultBytesReserved: () => 0,
+    authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 4 }),
+    logRecordsLost: () => 7,
+    isCapability: (name) => names.has(name),
+  });
+  const requestLines = async (): Promise<readonly string[]> =>
+    (await register.text()).split('\n').filter((line) => line.startsWith('svc_gateway_requests_total{'));
+  return { observe, requestLines, text: () => register.text() };
+}
+
+test('a name gets a series of its own once it is known', async () => {
+  const names = new Set<string>();
+  const gateway = await metricsKnowing(names);
+  for (let at = 0; at < 1000; at++) gateway.observe({ ...REQUEST, capability: `name_${at}` });
+  gateway.observe(REQUEST);
+  expect(await gateway.requestLines()).toEqual([
+    'svc_gateway_requests_total{route="/x",capability="",status="200"} 1001',
+  ]);
+  names.add('find_book');
+  gateway.observe(REQUEST);
+  names.delete('find_book');
+  gateway.observe(REQUEST);
+  expect(await gateway.requestLines()).toEqual([
+    'svc_gateway_requests_total{route="/x",capability="",status="200"} 1001',
+    'svc_gateway_requests_total{route="/x",capability="find_book",status="200"} 2',
+  ]);
+});
+
+test('log records that were lost are counted', async () => {
+  const gateway = await metricsKnowing(new Set());
+  expect(await gateway.text()).toMatch(/^svc_gateway_log_records_lost_total 7$/m);
+});

@@ -1,0 +1,218 @@
+import type { AddDuration, MetricsRegister, Sample } from '@svc/edge';
+import type { Observe } from './events.ts';
+
+/** What is read when somebody scrapes, so that no call pays for it. */
+export interface GatewayState {
+  readonly requestsInFlight: () => number;
+  readonly agentConnections: () => number;
+  readonly agentCallsInFlight: () => number;
+  readonly resultBytesReserved: () => number;
+  readonly authentication: () => {
+    readonly cacheHits: number;
+    readonly cacheMisses: number;
+    readonly slotsInUse: number;
+    readonly slots: number;
+  };
+  readonly logRecordsLost: () => number;
+  /** Whether an agent, connected or away, has this capability. */
+  readonly isCapability: (name: string) => boolean;
+}
+
+interface Series {
+  readonly route: string;
+  readonly capability: string;
+  readonly addDuration: AddDuration;
+  readonly statuses: Map<number, number>;
+}
+
+/** Counts events in plain numbers. Callers choose neither names nor number of the series: see `isCapability`. */
+export function createGatewayMetrics(register: MetricsRegister, state: GatewayState): Observe {
+  const series: Series[] = [];
+  const byRoute = new Map<string, Map<string, Series>>();
+  const errors = new Map<string, number>();
+  const durationsOf = register.addDurations({
+    name: 'svc_gateway_request_duration_seconds',
+    type: 'histogram',
+    labels: ['route', 'capability'],
+    help: 'Time from the head of a request to the begin of its answer, or to the loss of its caller.',
+  });
+  let connected = 0;
+  let disconnected = 0;
+  let rejected = 0;
+
+  function seriesOf(route: string, capability: string): Series {
+    let ofRoute = byRoute.get(route);
+    if (ofRoute === undefined) byRoute.set(route, (ofRoute = new Map<string, Series>()));
+    const known = ofRoute.get(capability);
+    if (known !== undefined) return known;
+    if (capability !== '' && !state.isCapability(capability)) return seriesOf(route, '');
+    const created: Series = {
+      route,
+      capability,
+      addDuration: durationsOf([route, capability]),
+      statuses: new Map(),
+    };
+    ofRoute.set(capability, created);
+    series.push(created);
+    return created;
+  }
+
+  const observe: Observe = (event) => {
+    switch (event.event) {
+      case 'request': {
+        const { addDuration, statuses } = seriesOf(event.route, event.capability);
+        statuses.set(event.http_status, (statuses.get(event.http_status) ?? 0) + 1);
+        addDuration(event.duration_ms);
+        if (event.error_code !== '') errors.set(event.error_code, (errors.get(event.error_code) ?? 0) + 1);
+        return;
+      }
+      case 'agent_connected':
+        connected++;
+        return;
+      case 'agent_disconnected':
+        disconnected++;
+        return;
+      case 'agent_rejected':
+        rejected++;
+        return;
+      case 'listening':
+      case 'metrics_listening':
+      case 'accept_failed':
+      case 'shutting_down':
+      case 'config_warning':
+      case 'descriptions_differ':
+      case 'internal_error':
+    }
+  };
+
+  register.addReading(
+    {
+      name: 'svc_gateway_requests_total',
+      type: 'counter',
+      labels: ['route', 'capability', 'status'],
+      help: 'Requests answered, each call of an MCP batch by itself. The route is a template, empty for an unknown path; the capability is empty when no agent has it; status 499 is a caller that went away or cancelled the call.',
+    },
+    () =>
+      series.flatMap(({ route, capability, statuses }) =>
+        Array.from(statuses, ([status, count]): Sample => [[route, capability, status], count]),
+      ),
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_request_errors_total',
+      type: 'counter',
+      labels: ['code'],
+      help: 'Requests that failed, by error code; over MCP also where the HTTP status is 200.',
+    },
+    () => Array.from(errors, ([code, count]): Sample => [[code], count]),
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_requests_in_flight',
+      type: 'gauge',
+      labels: [],
+      help: 'HTTP requests accepted and not yet answered.',
+    },
+    state.requestsInFlight,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_connections',
+      type: 'gauge',
+      labels: [],
+      help: 'Connections of agents that may take calls.',
+    },
+    state.agentConnections,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_calls_in_flight',
+      type: 'gauge',
+      labels: [],
+      help: 'Calls that those agents have and have not answered, whether they run or wait there.',
+    },
+    state.agentCallsInFlight,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_connects_total',
+      type: 'counter',
+      labels: [],
+      help: 'Agents that connected, proved their key and described their capabilities.',
+    },
+    () => connected,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_disconnects_total',
+      type: 'counter',
+      labels: [],
+      help: 'Connections of such agents that ended.',
+    },
+    () => disconnected,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_rejections_total',
+      type: 'counter',
+      labels: [],
+      help: 'Connections to the agent endpoint that were turned away; the log has the reasons.',
+    },
+    () => rejected,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_result_reserved_bytes',
+      type: 'gauge',
+      labels: [],
+      help: 'Memory reserved for large results that are arriving or being delivered.',
+    },
+    state.resultBytesReserved,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_log_records_lost_total',
+      type: 'counter',
+      labels: [],
+      help: 'Log records lost while standard output could not be written and 16 MiB of them waited.',
+    },
+    state.logRecordsLost,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_auth_cache_hits_total',
+      type: 'counter',
+      labels: [],
+      help: 'Presented API keys that were in the cache of verified keys.',
+    },
+    () => state.authentication().cacheHits,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_auth_cache_misses_total',
+      type: 'counter',
+      labels: [],
+      help: 'Presented API keys that were not in it, wrong keys among them.',
+    },
+    () => state.authentication().cacheMisses,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_bcrypt_slots_busy',
+      type: 'gauge',
+      labels: [],
+      help: 'API keys whose bcrypt hash is being verified.',
+    },
+    () => state.authentication().slotsInUse,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_bcrypt_slots',
+      type: 'gauge',
+      labels: [],
+      help: 'How many may be verified at once; a further one is answered 429.',
+    },
+    () => state.authentication().slots,
+  );
+  return observe;
+}
