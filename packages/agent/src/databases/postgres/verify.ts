@@ -12,7 +12,7 @@ import { readPlan } from './functions.ts';
 import { emptyRange } from './parameter-fit.ts';
 import type { SessionPool } from './pool.ts';
 import { askVolatile, explain, refused, step, type Refusal } from './plan-statement.ts';
-import { faultAt } from './read-statement.ts';
+import { faultAt, refusedAsTooDeep } from './read-statement.ts';
 import type { VerifiedQuery } from './run.ts';
 import { titlesStatement } from './server-types.ts';
 import type { SessionFacts } from './session.ts';
@@ -39,7 +39,11 @@ export async function verifyCapabilities(
   const results: CheckResult[] = [];
   const rest = capabilities.entries();
   const work = async (): Promise<void> => {
-    for (const [index, capability] of rest) results[index] = await check(pool, capability, catalog);
+    for (const [index, capability] of rest) {
+      results[index] = await check(pool, capability, catalog).catch((error: unknown) =>
+        refusedAsTooDeep(capability, error),
+      );
+    }
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
   return {
