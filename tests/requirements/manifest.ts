@@ -275,6 +275,7 @@ export const requirements: readonly Requirement[] = [
   ...rows('sql', {
     'one-select': 'one SELECT, VALUES or WITH ... SELECT; anything else is refused at start',
     'no-writing': 'no data-modifying CTE, INTO, locking clause, utility statement or $n',
+    depth: 'SQL that nests too deep is a fault of its capability, and hides no other',
     declared: 'every :name is declared and every declared parameter used',
     plan: 'plans with ModifyTable or LockRows are refused',
     volatile: 'volatile functions are refused unless listed',

@@ -44,6 +44,41 @@ afterAll(() => Promise.all([account.drop(), checks.remove()]));
 
 const asInteger = { a: { type: 'integer' } };
 
+test(
+  'SQL that nests too deep is a fault of its capability, and hides no other',
+  { tags: ['sql:depth'] },
+  async () => {
+    const nested = (count: number): string =>
+      `${'select * from ('.repeat(count)}select 1 as a${') q'.repeat(count)}`;
+    const tooDeep = {
+      subselects: nested(800),
+      more_subselects: nested(5000),
+      parentheses: `select ${'('.repeat(20_000)}1${')'.repeat(20_000)} as a`,
+      // With the statement around it, it is beyond the parser.
+      nearly_too_many: `select ${'('.repeat(9970)}1${')'.repeat(9970)} as a`,
+      operators: `select ${'1 + '.repeat(50_000)}1 as a`,
+    };
+    const sound = {
+      chain: `select id as a from book where ${'id = 1 or '.repeat(4999)}id = 2`,
+      some_subselects: nested(300),
+    };
+    const all = { first: 'selec 1', ...tooDeep, ...sound, last: 'select 1 as b' };
+    const capabilities = Object.entries(all).map(([name, sql]) => [name, { sql, result: asInteger }]);
+    const { code, output } = await checks.check(Object.fromEntries(capabilities));
+    expect(code).toBe(2);
+    expect(output).not.toContain('internal error');
+    const faults = [...output.matchAll(/ capabilities\.(\S+) (.{20})/g)].map(([, at, message]) => [
+      at,
+      message,
+    ]);
+    expect(faults).toEqual([
+      ['first.sql:', expect.any(String)],
+      ...Object.keys(tooDeep).map((name) => [`${name}.sql:`, 'nests too deep to be']),
+      ['last.result.a:', expect.any(String)],
+    ]);
+  },
+);
+
 describe('SQL that is refused at start', () => {
   interface Refused {
     readonly row: string;

@@ -19,7 +19,7 @@ import { readPlan } from './functions/known-functions.ts';
 import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { askVolatile, explain, refused, step, type Refusal } from './plan-statement.ts';
-import { faultAt } from './statement/read-statement.ts';
+import { faultAt, refusedAsTooDeep } from './statement/read-statement.ts';
 import type { VerifiedQuery } from '../execute/run-query.ts';
 import { titlesStatement } from './types/server-types.ts';
 import type { SessionFacts } from '../connection/session.ts';
@@ -43,7 +43,11 @@ export async function verifyCapabilities(
   const results: CheckResult[] = [];
   const rest = capabilities.entries();
   const work = async (): Promise<void> => {
-    for (const [index, capability] of rest) results[index] = await check(pool, capability, catalog);
+    for (const [index, capability] of rest) {
+      results[index] = await check(pool, capability, catalog).catch((error: unknown) =>
+        refusedAsTooDeep(capability, error),
+      );
+    }
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
   return {

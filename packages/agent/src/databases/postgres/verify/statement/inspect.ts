@@ -1,6 +1,7 @@
 import { hasSqlDetails, parseSync } from 'libpg-query';
 import { textOf } from '../../connection/server-errors.ts';
 import { isNode, namesIn, walk, type TreeNode } from './tree.ts';
+import { tooDeep } from './too-deep.ts';
 import { writtenCasts, type WrittenType } from './written-casts.ts';
 
 /** A name as it was written, `schema` only where it was. */
@@ -39,7 +40,7 @@ export function inspectSelect(text: string): InspectResult {
   try {
     parsed = parseSync(text);
   } catch (error) {
-    return { ok: false, faults: [syntaxFault(error, text)] };
+    return { ok: false, faults: [tooDeep(error) ?? syntaxFault(error, text)] };
   }
   const statements = isNode(parsed) && Array.isArray(parsed['stmts']) ? parsed['stmts'] : [];
   const statement: unknown = statements.length === 1 ? statements[0] : undefined;

@@ -10,6 +10,7 @@ import {
   type Rewritten,
   type Template,
 } from './named-parameters.ts';
+import { tooDeep } from './too-deep.ts';
 import { fingerprint } from './tree.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
 
@@ -29,9 +30,23 @@ export async function readCapabilities(
 ): Promise<readonly VerificationFault[]> {
   await loadModule();
   return capabilities.flatMap((capability) => {
-    const result = readStatement(capability);
-    return result.ok ? [] : result.faults;
+    try {
+      const result = readStatement(capability);
+      return result.ok ? [] : result.faults;
+    } catch (error) {
+      return refusedAsTooDeep(capability, error).faults;
+    }
   });
+}
+
+/** Throws `error` again when it is another one: then the capability is not at fault. */
+export function refusedAsTooDeep(
+  capability: Capability,
+  error: unknown,
+): { readonly ok: false; readonly faults: readonly VerificationFault[] } {
+  const fault = tooDeep(error);
+  if (fault === undefined) throw error;
+  return { ok: false, faults: [faultAt(capability, fault)] };
 }
 
 /**
