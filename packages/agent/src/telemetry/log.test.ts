@@ -189,9 +189,7 @@ describe('the mode of the file', { tags: ['log:file-mode'] }, () => {
     async (mode, kept) => {
       await writeFile(file, '');
       await chmod(file, Number.parseInt(mode, 8));
-      const umask = process.umask(0o077);
       await fillTwo();
-      process.umask(umask);
       expect([await modeOf(file), await modeOf(`${file}.1`)]).toEqual([kept, kept]);
     },
   );
