@@ -48,6 +48,8 @@ console.log(JSON.stringify([refused.response.status, code, message]));
 `;
 
 const BAD_HEAD = `
+import { client } from './client.js';
+import type { paths } from './schema.js';
 type Body = paths['/api/v1/capabilities/divide']['post']['requestBody']['content']['application/json'];
 `;
 

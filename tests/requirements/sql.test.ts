@@ -54,8 +54,6 @@ test(
       subselects: nested(800),
       more_subselects: nested(5000),
       parentheses: `select ${'('.repeat(20_000)}1${')'.repeat(20_000)} as a`,
-      // With the statement around it, it is beyond the parser.
-      nearly_too_many: `select ${'('.repeat(9970)}1${')'.repeat(9970)} as a`,
       operators: `select ${'1 + '.repeat(50_000)}1 as a`,
     };
     const sound = {
