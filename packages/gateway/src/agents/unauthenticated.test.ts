@@ -170,4 +170,14 @@ describe('all sources together', { tags: ['limit:agent-endpoint'] }, () => {
     expect(open('known 1', 60)).toBe(60);
     expect(open('known 2', 60)).toBe(40);
   });
+
+  test('always find some room beside known ones', () => {
+    const { clock, admit, authenticate } = setUp();
+    const open = (source: string, count: number): number =>
+      Array.from({ length: count }, () => admit(source)).filter((peer) => peer !== undefined).length;
+    for (const source of ['known 1', 'known 2']) authenticate(source);
+    clock.ms += 10_000;
+    expect(open('known 1', 100) + open('known 2', 100)).toBe(180);
+    expect(open('new', 20)).toBe(20);
+  });
 });

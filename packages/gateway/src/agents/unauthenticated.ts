@@ -77,7 +77,10 @@ export function createUnauthenticatedPeers(
   function hasPlace(source: string, known: boolean): boolean {
     const bounds = known ? KNOWN_SOURCE : UNKNOWN_SOURCE;
     if ((open.get(source) ?? 0) >= bounds.open) return false;
-    return openCount < 2 * HALF.open && (known || openUnknownCount < HALF.open);
+    if (openCount >= 2 * HALF.open) return false;
+    return known
+      ? openCount - openUnknownCount < 2 * HALF.open - LEFT_TO_UNKNOWN
+      : openUnknownCount < HALF.open;
   }
 
   function occupy(source: string, known: boolean, change: 1 | -1): void {

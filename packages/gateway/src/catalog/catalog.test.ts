@@ -123,6 +123,14 @@ describe('an offer is replaced', { tags: ['agent:catalogue'] }, () => {
     expect(known('a', 'b', 'c', 'd')).toEqual(['d']);
   });
 
+  test('not by another agent that offers the same and is connected', () => {
+    connect(file({ z: '1' }), 'key', 'stays');
+    connect(file({ x: '1' }), 'key', 'leaves')();
+    connect(file({ x: '1' }), 'key', 'changes');
+    connect(file({ y: '1' }), 'key', 'changes');
+    expect(known('x', 'y', 'z')).toEqual(['x', 'y', 'z']);
+  });
+
   test('by the same instance always, also before its loss is noticed', () => {
     connect(file({ b: '1' }), 'key', '2');
     const leaveLate = connect(file({ a: '1' }), 'key', '1');

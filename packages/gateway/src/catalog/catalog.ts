@@ -76,17 +76,17 @@ export function createCatalog(observe: Observe): Catalog {
 }
 
 /**
- * Instances that are gone for good never replace their offer. One that is away is forgotten when a newer agent of its
- * key offers the same, and when too many newer ones of its key are away.
+ * Instances that are gone for good never replace their offer. One that is away is forgotten when a newer one of its key
+ * that is away offers the same, and when too many different newer ones of its key are away.
  */
 function withoutForgotten(agents: readonly KnownAgent[]): readonly KnownAgent[] {
-  const byKey = new Map<string, { readonly digests: Set<string>; away: number }>();
+  const awayByKey = new Map<string, Set<string>>();
   const kept = agents.toReversed().filter(({ keyId, digest, connected }) => {
-    const newer = byKey.get(keyId) ?? { digests: new Set<string>(), away: 0 };
-    byKey.set(keyId, newer);
-    if (!connected && (newer.digests.has(digest) || newer.away === AWAY_PER_KEY_MAX)) return false;
-    newer.digests.add(digest);
-    if (!connected) newer.away++;
+    const newer = awayByKey.get(keyId) ?? new Set<string>();
+    awayByKey.set(keyId, newer);
+    if (connected) return true;
+    if (newer.has(digest) || newer.size === AWAY_PER_KEY_MAX) return false;
+    newer.add(digest);
     return true;
   });
   return kept.toReversed();

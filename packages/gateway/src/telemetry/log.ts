@@ -76,7 +76,7 @@ export function createLog({ level: least, destination, standardError }: LogOptio
       else output.write(text);
     },
     lastWords(_begun, rest) {
-      // What is broken ends in the middle of a line.
+      // A batch that a thread is writing may come behind; what is broken ends in the middle of a line.
       if (!silent && !broken) writeSync(destination, rest);
     },
   });

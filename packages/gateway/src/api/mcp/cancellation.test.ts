@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { createAbort } from '@svc/edge';
+import { readRequestHeaders } from '../../http/request/headers.ts';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { Agent } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -322,6 +324,16 @@ describe('notifications/cancelled', { tags: ['mcp:22'] }, () => {
     answerAll(...call.ids);
     expect((await call.answer).status).toBe(200);
   });
+});
+
+test('a client that has left before its call begins is seen to have left', () => {
+  const gone = createAbort();
+  gone.abort();
+  const headers = readRequestHeaders(['Mcp-Session-Id', Buffer.alloc(48).toString('base64url')]);
+  const key = keys.get('one');
+  const call = key && sessions.begin({ key, headers }, '1', gone.signal);
+  expect(call?.signal.aborted).toBe(true);
+  call?.end();
 });
 
 test('nothing is left of calls that are over, however they ended', { tags: ['mcp:22'] }, async () => {

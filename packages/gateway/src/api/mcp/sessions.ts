@@ -53,7 +53,9 @@ export function createSessions(secret: Uint8Array): Sessions {
       };
       const leave = (): void => abort.abort();
       calls.set(name, [...(calls.get(name) ?? []), cancel]);
-      gone.addEventListener('abort', leave);
+      // It may have left while its key was verified, and then no event comes.
+      if (gone.aborted) leave();
+      else gone.addEventListener('abort', leave);
       return {
         signal: abort.signal,
         get cancelled() {

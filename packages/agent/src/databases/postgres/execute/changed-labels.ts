@@ -29,14 +29,13 @@ export function watchLabels(
   });
   if (watched.length === 0) return undefined;
   let askedAt = Number.NEGATIVE_INFINITY;
-  let isWaiting = false;
+  let isAsking = false;
   let isTold = false;
   return async () => {
-    if (isTold || isWaiting) return [];
-    isWaiting = true;
+    if (isTold || isAsking) return [];
+    isAsking = true;
     // Late rather than not at all: this may be the only value that is refused after the change.
     await pause(Math.max(0, askedAt + ASK_AGAIN_MS - performance.now()), undefined, { ref: false });
-    isWaiting = false;
     askedAt = performance.now();
     const oids = `{${watched.map(({ enumOid }) => enumOid).join(',')}}`;
     try {
@@ -55,6 +54,8 @@ export function watchLabels(
       // Whoever is refused next asks again.
       if (error instanceof DatabaseError) return [];
       throw error;
+    } finally {
+      isAsking = false;
     }
   };
 }

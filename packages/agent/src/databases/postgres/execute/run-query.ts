@@ -139,7 +139,9 @@ async function run(
     const advice = problems.length > 0 ? problems.join('; ') : mistake;
     if (advice === undefined) {
       const failure = toDatabaseError(error, done, timeoutMs, call.apiKeyName);
-      throw failure.kind === 'timeout' ? pool.overdue(startedAt, failure.message) : failure;
+      // Where it had most of its time, it is the query that took too long, whatever was before.
+      const isTooLate = failure.kind === 'timeout' && (!done.begun || timeoutMs < call.timeoutMs / 2);
+      throw isTooLate ? pool.overdue(startedAt, failure.message) : failure;
     }
     throw new DatabaseError('invalid_params', nameOf(error), { advice });
   }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { DatabaseChange } from '../../driver.ts';
 import type { DatabaseError } from '../../errors.ts';
 import { unavailable } from '../connection/server-errors.ts';
@@ -63,6 +63,20 @@ test('a server with too many connections is not lost, and waited for however lon
   outage.refused(closed);
   outage.refused(refusedWith('53300'));
   expect(changes).toEqual([false, true]);
+});
+
+test('the longer a server has too many connections, the longer the pause between attempts', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const outage = reached();
+  outage.refused(refusedWith('53300'));
+  now += 60_000;
+  let attempts = 0;
+  outage.tryLater(true, () => attempts++);
+  vi.advanceTimersByTime(180);
+  expect(attempts).toBe(0);
+  vi.advanceTimersByTime(140);
+  expect(attempts).toBe(1);
 });
 
 test('a database that was never reached is not waited for, and cannot be lost', () => {

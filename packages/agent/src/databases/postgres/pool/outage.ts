@@ -24,7 +24,7 @@ export interface Outage {
 
 /** A restart or a fail-over is waited for. Later each call tries to connect once. */
 const PATIENCE_MS = 5000;
-/** Between attempts, while calls wait and afterwards: as a share of the time for which the database is lost. */
+/** Between attempts, while calls wait and afterwards: as a share of the time for which none has succeeded. */
 const PAUSE_SHARE = 0.25;
 const PAUSE_MS = [100, 250] as const;
 const HOPELESS_PAUSE_MS = [1000, 10_000] as const;
@@ -42,6 +42,7 @@ export function createOutage(
   let refusal: DatabaseError | undefined;
   let formerRefusal: DatabaseError | undefined;
   let endedAt = Number.NEGATIVE_INFINITY;
+  let refusedSince: number | undefined;
   let lostAt: number | undefined;
   let pause: NodeJS.Timeout | undefined;
 
@@ -65,7 +66,7 @@ export function createOutage(
 
   function pauseMs(): number {
     const [least, most] = isHopeless() ? HOPELESS_PAUSE_MS : PAUSE_MS;
-    const share = lostAt === undefined ? 0 : (now() - lostAt) * PAUSE_SHARE;
+    const share = refusedSince === undefined ? 0 : (now() - refusedSince) * PAUSE_SHARE;
     // Agents that lost the same database shall not all come back at once.
     return Math.min(Math.max(share, least), most) * (0.75 + Math.random() / 2);
   }
@@ -83,6 +84,7 @@ export function createOutage(
     },
     refused(error) {
       refusal = error;
+      refusedSince ??= now();
       if (sqlStateOf(error.cause) === TOO_MANY_CONNECTIONS) {
         answers();
       } else if (wasReached && lostAt === undefined) {
@@ -96,6 +98,7 @@ export function createOutage(
         endedAt = now();
       }
       refusal = undefined;
+      refusedSince = undefined;
       wasReached = true;
       stopTrying();
       answers();
