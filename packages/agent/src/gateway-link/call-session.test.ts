@@ -109,7 +109,7 @@ const FAILED: CallOutcome = {
 /** Lets what was answered become frames, and these leave. */
 async function settled(gateway: GatewayByHand): Promise<void> {
   await turn();
-  await gateway.link.outbox.drained();
+  await gateway.link.sendQueue.drained();
 }
 
 async function turn(): Promise<void> {
@@ -217,7 +217,7 @@ test('I33: a cancel stops an answer that is under way', async () => {
   gateway.say({ type: 'cancel', id: 1 }, { type: 'credit', id: 1, bytes: 400_000 });
   await settled(gateway);
   expect(bytesOf(gateway, 1)).toBe(INITIAL_CREDIT_BYTES);
-  expect(gateway.link.outbox.queuedBytes).toBe(0);
+  expect(gateway.link.sendQueue.queuedBytes).toBe(0);
 });
 
 test('a large answer follows as the gateway takes it', async () => {
@@ -355,7 +355,7 @@ test('I36: while answers of more than 64 MiB wait, calls are refused as not star
 
 test('I38: a gateway that asks and asks and never reads is left before it fills the memory', async () => {
   const gateway = connect(10, false);
-  const pending = (): number => gateway.link.outbox.queuedControls;
+  const pending = (): number => gateway.link.sendQueue.queuedControls;
   let id = 0;
   for (let most = 0; gateway.closedWith() === undefined && id < 20_000; most = pending()) {
     gateway.say(...Array.from({ length: 100 }, () => request(++id)));

@@ -90,14 +90,14 @@ export function createSession(options: SessionOptions): Session {
 
   function control(frame: Frame): void {
     const link = options.link();
-    link.outbox.control(frame);
-    if (link.outbox.queuedControls > 2 * options.maxInflight + SPARE_CONTROLS)
+    link.sendQueue.sendControl(frame);
+    if (link.sendQueue.queuedControls > 2 * options.maxInflight + SPARE_CONTROLS)
       link.end(CLOSE.protocol_error, 'the gateway does not read');
   }
 
   /** An answer that the gateway does not take counts like a call that runs: both hold memory. */
   function isBusy(laterBytes: number): boolean {
-    const { queuedBodies, queuedBytes } = options.link().outbox;
+    const { queuedBodies, queuedBytes } = options.link().sendQueue;
     return (
       calls.size + queuedBodies >= options.maxInflight ||
       queuedBytes > RESULT_MAX_BYTES ||
@@ -142,7 +142,7 @@ export function createSession(options: SessionOptions): Session {
       if (outcome.kind === 'error') fail(id, outcome.code, outcome.message, outcome.notStarted);
       else {
         const { count, truncated, rows, release } = outcome;
-        options.link().outbox.body({ type: 'result', id, count, truncated }, rows, release);
+        options.link().sendQueue.sendBody({ type: 'result', id, count, truncated }, rows, release);
       }
       wakeIfIdle();
     });
@@ -175,13 +175,13 @@ export function createSession(options: SessionOptions): Session {
       }
       if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
       if (frame.type === 'credit') {
-        options.link().outbox.grant(frame.id, frame.bytes);
+        options.link().sendQueue.addCredit(frame.id, frame.bytes);
         return;
       }
       const running = calls.get(frame.id);
       if (frame.type === 'cancel') {
         if (running !== undefined) forget(frame.id, running);
-        options.link().outbox.drop(frame.id);
+        options.link().sendQueue.cancelBody(frame.id);
         wakeIfIdle();
         return;
       }
@@ -201,7 +201,7 @@ export function createSession(options: SessionOptions): Session {
     },
     async idle() {
       if (calls.size > 0) await new Promise<void>((resolve) => waiters.push(resolve));
-      await options.link().outbox.drained();
+      await options.link().sendQueue.drained();
     },
   };
 }

@@ -152,7 +152,7 @@ export function openConnection(options: ConnectionOptions): Connection {
         return;
       }
       const { link, session } = admitted;
-      link.outbox.control({ type: 'go_away', reason: 'the agent is shutting down' });
+      link.sendQueue.sendControl({ type: 'go_away', reason: 'the agent is shutting down' });
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, timeoutMs);
