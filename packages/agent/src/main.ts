@@ -14,7 +14,7 @@ import { type VerificationFault, databaseFault } from './databases/errors.ts';
 import { driverOf } from './databases/drivers.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import type { AuditFinding, StartUpOutcome, VerifiedAgent, WellFormed } from './start-up/report.ts';
-import { startUpProcess } from './start-up/child-process.ts';
+import { checkInChildProcess } from './start-up/child-process.ts';
 
 declare const __SVC_VERSION__: string;
 
@@ -212,7 +212,7 @@ async function withChecked(
   };
   process.on('uncaughtException', (error) => void crash(error));
   try {
-    const outcome = await startUpProcess({ file, offline }, (report) => {
+    const outcome = await checkInChildProcess({ file, offline }, (report) => {
       log = openLog(report.logging);
       wellFormed(report);
     });
