@@ -1,4 +1,4 @@
-import { createByteBudget, type AbortSignalLike } from '@svc/edge';
+import { createByteBudget, type AbortSignalLike, type Reservation } from '@svc/edge';
 
 /**
  * Bounds the memory of results from before their query runs until the gateway has taken them. A result that may be
@@ -17,13 +17,6 @@ export interface ResultMemory {
   /** Counts a small result; returns its release, which may be called once. */
   holdSmall(bytes: number): () => void;
   readonly heldBytes: number;
-}
-
-interface Reservation {
-  /** To be called once the result is there; gives back all beyond its `bytes`. */
-  shrink(bytes: number): void;
-  /** Safe to call more than once. */
-  readonly release: () => void;
 }
 
 /** The default of `max_bytes`. Small results reserve nothing: those that run may exceed their memory by this much each. */

@@ -21,7 +21,7 @@ export interface FileToCheck {
   readonly showFaults: (faults: readonly VerificationFault[]) => void;
 }
 
-export type PassedOutcome = Exclude<StartUpOutcome, { step: 'refused' }>;
+type PassedOutcome = Exclude<StartUpOutcome, { step: 'refused' }>;
 
 /** What a command works with once the file has passed its checks. */
 export interface CheckedFile {

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { Fault } from '../config/fault.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 
