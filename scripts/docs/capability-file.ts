@@ -1,7 +1,7 @@
 import { DEFAULT_DRIVER } from '../../packages/agent/src/databases/drivers.ts';
 import { fileSchema } from '../../packages/agent/src/config/schema/file-schema.ts';
-import { type JsonSchema } from '../../packages/agent/src/config/schema/json-schema.ts';
-import { isRecord } from '../../packages/agent/src/config/path.ts';
+import { type JsonSchema } from '../../packages/agent/src/capabilities/json-schema.ts';
+import { isRecord } from '../../packages/agent/src/capabilities/is-record.ts';
 import { code, table } from './markdown.ts';
 
 export interface Field {

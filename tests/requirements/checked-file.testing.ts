@@ -1,5 +1,5 @@
 import { textReport } from '../../packages/agent/src/cli/check-report.ts';
-import { startUp } from '../../packages/agent/src/start-up/checks.ts';
+import { runStartUpChecks } from '../../packages/agent/src/start-up/checks.ts';
 
 /**
  * What `svc-agent check` says of a capability file, by the same checks and the same report, but in this process:
@@ -12,7 +12,7 @@ export async function checkFile(
   let text = '';
   let code = 0;
   const report = textReport(file, offline, { write: (piece: string) => (text += piece) });
-  await startUp({ file, content: undefined, offline }, env, (found) => {
+  await runStartUpChecks({ file, content: undefined, offline }, env, (found) => {
     switch (found.step) {
       case 'well_formed':
         report.wellFormed(found.capabilities);

@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { runProcess, SVC_AGENT, SVC_GATEWAY } from '@svc/testkit';
 import { printFaults } from '../../packages/agent/src/cli/print-faults.ts';
-import { startUp } from '../../packages/agent/src/start-up/checks.ts';
+import { runStartUpChecks } from '../../packages/agent/src/start-up/checks.ts';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
 
 /** Stands wherever a case can hold a secret, SQL or a name of the database; never to be printed. */
@@ -95,7 +95,7 @@ async function checkAgent(folder: string, env: Environment): Promise<Said> {
   let stderr = '';
   let code: number | null = null;
   const file = join(folder, 'capability.yaml');
-  await startUp({ file, content: undefined, offline: true }, env, (report) => {
+  await runStartUpChecks({ file, content: undefined, offline: true }, env, (report) => {
     if (report.step !== 'malformed' && report.step !== 'refused') return;
     printFaults(report.faults, { write: (text) => (stderr += text) }, file);
     code = 2;

@@ -8,7 +8,7 @@ import {
   startGateway,
   type AgentSide,
 } from '../../packages/agent/src/gateway-link/gateway-by-hand.testing.ts';
-import { keepConnected, type GatewayLink } from '../../packages/agent/src/gateway-link/reconnect.ts';
+import { openReconnectingLink, type GatewayLink } from '../../packages/agent/src/gateway-link/reconnect.ts';
 import type { CallOutcome } from '../../packages/agent/src/gateway-link/call-session.ts';
 import { createMessageSource } from '../../packages/protocol/src/frames/mutate.testing.ts';
 import { describing } from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
@@ -273,7 +273,7 @@ const storm = fault(
     try {
       for (let count = 0; count < agents; count++) {
         links.push(
-          keepConnected({
+          openReconnectingLink({
             url,
             ca: undefined,
             identity: {

@@ -7,12 +7,12 @@ import {
   rawPublicKey,
   RESULT_MAX_BYTES,
 } from '@svc/protocol';
-import { createAdmission } from './calls/concurrency-limit.ts';
-import { createResultRoom } from './calls/result-memory.ts';
+import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
+import { createResultMemory } from './calls/result-memory.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { compileParameters } from './capabilities/parameters.ts';
 import type { Database } from './databases/driver.ts';
-import { keepConnected } from './gateway-link/reconnect.ts';
+import { openReconnectingLink } from './gateway-link/reconnect.ts';
 import type { Log } from './telemetry/log.ts';
 import { createAgentMetrics } from './telemetry/metrics.ts';
 import type { VerifiedAgent } from './start-up/report.ts';
@@ -27,7 +27,7 @@ export interface AgentParts extends VerifiedAgent {
 }
 
 /**
- * The one place where the rooms of the agent meet; everything has passed the start-up checks. Rejects with
+ * Connects the modules of the agent with each other, once everything has passed the start-up checks. Rejects with
  * CannotListen.
  */
 export async function startAgent(
@@ -43,13 +43,13 @@ export async function startAgent(
     const { timeoutMs, maxBytes } = capability.limits;
     capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs, maxBytes });
   }
-  const admission = createAdmission(runtime.maxConcurrentRequests, runtime.queueSize);
+  const concurrencyLimit = createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize);
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
   if (register !== undefined) {
     const count = createAgentMetrics(register, {
-      callsRunning: () => admission.running,
-      callsQueued: () => admission.queued,
+      callsRunning: () => concurrencyLimit.running,
+      callsQueued: () => concurrencyLimit.queued,
       database: () => database.connections,
       databaseIsUp: () => database.isUp,
       maxDatabaseConnections: config.database.maxConnections,
@@ -68,7 +68,7 @@ export async function startAgent(
   }
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
-  const link = keepConnected({
+  const link = openReconnectingLink({
     url: gateway.url,
     ca: gateway.ca,
     identity: {
@@ -82,8 +82,8 @@ export async function startAgent(
     handle: createRunCall({
       capabilities,
       description,
-      admission,
-      room: createResultRoom(RESULT_MAX_BYTES),
+      concurrencyLimit,
+      resultMemory: createResultMemory(RESULT_MAX_BYTES),
       observe,
       now: () => performance.now(),
       draining: () => draining,
@@ -103,7 +103,11 @@ export async function startAgent(
   return {
     async shutDown(signal) {
       draining = true;
-      observe({ event: 'shutting_down', signal, in_flight: admission.running + admission.queued });
+      observe({
+        event: 'shutting_down',
+        signal,
+        in_flight: concurrencyLimit.running + concurrencyLimit.queued,
+      });
       await link.stop();
       await database.close();
       // Last, so that the end can be watched.

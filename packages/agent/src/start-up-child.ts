@@ -1,10 +1,10 @@
 import './ignored-signals.ts';
 import type { StartUpOrder } from './start-up/report.ts';
-import { startUp } from './start-up/checks.ts';
+import { runStartUpChecks } from './start-up/checks.ts';
 
-// What the process of the start-up checks runs; bundled apart, since a running agent needs none of it. It ends when
-// the agent has heard enough, or is gone.
+// The main file of the child process that runs the start-up checks; bundled apart, since a running agent needs none
+// of it. The agent disconnects when it has the outcome, and its own end disconnects, too.
 process.once('disconnect', () => process.exit());
 process.once('message', (order: StartUpOrder) => {
-  void startUp(order, process.env, (report) => process.send?.(report));
+  void runStartUpChecks(order, process.env, (report) => process.send?.(report));
 });

@@ -34,7 +34,7 @@ export {
   type LinkOptions,
   type LinkSocket,
 } from './link/link.ts';
-export type { Outbox } from './link/send-queue.ts';
+export type { SendQueue } from './link/send-queue.ts';
 export { rawItems, rawMember } from './json/raw-json.ts';
 export { JSON_DEPTH_MAX, JsonError, parseStrictJson } from './json/strict-json.ts';
 export { linkSocket } from './link/websocket.ts';

@@ -4,19 +4,21 @@ import type { AbortSignalLike } from '@svc/edge';
  * Bounds what runs at once (`runtime.max_concurrent_requests`) and what waits for it
  * (`runtime.queue_size`), first come first served.
  */
-export interface Admission {
+export interface ConcurrencyLimit {
   /**
-   * The release of a slot, or why there is none: a promise, which never rejects, where that is to be waited for.
-   * `deadlineMs` is how long waiting makes sense.
+   * Takes a slot: returns its release, or why there is none; a promise, which never rejects, where the slot has to be
+   * waited for. `waitMs` is how long waiting makes sense.
    */
-  enter(deadlineMs: number, signal: AbortSignalLike): Admitted | Promise<Admitted>;
+  acquire(waitMs: number, signal: AbortSignalLike): Acquired | Promise<Acquired>;
+  /** Slots taken. */
   readonly running: number;
+  /** Calls that wait for a slot. */
   readonly queued: number;
 }
 
-type Admitted = (() => void) | 'full' | 'late' | 'aborted';
+type Acquired = (() => void) | 'full' | 'late' | 'aborted';
 
-export function createAdmission(maxRunning: number, maxQueued: number): Admission {
+export function createConcurrencyLimit(maxRunning: number, maxQueued: number): ConcurrencyLimit {
   const queue = new Set<() => void>();
   let running = 0;
 
@@ -40,15 +42,15 @@ export function createAdmission(maxRunning: number, maxQueued: number): Admissio
   }
 
   return {
-    enter(deadlineMs, signal) {
+    acquire(waitMs, signal) {
       if (signal.aborted) return 'aborted';
       if (running < maxRunning) {
         running++;
         return slot();
       }
       if (queue.size >= maxQueued) return 'full';
-      return new Promise<Admitted>((resolve) => {
-        const leave = (outcome: Admitted): void => {
+      return new Promise<Acquired>((resolve) => {
+        const leave = (outcome: Acquired): void => {
           clearTimeout(timer);
           signal.removeEventListener('abort', onAbort);
           queue.delete(onTurn);
@@ -56,7 +58,7 @@ export function createAdmission(maxRunning: number, maxQueued: number): Admissio
         };
         const onTurn = (): void => leave(slot());
         const onAbort = (): void => leave('aborted');
-        const timer = setTimeout(() => leave('late'), deadlineMs);
+        const timer = setTimeout(() => leave('late'), waitMs);
         signal.addEventListener('abort', onAbort);
         queue.add(onTurn);
       });

@@ -1,44 +1,37 @@
-import { createByteBudget, type AbortSignalLike } from '@svc/edge';
+import { createByteBudget, type AbortSignalLike, type Reservation } from '@svc/edge';
 
 /**
- * Bounds the memory of results from before their query runs until the gateway has taken them. Those that may be
- * large reserve their most and wait their turn, before they take a slot; those that cannot be wait only while small
- * results fill the room of their own. So neither keeps the other out.
+ * Bounds the memory of results from before their query runs until the gateway has taken them. A result that may be
+ * large reserves its maximum, and waits for that before its call takes a slot. Small results have as much memory of
+ * their own and wait only while other small results fill it. So neither kind keeps the other waiting.
  */
-export interface ResultRoom {
-  /** Undefined where the result cannot be large: see `enterSmall`. Never rejects; `waitMs` is how long waiting makes sense. */
+export interface ResultMemory {
+  /** Undefined where the result cannot be large: see `waitForSmall`. Never rejects; `waitMs` is how long waiting makes sense. */
   reserveLarge(
     maxBytes: number,
     waitMs: number,
     signal: AbortSignalLike,
-  ): Promise<Place | 'late' | 'aborted'> | undefined;
-  /** To be called last before the query runs; undefined where there is room at once. */
-  enterSmall(waitMs: number, signal: AbortSignalLike): Promise<'late' | 'aborted' | undefined> | undefined;
+  ): Promise<Reservation | 'late' | 'aborted'> | undefined;
+  /** To be called last before the query runs; undefined where small results have memory left. */
+  waitForSmall(waitMs: number, signal: AbortSignalLike): Promise<'late' | 'aborted' | undefined> | undefined;
   /** Counts a small result; returns its release, which may be called once. */
   holdSmall(bytes: number): () => void;
   readonly heldBytes: number;
 }
 
-interface Place {
-  /** The result is there, and is that long. */
-  shrink(bytes: number): void;
-  /** Safe to call more than once. */
-  readonly release: () => void;
-}
-
-/** What the default policy allows: as many as run at once may have it besides the room itself. */
+/** The default of `max_bytes`. Small results reserve nothing: those that run may exceed their memory by this much each. */
 const SMALL_MAX_BYTES = 1_048_576;
 
-/** `roomBytes` is for large results, and again for small ones; at least the largest result. */
-export function createResultRoom(roomBytes: number): ResultRoom {
-  const large = createByteBudget(roomBytes);
+/** Large results may hold `limitBytes` together, and small ones as much; no result may be larger than that. */
+export function createResultMemory(limitBytes: number): ResultMemory {
+  const large = createByteBudget(limitBytes);
   const waiting = new Set<() => void>();
   let small = 0;
 
   function wake(): void {
-    for (const enter of waiting) {
-      if (small >= roomBytes) return;
-      enter();
+    for (const proceed of waiting) {
+      if (small >= limitBytes) return;
+      proceed();
     }
   }
 
@@ -50,33 +43,35 @@ export function createResultRoom(roomBytes: number): ResultRoom {
           resolve('aborted');
           return;
         }
-        const leave = (outcome: Place | 'late' | 'aborted'): void => {
+        const leave = (outcome: Reservation | 'late' | 'aborted'): void => {
           clearTimeout(timer);
           signal.removeEventListener('abort', onAbort);
-          if (typeof outcome === 'string') place.release();
+          if (typeof outcome === 'string') reservation.release();
           resolve(outcome);
         };
         const onAbort = (): void => leave('aborted');
         const timer = setTimeout(() => leave('late'), waitMs);
         signal.addEventListener('abort', onAbort);
-        // Granted within the call as well, when `place` is not there yet.
-        const place = large.reserve(Math.min(maxBytes, roomBytes), () => queueMicrotask(() => leave(place)));
+        // May be granted before `reserve` returns, when `reservation` is not assigned yet.
+        const reservation = large.reserve(Math.min(maxBytes, limitBytes), () =>
+          queueMicrotask(() => leave(reservation)),
+        );
       });
     },
-    enterSmall(waitMs, signal) {
-      if (small < roomBytes) return undefined;
+    waitForSmall(waitMs, signal) {
+      if (small < limitBytes) return undefined;
       return new Promise((resolve) => {
         const leave = (outcome: 'late' | 'aborted' | undefined): void => {
           clearTimeout(timer);
           signal.removeEventListener('abort', onAbort);
-          waiting.delete(enter);
+          waiting.delete(proceed);
           resolve(outcome);
         };
-        const enter = (): void => leave(undefined);
+        const proceed = (): void => leave(undefined);
         const onAbort = (): void => leave('aborted');
         const timer = setTimeout(() => leave('late'), waitMs);
         signal.addEventListener('abort', onAbort);
-        waiting.add(enter);
+        waiting.add(proceed);
         if (signal.aborted) onAbort();
       });
     },

@@ -5,26 +5,26 @@ import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
 import { type Query, type QueryCall } from '../databases/driver.ts';
 import type { IncomingCall } from '../gateway-link/call-session.ts';
 import type { AgentEvent } from '../telemetry/events.ts';
-import { createAdmission, type Admission } from './concurrency-limit.ts';
-import { createResultRoom, type ResultRoom } from './result-memory.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
+import { createResultMemory, type ResultMemory } from './result-memory.ts';
 import { createRunCall, type RunnableCapability } from './run-call.ts';
 
 const DESCRIPTION = Buffer.from('{"openapi":{}}');
-const ROOM_BYTES = 10_000_000;
+const MEMORY_BYTES = 10_000_000;
 const SECRET = 'relation "users" does not exist';
 
 let now: number;
 let events: AgentEvent[];
 let draining: boolean;
-let admission: Admission;
-let room: ResultRoom;
+let concurrencyLimit: ConcurrencyLimit;
+let resultMemory: ResultMemory;
 let maxBytes: number;
 beforeEach(() => {
   now = 100;
   events = [];
   draining = false;
-  admission = createAdmission(1, 0);
-  room = createResultRoom(ROOM_BYTES);
+  concurrencyLimit = createConcurrencyLimit(1, 0);
+  resultMemory = createResultMemory(MEMORY_BYTES);
   maxBytes = 1000;
 });
 
@@ -37,8 +37,8 @@ function run(
   const handle = createRunCall({
     capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes }]]),
     description: DESCRIPTION,
-    admission,
-    room,
+    concurrencyLimit,
+    resultMemory,
     observe: (event) => events.push(event),
     now: () => now,
     draining: () => draining,
@@ -86,7 +86,7 @@ test('a call runs with its values, for whom it is, and within its time', async (
       traceparent: '00-a-b-01',
     },
   ]);
-  expect(admission.running).toBe(0);
+  expect(concurrencyLimit.running).toBe(0);
 });
 
 test.each([
@@ -104,9 +104,9 @@ test.each([
   expect(given).toBe(expected);
 });
 
-test('time spent waiting for a slot is gone', async () => {
-  admission = createAdmission(1, 1);
-  const release = await admission.enter(1000, new AbortController().signal);
+test('time spent waiting for a slot counts against the timeout of the call', async () => {
+  concurrencyLimit = createConcurrencyLimit(1, 1);
+  const release = await concurrencyLimit.acquire(1000, new AbortController().signal);
   let given = 0;
   const outcome = run(async (call) => {
     given = call.timeoutMs;
@@ -145,14 +145,14 @@ describe('a call that is not started', () => {
     expect(events).toMatchObject([{ outcome: 'AGENT_INVALID_PARAMS', rows: 0, bytes: 0 }]);
   });
 
-  test('because there are as many as may be', async () => {
-    await admission.enter(1000, new AbortController().signal);
+  test('because all slots are taken and the queue is full', async () => {
+    await concurrencyLimit.acquire(1000, new AbortController().signal);
     expect(await run(never)).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
   });
 
   test('because its time passed while it waited', async () => {
-    admission = createAdmission(1, 1);
-    await admission.enter(1000, new AbortController().signal);
+    concurrencyLimit = createConcurrencyLimit(1, 1);
+    await concurrencyLimit.acquire(1000, new AbortController().signal);
     expect(await run(never, { timeoutMs: 1 })).toMatchObject({
       code: 'AGENT_QUERY_TIMEOUT',
       notStarted: true,
@@ -160,8 +160,8 @@ describe('a call that is not started', () => {
   });
 
   test('because it was cancelled while it waited', async () => {
-    admission = createAdmission(1, 1);
-    await admission.enter(1000, new AbortController().signal);
+    concurrencyLimit = createConcurrencyLimit(1, 1);
+    await concurrencyLimit.acquire(1000, new AbortController().signal);
     const caller = new AbortController();
     const outcome = run(never, { signal: caller.signal });
     caller.abort();
@@ -183,7 +183,7 @@ test.each<[DatabaseErrorKind, string]>([
   expect(JSON.stringify(outcome)).not.toContain('users');
   expect(events).toMatchObject([{ outcome: code, detail: SECRET }]);
   expect(JSON.stringify(events)).not.toContain('a value');
-  expect(admission.running).toBe(0);
+  expect(concurrencyLimit.running).toBe(0);
 });
 
 test('a fault of our own fails the call and nothing else', async () => {
@@ -201,7 +201,7 @@ test('a fault of our own fails the call and nothing else', async () => {
     { detail: expect.stringMatching(told) },
   ]);
   expect(JSON.stringify(events)).not.toMatch(/users|at value/);
-  expect(admission.running).toBe(0);
+  expect(concurrencyLimit.running).toBe(0);
 });
 
 test('the meta capability answers with the description, also while leaving, and is not logged', async () => {
@@ -221,7 +221,7 @@ test('a call without metadata is logged with empty texts', async () => {
   expect(events[0]).not.toHaveProperty('traceparent');
 });
 
-describe('the room for results', () => {
+describe('the memory for results', () => {
   const answer = async (): Promise<typeof ROWS> => ROWS;
   const taken = (outcome: Awaited<ReturnType<typeof run>>): void => {
     if (outcome.kind === 'result') outcome.release();
@@ -233,18 +233,18 @@ describe('the room for results', () => {
   ])('a %s result is counted until it has left', async (_title, most) => {
     maxBytes = most;
     const outcome = await run(async () => {
-      expect(room.heldBytes).toBe(most > 1_048_576 ? most : 0);
+      expect(resultMemory.heldBytes).toBe(most > 1_048_576 ? most : 0);
       return ROWS;
     });
-    expect(room.heldBytes).toBe(ROWS.rows.length);
+    expect(resultMemory.heldBytes).toBe(ROWS.rows.length);
     taken(outcome);
-    expect(room.heldBytes).toBe(0);
+    expect(resultMemory.heldBytes).toBe(0);
   });
 
   test('a query that fails leaves nothing counted', async () => {
     maxBytes = 9_000_000;
     await run(() => Promise.reject(new DatabaseError('failed', 'x')));
-    expect(room.heldBytes).toBe(0);
+    expect(resultMemory.heldBytes).toBe(0);
   });
 
   test('a large result waits for another before its query, without a slot, and small ones pass', async () => {
@@ -262,23 +262,23 @@ describe('the room for results', () => {
     expect(await second).toMatchObject({ kind: 'result' });
   });
 
-  test('waiting for room ends with the time and with the call', async () => {
+  test('waiting for memory ends with the time and with the call', async () => {
     maxBytes = 6_000_000;
     await run(async () => ({ ...ROWS, rows: Buffer.alloc(6_000_000) }));
     const late = await run(never, { timeoutMs: 20 });
     expect(late).toMatchObject({ kind: 'error', code: 'AGENT_QUERY_TIMEOUT', notStarted: true });
     const aborted = await run(never, { signal: AbortSignal.timeout(20) });
     expect(aborted).toMatchObject({ kind: 'error', code: 'AGENT_CANCELLED', notStarted: true });
-    expect(room.heldBytes).toBe(6_000_000);
+    expect(resultMemory.heldBytes).toBe(6_000_000);
   });
 
-  test('small results wait once small ones fill the room', async () => {
-    const filling = await run(async () => ({ ...ROWS, rows: Buffer.alloc(ROOM_BYTES) }));
+  test('small results wait once small ones fill their memory', async () => {
+    const filling = await run(async () => ({ ...ROWS, rows: Buffer.alloc(MEMORY_BYTES) }));
     const late = await run(never, { timeoutMs: 20 });
     expect(late).toMatchObject({ code: 'AGENT_QUERY_TIMEOUT', notStarted: true });
     const waiting = run(answer);
     taken(filling);
     expect(await waiting).toMatchObject({ kind: 'result' });
-    expect(admission.running).toBe(0);
+    expect(concurrencyLimit.running).toBe(0);
   });
 });

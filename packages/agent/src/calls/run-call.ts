@@ -4,8 +4,8 @@ import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
 import type { Observe } from '../telemetry/events.ts';
-import type { Admission } from './concurrency-limit.ts';
-import type { ResultRoom } from './result-memory.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { ResultMemory } from './result-memory.ts';
 
 /** A capability as the agent runs it. */
 export interface RunnableCapability {
@@ -21,15 +21,15 @@ export interface RunCallOptions {
   readonly capabilities: ReadonlyMap<string, RunnableCapability>;
   /** JSON of the Description: the answer of the meta capability. */
   readonly description: Uint8Array;
-  readonly admission: Admission;
-  readonly room: ResultRoom;
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly resultMemory: ResultMemory;
   readonly observe: Observe;
   readonly now: () => number;
   /** Once true, calls are refused as not started. */
   readonly draining: () => boolean;
 }
 
-/** The way of a call through the agent: known, valid, with room for its result, admitted, run. */
+/** Handles a call: finds its capability, checks its parameters, waits for memory and a slot, runs its query. */
 export function createRunCall(options: RunCallOptions): HandleCall {
   const { now } = options;
   return async (call) => {
@@ -41,9 +41,9 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     if (capability === undefined) return failed('AGENT_UNKNOWN_CAPABILITY', 'no such capability', true);
     if (options.draining()) return failed('AGENT_DRAINING', 'the agent is shutting down', true);
     const timeoutMs = Math.min(call.timeoutMs, capability.timeoutMs);
-    const { outcome, detail } = await admitAndRun(call, capability, timeoutMs, startedAt);
+    const { outcome, detail } = await runWithinLimits(call, capability, timeoutMs, startedAt);
     if (outcome.kind === 'error' && outcome.code === 'AGENT_INVALID_PARAMS') {
-      void tellChangedLabels(call.capability, capability.query);
+      void reportChangedLabels(call.capability, capability.query);
     }
     options.observe({
       event: 'call',
@@ -60,14 +60,14 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     return outcome;
   };
 
-  /** It may be the schema that is out of date. The caller does not wait for it. */
-  async function tellChangedLabels(capability: string, { changedLabels }: Query): Promise<void> {
+  /** Labels that changed in the database may be why a value was refused. The caller does not wait for this. */
+  async function reportChangedLabels(capability: string, { changedLabels }: Query): Promise<void> {
     const params = (await changedLabels?.()) ?? [];
     if (params.length > 0)
       options.observe({ event: 'labels_changed', capability, params: params.join(', ') });
   }
 
-  async function admitAndRun(
+  async function runWithinLimits(
     call: IncomingCall,
     capability: RunnableCapability,
     timeoutMs: number,
@@ -82,21 +82,21 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       return queryFailed(error);
     }
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
-    const { room } = options;
-    const reserving = room.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
-    const place = reserving && (await reserving);
-    if (typeof place === 'string') return { outcome: refused(place) };
-    const entering = options.admission.enter(left(), call.signal);
-    const admitted = entering instanceof Promise ? await entering : entering;
-    if (typeof admitted === 'string') {
-      place?.release();
-      return { outcome: refused(admitted) };
+    const { resultMemory } = options;
+    const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
+    const reservation = reserving && (await reserving);
+    if (typeof reservation === 'string') return { outcome: refused(reservation) };
+    const acquiring = options.concurrencyLimit.acquire(left(), call.signal);
+    const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
+    if (typeof releaseSlot === 'string') {
+      reservation?.release();
+      return { outcome: refused(releaseSlot) };
     }
-    let release = place?.release;
+    let release = reservation?.release;
     try {
-      const waiting = place === undefined ? room.enterSmall(left(), call.signal) : undefined;
-      const hindered = waiting && (await waiting);
-      if (hindered !== undefined) return { outcome: refused(hindered) };
+      const waiting = reservation === undefined ? resultMemory.waitForSmall(left(), call.signal) : undefined;
+      const refusal = waiting && (await waiting);
+      if (refusal !== undefined) return { outcome: refused(refusal) };
       const result = await capability.query.run({
         values,
         apiKeyName: call.metadata['api_key_name'] ?? '',
@@ -104,16 +104,16 @@ export function createRunCall(options: RunCallOptions): HandleCall {
         timeoutMs: left(),
         signal: call.signal,
       });
-      place?.shrink(result.rows.length);
-      const held = release ?? room.holdSmall(result.rows.length);
+      reservation?.shrink(result.rows.length);
+      const releaseRows = release ?? resultMemory.holdSmall(result.rows.length);
       release = undefined;
       const { rows, count, truncated } = result;
-      return { outcome: { kind: 'result', rows, count, truncated, release: held } };
+      return { outcome: { kind: 'result', rows, count, truncated, release: releaseRows } };
     } catch (error) {
       return queryFailed(error);
     } finally {
       release?.();
-      admitted();
+      releaseSlot();
     }
   }
 }

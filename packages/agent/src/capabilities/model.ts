@@ -1,4 +1,11 @@
-import type { Position } from '../config/fault.ts';
+import type { Position } from './fault.ts';
+
+/** What the file says of all its capabilities together. */
+export interface ServiceInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+}
 
 /** A capability as the file defines it, with every default applied. */
 export interface Capability {

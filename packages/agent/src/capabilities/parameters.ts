@@ -1,6 +1,6 @@
 import { JsonError, parseStrictJson } from '@svc/protocol';
 import type { Capability, Param } from './model.ts';
-import { isRecord } from '../config/path.ts';
+import { isRecord } from './is-record.ts';
 import { compileValue } from './values/value-check.ts';
 import type { ValueProblem } from './values/json-sanity.ts';
 

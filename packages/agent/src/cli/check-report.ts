@@ -1,5 +1,5 @@
 import { counted } from '@svc/edge';
-import type { Fault } from '../config/fault.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import { printFaults } from './print-faults.ts';
 
 /** What the account may do beyond reading, and the statement that mends it. */

@@ -1,4 +1,4 @@
-import type { Fault } from '../config/fault.ts';
+import type { Fault } from '../capabilities/fault.ts';
 
 /** Writes one line per fault: `capability.yaml:12:5  capabilities.x.sql: is required`; `kind` stands before the path. */
 export function printFaults(

@@ -1,6 +1,6 @@
 import type { AgentConfig } from './model.ts';
 import type { Capability } from '../capabilities/model.ts';
-import type { Position } from './fault.ts';
+import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
   type CapabilitySpec,

@@ -1,4 +1,4 @@
-import type { Fault, Position } from './fault.ts';
+import type { Fault, Position } from '../capabilities/fault.ts';
 import { dottedPath } from './path.ts';
 import type { Path } from './path.ts';
 

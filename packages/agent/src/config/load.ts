@@ -1,6 +1,6 @@
 import { readProblem } from '@svc/edge';
 import type { AgentConfig } from './model.ts';
-import type { Fault } from './fault.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import { buildConfig } from './build.ts';
 import { checkFile } from './checks/check-file.ts';
 import { createFaultLog } from './fault-log.ts';

@@ -1,10 +1,10 @@
 import type { ListenAddress } from '@svc/edge';
-import type { Capability } from '../capabilities/model.ts';
+import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { DatabaseConfig } from '../databases/driver.ts';
 
 /** The capability file after parsing: every value checked, every default applied, every secret resolved. */
 export interface AgentConfig {
-  readonly service: { readonly title: string; readonly version: string; readonly description: string };
+  readonly service: ServiceInfo;
   readonly runtime: { readonly maxConcurrentRequests: number; readonly queueSize: number };
   readonly gateway: GatewayLinkConfig;
   readonly database: DatabaseConfig;

@@ -1,3 +1,5 @@
+import { isRecord } from '../capabilities/is-record.ts';
+
 /** The keys and list indexes that lead from the root of the file to a value. */
 export type Path = readonly string[];
 
@@ -12,10 +14,6 @@ export function fromPointer(pointer: string): Path {
     .split('/')
     .slice(1)
     .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What lies at the path, undefined where nothing does. */

@@ -1,7 +1,7 @@
 import type { AbortSignalLike } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
-import type { Fault, Position } from '../config/fault.ts';
-import type { JsonSchema } from '../config/schema/json-schema.ts';
+import type { Fault, Position } from '../capabilities/fault.ts';
+import type { JsonSchema } from '../capabilities/json-schema.ts';
 import type { VerificationFault } from './errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Fault } from '../config/fault.ts';
+import type { Fault } from '../capabilities/fault.ts';
 
 export type DatabaseErrorKind =
   | 'unavailable'

@@ -44,7 +44,7 @@ test('in the first minute of a loss no wait is longer than 5 s', { tags: ['agent
   );
 });
 
-test('after a refusal that only a change of configuration can mend it goes on to 5 min', () => {
+test('after a refusal that lasts until the configuration is changed the ceiling grows to 5 min', () => {
   expect(longestWaits(12, { refused: true }).slice(6)).toEqual([
     32_000, 64_000, 128_000, 256_000, 300_000, 300_000,
   ]);
@@ -56,11 +56,11 @@ test('a refusal after a long outage is waited for as long as the outage before i
   expect(afterLoss(state, { ...LOST, at: 3_600_000, refused: true }, ALMOST_ONE).waitMs).toBe(32_000);
 });
 
-test('it goes on for ever', () => {
+test('after 5000 failures the agent still dials every 30 s', () => {
   expect(longestWaits(5000).at(-1)).toBe(30_000);
 });
 
-test('a connection that held for a minute starts it anew', () => {
+test('after a connection that held for a minute the waits begin from the bottom', () => {
   expect(longestWaits(3, { heldMs: 60_000 })).toEqual([500, 500, 500]);
 });
 
@@ -72,12 +72,12 @@ test('a proxy that ends every connection after half a minute never makes the wai
   ]);
 });
 
-const LONG: BackOff = { failures: 20, hurried: false, lostAt: 0 };
+const LONG: BackOff = { failures: 20, dialledAtOnce: false, lostAt: 0 };
 const LATER = { ...LOST, at: 60_000 };
 
-test('a connection of 10 s ends the long waits, one that was lost before counts like none', () => {
+test('a connection that held for 10 s ends the long waits, a shorter one does not', () => {
   expect(afterLoss(LONG, { ...LATER, heldMs: 10_000 }, ALMOST_ONE)).toEqual({
-    state: { failures: 3, hurried: false, lostAt: 60_000 },
+    state: { failures: 3, dialledAtOnce: false, lostAt: 60_000 },
     waitMs: 2000,
   });
   expect(afterLoss(LONG, { ...LATER, heldMs: 9999 }, ALMOST_ONE).waitMs).toBe(30_000);

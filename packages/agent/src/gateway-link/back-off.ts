@@ -1,15 +1,16 @@
 /** How long to wait before dialling again: full jitter under a ceiling that doubles. */
 export interface BackOff {
   readonly failures: number;
-  /** A gateway that left was dialled anew at once, and no connection has held since. */
-  readonly hurried: boolean;
+  /** True after a go-away that was answered by dialling at once, until a connection has held: a second go-away has to wait. */
+  readonly dialledAtOnce: boolean;
   /** When the link was lost, by a monotonic clock; undefined while no connection has failed since one that held. */
   readonly lostAt: number | undefined;
 }
 
-export const FRESH: BackOff = { failures: 0, hurried: false, lostAt: undefined };
+export const FRESH: BackOff = { failures: 0, dialledAtOnce: false, lostAt: undefined };
 
-export interface Wait {
+/** When to dial next, and the state after that. */
+export interface Retry {
   readonly state: BackOff;
   readonly waitMs: number;
 }
@@ -20,7 +21,7 @@ export interface Loss {
   readonly at: number;
   /** How long it was up, 0 if it never was. */
   readonly heldMs: number;
-  /** Only a change of configuration can mend it. */
+  /** The gateway refused the key or the audience: dialling again helps only after a change of configuration. */
   readonly refused: boolean;
   /** How long the gateway asked to wait; 0 when it did not. */
   readonly retryAfterMs: number;
@@ -28,7 +29,7 @@ export interface Loss {
 
 const BASE_MS = 500;
 const CEILING_MS = 30_000;
-/** Most losses are restarts: an agent that waits longer is missed for longer than its gateway was away. */
+/** Most losses are restarts of a gateway: an agent that waited longer would be away for longer than its gateway was. */
 const EARLY_CEILING_MS = 5000;
 const EARLY_MS = 60_000;
 const REFUSED_CEILING_MS = 300_000;
@@ -40,28 +41,28 @@ const HELD_AFTER_MS = 10_000;
 const FAILURES_AFTER_HELD = 2;
 
 /** `random` in [0, 1). */
-export function afterLoss(state: BackOff, loss: Loss, random: number): Wait {
-  const { failures, hurried, lostAt = loss.at } = credited(state, loss.heldMs);
+export function afterLoss(state: BackOff, loss: Loss, random: number): Retry {
+  const { failures, dialledAtOnce, lostAt = loss.at } = credited(state, loss.heldMs);
   const most = longest(loss.refused, loss.at - lostAt);
   const ceilingMs = Math.min(BASE_MS * 2 ** failures, most);
-  // Whoever is told the same time to come back must not come back together.
+  // Agents that were all told the same time to come back must not dial all at that time.
   const leastMs = Math.min(loss.retryAfterMs, CEILING_MS);
   const spreadMs = leastMs === 0 ? ceilingMs : Math.max(ceilingMs - leastMs, BASE_MS);
   return {
-    // A ceiling that is reached counts no further: a later one begins where this one stood.
-    state: { failures: ceilingMs < most ? failures + 1 : failures, hurried, lostAt },
+    // Once the ceiling is reached failures are no longer counted, so that a higher ceiling later begins from here.
+    state: { failures: ceilingMs < most ? failures + 1 : failures, dialledAtOnce, lostAt },
     waitMs: Math.round(leastMs + random * spreadMs),
   };
 }
 
 /**
- * The gateway has said that it leaves: one dial at once, but gateways that welcome only to leave are
- * backed off from like any other. `at` and `heldMs` as in `Loss`.
+ * After a go-away of the gateway the agent dials at once, but only once: a gateway that sends one after each welcome
+ * must not be dialled without a pause. `at` and `heldMs` as in `Loss`.
  */
-export function afterGoAway(state: BackOff, at: number, heldMs: number, random: number): Wait {
-  const { failures, hurried, lostAt } = credited(state, heldMs);
-  if (hurried) return afterLoss(state, { at, heldMs, refused: false, retryAfterMs: 0 }, random);
-  return { state: { failures, hurried: true, lostAt }, waitMs: Math.round(random * BASE_MS) };
+export function afterGoAway(state: BackOff, at: number, heldMs: number, random: number): Retry {
+  const { failures, dialledAtOnce, lostAt } = credited(state, heldMs);
+  if (dialledAtOnce) return afterLoss(state, { at, heldMs, refused: false, retryAfterMs: 0 }, random);
+  return { state: { failures, dialledAtOnce: true, lostAt }, waitMs: Math.round(random * BASE_MS) };
 }
 
 function longest(refused: boolean, lostForMs: number): number {

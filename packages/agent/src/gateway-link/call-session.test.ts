@@ -12,11 +12,11 @@ import {
 } from '@svc/protocol';
 import { afterEach, expect, test } from 'vitest';
 import {
-  createSession,
+  createCallSession,
   type CallOutcome,
   type HandleCall,
   type IncomingCall,
-  type Session,
+  type CallSession,
 } from './call-session.ts';
 
 /** A call that reached the agent and waits for the test to answer it. */
@@ -27,7 +27,7 @@ interface Arrived {
 
 /** A real session on a real link; its gateway is the test. */
 interface GatewayByHand {
-  readonly session: Session;
+  readonly session: CallSession;
   readonly link: Link;
   readonly received: Frame[];
   readonly arrived: Arrived[];
@@ -69,7 +69,7 @@ function connect(maxInflight = 100, reads = true): GatewayByHand {
     now: () => performance.now(),
     random: () => 0.5,
   });
-  const session = createSession({ link: () => link, handle, maxInflight, onGoAway: () => goAways++ });
+  const session = createCallSession({ link: () => link, handle, maxInflight, onGoAway: () => goAways++ });
   const gateway: GatewayByHand = {
     session,
     link,
@@ -109,7 +109,7 @@ const FAILED: CallOutcome = {
 /** Lets what was answered become frames, and these leave. */
 async function settled(gateway: GatewayByHand): Promise<void> {
   await turn();
-  await gateway.link.outbox.drained();
+  await gateway.link.sendQueue.drained();
 }
 
 async function turn(): Promise<void> {
@@ -183,7 +183,7 @@ test.each<[string, Frame]>([
   expect(gateway.closedWith()).toBe(CLOSE.protocol_error);
 });
 
-test('I33: a cancel aborts the call, and nothing is sent for it whatever it then says', async () => {
+test('I33: a cancel aborts the call, and nothing is sent for it whatever its outcome', async () => {
   const gateway = connect();
   gateway.say(request(1), request(2));
   const [first, second] = gateway.arrived;
@@ -217,7 +217,7 @@ test('I33: a cancel stops an answer that is under way', async () => {
   gateway.say({ type: 'cancel', id: 1 }, { type: 'credit', id: 1, bytes: 400_000 });
   await settled(gateway);
   expect(bytesOf(gateway, 1)).toBe(INITIAL_CREDIT_BYTES);
-  expect(gateway.link.outbox.queuedBytes).toBe(0);
+  expect(gateway.link.sendQueue.queuedBytes).toBe(0);
 });
 
 test('a large answer follows as the gateway takes it', async () => {
@@ -286,7 +286,7 @@ test('I36: parameters beyond 64 MiB in all are refused as not started; what was 
   gateway.say({ type: 'cancel', id: 1 }, request(4, first, PARAMS_MAX_BYTES - 1000));
   await settled(gateway);
   expect(refusals()).toHaveLength(1);
-  // Bytes that arrive make room, too.
+  // Bytes that arrive free memory, too.
   gateway.say(data(4, Buffer.alloc(2000), false), request(5, first, 2000));
   await settled(gateway);
   expect(refusals()).toHaveLength(1);
@@ -310,7 +310,7 @@ test('I36: a call counts until its answer has left to the last piece', async () 
   expect(gateway.arrived).toHaveLength(2);
 });
 
-test('an answer is released once, when it has left, is cancelled, comes too late, or the link is gone', async () => {
+test('an answer is released once, when it has left, is cancelled, comes too late, or the link is lost', async () => {
   const gateway = connect();
   const released: number[] = [];
   const answer = (id: number, length: number): void =>
@@ -353,9 +353,9 @@ test('I36: while answers of more than 64 MiB wait, calls are refused as not star
   expect(gateway.closedWith()).toBeUndefined();
 });
 
-test('I38: a gateway that asks and asks and never reads is left before it fills the memory', async () => {
+test('I38: a gateway that sends calls and never reads is disconnected before the answers fill the memory', async () => {
   const gateway = connect(10, false);
-  const pending = (): number => gateway.link.outbox.queuedControls;
+  const pending = (): number => gateway.link.sendQueue.queuedControls;
   let id = 0;
   for (let most = 0; gateway.closedWith() === undefined && id < 20_000; most = pending()) {
     gateway.say(...Array.from({ length: 100 }, () => request(++id)));

@@ -49,9 +49,9 @@ export type CallOutcome =
 export type HandleCall = (call: IncomingCall) => Promise<CallOutcome>;
 
 /** The agent's side of one authenticated connection. */
-export interface Session {
+export interface CallSession {
   receive(frame: LinkFrame): void;
-  /** The link is gone: aborts everything that runs for it. */
+  /** To be called when the link is lost: aborts everything that runs for it. */
   ended(): void;
   /** Calls that arrived and have no answer yet. */
   readonly inFlight: number;
@@ -59,7 +59,7 @@ export interface Session {
   idle(): Promise<void>;
 }
 
-export interface SessionOptions {
+export interface CallSessionOptions {
   readonly link: () => Link;
   readonly handle: HandleCall;
   readonly maxInflight: number;
@@ -67,7 +67,7 @@ export interface SessionOptions {
   readonly onGoAway: () => void;
 }
 
-/** Beyond the two frames, credit and error, that each open call may leave unread. */
+/** Control frames that may wait unread beyond two for each open call, a credit and an error. */
 const SPARE_CONTROLS = 4000;
 
 interface Running {
@@ -77,11 +77,11 @@ interface Running {
   readonly body: Body | undefined;
 }
 
-export function createSession(options: SessionOptions): Session {
+export function createCallSession(options: CallSessionOptions): CallSession {
   const calls = createCallTable<Running>();
   const waiters: (() => void)[] = [];
   let lastId = 0;
-  /** Parameters announced and not yet here, of all calls together: never more than one call may have. */
+  /** Bytes of parameters announced and not yet received, of all calls together: at most what one call may have. */
   let arrivingBytes = 0;
 
   function fail(id: number, code: AgentErrorCode, message: string, notStarted: boolean): void {
@@ -90,14 +90,14 @@ export function createSession(options: SessionOptions): Session {
 
   function control(frame: Frame): void {
     const link = options.link();
-    link.outbox.control(frame);
-    if (link.outbox.queuedControls > 2 * options.maxInflight + SPARE_CONTROLS)
+    link.sendQueue.sendControl(frame);
+    if (link.sendQueue.queuedControls > 2 * options.maxInflight + SPARE_CONTROLS)
       link.end(CLOSE.protocol_error, 'the gateway does not read');
   }
 
-  /** An answer that the gateway does not take counts like a call that runs: both hold memory. */
+  /** An answer that the gateway has not taken yet counts like a call that runs: both hold memory. */
   function isBusy(laterBytes: number): boolean {
-    const { queuedBodies, queuedBytes } = options.link().outbox;
+    const { queuedBodies, queuedBytes } = options.link().sendQueue;
     return (
       calls.size + queuedBodies >= options.maxInflight ||
       queuedBytes > RESULT_MAX_BYTES ||
@@ -133,7 +133,7 @@ export function createSession(options: SessionOptions): Session {
     const { capability, timeoutMs, metadata } = running.request;
     const call = { capability, params, timeoutMs, metadata, signal: running.abort.signal };
     void options.handle(call).then((outcome) => {
-      // Cancelled meanwhile, or the link is gone: nobody waits for it.
+      // The call was cancelled meanwhile, or the link is lost: nobody waits for the outcome.
       if (calls.get(id) !== running) {
         if (outcome.kind === 'result') outcome.release();
         return;
@@ -142,7 +142,7 @@ export function createSession(options: SessionOptions): Session {
       if (outcome.kind === 'error') fail(id, outcome.code, outcome.message, outcome.notStarted);
       else {
         const { count, truncated, rows, release } = outcome;
-        options.link().outbox.body({ type: 'result', id, count, truncated }, rows, release);
+        options.link().sendQueue.sendBody({ type: 'result', id, count, truncated }, rows, release);
       }
       wakeIfIdle();
     });
@@ -175,13 +175,13 @@ export function createSession(options: SessionOptions): Session {
       }
       if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
       if (frame.type === 'credit') {
-        options.link().outbox.grant(frame.id, frame.bytes);
+        options.link().sendQueue.addCredit(frame.id, frame.bytes);
         return;
       }
       const running = calls.get(frame.id);
       if (frame.type === 'cancel') {
         if (running !== undefined) forget(frame.id, running);
-        options.link().outbox.drop(frame.id);
+        options.link().sendQueue.cancelBody(frame.id);
         wakeIfIdle();
         return;
       }
@@ -201,7 +201,7 @@ export function createSession(options: SessionOptions): Session {
     },
     async idle() {
       if (calls.size > 0) await new Promise<void>((resolve) => waiters.push(resolve));
-      await options.link().outbox.drained();
+      await options.link().sendQueue.drained();
     },
   };
 }

@@ -92,7 +92,7 @@ test('when the connection breaks, what runs is aborted at once', async () => {
   expect(calls.map(({ signal }) => signal.aborted)).toEqual([true, true]);
 });
 
-describe('a refusal that only a change of configuration can mend', () => {
+describe('a refusal that lasts until the configuration is changed', () => {
   test.each([
     [CLOSE.unauthorized, 'GATEWAY_AGENT_PUBLIC_KEY'],
     [CLOSE.wrong_audience, 'gateway.url'],
@@ -224,7 +224,7 @@ describe('a peer that is no gateway', () => {
   });
 });
 
-test('a text message after the handshake is a breach', async () => {
+test('a text message after the handshake is a breach of the protocol', async () => {
   const { connection } = await open();
   const side = await gateway.next();
   side.socket.send('hello');

@@ -16,7 +16,7 @@ import {
 } from '@svc/protocol';
 import { WebSocket } from 'ws';
 import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
-import { createSession, type HandleCall, type Session } from './call-session.ts';
+import { createCallSession, type HandleCall, type CallSession } from './call-session.ts';
 
 /** One attempt to reach the gateway and, if it succeeds, the connection's whole life. */
 export interface Connection {
@@ -59,7 +59,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   });
   const helloBytes = sayHello(identity, randomBytes(32));
   let connId: string | undefined;
-  let admitted: { readonly link: Link; readonly session: Session; readonly since: number } | undefined;
+  let established: { readonly link: Link; readonly session: CallSession; readonly since: number } | undefined;
   let failure = '';
   let retryAfterMs = 0;
   let deadline: NodeJS.Timeout | undefined;
@@ -78,11 +78,11 @@ export function openConnection(options: ConnectionOptions): Connection {
     }
     parseWelcome(data);
     clearTimeout(deadline);
-    admitted = admit();
+    established = establish();
     options.onWelcome(connId);
   }
 
-  function admit(): { link: Link; session: Session; since: number } {
+  function establish(): { link: Link; session: CallSession; since: number } {
     const link = createLink({
       socket: linkSocket(socket),
       onFrame: (frame) => session.receive(frame),
@@ -93,7 +93,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       now: () => performance.now(),
       random: Math.random,
     });
-    const session: Session = createSession({
+    const session: CallSession = createCallSession({
       link: () => link,
       handle: options.handle,
       maxInflight: identity.maxInflight,
@@ -108,9 +108,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       socket.send(helloBytes, { binary: false });
     });
     socket.on('message', (data: Buffer, isBinary: boolean) => {
-      if (admitted !== undefined) {
-        if (isBinary) admitted.link.receive(data);
-        else admitted.link.end(CLOSE.protocol_error, 'text message after the handshake');
+      if (established !== undefined) {
+        if (isBinary) established.link.receive(data);
+        else established.link.end(CLOSE.protocol_error, 'text message after the handshake');
         return;
       }
       try {
@@ -132,11 +132,11 @@ export function openConnection(options: ConnectionOptions): Connection {
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
       const text = failure === '' || code !== 1006 ? closeReason(code, reason.toString()) : failure;
-      admitted?.link.socketClosed(text);
-      const heldMs = admitted === undefined ? 0 : performance.now() - admitted.since;
+      established?.link.socketClosed(text);
+      const heldMs = established === undefined ? 0 : performance.now() - established.since;
       resolve({
         reason: explain(code, text, identity),
-        connId: admitted === undefined ? undefined : connId,
+        connId: established === undefined ? undefined : connId,
         heldMs,
         refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
         retryAfterMs,
@@ -147,12 +147,12 @@ export function openConnection(options: ConnectionOptions): Connection {
   return {
     over,
     async drain(timeoutMs) {
-      if (admitted === undefined) {
+      if (established === undefined) {
         giveUp('shutting down');
         return;
       }
-      const { link, session } = admitted;
-      link.outbox.control({ type: 'go_away', reason: 'the agent is shutting down' });
+      const { link, session } = established;
+      link.sendQueue.sendControl({ type: 'go_away', reason: 'the agent is shutting down' });
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, timeoutMs);

@@ -7,7 +7,7 @@ import {
   type SmallGateway,
   type SmallGatewayOptions,
 } from './gateway-by-hand.testing.ts';
-import { keepConnected, type GatewayLink, type KeepConnectedOptions } from './reconnect.ts';
+import { openReconnectingLink, type GatewayLink, type ReconnectOptions } from './reconnect.ts';
 import type { CallOutcome } from './call-session.ts';
 
 const OK: CallOutcome = {
@@ -37,11 +37,11 @@ interface Kept {
 
 async function keep(
   options: SmallGatewayOptions = {},
-  overrides: Partial<KeepConnectedOptions> = {},
+  overrides: Partial<ReconnectOptions> = {},
 ): Promise<Kept> {
   gateway = await startGateway(options);
   const kept: Kept = { connected: [], losses: [] };
-  link = keepConnected({
+  link = openReconnectingLink({
     url: gateway.url,
     ca: undefined,
     identity: gateway.identity,
@@ -67,7 +67,7 @@ test('a lost connection is replaced, again and again', async () => {
   expect(new Set(kept.losses.map(({ reason }) => reason))).toEqual(new Set(['connection lost (1006)']));
 });
 
-test('a gateway that does not want us is asked less and less often, for ever', async () => {
+test('a gateway that refuses the agent is dialled less and less often, without end', async () => {
   const kept = await keep(
     { instead: { hello: (socket) => socket.close(CLOSE.handshake_timeout) } },
     { random: () => 0.01 },
@@ -78,7 +78,7 @@ test('a gateway that does not want us is asked less and less often, for ever', a
 });
 
 describe('after six losses, a connection that held', () => {
-  /** The dice say almost nothing until then, and 0.1 from then on. */
+  /** Random numbers: almost zero until then, and 0.1 from then on. */
   async function holdAfterLosses(heldMs: number): Promise<{ kept: Kept; side: AgentSide }> {
     let random = 0.001;
     const kept = await keep({}, { random: () => random });

@@ -1,21 +1,21 @@
 import { DRAIN_TIMEOUT_MS } from '@svc/protocol';
-import { afterGoAway, afterLoss, FRESH, type Wait } from './back-off.ts';
+import { afterGoAway, afterLoss, FRESH, type Retry } from './back-off.ts';
 import { openConnection, type Connection, type ConnectionEnd, type ConnectionOptions } from './connection.ts';
 
-/** Holds a connection to the gateway for as long as the agent lives. */
+/** A connection to the gateway, dialled anew whenever it is lost, for as long as the agent runs. */
 export interface GatewayLink {
-  /** No further dialling; every connection answers what it has and closes. */
+  /** Dials no more; every connection answers its calls in flight and closes. */
   stop(): Promise<void>;
 }
 
-export interface KeepConnectedOptions extends Omit<ConnectionOptions, 'onWelcome' | 'onGoAway'> {
+export interface ReconnectOptions extends Omit<ConnectionOptions, 'onWelcome' | 'onGoAway'> {
   readonly onConnected: (connId: string) => void;
-  /** `retryInMs` is undefined when the gateway had left, so that another connection was sought already. */
+  /** `retryInMs` is undefined after a go-away of the gateway, since the next connection was dialled at that time. */
   readonly onLost: (end: ConnectionEnd, retryInMs: number | undefined) => void;
   readonly random: () => number;
 }
 
-export function keepConnected(options: KeepConnectedOptions): GatewayLink {
+export function openReconnectingLink(options: ReconnectOptions): GatewayLink {
   const open = new Set<Connection>();
   let backOff = FRESH;
   let stopped = false;
@@ -31,7 +31,7 @@ export function keepConnected(options: KeepConnectedOptions): GatewayLink {
         options.onConnected(connId);
       },
       onGoAway() {
-        // Make before break: the next connection is sought while this one finishes its calls.
+        // The next connection is dialled while this one still answers its calls, so that none is refused in between.
         if (replaced || stopped) return;
         replaced = true;
         const now = performance.now();
@@ -49,7 +49,7 @@ export function keepConnected(options: KeepConnectedOptions): GatewayLink {
     });
   }
 
-  function dialAfter({ state, waitMs }: Wait): number {
+  function dialAfter({ state, waitMs }: Retry): number {
     backOff = state;
     retryTimer = setTimeout(dial, waitMs);
     return waitMs;

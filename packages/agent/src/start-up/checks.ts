@@ -9,10 +9,10 @@ import { DatabaseError, databaseFault } from '../databases/errors.ts';
 import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
 
 /**
- * The start-up validation: the file itself, the database, EXPLAIN of every capability.
- * When it has resolved, everything is reported and no connection is left.
+ * Checks the file, then its statements, on the database unless `offline`, and reports what it finds.
+ * When it has resolved, everything is reported and no connection is open.
  */
-export async function startUp(
+export async function runStartUpChecks(
   { file, content, offline }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
@@ -29,7 +29,7 @@ export async function startUp(
   report(offline ? await readStatements(config) : await askDatabase(config));
 }
 
-/** What of the checks needs no database: each statement as it is written. */
+/** The checks that need no database: each statement as it is written. */
 async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
   const verifier = await driverOf(config.database.driver).loadVerifier();
   const faults = await verifier.readStatements(config.capabilities);

@@ -2,20 +2,20 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { StartUpOrder, StartUpReport, WellFormed } from './report.ts';
 
-/** The code of the process, so that one executable is all there is to copy. */
+/** The code of the child process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_HELPER: string;
 
-/** Of what the process says when it fails; it goes to the log file. */
-const LAST_WORDS_CHARACTERS = 10_000;
+/** How much of the end of the child's standard error is kept for the log file, in case it fails. */
+const STDERR_MAX_CHARACTERS = 10_000;
 /** Optimizing the SQL parser takes more time and memory than it saves in one start. */
 const FLAGS = ['--input-type=commonjs', '--liftoff-only', '--max-semi-space-size=4'];
 
 /**
- * Runs the start-up checks in a process of their own that is gone when they are over: the parsers and what they made
- * would stay in memory for as long as the agent runs, even those of a thread. The process ends with this one.
- * `onWellFormed` is called before the database is asked. Rejects when the process fails.
+ * Runs the start-up checks in a child process that ends with them: in this one, or in a thread of it, the parsers and
+ * what they made would stay in memory for as long as the agent runs. When this process ends the child ends, too.
+ * `onWellFormed` is called before the database is asked. Rejects when the child fails.
  */
-export function startUpProcess(
+export function checkInChildProcess(
   order: Omit<StartUpOrder, 'content'>,
   onWellFormed: (report: WellFormed) => void,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
@@ -26,9 +26,9 @@ export function startUpProcess(
       serialization: 'advanced',
     });
     let outcome: Exclude<StartUpReport, WellFormed> | undefined;
-    let lastWords = '';
+    let stderr = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      lastWords = `${lastWords}${text}`.slice(-LAST_WORDS_CHARACTERS);
+      stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
     });
     child.on('message', (report: StartUpReport) => {
       if (report.step === 'well_formed') {
@@ -39,15 +39,15 @@ export function startUpProcess(
       child.disconnect();
     });
     child.on('error', reject);
-    // After a disconnect of ours there is no 'close'; without one it comes when all that was said has been read.
+    // After the disconnect above 'close' never comes; without it 'close' comes once standard error has been read.
     child.on('exit', () => outcome !== undefined && resolve(outcome));
     child.on('close', (code, signal) => {
       if (outcome !== undefined) return;
       reject(
-        new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${lastWords}`),
+        new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${stderr}`),
       );
     });
-    // It has ended before it has read everything: then 'close' tells why.
+    // The child ended before it had read all of its code: 'close' gives the reason.
     child.stdin?.on('error', () => {});
     child.stdin?.end(SVC_HELPER);
     const content = contentOf(order.file);
@@ -55,7 +55,7 @@ export function startUpProcess(
   });
 }
 
-/** Undefined where it cannot be read: then the checks find the same, and say so. */
+/** Undefined where the file cannot be read: the checks then fail to read it, too, and report that. */
 function contentOf(file: string): Uint8Array | undefined {
   try {
     return readFileSync(file);

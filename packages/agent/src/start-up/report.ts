@@ -1,19 +1,19 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { Fault } from '../config/fault.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 
-/** What the start-up checks are asked; plain data, like all that they report, for they run in a process of their own. */
+/** What to check; plain data, as are the reports, because the checks run in a child process. */
 export interface StartUpOrder {
   /** The capability file. */
   readonly file: string;
-  /** Of the file, where it can be read at all: a pipe such as /dev/stdin is the agent's own. */
+  /** Of the file; absent where it cannot be read. The child could not read a pipe such as /dev/stdin of the agent. */
   readonly content: Uint8Array | undefined;
   /** Leaves out what only the database can tell. */
   readonly offline: boolean;
 }
 
-/** What the checks found, in this order; after `WellFormed` comes one more, any other is the last. */
+/** What the checks report: `MalformedFile` alone, or `WellFormed` and then a `StartUpOutcome`. */
 export type StartUpReport = MalformedFile | WellFormed | StartUpOutcome;
 
 interface MalformedFile {
@@ -46,7 +46,7 @@ export interface VerifiedAgent {
   readonly config: AgentConfig;
   /** One for each capability of the configuration. */
   readonly prepared: readonly PreparedCapability[];
-  /** What callers are told of it: the UTF-8 text of a `Description`. */
+  /** The description that callers get: the UTF-8 text of a `Description`. */
   readonly description: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-/** Everything the agent reports. `observe/` turns it into the log file, short lines on standard error, and metrics. */
+/** Everything the agent reports. `log` and `metrics` turn it into the log file, short lines on standard error, and metrics. */
 export type AgentEvent =
   | {
       readonly event: 'starting';

@@ -6,7 +6,7 @@ export interface Log {
   readonly observe: Observe;
   /** Records that the file never got since the start because too many waited for it. */
   readonly recordsLost: number;
-  /** Writes what is still buffered, for at most two seconds, and drops everything that comes later. */
+  /** Writes what is still buffered, for at most two seconds, and ignores everything that comes later. */
   close(): Promise<void>;
 }
 

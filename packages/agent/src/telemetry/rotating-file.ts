@@ -54,7 +54,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     try {
       await append(await ready());
     } catch (error) {
-      await drop();
+      await closeHandle();
       if (closed) return;
       const first = !broken;
       broken = true;
@@ -86,7 +86,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     waiting = waiting.subarray(written);
   }
 
-  /** The open file, of that name and with room. */
+  /** The file to write to: open, still of that name, and not full. */
   async function ready(): Promise<FileHandle> {
     if (handle !== undefined && performance.now() >= lookAt) await look(handle);
     handle ??= await openFile();
@@ -100,7 +100,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     }
     const kept = mode;
     fullAt = sizeBytes;
-    await drop();
+    await closeHandle();
     handle = await openFile();
     // The umask of the process may have taken from it what the operator gave.
     mode = kept;
@@ -114,7 +114,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     const own = await active.stat();
     const found = await stat(file).catch(() => undefined);
     if (found?.ino === own.ino && found.dev === own.dev) size = own.size;
-    else await drop();
+    else await closeHandle();
   }
 
   async function openFile(): Promise<FileHandle> {
@@ -145,10 +145,10 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     }
   }
 
-  async function drop(): Promise<void> {
+  async function closeHandle(): Promise<void> {
     const last = handle;
     handle = undefined;
-    // Some file systems tell on closing that the disk is full; what was to be told is told by then.
+    // Some file systems tell on closing that the disk is full; the writes have reported that by then.
     await last?.close().catch(() => {});
   }
 
@@ -166,7 +166,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     async close(complete) {
       closed = true;
       clearTimeout(retry);
-      if (complete) await drop();
+      if (complete) await closeHandle();
     },
   };
 }
@@ -211,7 +211,7 @@ function setMode(descriptor: number, mode: number): void {
   try {
     fchmodSync(descriptor, mode);
   } catch {
-    // The file is another account's, or its file system knows no modes: whoever made it decides.
+    // The file is another account's, or its file system has no modes: then the mode stays as it is.
   }
 }
 

@@ -47,7 +47,7 @@ test('I26: calls reach the agent as they were made, with ids that grow', async (
   call(agent, params);
   call(agent);
   call(agent);
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(agent.received.map((frame) => 'id' in frame && frame.id)).toEqual([1, 2, 3]);
   expect(agent.received[0]).toMatchObject({
     type: 'request',
@@ -268,7 +268,7 @@ test('I28: a large result gets credit only once there is room for all of it', as
   const second = call(agent);
   const rows = Buffer.alloc(700_000, '[1,2,3]');
   agent.say(resultHead(1, rows.length, rows.subarray(0, 10)), resultHead(2, rows.length));
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect([granted(agent, 1) > 0, granted(agent, 2)]).toEqual([true, 0]);
 
   sayInPieces(agent, 1, rows, 10);
@@ -276,14 +276,14 @@ test('I28: a large result gets credit only once there is room for all of it', as
   if (outcome?.kind !== 'result') throw new Error('the first call has no result');
   expect(rows.equals(Buffer.concat(outcome.rows))).toBe(true);
   expect(outcome).toMatchObject({ count: 1, truncated: true });
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(granted(agent, 1)).toBe(rows.length - INITIAL_CREDIT_BYTES);
   // Its rows are still being delivered.
   expect(granted(agent, 2)).toBe(0);
 
   outcome.release();
   outcome.release();
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(granted(agent, 2)).toBeGreaterThan(0);
   expect(budget.reservedBytes).toBe(rows.length);
   second.cancel();
@@ -297,7 +297,7 @@ test('at most half a mebibyte of a result is under way, and at least a quarter u
   agent.say(resultHead(1, rows.length));
   const piece = 60_000;
   for (let arrived = 0; arrived < rows.length; arrived += piece) {
-    await agent.link.outbox.drained();
+    await agent.link.sendQueue.drained();
     const underWay = INITIAL_CREDIT_BYTES + granted(agent, 1) - arrived;
     expect(underWay).toBeLessThanOrEqual(524_288);
     expect(underWay).toBeGreaterThanOrEqual(Math.min(262_144, rows.length - arrived));
@@ -312,7 +312,7 @@ test('I28: an agent that sends more than was granted is cut off', async () => {
   const agent = connect({ budget });
   const { outcomes } = call(agent);
   const rows = Buffer.alloc(700_000, '[1,2,3]');
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   agent.say(resultHead(1, rows.length, rows.subarray(0, 10)));
   sayInPieces(agent, 1, rows, 10);
   expect(agent.closedWith()).toBe(CLOSE.protocol_error);
@@ -324,11 +324,11 @@ test('I28: an agent that sends more than was granted is cut off', async () => {
 test('a result within the first window needs no credit', async () => {
   const agent = connect();
   const { outcomes } = call(agent);
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   const rows = Buffer.alloc(INITIAL_CREDIT_BYTES, 'x');
   agent.say(resultHead(1, rows.length));
   sayInPieces(agent, 1, rows, 0);
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(outcomes).toMatchObject([{ kind: 'result' }]);
   expect(agent.received.map((frame) => frame.type)).toEqual(['request']);
 });
@@ -354,7 +354,7 @@ test('parameters beyond the first window follow as the agent takes them', async 
   call(agent, params);
   await expect.poll(() => arrived(agent)).toBe(INITIAL_CREDIT_BYTES);
   agent.say({ type: 'credit', id: 1, bytes: params.length - INITIAL_CREDIT_BYTES });
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(arrived(agent)).toBe(params.length);
 });
 
@@ -364,8 +364,8 @@ test('parameters that an agent refuses before they are all there are given up', 
   await expect.poll(() => arrived(agent)).toBe(INITIAL_CREDIT_BYTES);
   agent.say(busy(1));
   expect(outcomes).toMatchObject([{ kind: 'error', code: 'AGENT_BUSY' }]);
-  await agent.link.outbox.drained();
-  expect(agent.link.outbox.queuedBytes).toBe(0);
+  await agent.link.sendQueue.drained();
+  expect(agent.link.sendQueue.queuedBytes).toBe(0);
   expect(arrived(agent)).toBe(INITIAL_CREDIT_BYTES);
 });
 
@@ -374,7 +374,7 @@ test('a call cancelled before its head has left is never heard of', async () => 
   const { outcomes, cancel } = call(agent);
   cancel();
   call(agent);
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(agent.received.map((frame) => [frame.type, 'id' in frame && frame.id])).toEqual([['request', 2]]);
   expect(outcomes).toEqual([]);
 });
@@ -382,12 +382,12 @@ test('a call cancelled before its head has left is never heard of', async () => 
 test('I27: a call cancelled later is cancelled at the agent, once, and what the agent still says is ignored', async () => {
   const agent = connect();
   const { outcomes, cancel } = call(agent);
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   cancel();
   cancel();
   expect(agent.session.inFlight).toBe(0);
   agent.say(resultHead(1, 10), data(1, Buffer.alloc(10), true), busy(1), { type: 'credit', id: 1, bytes: 9 });
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(agent.received.map((frame) => frame.type)).toEqual(['request', 'cancel']);
   expect(agent.closedWith()).toBeUndefined();
   expect(outcomes).toEqual([]);
@@ -408,7 +408,7 @@ test('an agent that was told of our end still gets the calls that were accepted'
   const agent = connect();
   agent.session.goAway('shutting down');
   expect(agent.session.available).toBe(true);
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(agent.received).toEqual([{ type: 'go_away', reason: 'shutting down' }]);
 });
 

@@ -112,7 +112,7 @@ export function createSession(options: SessionOptions): AgentSession {
   function settle(id: number, call: Pending, outcome: AgentOutcome): void {
     pending.delete(id);
     // Parameters that the agent refused before they were all there would wait for credit for ever.
-    options.link().outbox.drop(id);
+    options.link().sendQueue.cancelBody(id);
     call.settle(outcome);
     // Ids are never used again: a new connection brings new ones.
     if (lastId === CALL_ID_MAX && pending.size === 0)
@@ -145,7 +145,7 @@ export function createSession(options: SessionOptions): AgentSession {
     const bytes = upTo - result.granted;
     if (!result.hasRoom || bytes <= 0 || (bytes < RESULT_WINDOW_BYTES / 2 && upTo < rowsLength)) return;
     result.granted = upTo;
-    options.link().outbox.control({ type: 'credit', id, bytes });
+    options.link().sendQueue.sendControl({ type: 'credit', id, bytes });
   }
 
   function onData(id: number, bytes: Uint8Array, fin: boolean, call: Pending): void {
@@ -179,7 +179,7 @@ export function createSession(options: SessionOptions): AgentSession {
     }
     if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
     if (frame.type === 'credit') {
-      options.link().outbox.grant(frame.id, frame.bytes);
+      options.link().sendQueue.addCredit(frame.id, frame.bytes);
       return;
     }
     const call = pending.get(frame.id);
@@ -215,19 +215,19 @@ export function createSession(options: SessionOptions): AgentSession {
         return NOTHING;
       }
       const { capability, timeoutMs, metadata, params } = request;
-      options.link().outbox.body({ type: 'request', id, capability, timeoutMs, metadata }, params);
+      options.link().sendQueue.sendBody({ type: 'request', id, capability, timeoutMs, metadata }, params);
       pending.add(id, { settle: settleCall, result: undefined });
       return () => {
         const call = pending.get(id);
         if (call === undefined) return;
         pending.delete(id);
         call.result?.release();
-        const { outbox } = options.link();
-        if (outbox.drop(id)) outbox.control({ type: 'cancel', id });
+        const { sendQueue } = options.link();
+        if (sendQueue.cancelBody(id)) sendQueue.sendControl({ type: 'cancel', id });
       };
     },
     goAway(reason) {
-      options.link().outbox.control({ type: 'go_away', reason });
+      options.link().sendQueue.sendControl({ type: 'go_away', reason });
     },
     end: (code, reason) => options.link().end(code, reason),
     receive: onCallFrame,

@@ -73,7 +73,7 @@ async function failure(result: Promise<AgentResult>): Promise<unknown> {
 }
 
 async function requests(agent: AgentByHand): Promise<RequestFrame[]> {
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   return agent.received.filter((frame) => frame.type === 'request');
 }
 
@@ -143,7 +143,7 @@ test('an agent that does not answer in the capability’s time and 2 s is given 
   expect(agent.session.inFlight).toBe(1);
   vi.advanceTimersByTime(1);
   expect(await failed).toMatchObject({ code: 'GATEWAY_AGENT_TIMEOUT' });
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(agent.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
   expect(agent.session.inFlight).toBe(0);
 });
@@ -178,7 +178,7 @@ test('the whole time counts, not the time since the second try', async () => {
   await requests(second);
   vi.advanceTimersByTime(TIMEOUT_MS + GRACE_MS - 500);
   expect(await failed).toMatchObject({ code: 'GATEWAY_AGENT_TIMEOUT' });
-  await second.link.outbox.drained();
+  await second.link.sendQueue.drained();
   expect(second.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
 });
 
@@ -294,7 +294,7 @@ test('when the caller leaves, the agent is told to stop', async () => {
   await requests(agent);
   caller.abort();
   expect(await failed).toBeInstanceOf(CallerGone);
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(agent.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
   agent.say(smallResult(1));
   expect(agent.closedWith()).toBeUndefined();
@@ -310,7 +310,7 @@ test('when the caller leaves after the second try began, the second agent is tol
   await requests(second);
   caller.abort();
   expect(await failed).toBeInstanceOf(CallerGone);
-  await second.link.outbox.drained();
+  await second.link.sendQueue.drained();
   expect(second.received.at(-1)).toEqual({ type: 'cancel', id: 1 });
 });
 
@@ -328,7 +328,7 @@ test('a caller who leaves after the answer changes nothing', async () => {
   agent.say(smallResult(1));
   await result;
   caller.abort();
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   expect(agent.received.map((frame) => frame.type)).toEqual(['request']);
 });
 

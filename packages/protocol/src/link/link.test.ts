@@ -100,7 +100,7 @@ describe('with the clock in our hands', () => {
   test('I16: what is written into a black hole keeps nobody alive: both ends terminate, each tells once', async () => {
     await vi.advanceTimersByTimeAsync(60_000);
     pair.blackHole = true;
-    const writer = setInterval(() => pair.agent.link.outbox.control({ type: 'cancel', id: 1 }), 100);
+    const writer = setInterval(() => pair.agent.link.sendQueue.sendControl({ type: 'cancel', id: 1 }), 100);
     await vi.advanceTimersByTimeAsync(28_000);
     clearInterval(writer);
     for (const end of [pair.gateway, pair.agent]) {
@@ -207,13 +207,13 @@ describe('in real time', () => {
     const answers = collect(gateway, sizes.length);
     for (const [at, params] of contents.entries()) {
       const head = { id: at + 1, capability: 'echo', timeoutMs: 1000, metadata: {} };
-      gateway.link.outbox.body({ type: 'request', ...head }, params);
+      gateway.link.sendQueue.sendBody({ type: 'request', ...head }, params);
     }
     const rows = await answers;
     for (const [at, params] of contents.entries()) {
       expect(Buffer.compare(rows.get(at + 1) ?? Buffer.alloc(1), params)).toBe(0);
     }
-    expect(gateway.link.outbox.queuedBytes + agent.link.outbox.queuedBytes).toBe(0);
+    expect(gateway.link.sendQueue.queuedBytes + agent.link.sendQueue.queuedBytes).toBe(0);
   });
 
   test.each<[string, (pair: Pair) => void, number]>([
@@ -276,10 +276,10 @@ function echo(end: End): void {
         bodies.set(frame.id, receiveBody(frame.paramsLength));
         return take(frame.id, frame.params, frame.fin);
       case 'data':
-        end.link.outbox.control({ type: 'credit', id: frame.id, bytes: frame.bytes.length });
+        end.link.sendQueue.sendControl({ type: 'credit', id: frame.id, bytes: frame.bytes.length });
         return take(frame.id, frame.bytes, frame.fin);
       case 'credit':
-        return end.link.outbox.grant(frame.id, frame.bytes);
+        return end.link.sendQueue.addCredit(frame.id, frame.bytes);
       default:
         expect.unreachable(frame.type);
     }
@@ -287,7 +287,7 @@ function echo(end: End): void {
   function take(id: number, bytes: Uint8Array, fin: boolean): void {
     const body = bodies.get(id);
     if (body?.add(bytes, fin) !== true) return;
-    end.link.outbox.body({ type: 'result', id, count: 1, truncated: false }, joinPieces(body.pieces));
+    end.link.sendQueue.sendBody({ type: 'result', id, count: 1, truncated: false }, joinPieces(body.pieces));
   }
 }
 
@@ -301,13 +301,13 @@ function collect(end: End, count: number): Promise<Map<number, Uint8Array>> {
         case 'result': {
           bodies.set(frame.id, receiveBody(frame.rowsLength));
           const beyond = frame.rowsLength - INITIAL_CREDIT_BYTES;
-          if (beyond > 0) end.link.outbox.control({ type: 'credit', id: frame.id, bytes: beyond });
+          if (beyond > 0) end.link.sendQueue.sendControl({ type: 'credit', id: frame.id, bytes: beyond });
           return take(frame.id, frame.rows, frame.fin);
         }
         case 'data':
           return take(frame.id, frame.bytes, frame.fin);
         case 'credit':
-          return end.link.outbox.grant(frame.id, frame.bytes);
+          return end.link.sendQueue.addCredit(frame.id, frame.bytes);
         default:
           expect.unreachable(frame.type);
       }

@@ -2,12 +2,12 @@ import { CLOSE, ProtocolError, type CloseCode } from '../close-code.ts';
 import { decodeMessage } from '../frames/decode.ts';
 import type { Frame } from '../frames/frame.ts';
 import { heard, wake, type Liveness } from './liveness.ts';
-import { createOutbox, type Outbox, type OutboxSocket } from './send-queue.ts';
+import { createSendQueue, type SendQueue, type SendQueueSocket } from './send-queue.ts';
 
 /** Frames that concern calls or the life of the connection; ping and pong are answered here. */
 export type LinkFrame = Exclude<Frame, { type: 'ping' | 'pong' }>;
 
-export interface LinkSocket extends OutboxSocket {
+export interface LinkSocket extends SendQueueSocket {
   /** Begins the closing handshake. */
   close(code: number, reason: string): void;
   /** Ends the TCP connection now. */
@@ -26,7 +26,7 @@ export interface LinkOptions {
 
 /** One authenticated connection: frames in, frames out, and the knowledge whether the peer lives. */
 export interface Link {
-  readonly outbox: Outbox;
+  readonly sendQueue: SendQueue;
   /** A binary message arrived. */
   receive(message: Buffer): void;
   /** Closes politely, and by force when the peer does not answer within a second. */
@@ -39,7 +39,7 @@ const CLOSE_HANDSHAKE_MS = 1000;
 
 export function createLink(options: LinkOptions): Link {
   const { socket, now, random } = options;
-  const outbox = createOutbox(socket);
+  const sendQueue = createSendQueue(socket);
   let lastHeardAt = now();
   let liveness: Liveness = heard(lastHeardAt, random());
   let ended = false;
@@ -59,7 +59,8 @@ export function createLink(options: LinkOptions): Link {
       socket.terminate();
       return;
     }
-    if (step.action === 'ping') outbox.control({ type: 'ping', token: Math.floor(random() * 0x1_0000_0000) });
+    if (step.action === 'ping')
+      sendQueue.sendControl({ type: 'ping', token: Math.floor(random() * 0x1_0000_0000) });
     liveness = step.next;
     livenessTimer = setTimeout(wakeSoon, Math.max(1, liveness.wakeAt - now()));
   }
@@ -68,7 +69,7 @@ export function createLink(options: LinkOptions): Link {
     if (ended) return;
     ended = true;
     clearTimeout(livenessTimer);
-    outbox.close();
+    sendQueue.close();
     options.onEnd(reason);
   }
 
@@ -82,7 +83,7 @@ export function createLink(options: LinkOptions): Link {
   function dispatch(frame: Frame): void {
     switch (frame.type) {
       case 'ping':
-        outbox.control({ type: 'pong', token: frame.token });
+        sendQueue.sendControl({ type: 'pong', token: frame.token });
         return;
       case 'pong':
         return;
@@ -92,7 +93,7 @@ export function createLink(options: LinkOptions): Link {
   }
 
   return {
-    outbox,
+    sendQueue,
     receive(message) {
       lastHeardAt = now();
       try {

@@ -4,7 +4,7 @@ import { encodeFrame, requestOverhead, RESULT_OVERHEAD } from '../frames/encode.
 import type { Frame } from '../frames/frame.ts';
 import { INITIAL_CREDIT_BYTES } from '../limits.ts';
 import { SENT_MESSAGE_MAX_BYTES } from './draft.ts';
-import { createOutbox, type BodyHead, type Outbox } from './send-queue.ts';
+import { createSendQueue, type BodyHead, type SendQueue } from './send-queue.ts';
 
 /** The longest body that a model takes. */
 export const CONTENT_BYTES = 600_000;
@@ -24,14 +24,14 @@ interface ModelBody {
   sent: number;
   begun: boolean;
   granted: number;
-  dropped: boolean;
+  cancelled: boolean;
 }
 
-/** What an outbox may and must do, beside a real one; every message that this one sends is judged. */
-export interface OutboxModel {
-  readonly outbox: Outbox;
+/** What a send queue may and must do, beside a real one, of which every message is checked against it. */
+export interface SendQueueModel {
+  readonly sendQueue: SendQueue;
   readonly bodies: ReadonlyMap<number, ModelBody>;
-  /** Bodies that were not dropped. */
+  /** Bodies that were not cancelled. */
   readonly live: ModelBody[];
   /** Control frames that have not been sent. */
   readonly controls: readonly Frame[];
@@ -40,17 +40,17 @@ export interface OutboxModel {
   readonly unsent: number;
   /** Queues a body with the next id. */
   add(size: number, isRequest: boolean): void;
-  control(frame: Frame): void;
-  grant(id: number, bytes: number): void;
-  drop(id: number): void;
+  sendControl(frame: Frame): void;
+  addCredit(id: number, bytes: number): void;
+  cancelBody(id: number): void;
   close(): void;
-  /** The oldest unsent message has left. */
+  /** The oldest unsent message has left for the operating system. */
   leave(): void;
   /** Throws what the messages so far did wrong. */
   check(): void;
 }
 
-export function createOutboxModel(): OutboxModel {
+export function createSendQueueModel(): SendQueueModel {
   const bodies = new Map<number, ModelBody>();
   const controls: Frame[] = [];
   const unsent: (() => void)[] = [];
@@ -59,11 +59,11 @@ export function createOutboxModel(): OutboxModel {
   let lastHeadId = 0;
   let verdict: unknown;
 
-  const outbox = createOutbox({
+  const sendQueue = createSendQueue({
     send(message, sent) {
       messages++;
       unsent.push(sent);
-      // Thrown from here it would reach nobody: the outbox sends from the event loop.
+      // Thrown from here it would reach nobody: the send queue sends from the event loop.
       try {
         judge(message);
       } catch (error) {
@@ -71,15 +71,15 @@ export function createOutboxModel(): OutboxModel {
       }
     },
   });
-  const live = (): ModelBody[] => [...bodies.values()].filter((body) => !body.dropped);
+  const live = (): ModelBody[] => [...bodies.values()].filter((body) => !body.cancelled);
 
   function judge(message: Buffer): void {
     assert(!closed, 'I13: sent after close()');
     assert(unsent.length <= 2, 'I9: more than two unsent messages');
     assert(message.length <= SENT_MESSAGE_MAX_BYTES, 'I9: message too large');
     const frames = decodeMessage(message);
-    const room = SENT_MESSAGE_MAX_BYTES - judgeControls(frames);
-    const mustBegin = freshThatFit(room);
+    const bytesLeft = SENT_MESSAGE_MAX_BYTES - judgeControls(frames);
+    const mustBegin = freshThatFit(bytesLeft);
     for (const frame of frames.filter(isPiece)) judgePiece(frame);
     for (const { begun, sent, bytes } of mustBegin) {
       assert(begun && sent >= Math.min(bytes.length, FIRST_PIECE_BYTES), 'I11: a new body had to wait');
@@ -101,10 +101,10 @@ export function createOutboxModel(): OutboxModel {
     return taken.length;
   }
 
-  /** New bodies for which the message has room besides the share of those under way. */
-  function freshThatFit(room: number): ModelBody[] {
+  /** New bodies for which the message has space besides the share of those under way. */
+  function freshThatFit(bytesLeft: number): ModelBody[] {
     const fit: ModelBody[] = [];
-    let left = room - CONTINUATION_SHARE_BYTES;
+    let left = bytesLeft - CONTINUATION_SHARE_BYTES;
     for (const body of live().filter(({ begun }) => !begun)) {
       left -= body.headBytes + Math.min(body.bytes.length, FIRST_PIECE_BYTES);
       if (left <= 0) break;
@@ -115,7 +115,7 @@ export function createOutboxModel(): OutboxModel {
 
   function judgePiece(frame: PieceFrame): void {
     const body = bodies.get(frame.id);
-    assert(body !== undefined && !body.dropped, 'I12: a piece of a body that is not there');
+    assert(body !== undefined && !body.cancelled, 'I12: a piece of a body that is not there');
     const { bytes, head } = body;
     const length = pieceOf(frame).length;
     const piece = bytes.subarray(body.sent, body.sent + length);
@@ -136,7 +136,7 @@ export function createOutboxModel(): OutboxModel {
   }
 
   return {
-    outbox,
+    sendQueue,
     bodies,
     controls,
     get live() {
@@ -157,28 +157,28 @@ export function createOutboxModel(): OutboxModel {
       const bytes = CONTENT.subarray(start, start + size);
       const headBytes = head.type === 'request' ? requestOverhead(head) : RESULT_OVERHEAD;
       const granted = INITIAL_CREDIT_BYTES;
-      bodies.set(id, { head, headBytes, bytes, sent: 0, begun: false, granted, dropped: false });
-      outbox.body(head, bytes);
+      bodies.set(id, { head, headBytes, bytes, sent: 0, begun: false, granted, cancelled: false });
+      sendQueue.sendBody(head, bytes);
     },
-    control(frame) {
+    sendControl(frame) {
       controls.push(frame);
-      outbox.control(frame);
+      sendQueue.sendControl(frame);
     },
-    grant(id, bytes) {
+    addCredit(id, bytes) {
       const body = bodies.get(id);
       if (body !== undefined) body.granted += bytes;
-      outbox.grant(id, bytes);
+      sendQueue.addCredit(id, bytes);
     },
-    drop(id) {
+    cancelBody(id) {
       const body = bodies.get(id);
-      const known = outbox.drop(id);
-      if (body === undefined || body.dropped) return;
+      const known = sendQueue.cancelBody(id);
+      if (body === undefined || body.cancelled) return;
       assert.equal(known, body.begun, 'I12: whether the other side knows of the body');
-      body.dropped = true;
+      body.cancelled = true;
     },
     close() {
       closed = true;
-      outbox.close();
+      sendQueue.close();
     },
     leave() {
       unsent.shift()?.();
@@ -186,10 +186,10 @@ export function createOutboxModel(): OutboxModel {
     check() {
       if (verdict !== undefined) throw verdict;
       const queued = live().reduce((sum, body) => sum + body.bytes.length - body.sent, 0);
-      assert.equal(outbox.queuedBytes, closed ? 0 : queued, 'queuedBytes');
+      assert.equal(sendQueue.queuedBytes, closed ? 0 : queued, 'queuedBytes');
       const unfinished = live().filter(({ begun, bytes, sent }) => !begun || sent < bytes.length);
-      assert.equal(outbox.queuedBodies, closed ? 0 : unfinished.length, 'queuedBodies');
-      assert.equal(outbox.queuedControls, closed ? 0 : controls.length, 'queuedControls');
+      assert.equal(sendQueue.queuedBodies, closed ? 0 : unfinished.length, 'queuedBodies');
+      assert.equal(sendQueue.queuedControls, closed ? 0 : controls.length, 'queuedControls');
     },
   };
 }

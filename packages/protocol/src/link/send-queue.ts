@@ -14,29 +14,29 @@ import { createCallTable } from './call-table.ts';
 import { FRAME_HEADER_BYTES, INITIAL_CREDIT_BYTES } from '../limits.ts';
 import { SENT_MESSAGE_MAX_BYTES, takeDraft, writableDraft } from './draft.ts';
 
-/** A frame that carries the start of a body; the outbox adds the pieces. */
+/** A frame that carries the start of a body; the send queue adds the pieces. */
 export type BodyHead = RequestHead | ResultHead;
 
 /**
- * What one side has to say, gathered until the end of the event-loop turn and sent in as few
+ * What one side sends, gathered until the end of the event-loop turn and sent in as few
  * messages as possible. Within a message: control frames, then bodies not yet begun, then the
- * others in turn, each as far as its receiver granted.
+ * others in turn, each as far as its credit reaches.
  */
-export interface Outbox {
+export interface SendQueue {
   /** Throws RangeError when a field exceeds its bound; nothing is queued then. */
-  control(frame: Frame): void;
+  sendControl(frame: Frame): void;
   /**
-   * As `control`. Heads leave in the order of these calls. `gone` is called once, when nothing of the body waits here
-   * any more, be it sent or not.
+   * As `sendControl`. Heads leave in the order of these calls. `onReleased` is called once, when nothing of the body
+   * waits here any more, whether it was sent or cancelled.
    */
-  body(head: BodyHead, bytes: Uint8Array, gone?: () => void): void;
-  /** The receiver takes more of that body; unknown ids are bodies already sent. */
-  grant(id: number, bytes: number): void;
-  /** Forgets what is left of a body; false when its head had not been sent, so nobody knows of it. */
-  drop(id: number): boolean;
+  sendBody(head: BodyHead, bytes: Uint8Array, onReleased?: () => void): void;
+  /** The receiver takes more of that body. Unknown ids are ignored: their bodies were sent already. */
+  addCredit(id: number, bytes: number): void;
+  /** Forgets what is left of a body; false when its head had not been sent, so that the peer does not know of it. */
+  cancelBody(id: number): boolean;
   /** Nothing is sent from now on. */
   close(): void;
-  /** Resolves when all that was said has left for the operating system, or never will. */
+  /** Resolves when all that was queued has left for the operating system, or never will. */
   drained(): Promise<void>;
   /** Bytes of bodies that wait here. */
   readonly queuedBytes: number;
@@ -46,7 +46,7 @@ export interface Outbox {
   readonly queuedControls: number;
 }
 
-export interface OutboxSocket {
+export interface SendQueueSocket {
   /** Sends one message; calls back once it has left for the operating system, or failed. */
   send(message: Buffer, sent: () => void): void;
 }
@@ -63,14 +63,14 @@ interface Outgoing {
   readonly head: BodyHead;
   readonly headBytes: number;
   readonly bytes: Uint8Array;
-  readonly gone: (() => void) | undefined;
+  readonly onReleased: (() => void) | undefined;
   sent: number;
   begun: boolean;
   credit: number;
   waiting: boolean;
 }
 
-export function createOutbox(socket: OutboxSocket): Outbox {
+export function createSendQueue(socket: SendQueueSocket): SendQueue {
   const controls: Buffer[] = [];
   /** Of which nothing has been sent. */
   let fresh: Outgoing[] = [];
@@ -174,7 +174,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
   function enqueue(outgoing: Outgoing): void {
     if (outgoing.sent === outgoing.bytes.length) {
       partial.delete(outgoing.id);
-      outgoing.gone?.();
+      outgoing.onReleased?.();
       return;
     }
     outgoing.waiting = outgoing.credit === 0;
@@ -191,7 +191,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
   }
 
   return {
-    control(frame) {
+    sendControl(frame) {
       if (closed) return;
       const encoded = encodeFrame(frame);
       // A peer that pings and never reads must not fill our memory: one pong answers all.
@@ -200,9 +200,9 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       controls.push(encoded);
       schedule();
     },
-    body(head, bytes, gone) {
+    sendBody(head, bytes, onReleased) {
       if (closed) {
-        gone?.();
+        onReleased?.();
         return;
       }
       const headBytes = head.type === 'request' ? requestOverhead(head) : RESULT_OVERHEAD;
@@ -211,7 +211,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
         head,
         headBytes,
         bytes,
-        gone,
+        onReleased,
         sent: 0,
         begun: false,
         credit: INITIAL_CREDIT_BYTES,
@@ -221,7 +221,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       queuedBytes += bytes.length;
       schedule();
     },
-    grant(id, bytes) {
+    addCredit(id, bytes) {
       const outgoing = find(id);
       if (outgoing === undefined) return;
       outgoing.credit += bytes;
@@ -231,7 +231,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       begun.push(outgoing);
       schedule();
     },
-    drop(id) {
+    cancelBody(id) {
       const outgoing = find(id);
       if (outgoing === undefined) return true;
       partial.delete(id);
@@ -239,7 +239,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       remove(fresh, outgoing);
       remove(begun, outgoing);
       wakeIfDrained();
-      outgoing.gone?.();
+      outgoing.onReleased?.();
       return outgoing.begun;
     },
     close() {
@@ -251,7 +251,7 @@ export function createOutbox(socket: OutboxSocket): Outbox {
       begun.length = 0;
       queuedBytes = 0;
       wakeIfDrained();
-      for (const { gone } of left) gone?.();
+      for (const { onReleased } of left) onReleased?.();
     },
     async drained() {
       if (!isDrained()) await new Promise<void>((resolve) => waiters.push(resolve));

@@ -1,6 +1,5 @@
 import { CAPABILITY_PATH_PREFIX, type Description, type OpenApiDocument } from '@svc/protocol';
-import type { AgentConfig } from '../../config/model.ts';
-import type { Capability } from '../model.ts';
+import type { Capability, ServiceInfo } from '../model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
 import { resultSchema } from './result-schema.ts';
@@ -8,11 +7,17 @@ import { typeTitle } from './type-title.ts';
 
 const TAG = 'capabilities';
 
+/** What of an agent is described. */
+interface DescribedAgent {
+  readonly service: ServiceInfo;
+  readonly capabilities: readonly Capability[];
+}
+
 /**
  * Describes the capabilities in the order of the file. Paths hold those that are
  * exposed, the manifest all. The gateway adds `servers`. Holds no SQL and nothing of the database.
  */
-export function describeCapabilities({ service, capabilities }: AgentConfig): Description {
+export function describeCapabilities({ service, capabilities }: DescribedAgent): Description {
   const exposed = capabilities.filter(({ exposeInOpenapi }) => exposeInOpenapi);
   return {
     openapi: {
@@ -47,7 +52,7 @@ export function describeCapabilities({ service, capabilities }: AgentConfig): De
   };
 }
 
-function documentInfo({ title, version, description }: AgentConfig['service']): OpenApiDocument['info'] {
+function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocument['info'] {
   const info = {
     title,
     version,

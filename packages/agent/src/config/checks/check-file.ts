@@ -4,7 +4,8 @@ import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
-import { isRecord, valueAt, type Path } from '../path.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
+import { valueAt, type Path } from '../path.ts';
 import { formatSize, parseSize } from '../size.ts';
 
 const LONGEST_TIMEOUT_MS = 24 * 60 * 60 * 1000;

@@ -3,7 +3,8 @@ import { PARAM_TYPES, type ParamSchema, type ParamType } from '../../capabilitie
 import type { ParamSpec } from '../capability-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { isParamSpec } from '../schema/lint.ts';
-import { isRecord, valueAt, type Path } from '../path.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
+import { valueAt, type Path } from '../path.ts';
 
 const NUMERIC = [
   'minimum',

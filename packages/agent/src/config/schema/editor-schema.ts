@@ -1,8 +1,8 @@
 import { DEFAULT_DRIVER } from '../../databases/drivers.ts';
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchema } from '../../capabilities/json-schema.ts';
 import { fileSchema } from './file-schema.ts';
 import { REFERENCE_PATTERN } from '../yaml/interpolate.ts';
-import { isRecord } from '../path.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
 
 /**
  * The schema of the file as editors need it, before `${NAME}` is replaced: a text with such a

@@ -3,18 +3,8 @@ import { stringFormats } from '../../capabilities/values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
 import { RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
-import {
-  choice,
-  count,
-  duration,
-  filledText,
-  flag,
-  named,
-  section,
-  size,
-  text,
-  type JsonSchema,
-} from './json-schema.ts';
+import { choice, count, filledText, flag, text, type JsonSchema } from '../../capabilities/json-schema.ts';
+import { duration, named, section, size } from './section-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 

@@ -1,7 +1,8 @@
 import type { ErrorObject } from 'ajv';
 import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
 import { nearestWithin } from '@svc/edge';
-import { dottedPath, fromPointer, isRecord } from '../path.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
+import { dottedPath, fromPointer } from '../path.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   object: 'must be a mapping',

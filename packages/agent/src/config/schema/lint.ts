@@ -5,7 +5,8 @@ import { driverNameOf } from '../driver-name.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
 import { lintMessage, unknownKeyMessage } from './lint-message.ts';
-import { fromPointer, isRecord, valueAt } from '../path.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
+import { fromPointer, valueAt } from '../path.ts';
 import type { Path } from '../path.ts';
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true });

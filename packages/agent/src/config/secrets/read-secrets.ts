@@ -4,7 +4,8 @@ import { readProblem } from '@svc/edge';
 import { driverOf } from '../../databases/drivers.ts';
 import { driverNameOf } from '../driver-name.ts';
 import type { FaultLog } from '../fault-log.ts';
-import { isRecord, valueAt } from '../path.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
+import { valueAt } from '../path.ts';
 import type { Path } from '../path.ts';
 import { parsePrivateKey } from './private-key.ts';
 

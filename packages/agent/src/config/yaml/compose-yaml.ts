@@ -1,6 +1,6 @@
 import { Composer, LineCounter, Parser } from 'yaml';
 import type { CST } from 'yaml';
-import type { Position } from '../fault.ts';
+import type { Position } from '../../capabilities/fault.ts';
 import { syntaxMessage } from './syntax-message.ts';
 
 /** Levels of mappings and lists within each other. */

@@ -1,6 +1,6 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq } from 'yaml';
 import type { Pair, YAMLMap, YAMLSeq } from 'yaml';
-import type { Position } from '../fault.ts';
+import type { Position } from '../../capabilities/fault.ts';
 import { composeYaml, MAX_YAML_DEPTH } from './compose-yaml.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { interpolate } from './interpolate.ts';

@@ -1,4 +1,4 @@
-import { choice, count, filledText, flag, text } from '../../config/schema/json-schema.ts';
+import { choice, count, filledText, flag, text } from '../../capabilities/json-schema.ts';
 import type { Driver } from '../driver.ts';
 
 export const section: Driver['section'] = {

@@ -122,7 +122,7 @@ function asked(): readonly number[] {
 
 /** The calls whose end the agent was asked for by now. */
 async function cancelled(): Promise<readonly number[]> {
-  await agent.link.outbox.drained();
+  await agent.link.sendQueue.drained();
   return agent.received.filter(({ type }) => type === 'cancel').map(idOf);
 }
 

@@ -1,6 +1,6 @@
 import { loadModule } from 'libpg-query';
 import type { Capability, ParamSchema } from '../../../capabilities/model.ts';
-import type { Fault } from '../../../config/fault.ts';
+import type { Fault } from '../../../capabilities/fault.ts';
 import { faultAt, readStatement } from './statement/read-statement.ts';
 import { isNode, walk } from './statement/tree.ts';
 

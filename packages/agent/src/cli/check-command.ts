@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import type { VerificationFault } from '../databases/errors.ts';
+import { jsonReport, textReport } from './check-report.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { LOG_FILE, readonlyAccountFaults, withCheckedFile } from './with-checked-file.ts';
+
+export interface CheckOptions {
+  /** The capability file. */
+  readonly file: string;
+  readonly offline: boolean;
+  readonly json: boolean;
+  /** The folder of the log file. */
+  readonly home: string;
+}
+
+/** `svc-agent check`: checks the capability file and prints a report. */
+export async function checkCommand({ file, offline, json, home }: CheckOptions): Promise<ExitCode> {
+  const report = (json ? jsonReport : textReport)(file, offline, process.stdout);
+  const exitCode = await withCheckedFile(
+    {
+      file,
+      offline,
+      home,
+      onWellFormed: ({ capabilities }) => report.wellFormed(capabilities),
+      showFaults: (faults) => report.refused(faults, hasDetails(faults) ? join(home, LOG_FILE) : undefined),
+    },
+    async ({ outcome, refuse }) => {
+      report.warned(outcome.warnings);
+      if (outcome.step === 'readable') return EXIT.fine;
+      report.verified(outcome.findings);
+      const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings);
+      return faults.length > 0 ? refuse(faults) : EXIT.fine;
+    },
+  );
+  report.end();
+  return exitCode;
+}
+
+/** Whether the log file holds more of these faults than the report. */
+function hasDetails(faults: readonly VerificationFault[]): boolean {
+  return faults.some(({ message, detail }) => detail !== undefined || message.includes(LOG_FILE));
+}

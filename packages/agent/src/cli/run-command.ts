@@ -1,0 +1,74 @@
+import { CannotListen } from '@svc/edge';
+import { startAgent } from '../agent.ts';
+import { driverOf } from '../databases/drivers.ts';
+import { databaseFault } from '../databases/errors.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { printFaults } from './print-faults.ts';
+import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from './with-checked-file.ts';
+
+export interface RunOptions {
+  /** The capability file. */
+  readonly file: string;
+  /** The folder of the log file. */
+  readonly home: string;
+  readonly version: string;
+  /** Resolves with the signal that asks the agent to end. Before it is called a signal ends the process at once. */
+  readonly untilSignal: () => Promise<NodeJS.Signals>;
+}
+
+/** `svc-agent`: checks the capability file and answers calls until a signal comes. */
+export async function runCommand(options: RunOptions): Promise<ExitCode> {
+  const { file, home } = options;
+  return withCheckedFile(
+    {
+      file,
+      offline: false,
+      home,
+      onWellFormed: () => {},
+      showFaults: (faults) => printFaults(faults, process.stderr, file),
+    },
+    (checked) => serve(checked, options),
+  );
+}
+
+async function serve(
+  { outcome, log, refuse }: CheckedFile,
+  { file, version, untilSignal }: RunOptions,
+): Promise<ExitCode> {
+  if (outcome.step === 'readable') throw new Error('cannot run: the database has not been asked');
+  const { verified, findings } = outcome;
+  const { config } = verified;
+  const faults = readonlyAccountFaults(config, findings);
+  if (faults.length > 0) return refuse(faults);
+  if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
+  const database = driverOf(config.database.driver).connect(config.database, (change) => {
+    if (change.isUp) log.observe({ event: 'database_back', away_ms: change.awayMs });
+    else log.observe({ event: 'database_lost', reason: change.advice, detail: change.detail });
+  });
+  try {
+    // The connections of the checks ended with the child process: without this one the first caller would wait.
+    await database.ping();
+  } catch (error) {
+    await database.close();
+    return refuse([databaseFault(error)]);
+  }
+  // Before the first record, so that whoever has seen that may send a signal and have the agent end gracefully.
+  const signal = untilSignal();
+  log.observe({
+    event: 'starting',
+    version,
+    config_file: file,
+    capabilities: config.capabilities.length,
+  });
+  try {
+    const agent = await startAgent({ ...verified, database }, log);
+    await agent.shutDown(await signal);
+    return EXIT.fine;
+  } catch (error) {
+    if (!(error instanceof CannotListen)) throw error;
+    await database.close();
+    process.stderr.write(`svc-agent: cannot start: ${error.message}\n`);
+    log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
+    return EXIT.failure;
+  }
+}

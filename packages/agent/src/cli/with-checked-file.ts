@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import type { AgentConfig } from '../config/model.ts';
+import type { VerificationFault } from '../databases/errors.ts';
+import { checkInChildProcess } from '../start-up/child-process.ts';
+import type { AuditFinding, StartUpOutcome, WellFormed } from '../start-up/report.ts';
+import { createLog, type Log } from '../telemetry/log.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+
+export const LOG_FILE = 'svc-agent.log';
+/** For faults found before the file's own `logging` section is known. */
+const LOG_DEFAULTS = { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 };
+
+export interface FileToCheck {
+  /** The capability file. */
+  readonly file: string;
+  readonly offline: boolean;
+  /** The folder of the log file. */
+  readonly home: string;
+  readonly onWellFormed: (report: WellFormed) => void;
+  /** Shows the user what is wrong with the file, the database or its account. */
+  readonly showFaults: (faults: readonly VerificationFault[]) => void;
+}
+
+type PassedOutcome = Exclude<StartUpOutcome, { step: 'refused' }>;
+
+/** What a command works with once the file has passed its checks. */
+export interface CheckedFile {
+  /** What the checks found; it is in the log already. */
+  readonly outcome: PassedOutcome;
+  readonly log: Log;
+  /** Shows and logs faults; returns the exit code for them. */
+  readonly refuse: (faults: readonly VerificationFault[]) => ExitCode;
+}
+
+/**
+ * Runs the start-up checks of a file, and `work` if it passes them. The log is complete when this resolves, however
+ * the work has ended.
+ */
+export async function withCheckedFile(
+  { file, offline, home, onWellFormed, showFaults }: FileToCheck,
+  work: (checked: CheckedFile) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const openLog = (limits: AgentConfig['logging']): Log =>
+    createLog({ file: join(home, LOG_FILE), ...limits, standardError: process.stderr });
+  let log = openLog(LOG_DEFAULTS);
+  let crashing = false;
+  // A stack trace may quote the database; it goes to the log file only.
+  const crash = async (error: unknown): Promise<void> => {
+    // The checks may fail in the child process because of what has already failed here: one record is enough.
+    if (crashing) return;
+    crashing = true;
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    log.observe({ event: 'crashed', detail });
+    await log.close();
+    process.exit(EXIT.failure);
+  };
+  process.on('uncaughtException', (error) => void crash(error));
+  // What the database said of a fault goes to the log file only.
+  const refuse = (faults: readonly VerificationFault[]): ExitCode => {
+    showFaults(faults);
+    for (const { path, message, detail = '' } of faults)
+      log.observe({ event: 'startup_fault', path, message, detail });
+    return EXIT.usage;
+  };
+  let exitCode: ExitCode = EXIT.failure;
+  try {
+    const outcome = await checkInChildProcess({ file, offline }, (report) => {
+      log = openLog(report.logging);
+      onWellFormed(report);
+    });
+    if (outcome.step === 'malformed' || outcome.step === 'refused') {
+      exitCode = refuse(outcome.faults);
+    } else {
+      logOutcome(outcome, log);
+      exitCode = await work({ outcome, log, refuse });
+    }
+  } catch (error) {
+    await crash(error);
+  }
+  await log.close();
+  return exitCode;
+}
+
+function logOutcome(outcome: PassedOutcome, log: Log): void {
+  for (const { path, message } of outcome.warnings) log.observe({ event: 'startup_warning', path, message });
+  const findings = outcome.step === 'verified' ? outcome.findings : [];
+  for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
+}
+
+/** What is wrong when the file requires an account that can only read, and this one may do more; else nothing. */
+export function readonlyAccountFaults(
+  { database }: AgentConfig,
+  findings: readonly AuditFinding[],
+): readonly VerificationFault[] {
+  if (findings.length === 0 || !database.requireReadonlyAccount) return [];
+  const audited = findings.every(({ detail }) => detail === undefined);
+  const why = audited
+    ? `the account may do more than read: ${LOG_FILE} lists what and how to mend it`
+    : `the account could not be audited (${LOG_FILE} says why)`;
+  const position = database.requireReadonlyAccountPosition;
+  return [
+    {
+      path: 'database.require_readonly_account',
+      message: `is true, but ${why}`,
+      ...(position === undefined ? {} : { position }),
+    },
+  ];
+}
