@@ -17,7 +17,7 @@ import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator } from './auth/api-keys/authenticator.ts';
-import { createIdentify } from './auth/authenticate.ts';
+import { createAuthenticate } from './auth/authenticate.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
@@ -90,7 +90,7 @@ export async function startGateway(
     budget,
     observe,
   });
-  const identify = createIdentify(authenticator);
+  const authenticate = createAuthenticate(authenticator);
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
   const bodyLimits = {
@@ -104,9 +104,9 @@ export async function startGateway(
   const permitCall = createPermitCall(createCallCapability(registry, catalog, now));
   const http = createGatewayServer({
     faces: {
-      call: createRestCall({ identify, permitCall, bodyLimits }),
+      call: createRestCall({ authenticate, permitCall, bodyLimits }),
       mcp: createMcpFace({
-        identify,
+        authenticate,
         refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
         bodyLimits,
         rateLimiter,
@@ -117,7 +117,7 @@ export async function startGateway(
           version,
         }),
       }),
-      openapi: createOpenApiFace({ identify, catalog, publicUrl: config.publicUrl }),
+      openapi: createOpenApiFace({ authenticate, catalog, publicUrl: config.publicUrl }),
       health: createHealth(health),
       ready: createReady(health),
       agent: createAgentFace(endpoint),

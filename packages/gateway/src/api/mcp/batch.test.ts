@@ -20,7 +20,7 @@ async function startLimited(requestsPerSecond: number, burst: number): Promise<L
   const { port } = (server = await startServer(
     {
       mcp: createMcpFace({
-        identify: () => ({ name: 'all', keyHash: '', keyId: undefined, capabilities: '*' }),
+        authenticate: () => ({ kind: 'api_key', id: 'all', permissions: '*' }),
         refuseOrigin: () => undefined,
         bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },
         rateLimiter,

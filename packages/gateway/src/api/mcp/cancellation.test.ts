@@ -11,18 +11,16 @@ import { createCatalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
-import type { KeyRecord, Permission } from '../../auth/api-keys/key-record.ts';
+import type { Permissions } from '../../auth/permission.ts';
+import type { Principal } from '../../auth/principal.ts';
 import { createMcpFace } from './endpoint.ts';
 import { createServeMessage } from './serve-message.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 
 const SECRET = Buffer.alloc(32, 7);
-const PERMISSIONS: Readonly<Record<string, Permission>> = { one: '*', two: '*', none: new Set<string>() };
-const keys: ReadonlyMap<string, KeyRecord> = new Map(
-  Object.entries(PERMISSIONS).map(([name, capabilities]) => [
-    name,
-    { name, keyHash: '', keyId: undefined, capabilities },
-  ]),
+const PERMISSIONS: Readonly<Record<string, Permissions>> = { one: '*', two: '*', none: new Set<string>() };
+const principals: ReadonlyMap<string, Principal> = new Map(
+  Object.entries(PERMISSIONS).map(([id, permissions]) => [id, { kind: 'api_key', id, permissions }]),
 );
 
 let registry: Registry;
@@ -41,10 +39,10 @@ beforeEach(async () => {
   catalog.add(offering({ openapi, manifest }));
   server = await startServer({
     mcp: createMcpFace({
-      identify(exchange) {
-        const key = keys.get(readCredential(exchange.headers));
-        if (key === undefined) throw unauthorized();
-        return key;
+      authenticate(exchange) {
+        const principal = principals.get(readCredential(exchange.headers));
+        if (principal === undefined) throw unauthorized();
+        return principal;
       },
       refuseOrigin: () => undefined,
       bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },

@@ -1,11 +1,11 @@
 import { createAbort, type AbortSignalLike } from '@svc/edge';
 import type { RequestHeaders } from '../../http/request/headers.ts';
-import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import type { Principal } from '../../auth/principal.ts';
 import { createSessionIds, SESSION_ID_FORM } from './session-id.ts';
 
 /** Who sent a message, and in which session. */
 interface SessionSender {
-  readonly key: KeyRecord;
+  readonly principal: Principal;
   readonly headers: RequestHeaders;
 }
 
@@ -40,11 +40,11 @@ export function createSessions(secret: Uint8Array): Sessions {
   const calls = new Map<string, readonly (() => void)[]>();
 
   return {
-    open: (sender) => ids.issue(principalOf(sender)),
+    open: (sender) => ids.issue(sender.principal.id),
     begin(sender, id, gone) {
       const session = sessionIdOf(sender.headers);
       if (session === undefined) return undefined;
-      const name = callName(session, principalOf(sender), id);
+      const name = callName(session, sender.principal.id, id);
       const abort = createAbort();
       let cancelled = false;
       const cancel = (): void => {
@@ -68,10 +68,10 @@ export function createSessions(secret: Uint8Array): Sessions {
       };
     },
     cancel(sender, id) {
-      const principal = principalOf(sender);
+      const principalId = sender.principal.id;
       const session = sessionIdOf(sender.headers);
-      if (session === undefined || !ids.isIssued(session, principal)) return;
-      const [cancel, another] = calls.get(callName(session, principal, id)) ?? [];
+      if (session === undefined || !ids.isIssued(session, principalId)) return;
+      const [cancel, another] = calls.get(callName(session, principalId, id)) ?? [];
       if (another === undefined) cancel?.();
     },
     get cancellable() {
@@ -82,11 +82,6 @@ export function createSessions(secret: Uint8Array): Sessions {
   };
 }
 
-/** Whose calls are whose. */
-function principalOf({ key }: SessionSender): string {
-  return key.name;
-}
-
 /** Undefined where none is named that could have been issued. */
 function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undefined {
   if (mcpSessionId === undefined || repeated.includes('mcp-session-id')) return undefined;
@@ -94,6 +89,6 @@ function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undef
 }
 
 /** The session id has one length, and JSON holds no NUL: no two calls share a name. */
-function callName(session: string, principal: string, id: string): string {
-  return `${session}${principal}\0${id}`;
+function callName(session: string, principalId: string, id: string): string {
+  return `${session}${principalId}\0${id}`;
 }

@@ -12,14 +12,9 @@ beforeEach(async () => {
   catalog = createCatalog(() => {});
   server = await startServer({
     openapi: createOpenApiFace({
-      identify: async (exchange) => {
+      authenticate: async (exchange) => {
         const name = readCredential(exchange.headers);
-        return {
-          name,
-          keyHash: '',
-          keyId: undefined,
-          capabilities: name === 'all' ? '*' : new Set<string>(),
-        };
+        return { kind: 'api_key', id: name, permissions: name === 'all' ? '*' : new Set<string>() };
       },
       catalog,
       publicUrl: undefined,

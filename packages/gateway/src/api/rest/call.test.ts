@@ -15,19 +15,19 @@ import { createCallCapability } from '../../calls/call-capability.ts';
 import { createPermitCall } from '../../calls/permit-call.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
-import type { Identify } from '../../auth/authenticate.ts';
-import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import type { Authenticate } from '../../auth/authenticate.ts';
+import type { Principal } from '../../auth/principal.ts';
 import { createRestCall } from './call.ts';
 
-const keys: ReadonlyMap<string, KeyRecord> = new Map([
-  ['all', { name: 'all', keyHash: '', keyId: undefined, capabilities: '*' }],
-  ['one', { name: 'one', keyHash: '', keyId: undefined, capabilities: new Set(['get']) }],
+const principals: ReadonlyMap<string, Principal> = new Map<string, Principal>([
+  ['all', { kind: 'api_key', id: 'all', permissions: '*' }],
+  ['one', { kind: 'api_key', id: 'one', permissions: new Set(['get']) }],
 ]);
-const identify: Identify = async (exchange) => {
-  const key = keys.get(readCredential(exchange.headers));
-  if (key === undefined) throw unauthorized();
-  exchange.log.apiKeyName = key.name;
-  return key;
+const authenticate: Authenticate = async (exchange) => {
+  const principal = principals.get(readCredential(exchange.headers));
+  if (principal === undefined) throw unauthorized();
+  exchange.log.apiKeyName = principal.id;
+  return principal;
 };
 
 let registry: Registry;
@@ -41,7 +41,7 @@ beforeEach(async () => {
   budget = createResultBudget(10_000_000);
   server = await startServer({
     call: createRestCall({
-      identify,
+      authenticate,
       permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
       bodyLimits: { maxBytes: 1000, timeoutMs: 5000 },
     }),
