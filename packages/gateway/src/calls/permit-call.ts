@@ -31,7 +31,7 @@ function isTraceparent(value: unknown): value is string {
 }
 
 /**
- * What every face goes through to call a capability: first the permission, which throws CallError
+ * What REST and MCP go through to call a capability: first the permission, which throws CallError
  * GATEWAY_CAPABILITY_NOT_PERMITTED before anything else of the call is looked at.
  */
 export function createPermitCall(callCapability: CallCapability): PermitCall {

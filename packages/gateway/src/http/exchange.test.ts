@@ -2,15 +2,15 @@ import { dial } from '@svc/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
 import { CallError } from '../calls/call-error.ts';
 import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
-import type { Faces } from './server.ts';
+import type { Handlers } from './server.ts';
 
 const started: StartedServer[] = [];
 afterEach(async () => {
   await Promise.all(started.splice(0).map((server) => server.close()));
 });
 
-async function start(faces?: Partial<Faces>): Promise<StartedServer> {
-  const server = await startServer(faces);
+async function start(handlers?: Partial<Handlers>): Promise<StartedServer> {
+  const server = await startServer(handlers);
   started.push(server);
   return server;
 }
@@ -31,8 +31,8 @@ test.each([
   expect(headers['x-request-id']).toEqual(kept ? id : expect.stringMatching(UUID));
 });
 
-describe('what a face throws', () => {
-  test('what a face throws becomes its answer', async () => {
+describe('what a handler throws', () => {
+  test('what a handler throws becomes its answer', async () => {
     const { port, recorded } = await start({
       call: async (exchange, capability) => {
         exchange.log.apiKeyName = 'reporting';
@@ -73,8 +73,8 @@ describe('what a face throws', () => {
 
 describe('a caller who leaves before the answer', () => {
   test('is noticed: the signal aborts, 499 is recorded, and a late answer goes nowhere', async () => {
-    const { faces, next } = silentCalls();
-    const server = await start(faces);
+    const { handlers, next } = silentCalls();
+    const server = await start(handlers);
     const client = await dial(server.port);
     client.send(post('{}'));
     const exchange = await next();
@@ -91,9 +91,9 @@ describe('a caller who leaves before the answer', () => {
     expect(server.gateway.inFlight).toBe(0);
   });
 
-  test('takes the requests behind along', async () => {
-    const { faces, next } = silentCalls();
-    const server = await start(faces);
+  test('ends the requests pipelined behind it too', async () => {
+    const { handlers, next } = silentCalls();
+    const server = await start(handlers);
     const client = await dial(server.port);
     client.send(post('{}') + post('{}'));
     await next();

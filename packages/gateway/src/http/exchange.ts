@@ -14,7 +14,7 @@ export interface CallLog {
   capability: string;
   /** Empty for what is not MCP. */
   mcpMethod: string;
-  /** Of a call whose failure the HTTP answer does not tell by an error body of ours, as in MCP. */
+  /** Of a call that failed although the HTTP answer has no error body of the gateway, as in MCP. */
   errorCode: string;
   /** Whether the caller cancelled it without closing the connection, as MCP clients do. */
   cancelled: boolean;
@@ -56,9 +56,9 @@ export interface Exchange {
   sendError(code: CallErrorCode, message: string, extraHeaders?: readonly string[]): void;
   /** Milliseconds since the request came. */
   elapsedMs(): number;
-  /** Turns whatever was thrown into an answer or, when the caller is gone, into silence. */
+  /** Turns whatever was thrown into an answer; sends none when the caller is gone. */
   fail(error: unknown): void;
-  /** To be called when the answer has left, or never will. */
+  /** To be called when the answer has been sent, or never will be. */
   closed(): void;
   /** The WebSocket took the connection over. */
   switchedProtocols(): void;

@@ -4,15 +4,15 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Exchange } from './exchange.ts';
 import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
-import type { Faces } from './server.ts';
+import type { Handlers } from './server.ts';
 
 const started: StartedServer[] = [];
 afterEach(async () => {
   await Promise.all(started.splice(0).map((server) => server.close()));
 });
 
-async function start(faces?: Partial<Faces>): Promise<StartedServer> {
-  const server = await startServer(faces);
+async function start(handlers?: Partial<Handlers>): Promise<StartedServer> {
+  const server = await startServer(handlers);
   started.push(server);
   return server;
 }
@@ -86,8 +86,8 @@ describe('a caller who takes nothing of a large answer', () => {
   }, 20_000);
 
   test('is cut off also when it goes on sending', async () => {
-    const { faces, next } = silentCalls();
-    const { port, gateway } = await start(faces);
+    const { handlers, next } = silentCalls();
+    const { port, gateway } = await start(handlers);
     const client = await dial(port);
     client.socket.pause();
     client.send(post('{}'));

@@ -88,7 +88,7 @@ function answerHeaders(
   return all;
 }
 
-/** Node lets go of a request at its end, and a body is taken as soon as its last byte is here. */
+/** Reads the end of the body: Node frees a request only then, and the last byte may have been all that was awaited. */
 function readEnd(request: IncomingMessage): void {
   if (request.complete) request.read();
   else request.resume();
@@ -156,7 +156,7 @@ function watchStalled(response: ServerResponse, delivered?: () => void): void {
   };
   response.once('finish', settle);
   response.once('close', settle);
-  // A pipelined answer gets its socket when the one before it has left.
+  // A pipelined answer gets its socket when the one before it has been sent.
   if (response.socket === null) response.once('socket', watch);
   else if (response.socket.writableLength > 0) watch(response.socket);
 }

@@ -10,7 +10,7 @@ import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Observe } from '../telemetry/events.ts';
-import { createAdmit } from '../access/source-policy.ts';
+import { createSourcePolicy } from '../access/source-policy.ts';
 import type { Cors } from '../access/cors.ts';
 import { createConnections } from './connections.ts';
 import { openExchange, type Exchange } from './exchange.ts';
@@ -22,8 +22,8 @@ import { createValidateRequest } from './validate-request.ts';
 import { createRefuseUnparsable, parserFault } from './connection/unparsable.ts';
 import { isWebSocket, serveWithoutUpgrade, WITHOUT_OTHER_UPGRADES } from './connection/without-upgrade.ts';
 
-/** What stands behind each kind of route; a rejection becomes the answer. */
-export interface Faces {
+/** What answers the requests of each kind of route; a rejection becomes the answer. */
+export interface Handlers {
   call(exchange: Exchange, capability: string): Promise<void>;
   mcp(exchange: Exchange): Promise<void>;
   openapi(exchange: Exchange): Promise<void>;
@@ -33,7 +33,7 @@ export interface Faces {
 }
 
 export interface ServerOptions {
-  readonly faces: Faces;
+  readonly handlers: Handlers;
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RateLimiter | undefined;
   /** Undefined when pages of no other origin may call. */
@@ -66,10 +66,10 @@ const KEEP_ALIVE_MS = 65_000;
 const LAST_REQUESTS_MS = 500;
 
 export function createGatewayServer(options: ServerOptions): GatewayServer {
-  const { faces } = options;
-  const admit = createAdmit(options);
-  const validateRequest = createValidateRequest(admit, options.cors);
-  const refuseUnparsable = createRefuseUnparsable(admit, options.observe);
+  const { handlers } = options;
+  const sourcePolicy = createSourcePolicy(options);
+  const validateRequest = createValidateRequest(sourcePolicy, options.cors);
+  const refuseUnparsable = createRefuseUnparsable(sourcePolicy, options.observe);
   const turns = createTurns(options.now);
   const connections = createConnections(turns);
 
@@ -91,30 +91,30 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       if (route === undefined) return;
       // One connection may bring more in one read than it is fair to make the others wait for.
       if (place > 1) await new Promise<void>(turns.later);
-      if (!exchange.signal.aborted) await face(exchange, route);
+      if (!exchange.signal.aborted) await handle(exchange, route);
     } catch (error) {
       exchange.fail(error);
     }
   }
 
-  function face(exchange: Exchange, route: Route): Promise<void> | void {
+  function handle(exchange: Exchange, route: Route): Promise<void> | void {
     if (exchange.upgrade !== undefined && route.kind !== 'agent') {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'this path does not upgrade');
       return;
     }
     switch (route.kind) {
       case 'call':
-        return faces.call(exchange, route.capability);
+        return handlers.call(exchange, route.capability);
       case 'mcp':
-        return faces.mcp(exchange);
+        return handlers.mcp(exchange);
       case 'openapi':
-        return faces.openapi(exchange);
+        return handlers.openapi(exchange);
       case 'health':
-        return faces.health(exchange);
+        return handlers.health(exchange);
       case 'ready':
-        return faces.ready(exchange);
+        return handlers.ready(exchange);
       case 'agent':
-        return faces.agent(exchange);
+        return handlers.agent(exchange);
     }
   }
 
@@ -146,7 +146,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       if (!response.headersSent) response.writeContinue();
     };
     request.once('newListener', (event) => {
-      // Only asked for once somebody wants the body, which is after authentication.
+      // The caller is asked for the body only once somebody reads it, which is after authentication.
       if (event !== 'data') return;
       // Behind others on its connection it has to wait for the end of the answers to those.
       if (response.socket === null) response.once('socket', goOn);
@@ -171,7 +171,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     return true;
   }
 
-  /** With a response of our own it is answered and refused as any other. */
+  /** Gives a request that Node hands over with its connection a response, so that it is answered as any other. */
   function acceptHandedOver(request: IncomingMessage, socket: Socket, upgrade: Exchange['upgrade']): void {
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
@@ -187,16 +187,16 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       serveWithoutUpgrade(server, request, socket, head);
     } else acceptHandedOver(request, socket, { socket, head });
   });
-  // Refused like every target that is no path.
+  // A CONNECT request is refused as every target that is no path.
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     if (!outOfTurn(socket)) acceptHandedOver(request, socket, undefined);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // Behind the last answer whatever comes is forgotten.
+    // What comes behind the last answer is ignored.
     if (connections.has(socket) && !socket.writable) return;
     const fault = parserFault(error);
     const [oldest, ...others] = connections.pendingOn(socket);
-    // What comes behind "Connection: close" is nobody's; the answer that ends the connection is still to come.
+    // What comes behind "Connection: close" is ignored; the answer that ends the connection is still to come.
     if (error.code === 'HPE_CLOSED_CONNECTION' && oldest !== undefined) return;
     if (fault === undefined) socket.destroy();
     else if (oldest === undefined) refuseUnparsable(fault, socket);
@@ -224,7 +224,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   };
 }
 
-/** What was answered already still leaves. */
+/** Lets the answers be sent that are written already. */
 function endAfterWritten(socket: Duplex): void {
   if (socket instanceof Socket) socket.destroySoon();
   else socket.destroy();

@@ -1,6 +1,6 @@
 import { CallerGone } from '../calls/call-error.ts';
 import type { Cors } from '../access/cors.ts';
-import type { Admit } from '../access/source-policy.ts';
+import type { SourcePolicy } from '../access/source-policy.ts';
 import { MAX_PIPELINED } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { findRoute, type Route } from './routes.ts';
@@ -12,7 +12,7 @@ import { findRoute, type Route } from './routes.ts';
 export type ValidateRequest = (exchange: Exchange, place: number) => Route | undefined;
 
 /** All checks of a request up to its route. docs/reference/http.md promises callers their order. */
-export function createValidateRequest(admit: Admit, cors: Cors | undefined): ValidateRequest {
+export function createValidateRequest(sourcePolicy: SourcePolicy, cors: Cors | undefined): ValidateRequest {
   return (exchange, place) => {
     const { request } = exchange;
     const { remoteAddress } = request.socket;
@@ -21,7 +21,7 @@ export function createValidateRequest(admit: Admit, cors: Cors | undefined): Val
       request.socket.destroy();
       throw new CallerGone();
     }
-    const { address, bucket, refusal } = admit(remoteAddress, request.rawHeaders);
+    const { address, bucket, refusal } = sourcePolicy(remoteAddress, request.rawHeaders);
     exchange.log.source = address;
     exchange.sourceBucket = bucket;
     if (refusal !== undefined) {

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { resultAnswer } from './protocol/answer.ts';
-import { createMcpFace } from './endpoint.ts';
+import { createMcpHandler } from './endpoint.ts';
 
 let server: StartedServer | undefined;
 afterEach(() => server?.close());
@@ -19,7 +19,7 @@ async function startLimited(requestsPerSecond: number, burst: number): Promise<L
   await server?.close();
   const { port } = (server = await startServer(
     {
-      mcp: createMcpFace({
+      mcp: createMcpHandler({
         authenticate: () => ({ kind: 'api_key', id: 'all', permissions: '*' }),
         refuseOrigin: () => undefined,
         bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },

@@ -13,7 +13,7 @@ import { readCredential, unauthorized } from '../../auth/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import type { Permissions } from '../../auth/permission.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { createMcpFace } from './endpoint.ts';
+import { createMcpHandler } from './endpoint.ts';
 import { createServeMessage } from './serve-message.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 
@@ -38,7 +38,7 @@ beforeEach(async () => {
   const catalog = createCatalog(() => {});
   catalog.add(offering({ openapi, manifest }));
   server = await startServer({
-    mcp: createMcpFace({
+    mcp: createMcpHandler({
       authenticate(exchange) {
         const principal = principals.get(readCredential(exchange.headers));
         if (principal === undefined) throw unauthorized();
@@ -237,7 +237,7 @@ describe('notifications/cancelled', { tags: ['mcp:22'] }, () => {
     const ofOtherKey = await openSession('two');
     const forged = `${session.slice(0, -1)}${session.endsWith('A') ? 'B' : 'A'}`;
     const call = await begin(callText('7'), { session });
-    const strangers: readonly From[] = [
+    const others: readonly From[] = [
       {},
       { session: await openSession() },
       { session: ofOtherKey },
@@ -250,7 +250,7 @@ describe('notifications/cancelled', { tags: ['mcp:22'] }, () => {
       { key: 'two', session },
       { key: 'two', session: ofOtherKey },
     ];
-    for (const from of strangers) expect(await post(cancelText('7'), from)).toMatchObject(EMPTY);
+    for (const from of others) expect(await post(cancelText('7'), from)).toMatchObject(EMPTY);
     expect(await cancelled()).toEqual([]);
     await post(cancelText('7'), { session });
     expect(await cancelled()).toEqual(call.ids);

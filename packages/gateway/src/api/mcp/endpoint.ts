@@ -25,7 +25,7 @@ const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 
  * POST /mcp: MCP over Streamable HTTP. What HTTP can refuse is refused as everywhere; from the
  * JSON on, errors are JSON-RPC.
  */
-export function createMcpFace(options: McpOptions): (exchange: Exchange) => Promise<void> {
+export function createMcpHandler(options: McpOptions): (exchange: Exchange) => Promise<void> {
   const { authenticate, refuseOrigin, bodyLimits, serveMessage } = options;
 
   function serve(body: Buffer, exchange: Exchange, principal: Principal): Answer | Promise<Answer> {

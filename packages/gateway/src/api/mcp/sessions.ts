@@ -18,12 +18,12 @@ interface CancellableCall {
   end(): void;
 }
 
-/** Sessions of the revisions before 2026-07-28. */
+/** Call sessions of MCP: those of the revisions before 2026-07-28. */
 export interface Sessions {
   /** The id of a new session. */
   open(sender: SessionSender): string;
-  /** Undefined without a session; `gone` is aborted when the connection closes. `id` is the JSON of the request's. */
-  begin(sender: SessionSender, id: string, gone: AbortSignalLike): CancellableCall | undefined;
+  /** Undefined without a session; `callerSignal` is aborted when the connection closes. `id` is the JSON of the request's. */
+  begin(sender: SessionSender, id: string, callerSignal: AbortSignalLike): CancellableCall | undefined;
   /** Nothing happens unless exactly one call of the session has this id. */
   cancel(sender: SessionSender, id: string): void;
   /** Calls that could be cancelled now. */
@@ -41,7 +41,7 @@ export function createSessions(secret: Uint8Array): Sessions {
 
   return {
     open: (sender) => ids.issue(sender.principal.id),
-    begin(sender, id, gone) {
+    begin(sender, id, callerSignal) {
       const session = sessionIdOf(sender.headers);
       if (session === undefined) return undefined;
       const name = callName(session, sender.principal.id, id);
@@ -53,14 +53,14 @@ export function createSessions(secret: Uint8Array): Sessions {
       };
       const leave = (): void => abort.abort();
       calls.set(name, [...(calls.get(name) ?? []), cancel]);
-      gone.addEventListener('abort', leave);
+      callerSignal.addEventListener('abort', leave);
       return {
         signal: abort.signal,
         get cancelled() {
           return cancelled;
         },
         end() {
-          gone.removeEventListener('abort', leave);
+          callerSignal.removeEventListener('abort', leave);
           const others = (calls.get(name) ?? []).filter((other) => other !== cancel);
           if (others.length === 0) calls.delete(name);
           else calls.set(name, others);

@@ -11,7 +11,7 @@ export interface OpenApiOptions {
 }
 
 /** GET /openapi.json: what all agents offer together, also while every agent is away. */
-export function createOpenApiFace(options: OpenApiOptions): (exchange: Exchange) => Promise<void> {
+export function createOpenApiHandler(options: OpenApiOptions): (exchange: Exchange) => Promise<void> {
   const documentFor = createDocuments(options.publicUrl);
   return async (exchange) => {
     const { permissions } = await options.authenticate(exchange);

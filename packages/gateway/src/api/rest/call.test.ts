@@ -150,7 +150,7 @@ test('a large result gives its memory back once it has been taken', async () => 
   await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(0);
 });
 
-test('what a lying agent says of a failed query goes to nobody', async () => {
+test('what a lying agent says of a failed query reaches no caller', async () => {
   const agent = join();
   const answered = call('get');
   await asked(agent);
@@ -177,14 +177,14 @@ test('when the caller leaves, the agent is told, and what it still sends costs n
 });
 
 describe('the first check that fails answers', () => {
-  test('who it is comes before anything else', async () => {
+  test('the key comes before anything else', async () => {
     const answer = await call('get', { key: 'wrong', body: 'x', headers: { 'Content-Type': 'text/plain' } });
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(error(answer)).toMatchObject({ code: 'GATEWAY_UNAUTHORIZED' });
   });
 
-  test('what it may comes before what it sends, and says nothing about what there is', async () => {
+  test('the permission comes before the body, and tells nothing of which capabilities there are', async () => {
     join();
     const answers = await Promise.all(
       ['other', 'no%20name', 'GET'].map((name) =>
@@ -198,7 +198,7 @@ describe('the first check that fails answers', () => {
     });
   });
 
-  test('what it sends comes before whether an agent is there', async () => {
+  test('the body comes before whether an agent is connected', async () => {
     expect((await call('get', { headers: { 'Content-Type': 'text/plain' } })).status).toBe(400);
     expect((await call('get', { body: '[' })).status).toBe(400);
     const answer = await call('get');

@@ -183,7 +183,8 @@ describe('known keys beside unknown ones', () => {
     const setup = setUp([alice]);
     for (const key of keys) await verifyOnce(setup, key, true);
     setup.clock.ms = 4.5 * MINUTE;
-    for (let at = 0; at < 4; at++) void setup.authenticator.authenticate(`unknown ${at}`, `stranger ${at}`);
+    for (let at = 0; at < 4; at++)
+      void setup.authenticator.authenticate(`unknown ${at}`, `other source ${at}`);
     for (const key of keys)
       expect(setup.authenticator.authenticate(key, 'source')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(4);
@@ -194,7 +195,7 @@ describe('known keys beside unknown ones', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.5 * MINUTE;
-    void setup.authenticator.authenticate('unknown', 'stranger');
+    void setup.authenticator.authenticate('unknown', 'other source');
     expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
     expect(setup.pending.map(({ plaintext }) => plaintext)).toEqual(['unknown', 'key']);
   });
@@ -204,7 +205,7 @@ describe('known keys beside unknown ones', () => {
     setup.pending[0]?.settle(false);
     await expect.poll(() => setup.pending.length).toBe(5);
     expect(setup.pending[4]?.plaintext).toBe('key');
-    expect(setup.authenticator.authenticate('one more', 'stranger 5')).toBe('busy');
+    expect(setup.authenticator.authenticate('one more', 'other source 5')).toBe('busy');
     setup.pending[4]?.settle(true);
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(3);
     setup.clock.ms = 6 * MINUTE;

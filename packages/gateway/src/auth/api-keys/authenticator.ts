@@ -15,7 +15,7 @@ interface TooManyGuesses {
 
 export interface Authenticator {
   /**
-   * Whose key this is. Answers at once whenever no bcrypt is needed, which is so for every key in use;
+   * The principal whose key this is. Answers at once whenever no bcrypt is needed, which is so for every key in use;
    * otherwise a promise, which rejects when the verification itself fails. `source` is whom wrong keys are counted by.
    */
   authenticate(credential: string, source: string): Authentication | Promise<Authentication>;
@@ -61,7 +61,19 @@ interface Candidate {
   readonly principal: Principal;
 }
 
-/** `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds. */
+/**
+ * Finds whose key a request presents. A key is remembered by its digest alone, never in plaintext. It is
+ *   unknown    in none of the maps;
+ *   verifying  in `verifying`, each in a slot of its own: `begin` puts it there, the end of its comparisons removes it;
+ *   known      in `known`: `compare` puts it there when a record matches; it leaves when its time is up;
+ *   due        known, and in `due` until it is verified anew: `refresh` puts it there when its time is nearly up, and
+ *              `begin` takes it out;
+ *   refused    in `refused`: `compare` puts it there when no record matches; it leaves when its time is up.
+ * A known key that is verified anew is in `verifying` too, and is answered as known meanwhile. `refreshing` is the one
+ * key that `refreshNext` has begun; it has no successor before that has ended.
+ *
+ * `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds.
+ */
 export function createAuthenticator(options: {
   readonly records: readonly KeyRecord[];
   readonly verify: (plaintext: string, bcryptHash: string) => Promise<boolean>;
@@ -78,7 +90,6 @@ export function createAuthenticator(options: {
     if (keyId === undefined) withoutKeyId.push(candidate);
     else byKeyId.set(keyId, candidate);
   }
-  // Digests only: neither memory ever holds a plaintext.
   const known = createExpiringMap<Candidate>({
     maxEntries: CACHE_ENTRIES,
     lifetimeMs: CACHE_LIFETIME_MS,
