@@ -306,6 +306,16 @@ describe('unauthenticated peers', () => {
     expect(Array.from({ length: 170 }, () => isAccepted(source))).not.toContain(false);
   });
 
+  test('a source whose agent loses its connection after a day may dial as one that has just authenticated', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const { agent } = await join();
+    clock.mockReturnValue(performance.now() + 24 * 60 * 60_000);
+    agent.socket.terminate();
+    await reported('agent_disconnected');
+    const redials = Array.from({ length: 21 }, () => endpoint.accept(source).ok);
+    expect(redials).not.toContain(false);
+  });
+
   test('an upgrade that is no WebSocket after all does not count', async () => {
     for (let count = 0; count < 25; count++) {
       const client = await dial(server.port);

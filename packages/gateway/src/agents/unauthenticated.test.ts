@@ -100,6 +100,18 @@ describe('a source that completed a handshake', { tags: ['limit:agent-endpoint']
     expect(flood('a', 1000), 'forgotten').toBe(40);
   });
 
+  test('is known again for 10 minutes once the agent disconnects, however long that was connected', () => {
+    const { clock, accepted, flood } = setUp();
+    const agent = accepted('a');
+    agent.authenticated();
+    clock.ms += 24 * 60 * 60_000;
+    agent.closed(false);
+    clock.ms += TEN_MINUTES - 1;
+    expect(flood('a', 1000)).toBe(180);
+    clock.ms += 10_000;
+    expect(flood('a', 1000), 'forgotten').toBe(40);
+  });
+
   test('leaves a share to one that has not', () => {
     const { clock, authenticate, flood } = setUp();
     authenticate('a');

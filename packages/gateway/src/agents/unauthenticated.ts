@@ -4,7 +4,10 @@ import { createRateLimiter, type RateDecision } from '../access/rate-limit.ts';
 export interface UnauthenticatedPeer {
   /** It has proved who it is: it counts no more, and its source is known. */
   authenticated(): void;
-  /** Its connection has closed. `atChallenge` when it left by itself, challenged and without an answer. */
+  /**
+   * Its connection has closed, authenticated or not. `atChallenge` when it left by itself, challenged and without an
+   * answer.
+   */
   closed(atChallenge: boolean): void;
 }
 
@@ -31,7 +34,7 @@ const HALF: Bounds = { open: 100, rate: { requestsPerSecond: 50, burst: 100 } };
 /** What known sources leave of the half for every source: without it, one of them could shut new agents out. */
 const LEFT_TO_UNKNOWN = 20;
 
-/** How long a source is known after an agent there has completed a handshake. */
+/** How long a source is known after an agent there has completed a handshake, and after that agent has disconnected. */
 const KNOWN_MS = 600_000;
 const KNOWN_SOURCES_MAX = 10_000;
 /** Agents look for further replicas of the gateway by connections that they leave at the challenge. */
@@ -109,21 +112,31 @@ export function createUnauthenticatedPeers(
       const { half, taken } = takeOfAll(known);
       if (!taken.ok) return taken;
       countOpen(source, known, 1);
-      let waiting = true;
-      const leave = (): boolean => {
-        if (!waiting) return false;
-        waiting = false;
-        countOpen(source, known, -1);
-        return true;
-      };
+      let state: 'unauthenticated' | 'authenticated' | 'closed' = 'unauthenticated';
       const peer: UnauthenticatedPeer = {
         authenticated() {
-          if (leave()) remember(source);
+          if (state !== 'unauthenticated') throw new Error(`the peer is ${state} already`);
+          state = 'authenticated';
+          countOpen(source, known, -1);
+          remember(source);
         },
         closed(atChallenge) {
-          if (!leave() || !known || !atChallenge) return;
-          ofSource.giveBack(source, 1 - LEFT_AT_CHALLENGE_COST);
-          ofAll.giveBack(half, 1 - LEFT_AT_CHALLENGE_COST);
+          const before = state;
+          state = 'closed';
+          switch (before) {
+            case 'unauthenticated':
+              countOpen(source, known, -1);
+              if (!known || !atChallenge) return;
+              ofSource.giveBack(source, 1 - LEFT_AT_CHALLENGE_COST);
+              ofAll.giveBack(half, 1 - LEFT_AT_CHALLENGE_COST);
+              return;
+            case 'authenticated':
+              // Its agent dials again, and may have been connected for longer than its source was remembered.
+              remember(source);
+              return;
+            case 'closed':
+              return;
+          }
         },
       };
       return { ok: true, peer };
