@@ -20,7 +20,7 @@ import {
   describing,
   introduce,
   sayFrames,
-  type Stranger,
+  type PeerByHand,
 } from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import { AUTHORITY, CERTIFICATE, CERTIFICATE_KEY } from './certificates.testing.ts';
 import { gatewaysOfThisFile } from './gateways-of-this-file.testing.ts';
@@ -151,7 +151,7 @@ describe('with a description', () => {
   async function connectAgent(
     { port, process }: LoneGateway,
     description = describing('get'),
-  ): Promise<Stranger> {
+  ): Promise<PeerByHand> {
     const connected = nextRecord(process, 'agent_connected');
     const { agent, asked } = await becomeAgent(port, agentKey, { description });
     if (asked?.type !== 'request') throw new Error('the gateway asks for no description');

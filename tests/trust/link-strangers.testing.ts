@@ -12,7 +12,7 @@ import {
   helloBytes,
   sayFrames,
   sayText,
-  type Stranger,
+  type PeerByHand,
 } from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import { assertRuns, fault, inLanes, pause, tally, until, type LinkFault } from './link-fault.testing.ts';
 import { AUDIENCE, type LinkScene } from './link-scene.testing.ts';
@@ -35,10 +35,10 @@ async function patiently<Result>(attempt: () => Promise<Result>): Promise<Result
   }
 }
 
-const dialPort = (port: number): Promise<Stranger> => patiently(() => dialAgentEndpoint(port));
+const dialPort = (port: number): Promise<PeerByHand> => patiently(() => dialAgentEndpoint(port));
 
 /** The close code, or that something was answered instead. */
-async function verdict(stranger: Stranger): Promise<string> {
+async function verdict(stranger: PeerByHand): Promise<string> {
   const outcome = await Promise.race([
     stranger.next().then((message) => `answered ${message.toString()}`),
     stranger.closed.then(({ code }) => String(code)),

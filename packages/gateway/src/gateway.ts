@@ -4,7 +4,7 @@ import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createRegistry } from './agents/registry.ts';
 import { createResultBudget } from './agents/result-budget.ts';
-import { createAgentFace } from './agents/serve-upgrade.ts';
+import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import { createCallCapability } from './calls/call-capability.ts';
 import { createPermitCall } from './calls/permit-call.ts';
@@ -17,13 +17,13 @@ import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator } from './auth/api-keys/authenticator.ts';
-import { createIdentify } from './auth/authenticate.ts';
+import { createAuthenticate } from './auth/authenticate.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { createOpenApiFace } from './api/openapi/serve.ts';
+import { createOpenApiHandler } from './api/openapi/serve.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
-import { createMcpFace } from './api/mcp/endpoint.ts';
+import { createMcpHandler } from './api/mcp/endpoint.ts';
 import { createServeMessage } from './api/mcp/serve-message.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createRestCall } from './api/rest/call.ts';
@@ -41,12 +41,12 @@ export interface Surroundings {
   readonly version: string;
 }
 
-/** How long the last errors may take to leave. */
+/** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
-/** For all bodies that are half here. */
+/** For all request bodies that are still arriving. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
-/** The one place where the rooms of the gateway meet. Rejects when it cannot listen. */
+/** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
   { log, verifier, version }: Surroundings,
@@ -90,23 +90,23 @@ export async function startGateway(
     budget,
     observe,
   });
-  const identify = createIdentify(authenticator);
+  const authenticate = createAuthenticate(authenticator);
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
   const bodyLimits = {
     maxBytes: config.maxRequestBodyBytes,
     timeoutMs: config.bodyReadTimeoutMs,
-    // A body in tiny pieces may cost more than its bytes: with the largest alone there is room for many pieces.
+    // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
     budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
   };
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const permitCall = createPermitCall(createCallCapability(registry, catalog, now));
   const http = createGatewayServer({
-    faces: {
-      call: createRestCall({ identify, permitCall, bodyLimits }),
-      mcp: createMcpFace({
-        identify,
+    handlers: {
+      call: createRestCall({ authenticate, permitCall, bodyLimits }),
+      mcp: createMcpHandler({
+        authenticate,
         refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
         bodyLimits,
         rateLimiter,
@@ -117,10 +117,10 @@ export async function startGateway(
           version,
         }),
       }),
-      openapi: createOpenApiFace({ identify, catalog, publicUrl: config.publicUrl }),
+      openapi: createOpenApiHandler({ authenticate, catalog, publicUrl: config.publicUrl }),
       health: createHealth(health),
       ready: createReady(health),
-      agent: createAgentFace(endpoint),
+      agent: createAgentUpgradeHandler(endpoint),
     },
     resolveSource: createSourceResolver({
       allowList: config.ipAllowList,
@@ -151,7 +151,7 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
-      // What this cuts off still gets its error.
+      // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
       await verifier.close();

@@ -11,7 +11,7 @@ export interface Cors {
   ) => readonly string[] | undefined;
 }
 
-/** What the faces read, and what MCP clients and tracing libraries send along. */
+/** What the APIs read, and what MCP clients and tracing libraries send along. */
 const ALLOWED_HEADERS = [
   'authorization',
   'x-api-key',

@@ -70,8 +70,8 @@ export function createRateLimiter(options: {
     return { spare: freeInMs <= ROUNDING_MS ? spare : undefined, freeInMs };
   }
 
-  /** Whether there is room for one more source, or how long until there may be. */
-  function makeRoom(at: number): RateDecision {
+  /** Whether the table can take one more source, or how long until it may. */
+  function makeSpace(at: number): RateDecision {
     if (fullAt.size < maxSources) {
       sweep(SWEEP, at);
       return PASSED;
@@ -89,8 +89,8 @@ export function createRateLimiter(options: {
       const at = now();
       const full = fullAt.get(bucket);
       if (full === undefined) {
-        const room = makeRoom(at);
-        if (!room.ok) return room;
+        const space = makeSpace(at);
+        if (!space.ok) return space;
       }
       const afterwards = Math.max(full ?? at, at) + cost * tokenMs;
       const missingMs = afterwards - at - depthMs;
@@ -101,7 +101,7 @@ export function createRateLimiter(options: {
     spend(bucket, cost) {
       const at = now();
       const full = fullAt.get(bucket);
-      if (full === undefined && !makeRoom(at).ok) return;
+      if (full === undefined && !makeSpace(at).ok) return;
       fullAt.set(bucket, Math.max(full ?? at, at) + cost * tokenMs);
     },
     giveBack(bucket, tokens) {

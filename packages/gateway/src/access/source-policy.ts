@@ -2,24 +2,24 @@ import type { CallErrorCode } from '../calls/call-error.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { ResolveSource } from '../network/client-address.ts';
 
-interface Admission {
+interface SourceDecision {
   /** For the log; empty when it cannot be known. */
   readonly address: string;
-  /** Whom bounds count by. */
+  /** What bounds per source count by. */
   readonly bucket: string;
   readonly refusal:
     | { readonly code: CallErrorCode; readonly message: string; readonly headers?: readonly string[] }
     | undefined;
 }
 
-/** To be asked once for whatever arrives, before anything else is looked at. */
-export type Admit = (peerAddress: string, rawHeaders: readonly string[]) => Admission;
+/** Whether a request's source may send it; to be asked once for each, before any other check. */
+export type SourcePolicy = (peerAddress: string, rawHeaders: readonly string[]) => SourceDecision;
 
 /** Allow list, then rate limit: a source that is not allowed learns nothing of the limit. */
-export function createAdmit(options: {
+export function createSourcePolicy(options: {
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RateLimiter | undefined;
-}): Admit {
+}): SourcePolicy {
   const { resolveSource, rateLimiter } = options;
   return (peerAddress, rawHeaders) => {
     const source = resolveSource(peerAddress, rawHeaders);

@@ -247,7 +247,7 @@ test.each<[string, Frame]>([
   },
 );
 
-test('a call on a connection that is over is lost at once', () => {
+test('a call on a session that has ended is lost at once', () => {
   const agent = connect();
   agent.lose();
   expect(agent.session.available).toBe(false);
@@ -261,7 +261,7 @@ function granted(agent: AgentByHand, id: number): number {
   return bytes;
 }
 
-test('I28: a large result gets credit only once there is room for all of it', async () => {
+test('I28: a large result gets credit only once there is memory for all of it', async () => {
   const budget = createResultBudget(1_000_000);
   const agent = connect({ budget });
   const first = call(agent);
@@ -306,7 +306,7 @@ test('at most half a mebibyte of a result is under way, and at least a quarter u
   expect(outcomes).toMatchObject([{ kind: 'result' }]);
 });
 
-test('I28: an agent that sends more than was granted is cut off', async () => {
+test('I28: an agent that sends more than it has credit for is disconnected', async () => {
   const budget = createResultBudget(1_000_000);
   const release = budget.reserve(900_000, () => {});
   const agent = connect({ budget });
@@ -334,7 +334,7 @@ test('a result within the first window needs no credit', async () => {
 });
 
 test.each(['cancel', 'error', 'loss'] as const)(
-  'a result half arrived gives its memory back on %s',
+  'a result that has arrived in part gives its memory back on %s',
   (end) => {
     const budget = createResultBudget(RESULT_MAX_BYTES);
     const agent = connect({ budget });
@@ -369,7 +369,7 @@ test('parameters that an agent refuses before they are all there are given up', 
   expect(arrived(agent)).toBe(INITIAL_CREDIT_BYTES);
 });
 
-test('a call cancelled before its head has left is never heard of', async () => {
+test('a call cancelled before its head is sent never reaches the agent', async () => {
   const agent = connect();
   const { outcomes, cancel } = call(agent);
   cancel();
@@ -404,7 +404,7 @@ test('I30: an agent that goes away takes no further call and still answers', () 
   expect(outcomes).toMatchObject([{ kind: 'result' }]);
 });
 
-test('an agent that was told of our end still gets the calls that were accepted', async () => {
+test('an agent that was told of the shutdown still gets the calls that were accepted', async () => {
   const agent = connect();
   agent.session.goAway('shutting down');
   expect(agent.session.available).toBe(true);

@@ -48,7 +48,14 @@ export interface AgentResult {
   readonly release: () => void;
 }
 
-/** One authenticated agent connection and the calls that run over it. */
+/**
+ * The agent session: one authenticated connection of an agent, and the calls that run over it. It is
+ *   open      further calls may be sent, within the bounds of the agent and of the call ids;
+ *   draining  the agent looks for another gateway: calls sent before are still answered. Only its `go_away` frame moves
+ *             the session here, from open;
+ *   ended     the link is over and every call is settled. Only `ended` moves it here, from open or draining, once.
+ * `call` still sends while draining: a call that was given to this session may cross the agent's frame.
+ */
 export interface AgentSession {
   readonly connId: string;
   readonly instanceId: string;
@@ -79,23 +86,26 @@ export interface SessionOptions {
   readonly onDraining: () => void;
 }
 
-interface Pending {
+interface PendingCall {
   readonly settle: (outcome: AgentOutcome) => void;
-  result: Arriving | undefined;
+  result: IncomingResult | undefined;
 }
 
-interface Arriving {
+/** A result that has arrived in part. */
+interface IncomingResult {
   readonly head: ResultFrame;
   readonly body: Body;
-  /** How far into the rows the agent may send. */
-  granted: number;
-  hasRoom: boolean;
+  /** How many bytes of the rows the agent has credit for. */
+  creditBytes: number;
+  /** Whether memory is reserved for all of the rows: before, the agent gets no further credit. */
+  isReserved: boolean;
   release: () => void;
 }
 
 /**
- * How much of one result may be under way. More would lie in the buffers of a slow line, or of a proxy before it, for
- * longer than other calls and heartbeats can wait behind it; less would slow down lines that are long and fast.
+ * How much of one result the agent may have sent ahead. More would fill the buffers of a slow connection, or of a proxy
+ * in front of it, for longer than other calls and heartbeats can wait; less would slow down fast connections with long
+ * round trips.
  */
 const RESULT_WINDOW_BYTES = 524_288;
 
@@ -103,15 +113,14 @@ const NOTHING = (): void => {};
 
 export function createSession(options: SessionOptions): AgentSession {
   const { budget } = options;
-  const pending = createCallTable<Pending>();
+  const pending = createCallTable<PendingCall>();
   let capabilities: ReadonlyMap<string, ManifestEntry> = new Map();
   let lastId = 0;
-  let draining = false;
-  let over = false;
+  let state: 'open' | 'draining' | 'ended' = 'open';
 
-  function settle(id: number, call: Pending, outcome: AgentOutcome): void {
+  function settle(id: number, call: PendingCall, outcome: AgentOutcome): void {
     pending.delete(id);
-    // Parameters that the agent refused before they were all there would wait for credit for ever.
+    // Parameters that the agent refused before they were all sent would wait for credit for ever.
     options.link().sendQueue.cancelBody(id);
     call.settle(outcome);
     // Ids are never used again: a new connection brings new ones.
@@ -119,7 +128,7 @@ export function createSession(options: SessionOptions): AgentSession {
       options.link().end(CLOSE.going_away, 'call ids are used up');
   }
 
-  function onResult(frame: ResultFrame, call: Pending): void {
+  function onResult(frame: ResultFrame, call: PendingCall): void {
     if (call.result !== undefined) throw new ProtocolError('second result for one call');
     if (frame.rowsLength > RESULT_MAX_BYTES)
       throw new ProtocolError('result is larger than a link may carry');
@@ -129,36 +138,42 @@ export function createSession(options: SessionOptions): AgentSession {
     }
     const body = receiveBody(frame.rowsLength);
     body.add(frame.rows, false);
-    const result = { head: frame, body, granted: INITIAL_CREDIT_BYTES, hasRoom: false, release: NOTHING };
+    const result = {
+      head: frame,
+      body,
+      creditBytes: INITIAL_CREDIT_BYTES,
+      isReserved: false,
+      release: NOTHING,
+    };
     call.result = result;
     result.release = budget.reserve(frame.rowsLength, () => {
-      result.hasRoom = true;
-      grant(result);
+      result.isReserved = true;
+      giveCredit(result);
     });
   }
 
-  /** In steps of half a window at least, so that few frames say it. */
-  function grant(result: Arriving): void {
+  /** In steps of half a window at least, to save frames. */
+  function giveCredit(result: IncomingResult): void {
     const { id, rowsLength } = result.head;
     const arrived = rowsLength - result.body.missing;
     const upTo = Math.min(rowsLength, arrived + RESULT_WINDOW_BYTES);
-    const bytes = upTo - result.granted;
-    if (!result.hasRoom || bytes <= 0 || (bytes < RESULT_WINDOW_BYTES / 2 && upTo < rowsLength)) return;
-    result.granted = upTo;
+    const bytes = upTo - result.creditBytes;
+    if (!result.isReserved || bytes <= 0 || (bytes < RESULT_WINDOW_BYTES / 2 && upTo < rowsLength)) return;
+    result.creditBytes = upTo;
     options.link().sendQueue.sendControl({ type: 'credit', id, bytes });
   }
 
-  function onData(id: number, bytes: Uint8Array, fin: boolean, call: Pending): void {
+  function onData(id: number, bytes: Uint8Array, fin: boolean, call: PendingCall): void {
     if (call.result === undefined) throw new ProtocolError('data before its result');
-    const { head, body, granted, release } = call.result;
-    if (head.rowsLength - body.missing + bytes.length > granted) {
+    const { head, body, creditBytes, release } = call.result;
+    if (head.rowsLength - body.missing + bytes.length > creditBytes) {
       throw new ProtocolError('more of a result than was granted');
     }
     if (body.add(bytes, fin)) settle(id, call, completed(head, body.pieces, release));
-    else grant(call.result);
+    else giveCredit(call.result);
   }
 
-  function onError(frame: ErrorFrame, call: Pending): void {
+  function onError(frame: ErrorFrame, call: PendingCall): void {
     call.result?.release();
     settle(frame.id, call, {
       kind: 'error',
@@ -170,7 +185,8 @@ export function createSession(options: SessionOptions): AgentSession {
 
   function onCallFrame(frame: LinkFrame): void {
     if (frame.type === 'go_away') {
-      draining = true;
+      // An agent may say so twice, and also what was on its way when the session ended.
+      if (state === 'open') state = 'draining';
       options.onDraining();
       return;
     }
@@ -202,7 +218,7 @@ export function createSession(options: SessionOptions): AgentSession {
       return pending.size;
     },
     get available() {
-      return !draining && !over && pending.size < options.maxInflight && lastId < CALL_ID_MAX;
+      return state === 'open' && pending.size < options.maxInflight && lastId < CALL_ID_MAX;
     },
     capability: (name) => capabilities.get(name),
     setManifest(manifest) {
@@ -210,7 +226,7 @@ export function createSession(options: SessionOptions): AgentSession {
     },
     call(request, settleCall) {
       const id = ++lastId;
-      if (over) {
+      if (state === 'ended') {
         settleCall({ kind: 'lost', answerBegun: false });
         return NOTHING;
       }
@@ -232,7 +248,8 @@ export function createSession(options: SessionOptions): AgentSession {
     end: (code, reason) => options.link().end(code, reason),
     receive: onCallFrame,
     ended() {
-      over = true;
+      if (state === 'ended') throw new Error('the session has ended already');
+      state = 'ended';
       for (const [id, call] of pending.entries()) {
         call.result?.release();
         settle(id, call, { kind: 'lost', answerBegun: call.result !== undefined });

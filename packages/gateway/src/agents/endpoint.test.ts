@@ -13,7 +13,7 @@ import type { HandshakeRules } from './handshake.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
-import { createAgentFace } from './serve-upgrade.ts';
+import { createAgentUpgradeHandler } from './serve-upgrade.ts';
 import type { AgentOutcome } from './agent-session.ts';
 import { request, resultHead } from './agent-by-hand.testing.ts';
 import {
@@ -27,7 +27,7 @@ import {
   introduce,
   sayFrames,
   sayText,
-  type Stranger,
+  type PeerByHand,
   upgradeByHand,
 } from './unauthenticated-peer.testing.ts';
 
@@ -72,7 +72,7 @@ async function start(rules: HandshakeRules): Promise<void> {
     observe: (event) => events.push(event),
   });
   server = await startServer(
-    { agent: createAgentFace(endpoint) },
+    { agent: createAgentUpgradeHandler(endpoint) },
     { resolveSource: (...peer) => resolveSource(...peer) },
   );
 }
@@ -130,12 +130,12 @@ test('an agent is welcomed, asked for its description, listed, and called', asyn
   expect(await outcome).toMatchObject({ kind: 'result', count: 1 });
 });
 
-describe('who is not welcome', () => {
+describe('a peer that is refused', () => {
   test('I31: an unknown key and a bad signature get the same answer: 4401, whatever the audience, and no reason', async () => {
-    const stranger = createAgentKey();
+    const unknownKey = createAgentKey();
     for (const audience of [AUDIENCE, 'wss://typo.example/ws/agent']) {
-      const unknown = await introduce(server.port, stranger, { audience });
-      const forged = await introduce(server.port, stranger, { audience, claim: key.keyId });
+      const unknown = await introduce(server.port, unknownKey, { audience });
+      const forged = await introduce(server.port, unknownKey, { audience, claim: key.keyId });
       expect(await unknown.closed).toEqual({ code: CLOSE.unauthorized, reason: '' });
       expect(await forged.closed).toEqual({ code: CLOSE.unauthorized, reason: '' });
     }
@@ -183,31 +183,31 @@ describe('who is not welcome', () => {
     ['auth before hello', Buffer.from(`{"type":"auth","signature":"${'A'.repeat(86)}"}`), false],
     ['frames before the welcome', Buffer.from([7, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1]), true],
   ])('%s: 4400 without a reason', async (_title, message, binary) => {
-    const stranger = await dialAgentEndpoint(server.port);
-    stranger.socket.send(message, { binary });
-    expect(await stranger.closed).toEqual({ code: CLOSE.protocol_error, reason: '' });
+    const peer = await dialAgentEndpoint(server.port);
+    peer.socket.send(message, { binary });
+    expect(await peer.closed).toEqual({ code: CLOSE.protocol_error, reason: '' });
     expect(await reported('agent_rejected')).toMatchObject({ source: '192.0.2.1' });
   });
 
   test('a message larger than any frame ends the connection', async () => {
-    const stranger = await dialAgentEndpoint(server.port);
-    stranger.socket.send(Buffer.alloc(70_000));
-    expect((await stranger.closed).code).toBe(1009);
+    const peer = await dialAgentEndpoint(server.port);
+    peer.socket.send(Buffer.alloc(70_000));
+    expect((await peer.closed).code).toBe(1009);
   });
 
   test.each(['says nothing', 'stops after hello'])(
-    'a stranger who %s is sent away after 5 s',
+    'a peer that %s is disconnected after 5 s',
     async (what) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-      const stranger = await dialAgentEndpoint(server.port);
+      const peer = await dialAgentEndpoint(server.port);
       if (what === 'stops after hello') {
-        sayText(stranger, helloBytes({ keyId: key.keyId }));
-        await stranger.next();
+        sayText(peer, helloBytes({ keyId: key.keyId }));
+        await peer.next();
       }
       vi.advanceTimersByTime(4999);
       expect(events).toEqual([]);
       vi.advanceTimersByTime(1);
-      expect((await stranger.closed).code).toBe(CLOSE.handshake_timeout);
+      expect((await peer.closed).code).toBe(CLOSE.handshake_timeout);
       expect(events).toEqual([
         { event: 'agent_rejected', source: '192.0.2.1', reason: 'no handshake within 5 s' },
       ]);
@@ -215,7 +215,7 @@ describe('who is not welcome', () => {
   );
 });
 
-describe('peers that have not proved who they are', () => {
+describe('unauthenticated peers', () => {
   /** What an upgrade is answered with instead of a WebSocket. */
   async function refused(): Promise<{ response: IncomingMessage; text: string }> {
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/ws/agent`, ['svc-agent.v1']);
@@ -229,18 +229,18 @@ describe('peers that have not proved who they are', () => {
     return { response, text };
   }
 
-  const dialMany = (count: number): Promise<Stranger[]> =>
+  const dialMany = (count: number): Promise<PeerByHand[]> =>
     Promise.all(Array.from({ length: count }, () => dialAgentEndpoint(server.port)));
 
-  /** Whether one more from that source would be let in; it takes no place. */
-  function hasRoom(from: string): boolean {
-    const decision = endpoint.admit(from);
-    if (decision.ok) decision.peer.gone(false);
+  /** Whether one more from that source would be accepted; it does not stay. */
+  function isAccepted(from: string): boolean {
+    const decision = endpoint.accept(from);
+    if (decision.ok) decision.peer.closed(false);
     return decision.ok;
   }
 
   test(
-    '20 from one address, until one has proved itself or left',
+    '20 from one address, until one has authenticated or left',
     { tags: ['limit:agent-endpoint'] },
     async () => {
       const [leaving, proving] = await dialMany(20);
@@ -253,18 +253,18 @@ describe('peers that have not proved who they are', () => {
       await expect(dialAgentEndpoint(server.port)).resolves.toBeDefined();
 
       source = '192.0.2.1';
-      expect(hasRoom(source)).toBe(false);
+      expect(isAccepted(source)).toBe(false);
       leaving.socket.terminate();
       await leaving.closed;
-      await expect.poll(() => hasRoom(source), { interval: 2 }).toBe(true);
+      await expect.poll(() => isAccepted(source), { interval: 2 }).toBe(true);
       await dialAgentEndpoint(server.port);
-      expect(hasRoom(source)).toBe(false);
+      expect(isAccepted(source)).toBe(false);
       const hello = helloBytes({ keyId: key.keyId });
       sayText(proving, hello);
       sayText(proving, authBytes(key, { hello, challenge: await proving.next() }));
       await proving.next();
       expect((await dialMany(81)).length, 'now that an agent is there').toBe(81);
-      expect(hasRoom(source)).toBe(false);
+      expect(isAccepted(source)).toBe(false);
     },
   );
 
@@ -282,14 +282,14 @@ describe('peers that have not proved who they are', () => {
     for (const { socket } of clients) socket.destroy();
   });
 
-  test('one that was turned away counts until its socket is gone', async () => {
+  test('one that was rejected counts until its socket is closed', async () => {
     const { socket } = await dialAgentEndpoint(server.port);
     await dialMany(19);
     socket.pause();
     socket.send('nonsense');
     await reported('agent_rejected');
-    expect(hasRoom(source)).toBe(false);
-    await expect.poll(() => hasRoom(source), { interval: 20, timeout: 3000 }).toBe(true);
+    expect(isAccepted(source)).toBe(false);
+    await expect.poll(() => isAccepted(source), { interval: 20, timeout: 3000 }).toBe(true);
     socket.terminate();
   });
 
@@ -303,10 +303,20 @@ describe('peers that have not proved who they are', () => {
       agent.socket.close();
       await agent.closed;
     }
-    expect(Array.from({ length: 170 }, () => hasRoom(source))).not.toContain(false);
+    expect(Array.from({ length: 170 }, () => isAccepted(source))).not.toContain(false);
   });
 
-  test('an upgrade that is no WebSocket after all takes no place', async () => {
+  test('a source whose agent loses its connection after a day may dial as one that has just authenticated', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const { agent } = await join();
+    clock.mockReturnValue(performance.now() + 24 * 60 * 60_000);
+    agent.socket.terminate();
+    await reported('agent_disconnected');
+    const redials = Array.from({ length: 21 }, () => endpoint.accept(source).ok);
+    expect(redials).not.toContain(false);
+  });
+
+  test('an upgrade that is no WebSocket after all does not count', async () => {
     for (let count = 0; count < 25; count++) {
       const client = await dial(server.port);
       client.send(
@@ -316,7 +326,7 @@ describe('peers that have not proved who they are', () => {
       expect(await client.ended).toMatch(/^HTTP\/1\.1 400 /);
       client.socket.destroy();
     }
-    await expect.poll(() => hasRoom(source), { interval: 2 }).toBe(true);
+    await expect.poll(() => isAccepted(source), { interval: 2 }).toBe(true);
     expect(server.gateway.inFlight).toBe(0);
   });
 });
@@ -392,7 +402,7 @@ describe('I32: an agent takes no call before its description', () => {
 });
 
 describe('a listed agent', () => {
-  test('that is lost takes its calls along and is reported', async () => {
+  test('that is lost ends its calls, and is reported', async () => {
     const { agent } = await join();
     const session = registry.choose('get', []);
     if (typeof session === 'string') throw new Error(session);
@@ -411,7 +421,7 @@ describe('a listed agent', () => {
     });
   });
 
-  test('that breaks the protocol is sent away with the reason', async () => {
+  test('that breaks the protocol is disconnected with the reason', async () => {
     const { agent } = await join();
     agent.socket.send('text');
     const { code, reason } = await agent.closed;
@@ -460,7 +470,7 @@ describe('a listed agent', () => {
     await closed;
   });
 
-  test('that reads nothing is waited for a second, and one that has not proved itself is told too', async () => {
+  test('that reads nothing is waited for a second, and an unauthenticated one is told too', async () => {
     const { agent } = await join();
     const unproved = await dialAgentEndpoint(server.port);
     agent.socket.pause();

@@ -30,15 +30,23 @@ import {
   type UnauthenticatedPeer,
 } from './unauthenticated.ts';
 
-/** Where agents connect: bounded until they prove who they are, then described, then a session in the registry. */
+/**
+ * Where agents connect. A connection is in one phase, which `serve` alone moves:
+ *   hello     the peer has sent nothing yet;
+ *   auth      the peer has our challenge, and its answer is awaited;
+ *   session   the peer has proved which agent it is: from here on its messages belong to the link;
+ *   rejected  the peer broke the protocol, is not known or was too slow: only the end of the connection is awaited.
+ * Of hello and auth the next is the following phase, or rejected; session and rejected last until the socket closes.
+ * A session is asked for the agent's description at once, and enters registry and catalog when it has come.
+ */
 export interface AgentEndpoint {
   /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
-  admit(bucket: string): PeerDecision;
+  accept(bucket: string): PeerDecision;
   /** Takes over the socket of a WebSocket upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
   /** Tells every agent to look for another gateway. */
   goAway(): void;
-  /** Closes every connection, authenticated or not; resolves when all are gone, which takes a second at most. */
+  /** Closes every connection, authenticated or not; resolves when all have closed, which takes a second at most. */
   close(): Promise<void>;
 }
 
@@ -47,6 +55,15 @@ interface Arrival {
   readonly source: string;
   readonly peer: UnauthenticatedPeer;
 }
+
+type HandshakePhase =
+  | { readonly name: 'hello' }
+  | { readonly name: 'auth'; readonly accepted: HelloAccepted };
+
+type Phase =
+  | HandshakePhase
+  | { readonly name: 'session'; readonly link: Link }
+  | { readonly name: 'rejected' };
 
 export interface EndpointOptions {
   readonly rules: HandshakeRules;
@@ -72,63 +89,70 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   const sockets = new Set<WebSocket>();
   const sessions = new Set<AgentSession>();
 
-  function greet(socket: WebSocket, { source, peer }: Arrival): void {
+  /** Moves a new connection through its phases, by its messages, its deadline and its end. */
+  function serve(socket: WebSocket, { source, peer }: Arrival): void {
+    let phase: Phase = { name: 'hello' };
     sockets.add(socket);
-    let rejected = false;
-    // One who was turned away counts until the socket is gone.
-    const reject = (error: ProtocolError): void => {
-      rejected = true;
-      clearTimeout(deadline);
-      options.observe({ event: 'agent_rejected', source, reason: error.message });
-      // Strangers learn the code only; one whose signature is good may read the reason too.
-      socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
-      setTimeout(() => socket.terminate(), CLOSE_HANDSHAKE_MS).unref();
-    };
     const deadline = setTimeout(() => {
       reject(new ProtocolError('no handshake within 5 s', CLOSE.handshake_timeout));
     }, HANDSHAKE_TIMEOUT_MS);
-    let accepted: HelloAccepted | undefined;
-    let admitted: { link: Link; session: AgentSession } | undefined;
+
+    function reject(error: ProtocolError): void {
+      if (phase.name !== 'hello' && phase.name !== 'auth')
+        throw new Error(`${phase.name} cannot be rejected`);
+      phase = { name: 'rejected' };
+      clearTimeout(deadline);
+      options.observe({ event: 'agent_rejected', source, reason: error.message });
+      // An unauthenticated peer learns the code only; one whose signature is good may read the reason too.
+      socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
+      setTimeout(() => socket.terminate(), CLOSE_HANDSHAKE_MS).unref();
+    }
+
+    function continueHandshake(before: HandshakePhase, data: Buffer, isBinary: boolean): Phase {
+      if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
+      if (before.name === 'hello') {
+        const accepted = answerHello(data, options.rules, randomUUID(), randomBytes(32));
+        socket.send(accepted.challengeBytes, { binary: false });
+        return { name: 'auth', accepted };
+      }
+      const welcome = checkAuth(data, before.accepted, options.rules);
+      clearTimeout(deadline);
+      peer.authenticated();
+      socket.send(JSON.stringify(welcome));
+      return { name: 'session', link: beginSession(socket, before.accepted, source) };
+    }
 
     socket.on('message', (data: Buffer, isBinary: boolean) => {
-      if (admitted !== undefined) {
-        if (isBinary) admitted.link.receive(data);
-        else admitted.link.end(CLOSE.protocol_error, 'text message after the handshake');
-        return;
-      }
-      if (rejected || socket.readyState !== socket.OPEN) return;
-      try {
-        if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
-        if (accepted === undefined) {
-          accepted = answerHello(data, options.rules, randomUUID(), randomBytes(32));
-          socket.send(accepted.challengeBytes, { binary: false });
+      switch (phase.name) {
+        case 'session':
+          if (isBinary) phase.link.receive(data);
+          else phase.link.end(CLOSE.protocol_error, 'text message after the handshake');
           return;
-        }
-        const welcome = checkAuth(data, accepted, options.rules);
-        clearTimeout(deadline);
-        peer.authenticated();
-        socket.send(JSON.stringify(welcome));
-        admitted = admit(socket, accepted, source);
-      } catch (error) {
-        if (!(error instanceof ProtocolError)) throw error;
-        reject(error);
+        case 'rejected':
+          return;
+        case 'hello':
+        case 'auth':
+          if (socket.readyState !== socket.OPEN) return;
+          try {
+            phase = continueHandshake(phase, data, isBinary);
+          } catch (error) {
+            if (!(error instanceof ProtocolError)) throw error;
+            reject(error);
+          }
       }
     });
     // ws reports oversized or malformed messages here and closes by itself.
     socket.on('error', () => {});
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
-      peer.gone(accepted !== undefined && !rejected);
+      peer.closed(phase.name === 'auth');
       sockets.delete(socket);
-      admitted?.link.socketClosed(closeReason(code, reason.toString()));
+      if (phase.name === 'session') phase.link.socketClosed(closeReason(code, reason.toString()));
     });
   }
 
-  function admit(
-    socket: WebSocket,
-    accepted: HelloAccepted,
-    source: string,
-  ): { link: Link; session: AgentSession } {
+  /** Returns the link of the new session. */
+  function beginSession(socket: WebSocket, accepted: HelloAccepted, source: string): Link {
     const { hello, connId } = accepted;
     let listed = false;
     let leaveCatalog = (): void => {};
@@ -176,7 +200,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       });
       leaveCatalog = options.catalog.add({ keyId: key_id, instanceId: instance_id, digest, description });
     });
-    return { link, session };
+    return link;
   }
 
   /** Fetches the description before the agent counts as connected, so that no call meets one whose capabilities are unknown. */
@@ -213,13 +237,13 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   }
 
   return {
-    admit: (bucket) => unauthenticated.admit(bucket),
+    accept: (bucket) => unauthenticated.accept(bucket),
     upgrade(request, socket, head, arrival) {
-      const abandoned = (): void => arrival.peer.gone(false);
-      socket.once('close', abandoned);
+      const onClose = (): void => arrival.peer.closed(false);
+      socket.once('close', onClose);
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        socket.off('close', abandoned);
-        greet(webSocket, arrival);
+        socket.off('close', onClose);
+        serve(webSocket, arrival);
       });
     },
     goAway() {
@@ -228,15 +252,15 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     async close() {
       server.close();
       for (const session of sessions) session.end(CLOSE.going_away, LEAVING);
-      const gone = [...sockets].map((socket) => {
-        // Those of sessions have their code already, and those that were turned away theirs.
+      const closed = [...sockets].map((socket) => {
+        // A socket that is closing already, of a session or of a rejected peer, keeps the code that it was closed with.
         socket.close(CLOSE.going_away, LEAVING);
         return new Promise((resolve) => socket.once('close', resolve));
       });
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.terminate();
       }, CLOSE_HANDSHAKE_MS);
-      await Promise.all(gone);
+      await Promise.all(closed);
       clearTimeout(timer);
     },
   };

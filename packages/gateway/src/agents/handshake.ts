@@ -74,7 +74,7 @@ export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules:
   return { type: 'welcome', replica_count: 1 };
 }
 
-/** Only after the signature: the text names our configuration, which strangers must not learn. */
+/** Only after the signature: the text names our configuration, which an unauthenticated peer must not learn. */
 function checkAudience(audience: string, accepted: readonly string[] | undefined): void {
   if (accepted === undefined || accepted.includes(audience)) return;
   if (isLoopbackAudience(audience)) return;

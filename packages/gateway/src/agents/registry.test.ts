@@ -46,7 +46,7 @@ test('a capability whose agents all have enough to do is busy, not offline', () 
   expect(registry.choose('other', NOBODY)).not.toBe('busy');
 });
 
-test('an agent that was tried already is not there any more', () => {
+test('an agent that was tried already is not chosen again', () => {
   const registry = createRegistry(Math.random);
   const first = join(registry, ['get']);
   expect(registry.choose('get', [first.session])).toBe('offline');
@@ -54,7 +54,7 @@ test('an agent that was tried already is not there any more', () => {
   expect(registry.choose('get', [first.session])).toBe(second.session);
 });
 
-test('of two agents the less loaded is chosen, whatever the dice say', () => {
+test('of two agents the less loaded is chosen, whatever the random number is', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (random) => {
       const registry = createRegistry(() => random);
@@ -95,7 +95,7 @@ test('two different agents are compared, and only such that have the capability'
   );
 });
 
-test('calls spread: with even loads every agent has its turn', () => {
+test('calls spread: with even loads every agent gets some', () => {
   const registry = createRegistry(Math.random);
   const agents = [join(registry, ['get']), join(registry, ['get']), join(registry, ['get'])];
   for (let count = 0; count < 300; count++) {

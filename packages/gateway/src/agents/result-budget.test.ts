@@ -5,7 +5,7 @@ import { createResultBudget } from './result-budget.ts';
 const TOTAL = 100;
 
 // A model: who waits, in order, and who holds how much.
-test('room is given first come first served, never more than there is, and each release counts once', () => {
+test('memory is granted first come first served, never more than there is, and each release counts once', () => {
   const step = fc.oneof(
     fc.record({ reserve: fc.integer({ min: 1, max: TOTAL }) }),
     fc.record({ release: fc.nat(15) }),
@@ -17,7 +17,7 @@ test('room is given first come first served, never more than there is, and each 
       const made: { bytes: number; state: 'waiting' | 'held' | 'released'; release: () => void }[] = [];
       const held = (): number => made.reduce((sum, one) => sum + (one.state === 'held' ? one.bytes : 0), 0);
       const expected: number[] = [];
-      const admit = (): void => {
+      const grantWaiting = (): void => {
         for (const [index, one] of made.entries()) {
           if (one.state !== 'waiting') continue;
           if (held() + one.bytes > TOTAL) return;
@@ -37,7 +37,7 @@ test('room is given first come first served, never more than there is, and each 
           one.release();
           one.state = 'released';
         }
-        admit();
+        grantWaiting();
         expect(granted).toEqual(expected);
         expect(budget.reservedBytes).toBe(held());
         expect(budget.reservedBytes).toBeLessThanOrEqual(TOTAL);
@@ -48,7 +48,7 @@ test('room is given first come first served, never more than there is, and each 
   );
 });
 
-test('who is granted room may ask for more at once, and is served after those who wait', () => {
+test('a result that is granted memory may ask for more at once, and is served after those who wait', () => {
   const budget = createResultBudget(TOTAL);
   const granted: string[] = [];
   const first = budget.reserve(TOTAL, () => granted.push('first'));

@@ -1,9 +1,9 @@
 import { createByteBudget } from '@svc/edge';
 
 /**
- * One bound on the memory of all large results: room for a whole result is reserved before more
- * than its first window may travel, first come first served, so that results half arrived can
- * never block each other.
+ * One bound on the memory of all large results: memory for a whole result is reserved before more
+ * than its first window may be sent, first come first served, so that results that have arrived in part can never
+ * block each other.
  */
 export interface ResultBudget {
   /** Calls `granted` at once or when others have released enough; returns the release, safe to call at any time. */

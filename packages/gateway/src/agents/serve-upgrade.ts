@@ -6,7 +6,7 @@ import type { AgentEndpoint } from './endpoint.ts';
 const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /** GET /ws/agent: only a WebSocket upgrade gets anywhere. */
-export function createAgentFace(endpoint: AgentEndpoint): (exchange: Exchange) => void {
+export function createAgentUpgradeHandler(endpoint: AgentEndpoint): (exchange: Exchange) => void {
   return (exchange) => {
     const { request, upgrade, log } = exchange;
     if (upgrade === undefined || request.headers.upgrade?.toLowerCase() !== 'websocket') {
@@ -26,7 +26,7 @@ export function createAgentFace(endpoint: AgentEndpoint): (exchange: Exchange) =
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'the WebSocket handshake is malformed');
       return;
     }
-    const decision = endpoint.admit(exchange.sourceBucket);
+    const decision = endpoint.accept(exchange.sourceBucket);
     if (!decision.ok) {
       const message = 'too many connections are still to be authenticated';
       const headers = ['Retry-After', String(decision.retryAfterSeconds)];

@@ -15,7 +15,7 @@ import { dial, type RawConnection } from '@svc/testkit';
 import { WebSocket } from 'ws';
 
 /** The agent's half of the handshake, step by step, so that a test can do each of them wrong. */
-export interface Stranger {
+export interface PeerByHand {
   readonly socket: WebSocket;
   /** The next message, now or later. */
   next(): Promise<Buffer>;
@@ -35,7 +35,7 @@ export function createAgentKey(): AgentKey {
 }
 
 /** Opens a WebSocket and says nothing. */
-export async function dialAgentEndpoint(port: number): Promise<Stranger> {
+export async function dialAgentEndpoint(port: number): Promise<PeerByHand> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/ws/agent`, [WEBSOCKET_SUBPROTOCOL], {
     perMessageDeflate: false,
   });
@@ -116,12 +116,12 @@ export function authBytes(
   return Buffer.from(JSON.stringify({ type: 'auth', signature: signature.toString('base64url') }));
 }
 
-export function sayText(stranger: Stranger, text: Buffer): void {
-  stranger.socket.send(text, { binary: false });
+export function sayText(peer: PeerByHand, text: Buffer): void {
+  peer.socket.send(text, { binary: false });
 }
 
-export function sayFrames(stranger: Stranger, ...frames: Frame[]): void {
-  stranger.socket.send(Buffer.concat(frames.map(encodeFrame)), { binary: true });
+export function sayFrames(peer: PeerByHand, ...frames: Frame[]): void {
+  peer.socket.send(Buffer.concat(frames.map(encodeFrame)), { binary: true });
 }
 
 /** Goes as far as the answer to `auth`: the welcome, or the end. */
@@ -129,14 +129,14 @@ export async function introduce(
   port: number,
   key: AgentKey,
   options: Omit<HelloOptions, 'keyId'> & { readonly claim?: string } = {},
-): Promise<Stranger> {
-  const stranger = await dialAgentEndpoint(port);
+): Promise<PeerByHand> {
+  const peer = await dialAgentEndpoint(port);
   const hello = helloBytes({ ...options, keyId: options.claim ?? key.keyId });
-  sayText(stranger, hello);
-  const challenge = await stranger.next();
+  sayText(peer, hello);
+  const challenge = await peer.next();
   const { audience } = options;
-  sayText(stranger, authBytes(key, { hello, challenge, ...(audience === undefined ? {} : { audience }) }));
-  return stranger;
+  sayText(peer, authBytes(key, { hello, challenge, ...(audience === undefined ? {} : { audience }) }));
+  return peer;
 }
 
 /** The whole way: welcomed, and asked for its description, which is not answered yet. */
@@ -144,7 +144,7 @@ export async function becomeAgent(
   port: number,
   key: AgentKey,
   options: Omit<HelloOptions, 'keyId'> = {},
-): Promise<{ readonly agent: Stranger; readonly asked: Frame | undefined }> {
+): Promise<{ readonly agent: PeerByHand; readonly asked: Frame | undefined }> {
   const agent = await introduce(port, key, options);
   await agent.next();
   const [asked] = decodeMessage(await agent.next());

@@ -6,34 +6,34 @@ const TEN_MINUTES = 600_000;
 function setUp(knownSourcesMax?: number) {
   const clock = { ms: 0 };
   const peers = createUnauthenticatedPeers(() => clock.ms, knownSourcesMax);
-  const admit = (source: string): UnauthenticatedPeer | undefined => {
-    const decision = peers.admit(source);
+  const accept = (source: string): UnauthenticatedPeer | undefined => {
+    const decision = peers.accept(source);
     return decision.ok ? decision.peer : undefined;
   };
-  const admitted = (source: string): UnauthenticatedPeer => {
-    const peer = admit(source);
+  const accepted = (source: string): UnauthenticatedPeer => {
+    const peer = accept(source);
     if (peer === undefined) throw new Error(`${source} is refused`);
     return peer;
   };
-  /** How many of so many are let in when each leaves at once, as the flood does that must not shut others out. */
+  /** How many of so many are accepted when each leaves at once, as the flood does that must not shut others out. */
   const flood = (source: string, count: number): number => {
-    let letIn = 0;
+    let acceptedCount = 0;
     for (let dials = 0; dials < count; dials++) {
-      const peer = admit(source);
+      const peer = accept(source);
       if (peer === undefined) continue;
-      letIn++;
-      peer.gone(false);
+      acceptedCount++;
+      peer.closed(false);
     }
-    return letIn;
+    return acceptedCount;
   };
   return {
     clock,
-    admit,
-    admitted,
+    accept,
+    accepted,
     flood,
-    authenticate: (source: string): void => admitted(source).authenticated(),
+    authenticate: (source: string): void => accepted(source).authenticated(),
     refusal: (source: string): number | undefined => {
-      const decision = peers.admit(source);
+      const decision = peers.accept(source);
       return decision.ok ? undefined : decision.retryAfterSeconds;
     },
   };
@@ -47,17 +47,17 @@ describe('one source', { tags: ['limit:agent-endpoint'] }, () => {
     expect(flood('a', 100)).toBe(20);
   });
 
-  test('has 20 connections open until one has proved itself or has gone', () => {
-    const { admit, admitted } = setUp();
-    const [first, second] = Array.from({ length: 20 }, () => admitted('a'));
-    expect(admit('a')).toBeUndefined();
-    first?.gone(false);
-    // Said twice it frees one place.
-    first?.gone(false);
-    expect(admit('a')).toBeDefined();
-    expect(admit('a')).toBeUndefined();
+  test('has 20 connections open until one has authenticated or has left', () => {
+    const { accept, accepted } = setUp();
+    const [first, second] = Array.from({ length: 20 }, () => accepted('a'));
+    expect(accept('a')).toBeUndefined();
+    first?.closed(false);
+    // Called twice, it frees one place.
+    first?.closed(false);
+    expect(accept('a')).toBeDefined();
+    expect(accept('a')).toBeUndefined();
     second?.authenticated();
-    expect(admit('a'), 'a known source now').toBeDefined();
+    expect(accept('a'), 'a known source now').toBeDefined();
   });
 
   test('is told when to come back', () => {
@@ -80,9 +80,9 @@ describe('one source', { tags: ['limit:agent-endpoint'] }, () => {
 
 describe('a source that completed a handshake', { tags: ['limit:agent-endpoint'] }, () => {
   test('has 100 open', () => {
-    const { admit, authenticate } = setUp();
+    const { accept, authenticate } = setUp();
     authenticate('a');
-    const dials = Array.from({ length: 110 }, () => admit('a'));
+    const dials = Array.from({ length: 110 }, () => accept('a'));
     expect(dials.filter((peer) => peer !== undefined)).toHaveLength(100);
   });
 
@@ -100,7 +100,19 @@ describe('a source that completed a handshake', { tags: ['limit:agent-endpoint']
     expect(flood('a', 1000), 'forgotten').toBe(40);
   });
 
-  test('leaves a way in to one that has not', () => {
+  test('is known again for 10 minutes once the agent disconnects, however long that was connected', () => {
+    const { clock, accepted, flood } = setUp();
+    const agent = accepted('a');
+    agent.authenticated();
+    clock.ms += 24 * 60 * 60_000;
+    agent.closed(false);
+    clock.ms += TEN_MINUTES - 1;
+    expect(flood('a', 1000)).toBe(180);
+    clock.ms += 10_000;
+    expect(flood('a', 1000), 'forgotten').toBe(40);
+  });
+
+  test('leaves a share to one that has not', () => {
     const { clock, authenticate, flood } = setUp();
     authenticate('a');
     for (let second = 0; second < 60; second++) {
@@ -111,22 +123,23 @@ describe('a source that completed a handshake', { tags: ['limit:agent-endpoint']
   });
 
   test('pays a tenth for a connection that it leaves at the challenge', () => {
-    const { admit, authenticate } = setUp();
+    const { accept, authenticate } = setUp();
     authenticate('a');
     let left = 0;
-    for (let peer = admit('a'); peer !== undefined && left < 5000; peer = admit('a'), left++) peer.gone(true);
+    for (let peer = accept('a'); peer !== undefined && left < 5000; peer = accept('a'), left++)
+      peer.closed(true);
     // Of the 180 at once the last of each half find no whole token.
     expect(left).toBeGreaterThan(1750);
     expect(left).toBeLessThan(1800);
   });
 
   test('is not shut out by any number of others', () => {
-    const { clock, admit, authenticate, flood } = setUp();
+    const { clock, accept, authenticate, flood } = setUp();
     authenticate('agent');
     for (let second = 0; second < 30; second++) {
       for (let source = 0; source < 50; source++) {
         flood(`flooding ${source}`, 5);
-        for (let open = 0; open < 20; open++) admit(`staying ${source}`);
+        for (let open = 0; open < 20; open++) accept(`staying ${source}`);
       }
       expect(flood('agent', 50)).toBe(50);
       clock.ms += 1000;
@@ -157,10 +170,10 @@ describe('all sources together', { tags: ['limit:agent-endpoint'] }, () => {
   });
 
   test('have 100 connections open while none of them is known, and 200 with those that are', () => {
-    const { clock, admit, authenticate } = setUp();
+    const { clock, accept, authenticate } = setUp();
     for (const source of ['known 1', 'known 2']) authenticate(source);
     const open = (source: string, count: number): number =>
-      Array.from({ length: count }, () => admit(source)).filter((peer) => peer !== undefined).length;
+      Array.from({ length: count }, () => accept(source)).filter((peer) => peer !== undefined).length;
     let unknown = 0;
     for (let second = 0; second < 10; second++) {
       unknown += all(20, (source) => open(source, 10));
@@ -172,9 +185,9 @@ describe('all sources together', { tags: ['limit:agent-endpoint'] }, () => {
   });
 
   test('always find some room beside known ones', () => {
-    const { clock, admit, authenticate } = setUp();
+    const { clock, accept, authenticate } = setUp();
     const open = (source: string, count: number): number =>
-      Array.from({ length: count }, () => admit(source)).filter((peer) => peer !== undefined).length;
+      Array.from({ length: count }, () => accept(source)).filter((peer) => peer !== undefined).length;
     for (const source of ['known 1', 'known 2']) authenticate(source);
     clock.ms += 10_000;
     expect(open('known 1', 100) + open('known 2', 100)).toBe(180);

@@ -2,10 +2,13 @@ import { createRateLimiter, type RateDecision } from '../access/rate-limit.ts';
 
 /** A connection to the agent endpoint whose other end has not proved who it is. */
 export interface UnauthenticatedPeer {
-  /** It has proved who it is: its place is free, and its source is a known one. */
+  /** It has proved who it is: it counts no more, and its source is known. */
   authenticated(): void;
-  /** Its connection is over. `atChallenge` when it left by itself, challenged and without an answer. */
-  gone(atChallenge: boolean): void;
+  /**
+   * Its connection has closed, authenticated or not. `atChallenge` when it left by itself, challenged and without an
+   * answer.
+   */
+  closed(atChallenge: boolean): void;
 }
 
 /** `retryAfterSeconds` is a whole number, at least 1. */
@@ -14,8 +17,8 @@ export type PeerDecision =
   | { readonly ok: false; readonly retryAfterSeconds: number };
 
 export interface UnauthenticatedPeers {
-  /** Takes a place for one more peer of that source, or none. */
-  admit(source: string): PeerDecision;
+  /** Counts one more peer of that source, unless a bound is reached. */
+  accept(source: string): PeerDecision;
 }
 
 interface Bounds {
@@ -26,22 +29,22 @@ interface Bounds {
 const UNKNOWN_SOURCE: Bounds = { open: 20, rate: { requestsPerSecond: 20, burst: 40 } };
 /** After a restart a whole fleet may come from one address at once. */
 const KNOWN_SOURCE: Bounds = { open: 100, rate: { requestsPerSecond: 100, burst: 200 } };
-/** One half of what all sources have together is for every source, the other is kept for known ones. */
+/** All sources together have twice this: one half is for every source, the other is kept for known ones. */
 const HALF: Bounds = { open: 100, rate: { requestsPerSecond: 50, burst: 100 } };
-/** What known sources leave of the half for every source, or one of them could shut new agents out. */
+/** What known sources leave of the half for every source: without it, one of them could shut new agents out. */
 const LEFT_TO_UNKNOWN = 20;
 
-/** How long a source is known after an agent there has completed a handshake. */
+/** How long a source is known after an agent there has completed a handshake, and after that agent has disconnected. */
 const KNOWN_MS = 600_000;
 const KNOWN_SOURCES_MAX = 10_000;
 /** Agents look for further replicas of the gateway by connections that they leave at the challenge. */
 const LEFT_AT_CHALLENGE_COST = 0.1;
-/** A handshake takes a few round trips, so a place is free again soon. */
-const PLACE_FREE_SECONDS = 1;
+/** A handshake takes a few round trips, so fewer are open again soon. */
+const RETRY_SECONDS = 1;
 
 /**
  * Unauthenticated peers: bounds per source. What one source may do is bounded for that source before anything is
- * counted for all, so that one host that dials again and again is turned away without a cost to others. `now` is a
+ * counted for all, so that one host that dials again and again is refused without a cost to others. `now` is a
  * monotonic clock in milliseconds.
  */
 export function createUnauthenticatedPeers(
@@ -74,7 +77,7 @@ export function createUnauthenticatedPeers(
     }
   }
 
-  function hasPlace(source: string, known: boolean): boolean {
+  function mayOpen(source: string, known: boolean): boolean {
     const bounds = known ? KNOWN_SOURCE : UNKNOWN_SOURCE;
     if ((open.get(source) ?? 0) >= bounds.open) return false;
     if (openCount >= 2 * HALF.open) return false;
@@ -83,7 +86,7 @@ export function createUnauthenticatedPeers(
       : openUnknownCount < HALF.open;
   }
 
-  function occupy(source: string, known: boolean, change: 1 | -1): void {
+  function countOpen(source: string, known: boolean, change: 1 | -1): void {
     openCount += change;
     if (!known) openUnknownCount += change;
     const count = (open.get(source) ?? 0) + change;
@@ -103,30 +106,40 @@ export function createUnauthenticatedPeers(
   }
 
   return {
-    admit(source) {
+    accept(source) {
       const known = isKnown(source);
-      if (!hasPlace(source, known)) return { ok: false, retryAfterSeconds: PLACE_FREE_SECONDS };
+      if (!mayOpen(source, known)) return { ok: false, retryAfterSeconds: RETRY_SECONDS };
       const ofSource = known ? ofKnown : ofUnknown;
       const own = ofSource.take(source);
       if (!own.ok) return own;
       const { half, taken } = takeOfAll(known);
       if (!taken.ok) return taken;
-      occupy(source, known, 1);
-      let waiting = true;
-      const leave = (): boolean => {
-        if (!waiting) return false;
-        waiting = false;
-        occupy(source, known, -1);
-        return true;
-      };
+      countOpen(source, known, 1);
+      let state: 'unauthenticated' | 'authenticated' | 'closed' = 'unauthenticated';
       const peer: UnauthenticatedPeer = {
         authenticated() {
-          if (leave()) remember(source);
+          if (state !== 'unauthenticated') throw new Error(`the peer is ${state} already`);
+          state = 'authenticated';
+          countOpen(source, known, -1);
+          remember(source);
         },
-        gone(atChallenge) {
-          if (!leave() || !known || !atChallenge) return;
-          ofSource.giveBack(source, 1 - LEFT_AT_CHALLENGE_COST);
-          ofAll.giveBack(half, 1 - LEFT_AT_CHALLENGE_COST);
+        closed(atChallenge) {
+          const before = state;
+          state = 'closed';
+          switch (before) {
+            case 'unauthenticated':
+              countOpen(source, known, -1);
+              if (!known || !atChallenge) return;
+              ofSource.giveBack(source, 1 - LEFT_AT_CHALLENGE_COST);
+              ofAll.giveBack(half, 1 - LEFT_AT_CHALLENGE_COST);
+              return;
+            case 'authenticated':
+              // Its agent dials again, and may have been connected for longer than its source was remembered.
+              remember(source);
+              return;
+            case 'closed':
+              return;
+          }
         },
       };
       return { ok: true, peer };

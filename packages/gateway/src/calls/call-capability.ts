@@ -24,8 +24,8 @@ const ANSWER_GRACE_MS = 2000;
 const RETRY_MIN_MS = 100;
 
 /**
- * Where REST and MCP meet: picks an agent, keeps the deadline, tries a call whose agent was lost
- * before any answer once on another. The caller has been found permitted already.
+ * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose agent was lost
+ * before any answer once more, to another agent. The caller has been found permitted already.
  * Throws CallError, or CallerGone when the signal aborts.
  */
 export function createCallCapability(
@@ -108,7 +108,7 @@ function chooseAgent(registry: Registry, catalog: Catalog, capability: string): 
   const choice = registry.choose(capability, []);
   switch (choice) {
     case 'offline':
-      // Before the first agent nobody can tell what there is.
+      // Before the first agent has connected, it is not known which capabilities exist.
       if (catalog.description === undefined || catalog.knows(capability)) {
         throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
       }

@@ -2,13 +2,13 @@ import type { AbortSignalLike } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
 import type { AgentResult } from '../agents/agent-session.ts';
 import { CallError } from './call-error.ts';
-import type { KeyRecord } from '../auth/api-keys/key-record.ts';
 import type { CallCapability } from './call-capability.ts';
 import { permits } from '../auth/permission.ts';
+import type { Principal } from '../auth/principal.ts';
 
 /** On whose behalf a capability is called. */
 export interface Caller {
-  readonly key: KeyRecord;
+  readonly principal: Principal;
   readonly requestId: string;
   /** Where the caller may have named the trace: the first that is well formed counts. */
   readonly traceparents: readonly unknown[];
@@ -31,20 +31,20 @@ function isTraceparent(value: unknown): value is string {
 }
 
 /**
- * What every face goes through to call a capability: first the permission, which throws CallError
+ * What REST and MCP go through to call a capability: first the permission, which throws CallError
  * GATEWAY_CAPABILITY_NOT_PERMITTED before anything else of the call is looked at.
  */
 export function createPermitCall(callCapability: CallCapability): PermitCall {
-  return ({ key, requestId, traceparents, signal, log }, capability) => {
+  return ({ principal, requestId, traceparents, signal, log }, capability) => {
     if (CAPABILITY_NAME.test(capability)) log.capability = capability;
-    if (!permits(key.capabilities, capability)) {
+    if (!permits(principal.permissions, capability)) {
       throw new CallError('GATEWAY_CAPABILITY_NOT_PERMITTED', 'the API key may not call this capability');
     }
     return (params) =>
       callCapability({
         capability,
         params,
-        apiKeyName: key.name,
+        apiKeyName: principal.id,
         requestId,
         traceparent: traceparents.find(isTraceparent),
         signal,

@@ -1,6 +1,5 @@
 import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
-import type { Permission } from '../auth/api-keys/key-record.ts';
-import { permits } from '../auth/permission.ts';
+import { permits, type Permissions } from '../auth/permission.ts';
 
 /** A path of the description that is a capability's. */
 export interface ExposedOperation {
@@ -19,10 +18,10 @@ export function exposedOperations({ openapi, manifest }: Description): readonly 
   });
 }
 
-/** What of it a key may see: `/openapi.json` and `tools/list`. */
+/** What of it a principal may see: `/openapi.json` and `tools/list`. */
 export function visibleTo<Named extends { readonly name: string }>(
-  permission: Permission,
+  permissions: Permissions,
   all: readonly Named[],
 ): readonly Named[] {
-  return all.filter(({ name }) => permits(permission, name));
+  return all.filter(({ name }) => permits(permissions, name));
 }

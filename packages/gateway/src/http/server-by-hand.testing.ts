@@ -7,9 +7,9 @@ import {
 } from 'node:http';
 import type { GatewayEvent, RequestEvent } from '../telemetry/events.ts';
 import type { Exchange } from './exchange.ts';
-import { createGatewayServer, type Faces, type GatewayServer, type ServerOptions } from './server.ts';
+import { createGatewayServer, type Handlers, type GatewayServer, type ServerOptions } from './server.ts';
 
-/** A real server on a free port whose faces are the test's. */
+/** A real server on a free port whose handlers are the test's. */
 export interface StartedServer {
   readonly gateway: GatewayServer;
   readonly port: number;
@@ -23,20 +23,20 @@ export interface StartedServer {
 }
 
 export async function startServer(
-  faces: Partial<Faces> = {},
+  handlers: Partial<Handlers> = {},
   options: Partial<ServerOptions> = {},
 ): Promise<StartedServer> {
   const events: GatewayEvent[] = [];
   let wake: (() => void) | undefined;
   const gateway = createGatewayServer({
-    faces: {
+    handlers: {
       call: async (exchange) => exchange.send(200, [], [Buffer.from('{"rows":[],"count":0}')]),
       mcp: async (exchange) => exchange.send(202, [], []),
       openapi: async (exchange) => exchange.send(200, [], [Buffer.from('{}')]),
       health: (exchange) => exchange.send(200, [], [Buffer.from('{"ok":true}')]),
       ready: (exchange) => exchange.send(200, [], [Buffer.from('{"ok":true}')]),
       agent: (exchange) => exchange.sendError('GATEWAY_UPGRADE_REQUIRED', 'agents connect here'),
-      ...faces,
+      ...handlers,
     },
     resolveSource: () => ({ address: '127.0.0.1', bucket: '127.0.0.1', allowed: true }),
     rateLimiter: undefined,
@@ -71,7 +71,7 @@ export async function startServer(
     async close() {
       gateway.server.closeAllConnections();
       gateway.server.close();
-      // Sockets that were upgraded are nobody's but their client's.
+      // The server does not know sockets that were upgraded: their client ends them.
       if (gateway.server.listening) await once(gateway.server, 'close');
     },
   };
@@ -87,15 +87,15 @@ export function post(body: string, extraHeaders = ''): string {
   );
 }
 
-/** A call face that never answers; the test gets its exchanges. */
+/** A handler of calls that never answers; the test gets its exchanges. */
 export function silentCalls(): {
-  readonly faces: Pick<Faces, 'call'>;
+  readonly handlers: Pick<Handlers, 'call'>;
   readonly next: () => Promise<Exchange>;
 } {
   const arrived: Exchange[] = [];
   const waiting: ((exchange: Exchange) => void)[] = [];
   return {
-    faces: {
+    handlers: {
       call: async (exchange) => {
         const waiter = waiting.shift();
         if (waiter === undefined) arrived.push(exchange);

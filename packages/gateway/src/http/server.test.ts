@@ -8,7 +8,7 @@ import { readJsonBody } from './request/json-body.ts';
 import { readCredential } from '../auth/credential.ts';
 import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
 import type { Exchange } from './exchange.ts';
-import type { Faces, ServerOptions } from './server.ts';
+import type { Handlers, ServerOptions } from './server.ts';
 import { createSourceResolver } from '../network/client-address.ts';
 
 const started: StartedServer[] = [];
@@ -16,8 +16,8 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((server) => server.close()));
 });
 
-async function start(faces?: Partial<Faces>, options?: Partial<ServerOptions>): Promise<StartedServer> {
-  const server = await startServer(faces, options);
+async function start(handlers?: Partial<Handlers>, options?: Partial<ServerOptions>): Promise<StartedServer> {
+  const server = await startServer(handlers, options);
   started.push(server);
   return server;
 }
@@ -256,10 +256,10 @@ describe('a connection', () => {
     const head =
       `POST ${CALL} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n` +
       'Content-Length: 7\r\nExpect: 100-continue\r\n';
-    const stranger = await dial(port);
-    stranger.send(`${head}\r\n`);
-    expect(await stranger.until(/\}\}$/)).toMatch(/^HTTP\/1\.1 401 /);
-    stranger.socket.destroy();
+    const unauthenticated = await dial(port);
+    unauthenticated.send(`${head}\r\n`);
+    expect(await unauthenticated.until(/\}\}$/)).toMatch(/^HTTP\/1\.1 401 /);
+    unauthenticated.socket.destroy();
 
     const caller = await dial(port);
     caller.send(`${head}X-API-Key: k\r\n\r\n`);
@@ -290,8 +290,8 @@ describe('a connection', () => {
   });
 
   test('whose second request is no HTTP gets no answer to the first that is not its own', async () => {
-    const { faces, next } = silentCalls();
-    const { port, recorded } = await start(faces);
+    const { handlers, next } = silentCalls();
+    const { port, recorded } = await start(handlers);
     const client = await dial(port);
     client.send(`${post('{}')}nonsense\r\n\r\n`);
     const exchange = await next();
@@ -304,15 +304,15 @@ describe('a connection', () => {
 });
 
 describe('draining', () => {
-  test('ends at once when nothing is in flight, and nobody new gets in', async () => {
+  test('ends at once when nothing is in flight, and no new connection is accepted', async () => {
     const { gateway, port } = await start();
     await gateway.drain(5000);
     await expect(dial(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   test('waits for what was accepted, whose caller is told to leave', async () => {
-    const { faces, next } = silentCalls();
-    const { gateway, port } = await start(faces);
+    const { handlers, next } = silentCalls();
+    const { gateway, port } = await start(handlers);
     const client = await dial(port);
     client.send(post('{}'));
     const exchange = await next();
@@ -329,8 +329,8 @@ describe('draining', () => {
   });
 
   test('answers all that was pipelined, and closes behind the last', async () => {
-    const { faces, next } = silentCalls();
-    const { gateway, port } = await start(faces);
+    const { handlers, next } = silentCalls();
+    const { gateway, port } = await start(handlers);
     const client = await dial(port);
     client.send(post('{}') + post('{}'));
     const [first, second] = [await next(), await next()];
@@ -348,8 +348,8 @@ describe('draining', () => {
   });
 
   test('ends when its time is up', async () => {
-    const { faces, next } = silentCalls();
-    const { gateway, port } = await start(faces);
+    const { handlers, next } = silentCalls();
+    const { gateway, port } = await start(handlers);
     const client = await dial(port);
     client.send(post('{}'));
     await next();
@@ -359,8 +359,8 @@ describe('draining', () => {
   });
 
   test('a request on a connection that was open already is still answered, and the connection closed', async () => {
-    const { faces, next } = silentCalls();
-    const { gateway, port } = await start(faces);
+    const { handlers, next } = silentCalls();
+    const { gateway, port } = await start(handlers);
     const [busy, idle] = [await dial(port), await dial(port)];
     // Half a request keeps the connection from being idle.
     idle.send('GET /healthz HTTP/1.1\r\n');
@@ -388,7 +388,7 @@ test('many requests on kept connections leave nothing behind', async () => {
   agent.destroy();
 });
 
-describe('requests that come before the answers to those before them', () => {
+describe('pipelined requests', () => {
   const statusesIn = (text: string): string[] =>
     text
       .split('HTTP/1.1 ')
@@ -434,9 +434,9 @@ describe('requests that come before the answers to those before them', () => {
   /** Its head and its body leave apart. */
   const large = `${'x'.repeat(100_000)}END`;
 
-  test('are asked for their body only when the answers before them have left', async () => {
-    const { faces, next } = silentCalls();
-    const { port } = await start(faces);
+  test('are asked for their body only when the answers before them have been sent', async () => {
+    const { handlers, next } = silentCalls();
+    const { port } = await start(handlers);
     const client = await dial(port);
     client.send(post('{}') + post('', 'Expect: 100-continue\r\n').replace('Length: 0', 'Length: 4'));
     const [first, second] = [await next(), await next()];
@@ -450,9 +450,9 @@ describe('requests that come before the answers to those before them', () => {
     client.socket.destroy();
   });
 
-  test('and have sent their body unasked get no more than their answer', async () => {
-    const { faces, next } = silentCalls();
-    const { port } = await start(faces);
+  test('that send their body unasked get no more than their answer', async () => {
+    const { handlers, next } = silentCalls();
+    const { port } = await start(handlers);
     const client = await dial(port);
     client.send(post('{}') + post('null', 'Expect: 100-continue\r\n'));
     const [first, second] = [await next(), await next()];
@@ -465,9 +465,9 @@ describe('requests that come before the answers to those before them', () => {
     client.socket.destroy();
   });
 
-  test('end the connection when those before them are not answered soon', async () => {
-    const { faces } = silentCalls();
-    const { port, gateway, recorded } = await start(faces);
+  test('end the connection when the requests before them are not answered soon', async () => {
+    const { handlers } = silentCalls();
+    const { port, gateway, recorded } = await start(handlers);
     const client = await dial(port);
     client.send(post('{}').repeat(100));
     await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(100);
@@ -502,7 +502,7 @@ describe('behind the last answer', () => {
     expect(await ask(port, '/healthz')).toMatchObject({ status: 200 });
   });
 
-  test('what comes takes no answer along that the caller has not read yet', async () => {
+  test('what comes does not destroy an answer that the caller has not read yet', async () => {
     const large = 'x'.repeat(300_000);
     const { port, recorded } = await start({
       call: async (exchange) => exchange.send(200, [], [Buffer.from(large)]),

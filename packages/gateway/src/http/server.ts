@@ -9,21 +9,21 @@ import { createServer as createTlsServer } from 'node:https';
 import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import { CallerGone } from '../calls/call-error.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { createAdmit } from '../access/source-policy.ts';
+import { createSourcePolicy } from '../access/source-policy.ts';
 import type { Cors } from '../access/cors.ts';
+import { createConnections } from './connections.ts';
 import { openExchange, type Exchange } from './exchange.ts';
-import { lingerBeforeClose } from './connection/lingering-close.ts';
 import type { RateLimiter } from '../access/rate-limit.ts';
-import { findRoute, type Route } from './routes.ts';
+import type { Route } from './routes.ts';
 import type { ResolveSource } from '../network/client-address.ts';
 import { createTurns } from './connection/turns.ts';
+import { createValidateRequest } from './validate-request.ts';
 import { createRefuseUnparsable, parserFault } from './connection/unparsable.ts';
 import { isWebSocket, serveWithoutUpgrade, WITHOUT_OTHER_UPGRADES } from './connection/without-upgrade.ts';
 
-/** What stands behind each kind of route; a rejection becomes the answer. */
-export interface Faces {
+/** What answers the requests of each kind of route; a rejection becomes the answer. */
+export interface Handlers {
   call(exchange: Exchange, capability: string): Promise<void>;
   mcp(exchange: Exchange): Promise<void>;
   openapi(exchange: Exchange): Promise<void>;
@@ -33,7 +33,7 @@ export interface Faces {
 }
 
 export interface ServerOptions {
-  readonly faces: Faces;
+  readonly handlers: Handlers;
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RateLimiter | undefined;
   /** Undefined when pages of no other origin may call. */
@@ -42,19 +42,6 @@ export interface ServerOptions {
   readonly bodyReadTimeoutMs: number;
   readonly observe: Observe;
   readonly now: () => number;
-}
-
-/** A request that has not been answered. */
-interface Asked {
-  readonly response: ServerResponse;
-  readonly exchange: Exchange;
-}
-
-interface Connection {
-  /** Several with pipelining. */
-  readonly asked: Asked[];
-  /** Its last answer is under way: what came behind it is nobody's. */
-  ending: boolean;
 }
 
 export interface GatewayServer {
@@ -75,181 +62,59 @@ const MAX_HEADER_BYTES = 16_384;
 /** Far above what a gateway serves at once; keeps a flood from taking every file descriptor. */
 const MAX_CONNECTIONS = 20_000;
 const KEEP_ALIVE_MS = 65_000;
-/** Requests that may wait on one connection: each takes some hundred times the memory that it was sent in. */
-const MAX_PIPELINED = 100;
 /** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
 const LAST_REQUESTS_MS = 500;
 
-/** docs/reference/http.md promises callers the order of the checks. */
 export function createGatewayServer(options: ServerOptions): GatewayServer {
-  const { faces } = options;
-  const admit = createAdmit(options);
-  const refuseUnparsable = createRefuseUnparsable(admit, options.observe);
+  const { handlers } = options;
+  const sourcePolicy = createSourcePolicy(options);
+  const validateRequest = createValidateRequest(sourcePolicy, options.cors);
+  const refuseUnparsable = createRefuseUnparsable(sourcePolicy, options.observe);
   const turns = createTurns(options.now);
-  let open = 0;
-  const connections = new WeakMap<Duplex, Connection>();
-  /** Connections over which a request came, agents' apart. */
-  const callers = new Set<Socket>();
-  let draining = false;
-  let idle: (() => void) | undefined;
+  const connections = createConnections(turns);
 
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
-    const connection = track(request.socket);
     // Node hands over what is left of a read behind the last answer too, and out of turn: an answer to it would be
     // taken for that of a request before it.
-    if (connection.ending || !request.socket.writable) {
+    if (connections.isBehindLast(request.socket)) {
       request.resume();
       return;
     }
-    const siblings = connection.asked;
-    open++;
-    if (upgrade === undefined) callers.add(request.socket);
-    const further = siblings.length >= MAX_PIPELINED;
-    if (further) response.setHeader('Connection', 'close');
     const exchange = openExchange(request, response, upgrade, options);
-    const asked = { response, exchange };
-    siblings.push(asked);
-    response.on('close', () => {
-      const at = siblings.indexOf(asked);
-      if (at < 0) return;
-      siblings.splice(at, 1);
-      open--;
-      exchange.closed();
-      if (open === 0) idle?.();
-    });
-    if (draining) closeWithLast(siblings);
-    connection.ending = further;
-    void serve(exchange, siblings.length);
-    if (!further) return;
-    // All before it have begun by then: whoever does not take their answers has no claim to that memory.
-    turns.later(() => {
-      setImmediate(() => {
-        if (!response.writableFinished) request.socket.destroy();
-      });
-    });
+    void serve(exchange, connections.add(exchange, response));
   }
 
-  function track(socket: Socket): Connection {
-    const known = connections.get(socket);
-    if (known !== undefined) return known;
-    const connection: Connection = { asked: [], ending: false };
-    connections.set(socket, connection);
-    const giveUp = (): void => {
-      callers.delete(socket);
-      // Each leaves the list meanwhile.
-      for (const { response } of connection.asked.slice()) response.emit('close');
-    };
-    // Node tells only the first of several pipelined answers that their connection is gone.
-    socket.once('close', giveUp);
-    lingerBeforeClose(socket, giveUp);
-    return connection;
-  }
-
-  /** `place` is 1 where no other waits on its connection. */
+  /** `place` is 1 where no other request waits on its connection. */
   async function serve(exchange: Exchange, place: number): Promise<void> {
     try {
-      const route = admitted(exchange, place > MAX_PIPELINED);
+      const route = validateRequest(exchange, place);
       if (route === undefined) return;
       // One connection may bring more in one read than it is fair to make the others wait for.
       if (place > 1) await new Promise<void>(turns.later);
-      if (!exchange.signal.aborted) await face(exchange, route);
+      if (!exchange.signal.aborted) await handle(exchange, route);
     } catch (error) {
       exchange.fail(error);
     }
   }
 
-  /** Where the request leads; undefined when it has been answered. */
-  function admitted(exchange: Exchange, further: boolean): Route | undefined {
-    const { request } = exchange;
-    const { remoteAddress } = request.socket;
-    if (remoteAddress === undefined) {
-      // Reset before anybody could ask who it was.
-      request.socket.destroy();
-      throw new CallerGone();
-    }
-    const { address, bucket, refusal } = admit(remoteAddress, request.rawHeaders);
-    exchange.log.source = address;
-    exchange.sourceBucket = bucket;
-    if (refusal !== undefined) {
-      exchange.sendError(refusal.code, refusal.message, refusal.headers);
-      return undefined;
-    }
-    if (further) {
-      exchange.sendError(
-        'GATEWAY_RATE_LIMITED',
-        'too many requests wait on this connection: send the next after an answer',
-      );
-      return undefined;
-    }
-    if (!request.httpVersion.startsWith('1.')) {
-      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the version must be HTTP/1.1');
-      return undefined;
-    }
-    const { host, transferEncoding, repeated } = exchange.headers;
-    if (repeated.includes('host') || (host === undefined && request.httpVersion === '1.1')) {
-      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request must name one host');
-      return undefined;
-    }
-    // Who is in front of us may see another end of the body: to HTTP/1.0 this header means nothing.
-    if (
-      transferEncoding !== undefined &&
-      (transferEncoding.toLowerCase() !== 'chunked' ||
-        request.httpVersion === '1.0' ||
-        repeated.includes('transfer-encoding'))
-    ) {
-      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the transfer encoding is not supported');
-      return undefined;
-    }
-    const target = request.url ?? '';
-    if (!target.startsWith('/')) {
-      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the request target must be a path');
-      return undefined;
-    }
-    const route = findRoute(target);
-    if (route === undefined) {
-      exchange.sendError(
-        'GATEWAY_NOT_FOUND',
-        'no such path: calls are at /api/v1/capabilities/{name}, MCP is at /mcp',
-      );
-      return undefined;
-    }
-    exchange.log.route = route.template;
-    if (request.method === 'OPTIONS') {
-      const preflight = options.cors?.preflightHeaders(exchange.headers, route.methods);
-      if (preflight !== undefined) {
-        exchange.send(204, preflight, []);
-        return undefined;
-      }
-    }
-    if (!route.methods.includes(request.method ?? '')) {
-      exchange.sendError(
-        'GATEWAY_METHOD_NOT_ALLOWED',
-        'the method is not allowed here: use one that Allow lists',
-        ['Allow', route.methods.join(', ')],
-      );
-      return undefined;
-    }
-    return route;
-  }
-
-  function face(exchange: Exchange, route: Route): Promise<void> | void {
+  function handle(exchange: Exchange, route: Route): Promise<void> | void {
     if (exchange.upgrade !== undefined && route.kind !== 'agent') {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'this path does not upgrade');
       return;
     }
     switch (route.kind) {
       case 'call':
-        return faces.call(exchange, route.capability);
+        return handlers.call(exchange, route.capability);
       case 'mcp':
-        return faces.mcp(exchange);
+        return handlers.mcp(exchange);
       case 'openapi':
-        return faces.openapi(exchange);
+        return handlers.openapi(exchange);
       case 'health':
-        return faces.health(exchange);
+        return handlers.health(exchange);
       case 'ready':
-        return faces.ready(exchange);
+        return handlers.ready(exchange);
       case 'agent':
-        return faces.agent(exchange);
+        return handlers.agent(exchange);
     }
   }
 
@@ -281,7 +146,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       if (!response.headersSent) response.writeContinue();
     };
     request.once('newListener', (event) => {
-      // Only asked for once somebody wants the body, which is after authentication.
+      // The caller is asked for the body only once somebody reads it, which is after authentication.
       if (event !== 'data') return;
       // Behind others on its connection it has to wait for the end of the answers to those.
       if (response.socket === null) response.once('socket', goOn);
@@ -299,14 +164,14 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       socket.resume();
       return true;
     }
-    const [before, ...others] = connections.get(socket)?.asked ?? [];
+    const [before, ...others] = connections.pendingOn(socket);
     if (before === undefined) return false;
     if (others.length === 0 && before.response.writableEnded) socket.destroySoon();
     else socket.destroy();
     return true;
   }
 
-  /** With a response of our own it is answered and refused as any other. */
+  /** Gives a request that Node hands over with its connection a response, so that it is answered as any other. */
   function acceptHandedOver(request: IncomingMessage, socket: Socket, upgrade: Exchange['upgrade']): void {
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
@@ -322,65 +187,44 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       serveWithoutUpgrade(server, request, socket, head);
     } else acceptHandedOver(request, socket, { socket, head });
   });
-  // Refused like every target that is no path.
+  // A CONNECT request is refused as every target that is no path.
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     if (!outOfTurn(socket)) acceptHandedOver(request, socket, undefined);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // Behind the last answer whatever comes is forgotten.
+    // What comes behind the last answer is ignored.
     if (connections.has(socket) && !socket.writable) return;
     const fault = parserFault(error);
-    const [asked, ...others] = connections.get(socket)?.asked ?? [];
-    // What comes behind "Connection: close" is nobody's; the answer that ends the connection is still to come.
-    if (error.code === 'HPE_CLOSED_CONNECTION' && asked !== undefined) return;
+    const [oldest, ...others] = connections.pendingOn(socket);
+    // What comes behind "Connection: close" is ignored; the answer that ends the connection is still to come.
+    if (error.code === 'HPE_CLOSED_CONNECTION' && oldest !== undefined) return;
     if (fault === undefined) socket.destroy();
-    else if (asked === undefined) refuseUnparsable(fault, socket);
-    else if (asked.response.headersSent) endAfterWritten(socket);
-    else if (asked.response.req.complete || others.length > 0 || error.code === 'HPE_INVALID_EOF_STATE') {
+    else if (oldest === undefined) refuseUnparsable(fault, socket);
+    else if (oldest.response.headersSent) endAfterWritten(socket);
+    else if (oldest.response.req.complete || others.length > 0 || error.code === 'HPE_INVALID_EOF_STATE') {
       // Our refusal would be taken for the answer to the request before it, or nobody is left to read it.
       socket.destroy();
-    } else asked.exchange.sendError(fault.code, fault.message, ['Connection', 'close']);
+    } else oldest.exchange.sendError(fault.code, fault.message, ['Connection', 'close']);
   });
 
   return {
     server,
     get inFlight() {
-      return open;
+      return connections.inFlight;
     },
     async drain(timeoutMs) {
-      draining = true;
-      for (const socket of callers) closeWithLast(track(socket).asked);
+      const kept = connections.drain();
       // What HTTP adds to closing is the end of all kept connections, whatever is on its way there.
       TcpServer.prototype.close.call(server);
-      const lingerMs = callers.size === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);
+      const lingerMs = kept === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);
       await wait(lingerMs);
-      await answered(timeoutMs - lingerMs);
+      await connections.answered(timeoutMs - lingerMs);
     },
-    answered,
+    answered: (timeoutMs) => connections.answered(timeoutMs),
   };
-
-  async function answered(timeoutMs: number): Promise<void> {
-    if (open === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      idle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
 }
 
-/** The connection ends with the answer that says so, so only the last of those that are under way may. */
-function closeWithLast(siblings: readonly Asked[]): void {
-  const last = siblings.at(-1)?.response;
-  for (const { response } of siblings) {
-    if (response !== last && !response.headersSent) response.removeHeader('Connection');
-  }
-  if (last?.headersSent === false) last.setHeader('Connection', 'close');
-}
-
-/** What was answered already still leaves. */
+/** Lets the answers be sent that are written already. */
 function endAfterWritten(socket: Duplex): void {
   if (socket instanceof Socket) socket.destroySoon();
   else socket.destroy();

@@ -1,4 +1,4 @@
-/** Everything the gateway reports. `observe/` turns it into log lines and metrics; nothing else does. */
+/** Everything the gateway reports. `telemetry/` turns it into log lines and metrics; nothing else does. */
 export type GatewayEvent =
   | { readonly event: 'listening'; readonly url: string; readonly address: string; readonly port: number }
   | { readonly event: 'metrics_listening'; readonly address: string; readonly port: number }

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { resultAnswer } from './protocol/answer.ts';
-import { createMcpFace } from './endpoint.ts';
+import { createMcpHandler } from './endpoint.ts';
 
 let server: StartedServer | undefined;
 afterEach(() => server?.close());
@@ -19,8 +19,8 @@ async function startLimited(requestsPerSecond: number, burst: number): Promise<L
   await server?.close();
   const { port } = (server = await startServer(
     {
-      mcp: createMcpFace({
-        identify: () => ({ name: 'all', keyHash: '', keyId: undefined, capabilities: '*' }),
+      mcp: createMcpHandler({
+        authenticate: () => ({ kind: 'api_key', id: 'all', permissions: '*' }),
         refuseOrigin: () => undefined,
         bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },
         rateLimiter,

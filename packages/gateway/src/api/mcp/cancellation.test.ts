@@ -13,18 +13,16 @@ import { createCatalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
-import type { KeyRecord, Permission } from '../../auth/api-keys/key-record.ts';
-import { createMcpFace } from './endpoint.ts';
+import type { Permissions } from '../../auth/permission.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { createMcpHandler } from './endpoint.ts';
 import { createServeMessage } from './serve-message.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 
 const SECRET = Buffer.alloc(32, 7);
-const PERMISSIONS: Readonly<Record<string, Permission>> = { one: '*', two: '*', none: new Set<string>() };
-const keys: ReadonlyMap<string, KeyRecord> = new Map(
-  Object.entries(PERMISSIONS).map(([name, capabilities]) => [
-    name,
-    { name, keyHash: '', keyId: undefined, capabilities },
-  ]),
+const PERMISSIONS: Readonly<Record<string, Permissions>> = { one: '*', two: '*', none: new Set<string>() };
+const principals: ReadonlyMap<string, Principal> = new Map(
+  Object.entries(PERMISSIONS).map(([id, permissions]) => [id, { kind: 'api_key', id, permissions }]),
 );
 
 let registry: Registry;
@@ -42,11 +40,11 @@ beforeEach(async () => {
   const catalog = createCatalog(() => {});
   catalog.add(offering({ openapi, manifest }));
   server = await startServer({
-    mcp: createMcpFace({
-      identify(exchange) {
-        const key = keys.get(readCredential(exchange.headers));
-        if (key === undefined) throw unauthorized();
-        return key;
+    mcp: createMcpHandler({
+      authenticate(exchange) {
+        const principal = principals.get(readCredential(exchange.headers));
+        if (principal === undefined) throw unauthorized();
+        return principal;
       },
       refuseOrigin: () => undefined,
       bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },
@@ -241,7 +239,7 @@ describe('notifications/cancelled', { tags: ['mcp:22'] }, () => {
     const ofOtherKey = await openSession('two');
     const forged = `${session.slice(0, -1)}${session.endsWith('A') ? 'B' : 'A'}`;
     const call = await begin(callText('7'), { session });
-    const strangers: readonly From[] = [
+    const others: readonly From[] = [
       {},
       { session: await openSession() },
       { session: ofOtherKey },
@@ -254,7 +252,7 @@ describe('notifications/cancelled', { tags: ['mcp:22'] }, () => {
       { key: 'two', session },
       { key: 'two', session: ofOtherKey },
     ];
-    for (const from of strangers) expect(await post(cancelText('7'), from)).toMatchObject(EMPTY);
+    for (const from of others) expect(await post(cancelText('7'), from)).toMatchObject(EMPTY);
     expect(await cancelled()).toEqual([]);
     await post(cancelText('7'), { session });
     expect(await cancelled()).toEqual(call.ids);
@@ -330,8 +328,8 @@ test('a client that has left before its call begins is seen to have left', () =>
   const gone = createAbort();
   gone.abort();
   const headers = readRequestHeaders(['Mcp-Session-Id', Buffer.alloc(48).toString('base64url')]);
-  const key = keys.get('one');
-  const call = key && sessions.begin({ key, headers }, '1', gone.signal);
+  const principal = principals.get('one');
+  const call = principal && sessions.begin({ principal, headers }, '1', gone.signal);
   expect(call?.signal.aborted).toBe(true);
   call?.end();
 });

@@ -3,8 +3,8 @@ import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { RefuseOrigin } from '../../access/origin.ts';
 import type { RateLimiter } from '../../access/rate-limit.ts';
-import type { Identify } from '../../auth/authenticate.ts';
-import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import type { Authenticate } from '../../auth/authenticate.ts';
+import type { Principal } from '../../auth/principal.ts';
 import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
 import { serveBatch } from './batch.ts';
 import { idOf, readMessage } from './protocol/message.ts';
@@ -12,7 +12,7 @@ import { RPC, RpcError } from './protocol/rpc-error.ts';
 import type { ServeMessage } from './serve-message.ts';
 
 export interface McpOptions {
-  readonly identify: Identify;
+  readonly authenticate: Authenticate;
   readonly refuseOrigin: RefuseOrigin;
   readonly bodyLimits: BodyLimits;
   readonly rateLimiter: RateLimiter | undefined;
@@ -25,12 +25,12 @@ const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 
  * POST /mcp: MCP over Streamable HTTP. What HTTP can refuse is refused as everywhere; from the
  * JSON on, errors are JSON-RPC.
  */
-export function createMcpFace(options: McpOptions): (exchange: Exchange) => Promise<void> {
-  const { identify, refuseOrigin, bodyLimits, serveMessage } = options;
+export function createMcpHandler(options: McpOptions): (exchange: Exchange) => Promise<void> {
+  const { authenticate, refuseOrigin, bodyLimits, serveMessage } = options;
 
-  function serve(body: Buffer, exchange: Exchange, key: KeyRecord): Answer | Promise<Answer> {
+  function serve(body: Buffer, exchange: Exchange, principal: Principal): Answer | Promise<Answer> {
     const { headers, requestId, signal, log } = exchange;
-    const sender = { key, headers, requestId, signal, traceparents: [headers.traceparent] };
+    const sender = { principal, headers, requestId, signal, traceparents: [headers.traceparent] };
     let value: unknown;
     function refuse(error: unknown): Answer {
       if (!(error instanceof RpcError)) throw error;
@@ -54,9 +54,9 @@ export function createMcpFace(options: McpOptions): (exchange: Exchange) => Prom
       exchange.sendError('GATEWAY_ORIGIN_NOT_ALLOWED', refusal);
       return;
     }
-    const key = await identify(exchange);
+    const principal = await authenticate(exchange);
     const body = await readJsonBody(exchange, bodyLimits);
-    send(exchange, await serve(body, exchange, key));
+    send(exchange, await serve(body, exchange, principal));
   };
 }
 

@@ -62,12 +62,12 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     return resultAnswer(id, `${head}${versions},${CAPABILITIES}${instructions},${CACHING}${tail}`);
   }
 
-  function list(id: string, era: Era, { params }: Message, { key }: Sender): Answer {
+  function list(id: string, era: Era, { params }: Message, { principal }: Sender): Answer {
     const { description } = catalog;
     if (description === undefined) {
       throw new RpcError(RPC.internalError, 'agent is not connected', { logCode: 'GATEWAY_AGENT_OFFLINE' });
     }
-    const { tools, nextCursor } = listTools(description, key, params['cursor']);
+    const { tools, nextCursor } = listTools(description, principal, params['cursor']);
     const { head, tail } = identity.frames[era];
     const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
     const caching = era === 'stateless' ? `,${CACHING}` : '';
@@ -89,8 +89,8 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     const traceparents = [...sender.traceparents, isObject(meta) ? meta['traceparent'] : undefined];
     const cancellable = era === 'handshake' ? sessions.begin(sender, id, sender.signal) : undefined;
     try {
-      const { key, requestId, signal, log } = sender;
-      const caller = { key, requestId, traceparents, signal: cancellable?.signal ?? signal, log };
+      const { principal, requestId, signal, log } = sender;
+      const caller = { principal, requestId, traceparents, signal: cancellable?.signal ?? signal, log };
       const run = permitCall(caller, name);
       const result = await run(argumentBytes(args, raw));
       if (sender.batched && bytesOf(result.rows) > INITIAL_CREDIT_BYTES) {

@@ -2,9 +2,9 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface SessionIds {
   /** A new one for a client of this principal. */
-  issue(principal: string): string;
+  issue(principalId: string): string;
   /** Whether this process has issued the id to a client of this principal. */
-  isIssued(id: string, principal: string): boolean;
+  isIssued(id: string, principalId: string): boolean;
 }
 
 /** The one service of a gateway. */
@@ -16,19 +16,19 @@ export const SESSION_ID_FORM: RegExp = /^[\w-]{64}$/;
 
 /** Ids that say themselves whom they were issued to, so that no session needs to be remembered. */
 export function createSessionIds(secret: Uint8Array): SessionIds {
-  function signature(nonce: Uint8Array, principal: string): Buffer {
-    return createHmac('sha256', secret).update(nonce).update(`${SERVICE}\0${principal}`).digest();
+  function signature(nonce: Uint8Array, principalId: string): Buffer {
+    return createHmac('sha256', secret).update(nonce).update(`${SERVICE}\0${principalId}`).digest();
   }
   return {
-    issue(principal) {
+    issue(principalId) {
       const nonce = randomBytes(NONCE_BYTES);
-      return Buffer.concat([nonce, signature(nonce, principal)]).toString('base64url');
+      return Buffer.concat([nonce, signature(nonce, principalId)]).toString('base64url');
     },
-    isIssued(id, principal) {
+    isIssued(id, principalId) {
       if (!SESSION_ID_FORM.test(id)) return false;
       const bytes = Buffer.from(id, 'base64url');
       const nonce = bytes.subarray(0, NONCE_BYTES);
-      return timingSafeEqual(bytes.subarray(NONCE_BYTES), signature(nonce, principal));
+      return timingSafeEqual(bytes.subarray(NONCE_BYTES), signature(nonce, principalId));
     },
   };
 }

@@ -1,11 +1,11 @@
 import { createAbort, type AbortSignalLike } from '@svc/edge';
 import type { RequestHeaders } from '../../http/request/headers.ts';
-import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import type { Principal } from '../../auth/principal.ts';
 import { createSessionIds, SESSION_ID_FORM } from './session-id.ts';
 
 /** Who sent a message, and in which session. */
 interface SessionSender {
-  readonly key: KeyRecord;
+  readonly principal: Principal;
   readonly headers: RequestHeaders;
 }
 
@@ -18,12 +18,12 @@ interface CancellableCall {
   end(): void;
 }
 
-/** Sessions of the revisions before 2026-07-28. */
+/** Call sessions of MCP: those of the revisions before 2026-07-28. */
 export interface Sessions {
   /** The id of a new session. */
   open(sender: SessionSender): string;
-  /** Undefined without a session; `gone` is aborted when the connection closes. `id` is the JSON of the request's. */
-  begin(sender: SessionSender, id: string, gone: AbortSignalLike): CancellableCall | undefined;
+  /** Undefined without a session; `callerSignal` is aborted when the connection closes. `id` is the JSON of the request's. */
+  begin(sender: SessionSender, id: string, callerSignal: AbortSignalLike): CancellableCall | undefined;
   /** Nothing happens unless exactly one call of the session has this id. */
   cancel(sender: SessionSender, id: string): void;
   /** Calls that could be cancelled now. */
@@ -40,11 +40,11 @@ export function createSessions(secret: Uint8Array): Sessions {
   const calls = new Map<string, readonly (() => void)[]>();
 
   return {
-    open: (sender) => ids.issue(principalOf(sender)),
-    begin(sender, id, gone) {
+    open: (sender) => ids.issue(sender.principal.id),
+    begin(sender, id, callerSignal) {
       const session = sessionIdOf(sender.headers);
       if (session === undefined) return undefined;
-      const name = callName(session, principalOf(sender), id);
+      const name = callName(session, sender.principal.id, id);
       const abort = createAbort();
       let cancelled = false;
       const cancel = (): void => {
@@ -54,15 +54,15 @@ export function createSessions(secret: Uint8Array): Sessions {
       const leave = (): void => abort.abort();
       calls.set(name, [...(calls.get(name) ?? []), cancel]);
       // It may have left while its key was verified, and then no event comes.
-      if (gone.aborted) leave();
-      else gone.addEventListener('abort', leave);
+      if (callerSignal.aborted) leave();
+      else callerSignal.addEventListener('abort', leave);
       return {
         signal: abort.signal,
         get cancelled() {
           return cancelled;
         },
         end() {
-          gone.removeEventListener('abort', leave);
+          callerSignal.removeEventListener('abort', leave);
           const others = (calls.get(name) ?? []).filter((other) => other !== cancel);
           if (others.length === 0) calls.delete(name);
           else calls.set(name, others);
@@ -70,10 +70,10 @@ export function createSessions(secret: Uint8Array): Sessions {
       };
     },
     cancel(sender, id) {
-      const principal = principalOf(sender);
+      const principalId = sender.principal.id;
       const session = sessionIdOf(sender.headers);
-      if (session === undefined || !ids.isIssued(session, principal)) return;
-      const [cancel, another] = calls.get(callName(session, principal, id)) ?? [];
+      if (session === undefined || !ids.isIssued(session, principalId)) return;
+      const [cancel, another] = calls.get(callName(session, principalId, id)) ?? [];
       if (another === undefined) cancel?.();
     },
     get cancellable() {
@@ -84,11 +84,6 @@ export function createSessions(secret: Uint8Array): Sessions {
   };
 }
 
-/** Whose calls are whose. */
-function principalOf({ key }: SessionSender): string {
-  return key.name;
-}
-
 /** Undefined where none is named that could have been issued. */
 function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undefined {
   if (mcpSessionId === undefined || repeated.includes('mcp-session-id')) return undefined;
@@ -96,6 +91,6 @@ function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undef
 }
 
 /** The session id has one length, and JSON holds no NUL: no two calls share a name. */
-function callName(session: string, principal: string, id: string): string {
-  return `${session}${principal}\0${id}`;
+function callName(session: string, principalId: string, id: string): string {
+  return `${session}${principalId}\0${id}`;
 }

@@ -67,7 +67,7 @@ test('the validator is of the bytes: equal for equal documents, another for anot
   expect(documentFor(describing('get'), '*').etag).not.toBe(all.etag);
 });
 
-test('a document is made once for a description and a key', () => {
+test('a document is made once for a description and a permission set', () => {
   const documentFor = createDocuments(undefined);
   const permission = new Set(['get']);
   expect(documentFor(description, permission)).toBe(documentFor(description, permission));

@@ -1,40 +1,40 @@
 import { createHash } from 'node:crypto';
 import type { Description } from '@svc/protocol';
 import { exposedOperations, visibleTo } from '../../catalog/visible-operations.ts';
-import type { Permission } from '../../auth/api-keys/key-record.ts';
+import type { Permissions } from '../../auth/permission.ts';
 
-/** An OpenAPI document as one key may see it, ready to send. */
+/** An OpenAPI document as one principal may see it, ready to send. */
 interface VisibleDocument {
   readonly bytes: Buffer;
   /** Strong validator, quoted. */
   readonly etag: string;
 }
 
-export type DocumentFor = (description: Description, permission: Permission) => VisibleDocument;
+export type DocumentFor = (description: Description, permissions: Permissions) => VisibleDocument;
 
 /**
- * Filters the agent's description by permission and adds the server's
- * address. Made once per description and key: keys live as long as the process.
+ * Filters the description by permissions and adds the server's address. Made once for a description and a permission
+ * set, which lives as long as the process.
  */
 export function createDocuments(publicUrl: string | undefined): DocumentFor {
-  const cache = new WeakMap<Description, Map<Permission, VisibleDocument>>();
-  return (description, permission) => {
-    const documents = cache.get(description) ?? new Map<Permission, VisibleDocument>();
+  const cache = new WeakMap<Description, Map<Permissions, VisibleDocument>>();
+  return (description, permissions) => {
+    const documents = cache.get(description) ?? new Map<Permissions, VisibleDocument>();
     cache.set(description, documents);
-    const known = documents.get(permission);
+    const known = documents.get(permissions);
     if (known !== undefined) return known;
-    const made = render(description, permission, publicUrl);
-    documents.set(permission, made);
+    const made = render(description, permissions, publicUrl);
+    documents.set(permissions, made);
     return made;
   };
 }
 
 function render(
   description: Description,
-  permission: Permission,
+  permissions: Permissions,
   publicUrl: string | undefined,
 ): VisibleDocument {
-  const visible = visibleTo(permission, exposedOperations(description));
+  const visible = visibleTo(permissions, exposedOperations(description));
   const document = {
     ...description.openapi,
     servers: [{ url: publicUrl ?? '/' }],

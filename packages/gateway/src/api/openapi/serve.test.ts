@@ -4,22 +4,17 @@ import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import { readCredential } from '../../auth/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
-import { createOpenApiFace } from './serve.ts';
+import { createOpenApiHandler } from './serve.ts';
 
 let catalog: Catalog;
 let server: StartedServer;
 beforeEach(async () => {
   catalog = createCatalog(() => {});
   server = await startServer({
-    openapi: createOpenApiFace({
-      identify: async (exchange) => {
+    openapi: createOpenApiHandler({
+      authenticate: async (exchange) => {
         const name = readCredential(exchange.headers);
-        return {
-          name,
-          keyHash: '',
-          keyId: undefined,
-          capabilities: name === 'all' ? '*' : new Set<string>(),
-        };
+        return { kind: 'api_key', id: name, permissions: name === 'all' ? '*' : new Set<string>() };
       },
       catalog,
       publicUrl: undefined,
@@ -46,7 +41,7 @@ test('before any agent has connected there is nothing to serve', async () => {
   });
 });
 
-test('who asks is found out first', async () => {
+test('the caller is authenticated first', async () => {
   expect((await ask(server.port, '/openapi.json')).status).toBe(401);
 });
 
@@ -68,7 +63,7 @@ test('HEAD has the same headers and no body', async () => {
   expect(head.headers['content-length']).toBe(String(Buffer.byteLength(whole.text)));
 });
 
-test('who has it already is told so, until it changes', async () => {
+test('a caller that has the document already gets 304, until it changes', async () => {
   catalog.add(offering(describing('old')));
   const etag = String((await get()).headers.etag);
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {

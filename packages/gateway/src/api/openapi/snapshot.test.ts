@@ -73,7 +73,7 @@ test('on a full disk the old file stays whole, and nothing else is left', async 
   }
 });
 
-test('what a killed gateway left half written goes with the next file; what may be in use stays', async () => {
+test('a file that a killed gateway left half written is removed with the next; one that may be in use stays', async () => {
   const { stdout } = await runProcess('sh', ['-c', 'echo $$']);
   const kept = [
     `openapi.json.${process.ppid}.tmp`,

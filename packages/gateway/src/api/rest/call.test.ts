@@ -15,19 +15,19 @@ import { createCallCapability } from '../../calls/call-capability.ts';
 import { createPermitCall } from '../../calls/permit-call.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
-import type { Identify } from '../../auth/authenticate.ts';
-import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import type { Authenticate } from '../../auth/authenticate.ts';
+import type { Principal } from '../../auth/principal.ts';
 import { createRestCall } from './call.ts';
 
-const keys: ReadonlyMap<string, KeyRecord> = new Map([
-  ['all', { name: 'all', keyHash: '', keyId: undefined, capabilities: '*' }],
-  ['one', { name: 'one', keyHash: '', keyId: undefined, capabilities: new Set(['get']) }],
+const principals: ReadonlyMap<string, Principal> = new Map<string, Principal>([
+  ['all', { kind: 'api_key', id: 'all', permissions: '*' }],
+  ['one', { kind: 'api_key', id: 'one', permissions: new Set(['get']) }],
 ]);
-const identify: Identify = async (exchange) => {
-  const key = keys.get(readCredential(exchange.headers));
-  if (key === undefined) throw unauthorized();
-  exchange.log.apiKeyName = key.name;
-  return key;
+const authenticate: Authenticate = async (exchange) => {
+  const principal = principals.get(readCredential(exchange.headers));
+  if (principal === undefined) throw unauthorized();
+  exchange.log.apiKeyName = principal.id;
+  return principal;
 };
 
 let registry: Registry;
@@ -41,7 +41,7 @@ beforeEach(async () => {
   budget = createResultBudget(10_000_000);
   server = await startServer({
     call: createRestCall({
-      identify,
+      authenticate,
       permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
       bodyLimits: { maxBytes: 1000, timeoutMs: 5000 },
     }),
@@ -150,7 +150,7 @@ test('a large result gives its memory back once it has been taken', async () => 
   await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(0);
 });
 
-test('what a lying agent says of a failed query goes to nobody', async () => {
+test('what a lying agent says of a failed query reaches no caller', async () => {
   const agent = join();
   const answered = call('get');
   await asked(agent);
@@ -177,14 +177,14 @@ test('when the caller leaves, the agent is told, and what it still sends costs n
 });
 
 describe('the first check that fails answers', () => {
-  test('who it is comes before anything else', async () => {
+  test('the key comes before anything else', async () => {
     const answer = await call('get', { key: 'wrong', body: 'x', headers: { 'Content-Type': 'text/plain' } });
     expect(answer.status).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(error(answer)).toMatchObject({ code: 'GATEWAY_UNAUTHORIZED' });
   });
 
-  test('what it may comes before what it sends, and says nothing about what there is', async () => {
+  test('the permission comes before the body, and tells nothing of which capabilities there are', async () => {
     join();
     const answers = await Promise.all(
       ['other', 'no%20name', 'GET'].map((name) =>
@@ -198,7 +198,7 @@ describe('the first check that fails answers', () => {
     });
   });
 
-  test('what it sends comes before whether an agent is there', async () => {
+  test('the body comes before whether an agent is connected', async () => {
     expect((await call('get', { headers: { 'Content-Type': 'text/plain' } })).status).toBe(400);
     expect((await call('get', { body: '[' })).status).toBe(400);
     const answer = await call('get');

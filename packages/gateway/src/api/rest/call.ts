@@ -3,10 +3,10 @@ import type { PermitCall } from '../../calls/permit-call.ts';
 import { CallError } from '../../calls/call-error.ts';
 import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
-import type { Identify } from '../../auth/authenticate.ts';
+import type { Authenticate } from '../../auth/authenticate.ts';
 
 export interface RestOptions {
-  readonly identify: Identify;
+  readonly authenticate: Authenticate;
   readonly permitCall: PermitCall;
   readonly bodyLimits: BodyLimits;
 }
@@ -16,10 +16,10 @@ const ROWS = Buffer.from('{"rows":');
 /** POST /api/v1/capabilities/{name}. */
 export function createRestCall(options: RestOptions): (exchange: Exchange, name: string) => Promise<void> {
   return async (exchange, name) => {
-    const key = await options.identify(exchange);
+    const principal = await options.authenticate(exchange);
     const { requestId, signal, log, headers } = exchange;
     const call = options.permitCall(
-      { key, requestId, traceparents: [headers.traceparent], signal, log },
+      { principal, requestId, traceparents: [headers.traceparent], signal, log },
       name,
     );
     const params = await readJsonBody(exchange, options.bodyLimits);

@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAuthenticator, type Authenticator } from './authenticator.ts';
+import type { Principal } from '../principal.ts';
 import type { KeyRecord } from './key-record.ts';
 
 const MINUTE = 60_000;
 
 function record(name: string, keyId?: string): KeyRecord {
   return { name, keyHash: `hash of ${name}`, keyId, capabilities: '*' };
+}
+
+function principalOf({ name, capabilities }: KeyRecord): Principal {
+  return { kind: 'api_key', id: name, permissions: capabilities };
 }
 
 /** An authenticator whose verifications end when the test says so, with a clock that the test moves. */
@@ -70,9 +75,9 @@ describe('wrong keys', () => {
 
   it('do not count against other sources, nor against keys that are known', async () => {
     const setup = setUp([alice]);
-    expect(await verifyOnce(setup, 'key', true)).toBe(alice);
+    expect(await verifyOnce(setup, 'key', true)).toEqual(principalOf(alice));
     await guess(setup, 'source', 1000);
-    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
     expect(await guess(setup, 'b', 5)).toBe(5);
   });
 
@@ -82,7 +87,7 @@ describe('wrong keys', () => {
       const outcome = setup.authenticator.authenticate(`right ${at}`, 'a');
       setup.clock.ms += 100;
       setup.pending.pop()?.settle(true);
-      expect(await outcome).toBe(alice);
+      expect(await outcome).toEqual(principalOf(alice));
     }
   });
 });
@@ -91,6 +96,7 @@ describe('keys that are compared with many records', () => {
   const COMPARISON_MS = 250;
   const RECORDS = 100;
   const many = Array.from({ length: RECORDS }, (_, at) => record(String(at)));
+  const principals = many.map(principalOf);
 
   /** One thread that compares: each comparison takes its time, one after the other; a key matches its record only. */
   function setUpThread() {
@@ -130,13 +136,13 @@ describe('keys that are compared with many records', () => {
     const { clock, present } = setUpThread();
     await present(['wrong 1', 'wrong 2', 'wrong 3', 'right 99']);
     clock.ms += 3_600_000;
-    expect(await present(['right 99'])).toEqual([many[99]]);
+    expect(await present(['right 99'])).toEqual([principals[99]]);
   });
 
   it('are all found when they are right, however late their records come', async () => {
     const { present } = setUpThread();
     const keys = ['right 99', 'right 98', 'right 97', 'right 96'];
-    expect(await present(keys)).toEqual([many[99], many[98], many[97], many[96]]);
+    expect(await present(keys)).toEqual([principals[99], principals[98], principals[97], principals[96]]);
     // Nothing was charged for them: a wrong key is still compared with all.
     expect(await present(['wrong'])).toEqual(['invalid']);
   });
@@ -147,7 +153,7 @@ describe('keys that are compared with many records', () => {
       present(['wrong 1', 'wrong 2', 'wrong 3'], 'a'),
       present(['right 99'], 'b'),
     ]);
-    expect(right).toEqual([many[99]]);
+    expect(right).toEqual([principals[99]]);
     expect(wrong[0]).toBe('invalid');
   });
 
@@ -167,7 +173,7 @@ describe('keys that are compared with many records', () => {
     const lost = authenticator.authenticate('lost', 'a');
     const right = authenticator.authenticate('right', 'a');
     await expect(lost).rejects.toThrow('thread lost');
-    expect(await right).toBe(many[99]);
+    expect(await right).toEqual(principals[99]);
   });
 });
 
@@ -177,8 +183,10 @@ describe('known keys beside unknown ones', () => {
     const setup = setUp([alice]);
     for (const key of keys) await verifyOnce(setup, key, true);
     setup.clock.ms = 4.5 * MINUTE;
-    for (let at = 0; at < 4; at++) void setup.authenticator.authenticate(`unknown ${at}`, `stranger ${at}`);
-    for (const key of keys) expect(setup.authenticator.authenticate(key, 'source')).toBe(alice);
+    for (let at = 0; at < 4; at++)
+      void setup.authenticator.authenticate(`unknown ${at}`, `other source ${at}`);
+    for (const key of keys)
+      expect(setup.authenticator.authenticate(key, 'source')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(4);
     return setup;
   }
@@ -187,8 +195,8 @@ describe('known keys beside unknown ones', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.5 * MINUTE;
-    void setup.authenticator.authenticate('unknown', 'stranger');
-    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    void setup.authenticator.authenticate('unknown', 'other source');
+    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
     expect(setup.pending.map(({ plaintext }) => plaintext)).toEqual(['unknown', 'key']);
   });
 
@@ -197,11 +205,11 @@ describe('known keys beside unknown ones', () => {
     setup.pending[0]?.settle(false);
     await expect.poll(() => setup.pending.length).toBe(5);
     expect(setup.pending[4]?.plaintext).toBe('key');
-    expect(setup.authenticator.authenticate('one more', 'stranger 5')).toBe('busy');
+    expect(setup.authenticator.authenticate('one more', 'other source 5')).toBe('busy');
     setup.pending[4]?.settle(true);
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(3);
     setup.clock.ms = 6 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
   });
 
   it('take one slot at a time', async () => {
@@ -230,7 +238,7 @@ describe('authenticate', () => {
     const outcome = authenticator.authenticate(`svc_abc123_${secret}`, 'source');
     expect(pending.map((job) => job.hash)).toEqual([created.keyHash]);
     pending[0]?.settle(true);
-    expect(await outcome).toBe(created);
+    expect(await outcome).toEqual(principalOf(created));
   });
 
   it('refuses a created key of an unknown record without any verification', () => {
@@ -248,7 +256,7 @@ describe('authenticate', () => {
     expect(pending[1]?.hash).toBe(bob.keyHash);
     expect(authenticator.counters.slotsInUse).toBe(1);
     pending[1]?.settle(true);
-    expect(await outcome).toBe(bob);
+    expect(await outcome).toEqual(principalOf(bob));
     expect(authenticator.counters.slotsInUse).toBe(0);
   });
 
@@ -260,12 +268,12 @@ describe('authenticate', () => {
 
   it('answers a known key at once, for five minutes', { tags: ['credential:cache'] }, async () => {
     const setup = setUp([alice]);
-    expect(await verifyOnce(setup, 'key', true)).toBe(alice);
+    expect(await verifyOnce(setup, 'key', true)).toEqual(principalOf(alice));
     setup.clock.ms = 4 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(0);
     setup.clock.ms = 5 * MINUTE;
-    expect(await verifyOnce(setup, 'key', true)).toBe(alice);
+    expect(await verifyOnce(setup, 'key', true)).toEqual(principalOf(alice));
     expect(setup.authenticator.counters).toMatchObject({ cacheHits: 1, cacheMisses: 2 });
   });
 
@@ -273,13 +281,13 @@ describe('authenticate', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.9 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
-    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
+    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(1);
     setup.pending[0]?.settle(true);
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(0);
     setup.clock.ms = 8.5 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toBe(alice);
+    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(1);
   });
 
@@ -309,7 +317,7 @@ describe('authenticate', () => {
     expect(pending).toHaveLength(1);
     expect(authenticator.counters.slotsInUse).toBe(1);
     pending[0]?.settle(true);
-    expect(await Promise.all(outcomes)).toEqual(Array(10).fill(alice));
+    expect(await Promise.all(outcomes)).toEqual(Array(10).fill(principalOf(alice)));
   });
 
   it('verifies four keys at once and answers the fifth with busy', async () => {
@@ -319,9 +327,9 @@ describe('authenticate', () => {
     expect(authenticator.authenticate('four', 'source')).toBeInstanceOf(Promise);
     expect(pending).toHaveLength(4);
     pending[0]?.settle(true);
-    expect(await first[0]).toBe(alice);
+    expect(await first[0]).toEqual(principalOf(alice));
     expect(authenticator.authenticate('five', 'source')).toBeInstanceOf(Promise);
-    expect(authenticator.authenticate('one', 'source')).toBe(alice);
+    expect(authenticator.authenticate('one', 'source')).toEqual(principalOf(alice));
   });
 
   it('frees the slot and forgets the attempt when the verification fails', async () => {
@@ -337,9 +345,9 @@ describe('authenticate', () => {
     const authenticator = createAuthenticator({ records: [alice], now: () => 0, verify: async () => true });
     for (let index = 0; index < 1024; index++) await authenticator.authenticate(`key ${index}`, 'source');
     for (let index = 0; index < 1024; index++)
-      expect(authenticator.authenticate(`key ${index}`, 'source')).toBe(alice);
+      expect(authenticator.authenticate(`key ${index}`, 'source')).toEqual(principalOf(alice));
     await authenticator.authenticate('one more', 'source');
-    expect(authenticator.authenticate('key 1', 'source')).toBe(alice);
+    expect(authenticator.authenticate('key 1', 'source')).toEqual(principalOf(alice));
     expect(authenticator.authenticate('key 0', 'source')).toBeInstanceOf(Promise);
   });
 
@@ -375,7 +383,7 @@ describe('authenticate', () => {
         );
         for (const [index, outcome] of outcomes.entries()) {
           const owner = records.find((candidate) => candidate.keyHash === sequence[index]);
-          expect(['busy', owner ?? 'invalid']).toContain(outcome);
+          expect(['busy', owner === undefined ? 'invalid' : principalOf(owner)]).toContainEqual(outcome);
         }
         expect(most).toBeLessThanOrEqual(4);
         expect(authenticator.counters.slotsInUse).toBe(0);

@@ -2,10 +2,11 @@ import { hash } from 'node:crypto';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { createExpiringMap } from './expiring-map.ts';
 import { canBeKey, keyFormOf } from './key-form.ts';
+import type { Principal } from '../principal.ts';
 import type { KeyRecord } from './key-record.ts';
 
 /** `invalid` answers 401, the others 429. */
-export type Authentication = KeyRecord | 'invalid' | 'busy' | TooManyGuesses;
+export type Authentication = Principal | 'invalid' | 'busy' | TooManyGuesses;
 
 /** A source whose wrong keys have cost enough for now. */
 interface TooManyGuesses {
@@ -14,7 +15,7 @@ interface TooManyGuesses {
 
 export interface Authenticator {
   /**
-   * Whose key this is. Answers at once whenever no bcrypt is needed, which is so for every key in use;
+   * The principal whose key this is. Answers at once whenever no bcrypt is needed, which is so for every key in use;
    * otherwise a promise, which rejects when the verification itself fails. `source` is whom wrong keys are counted by.
    */
   authenticate(credential: string, source: string): Authentication | Promise<Authentication>;
@@ -54,21 +55,42 @@ interface Attempt {
   spentMs: number;
 }
 
-/** `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds. */
+/** What a presented key is compared with. */
+interface Candidate {
+  readonly keyHash: string;
+  readonly principal: Principal;
+}
+
+/**
+ * Finds whose key a request presents. A key is remembered by its digest alone, never in plaintext. It is
+ *   unknown    in none of the maps;
+ *   verifying  in `verifying`, each in a slot of its own: `begin` puts it there, the end of its comparisons removes it;
+ *   known      in `known`: `compare` puts it there when a record matches; it leaves when its time is up;
+ *   due        known, and in `due` until it is verified anew: `refresh` puts it there when its time is nearly up, and
+ *              `begin` takes it out;
+ *   refused    in `refused`: `compare` puts it there when no record matches; it leaves when its time is up.
+ * A known key that is verified anew is in `verifying` too, and is answered as known meanwhile. `refreshing` is the one
+ * key that `refreshNext` has begun; it has no successor before that has ended.
+ *
+ * `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds.
+ */
 export function createAuthenticator(options: {
   readonly records: readonly KeyRecord[];
   readonly verify: (plaintext: string, bcryptHash: string) => Promise<boolean>;
   readonly now: () => number;
 }): Authenticator {
   const { records, verify, now } = options;
-  const byKeyId = new Map<string, KeyRecord>();
-  const withoutKeyId: KeyRecord[] = [];
-  for (const record of records) {
-    if (record.keyId === undefined) withoutKeyId.push(record);
-    else byKeyId.set(record.keyId, record);
+  const byKeyId = new Map<string, Candidate>();
+  const withoutKeyId: Candidate[] = [];
+  for (const { name, keyHash, keyId, capabilities } of records) {
+    const candidate: Candidate = {
+      keyHash,
+      principal: { kind: 'api_key', id: name, permissions: capabilities },
+    };
+    if (keyId === undefined) withoutKeyId.push(candidate);
+    else byKeyId.set(keyId, candidate);
   }
-  // Digests only: neither memory ever holds a plaintext.
-  const known = createExpiringMap<KeyRecord>({
+  const known = createExpiringMap<Candidate>({
     maxEntries: CACHE_ENTRIES,
     lifetimeMs: CACHE_LIFETIME_MS,
     now,
@@ -89,31 +111,31 @@ export function createAuthenticator(options: {
   let refreshing: string | undefined;
   const counters = { cacheHits: 0, cacheMisses: 0, slots: SLOTS };
 
-  function candidatesFor(plaintext: string): readonly KeyRecord[] {
+  function candidatesFor(plaintext: string): readonly Candidate[] {
     const form = keyFormOf(plaintext);
     if (form.kind === 'other') return withoutKeyId;
-    const record = byKeyId.get(form.keyId);
-    if (record !== undefined) return [record];
+    const candidate = byKeyId.get(form.keyId);
+    if (candidate !== undefined) return [candidate];
     return form.complete ? [] : withoutKeyId;
   }
 
   async function compare(
     plaintext: string,
     digest: string,
-    candidates: readonly KeyRecord[],
+    candidates: readonly Candidate[],
     attempt: Attempt,
   ): Promise<Authentication> {
     const { source } = attempt;
-    for (const record of candidates) {
+    for (const candidate of candidates) {
       if (attempt.spentMs > 0 && !(await mayGoOn(attempt))) {
         guesses.spend(source, attempt.spentMs);
         const wait = guesses.take(source, 0);
         return { retryAfterSeconds: wait.ok ? 1 : wait.retryAfterSeconds };
       }
       const startedAt = now();
-      if (await verify(plaintext, record.keyHash)) {
-        known.set(digest, record);
-        return record;
+      if (await verify(plaintext, candidate.keyHash)) {
+        known.set(digest, candidate);
+        return candidate.principal;
       }
       attempt.spentMs += now() - startedAt;
     }
@@ -142,7 +164,7 @@ export function createAuthenticator(options: {
   function begin(
     plaintext: string,
     digest: string,
-    candidates: readonly KeyRecord[],
+    candidates: readonly Candidate[],
     source: string,
   ): Promise<Authentication> {
     due.delete(digest);
@@ -167,9 +189,9 @@ export function createAuthenticator(options: {
     start().catch(() => undefined);
   }
 
-  function refresh(plaintext: string, digest: string, record: KeyRecord, source: string): void {
+  function refresh(plaintext: string, digest: string, candidate: Candidate, source: string): void {
     if (verifying.has(digest) || due.has(digest)) return;
-    due.set(digest, () => begin(plaintext, digest, [record], source));
+    due.set(digest, () => begin(plaintext, digest, [candidate], source));
     refreshNext();
   }
 
@@ -177,11 +199,11 @@ export function createAuthenticator(options: {
     authenticate(credential, source) {
       if (!canBeKey(credential)) return 'invalid';
       const digest = hash('sha256', credential, 'base64');
-      const record = known.get(digest);
-      if (record !== undefined) {
+      const match = known.get(digest);
+      if (match !== undefined) {
         counters.cacheHits++;
-        if (known.remainingMs(digest) < REFRESH_BEFORE_MS) refresh(credential, digest, record, source);
-        return record;
+        if (known.remainingMs(digest) < REFRESH_BEFORE_MS) refresh(credential, digest, match, source);
+        return match.principal;
       }
       counters.cacheMisses++;
       const candidates = candidatesFor(credential);

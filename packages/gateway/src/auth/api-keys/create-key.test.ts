@@ -18,8 +18,8 @@ describe('createKey', () => {
       verify: async (plaintext, hash) => compareSync(plaintext, hash),
     });
     expect(await authenticator.authenticate(apiKey, 'source')).toMatchObject({
-      name: 'reporting',
-      capabilities: new Set(['find_book']),
+      id: 'reporting',
+      permissions: new Set(['find_book']),
     });
     expect(await authenticator.authenticate(`${apiKey.slice(0, -1)}!`, 'source')).toBe('invalid');
   });

@@ -1,10 +1,10 @@
-/** One caller, as configured in GATEWAY_API_KEYS_JSON and checked at start. */
+import type { Permissions } from '../permission.ts';
+
+/** One API key, as configured in GATEWAY_API_KEYS_JSON and checked at start. */
 export interface KeyRecord {
   readonly name: string;
   readonly keyHash: string;
   /** Present for keys made by `create-key`: the public part of `svc_<key_id>_<secret>`. */
   readonly keyId: string | undefined;
-  readonly capabilities: Permission;
+  readonly capabilities: Permissions;
 }
-
-export type Permission = '*' | ReadonlySet<string>;

@@ -2,7 +2,8 @@ import { nearest } from '@svc/edge';
 import { JsonError, parseStrictJson } from '@svc/protocol';
 import { canonicalBcryptHash } from '../../auth/api-keys/bcrypt-hash.ts';
 import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED } from '../../auth/api-keys/key-form.ts';
-import type { KeyRecord, Permission } from '../../auth/api-keys/key-record.ts';
+import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import type { Permissions } from '../../auth/permission.ts';
 import { jsonFaultOffset } from './json-position.ts';
 import { bad, good, quoted, type Parsed } from './parsed.ts';
 
@@ -75,21 +76,21 @@ function parseRecord(entry: unknown): Parsed<KeyRecord> {
   if (keyId !== undefined && (typeof keyId !== 'string' || !isKeyId(keyId))) {
     problems.push('key_id is not accepted; accepted: 1 to 32 letters and digits, as printed by create-key');
   }
-  const permission = parsePermission(capabilities);
-  if (!permission.ok) problems.push(...permission.problems);
+  const permissions = parsePermissions(capabilities);
+  if (!permissions.ok) problems.push(...permissions.problems);
 
-  if (problems.length > 0 || typeof name !== 'string' || canonical === undefined || !permission.ok) {
+  if (problems.length > 0 || typeof name !== 'string' || canonical === undefined || !permissions.ok) {
     return bad(...problems);
   }
   return good({
     name,
     keyHash: canonical,
     keyId: typeof keyId === 'string' ? keyId : undefined,
-    capabilities: permission.value,
+    capabilities: permissions.value,
   });
 }
 
-function parsePermission(value: unknown): Parsed<Permission> {
+function parsePermissions(value: unknown): Parsed<Permissions> {
   const accepted = 'accepted: a list of capability names, or ["*"] for all, or [] for none';
   if (value === undefined) return good(new Set());
   if (!Array.isArray(value)) return bad(`capabilities is not a list; ${accepted}`);

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CallErrorCode } from '../../calls/call-error.ts';
 import type { Observe } from '../../telemetry/events.ts';
-import type { Admit } from '../../access/source-policy.ts';
+import type { SourcePolicy } from '../../access/source-policy.ts';
 import { errorResponse } from '../error-response.ts';
 
 /** For a client to read why it was refused before the connection goes. */
@@ -31,10 +31,10 @@ export function parserFault({ code = '' }: NodeJS.ErrnoException): Fault | undef
 
 /**
  * Answers and records what never became a request, as if it were one. Its headers are not known, so that only the
- * other end of the connection counts as its source. Who never said a word gets no answer.
+ * other end of the connection counts as its source. A peer that sent nothing gets no answer.
  */
 export function createRefuseUnparsable(
-  admit: Admit,
+  sourcePolicy: SourcePolicy,
   observe: Observe,
 ): (fault: Fault, socket: Duplex) => void {
   return (fault, socket) => {
@@ -43,7 +43,7 @@ export function createRefuseUnparsable(
       socket.destroy();
       return;
     }
-    const { address, refusal } = admit(from, []);
+    const { address, refusal } = sourcePolicy(from, []);
     const { code, message } = refusal ?? fault;
     const response = errorResponse(code, message);
     const status = refusal === undefined ? fault.status : response.status;

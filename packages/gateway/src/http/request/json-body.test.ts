@@ -166,7 +166,7 @@ test.each<[string, Record<string, string | string[]>]>([
   expect(JSON.parse(text).error.code).toBe('GATEWAY_INVALID_REQUEST');
 });
 
-test('bodies that are half here share one budget, and a small body needs none of it', async () => {
+test('bodies that are still arriving share one budget, and a small body needs none of it', async () => {
   const { port } = await start(10_000, createBodyBudget(1500));
   const half = `${HEAD}Content-Length: 900\r\n\r\n${'x'.repeat(800)}`;
   const first = await dial(port);

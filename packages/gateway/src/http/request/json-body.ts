@@ -1,9 +1,9 @@
 import { CallError, CallerGone } from '../../calls/call-error.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** Bounds the memory of all bodies that are half here. */
+/** Bounds the memory of all request bodies that are still arriving. */
 export interface BodyBudget {
-  /** False when there is no room. */
+  /** False when that would exceed the bound. */
   take(bytes: number): boolean;
   give(bytes: number): void;
 }
@@ -30,14 +30,14 @@ const PIECE_BYTES = 256;
 
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** For the whole body, however it trickles in. */
+  /** For the whole body, however slowly it arrives. */
   readonly timeoutMs: number;
   /** Shared by all bodies; absent: none. */
   readonly budget?: BodyBudget;
 }
 
 /**
- * The request's body as bytes, once it is known to be JSON by its content type; at once when it is here.
+ * The request's body as bytes, once it is known to be JSON by its content type; at once when it has arrived.
  * Throws, or rejects with, CallError (400, 408, or 429 when too many others are on their way) or CallerGone.
  */
 export function readJsonBody(exchange: Exchange, limits: BodyLimits): Buffer | Promise<Buffer> {
@@ -49,23 +49,23 @@ export function readJsonBody(exchange: Exchange, limits: BodyLimits): Buffer | P
     throw new CallError('GATEWAY_INVALID_REQUEST', 'the body must not be compressed');
   }
   if (Number(headers.contentLength ?? 0) > limits.maxBytes) throw tooLarge(limits);
-  return isHere(exchange) ? readWhole(exchange, limits) : readSoon(exchange, limits);
+  return hasArrived(exchange) ? readWhole(exchange, limits) : readSoon(exchange, limits);
 }
 
 /**
- * Node hands the head over before it looks at what came with it, which is nearly always the whole body: that is here
- * when anything awaited goes on. What was sent right after the head may come with the next turn.
+ * Node hands the head over before it looks at what came with it, which is nearly always the whole body: that has
+ * arrived when anything awaited goes on. What was sent right after the head may come with the next turn.
  */
 async function readSoon(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
   await Promise.resolve();
-  if (!isHere(exchange)) await new Promise((resolve) => setImmediate(resolve));
-  if (isHere(exchange)) return readWhole(exchange, limits);
+  if (!hasArrived(exchange)) await new Promise((resolve) => setImmediate(resolve));
+  if (hasArrived(exchange)) return readWhole(exchange, limits);
   if (exchange.request.destroyed) throw new CallerGone();
   return read(exchange, limits);
 }
 
-function isHere({ request, headers }: Exchange): boolean {
-  // Who asks before it sends is told to go on when somebody listens.
+function hasArrived({ request, headers }: Exchange): boolean {
+  // A caller that expects "100 Continue" sends the body only once somebody listens.
   if (request.headers.expect !== undefined) return false;
   return request.complete || request.readableLength === Number(headers.contentLength);
 }
@@ -78,7 +78,7 @@ function readWhole(exchange: Exchange, limits: BodyLimits): Buffer {
   exchange.bodyTaken = true;
   if (!Buffer.isBuffer(first)) return NOTHING;
   if (request.readableLength === 0) return first;
-  // From Node.js 26 on, read() gives one piece of what is here; before, it gave all.
+  // From Node.js 26 on, read() gives one piece of what has arrived; before, it gave all.
   const pieces = [first];
   for (let piece: unknown = request.read(); Buffer.isBuffer(piece); piece = request.read())
     pieces.push(piece);
@@ -109,7 +109,7 @@ function read(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
         return;
       }
       chunks.push(chunk);
-      // All that a small body needs is here already.
+      // A small body is complete by now and needs none of the budget.
       if (length === Number(exchange.headers.contentLength)) return;
       const cost = chunk.length + PIECE_BYTES;
       if (limits.budget?.take(cost) === false) {

@@ -80,7 +80,7 @@ export function checkNameHeader(headers: RequestHeaders, name: string): void {
   requireHeader(headers, 'mcp-name', decoded(headers.mcpName?.trim()), name);
 }
 
-/** Who is between the client and us may have gone by the header. */
+/** A proxy between the client and the gateway may have decided by the header. */
 function requireHeader(
   { repeated }: RequestHeaders,
   header: string,

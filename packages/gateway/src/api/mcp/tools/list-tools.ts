@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Description } from '@svc/protocol';
 import { visibleTo } from '../../../catalog/visible-operations.ts';
-import type { KeyRecord, Permission } from '../../../auth/api-keys/key-record.ts';
+import type { Permissions } from '../../../auth/permission.ts';
+import type { Principal } from '../../../auth/principal.ts';
 import { RPC, RpcError } from '../protocol/rpc-error.ts';
 import { toolsOf, type Tool } from './tool.ts';
 
-/** What one key sees of the tools. */
+/** What one principal sees of the tools. */
 export interface Page {
   /** JSON array. */
   readonly tools: Uint8Array;
@@ -13,43 +14,43 @@ export interface Page {
   readonly nextCursor: string | undefined;
 }
 
-/** Throws RpcError -32602 for a cursor that was not given to this key, or not for these tools. */
-export type ListTools = (description: Description, key: KeyRecord, cursor: unknown) => Page;
+/** Throws RpcError -32602 for a cursor that was not given to this principal, or not for these tools. */
+export type ListTools = (description: Description, principal: Principal, cursor: unknown) => Page;
 
 const PAGE_SIZE = 200;
 const CURSOR_LENGTH = 22;
 
-/** The tools that one permission shows. */
+/** The tools that one permission set shows. */
 interface Catalogue {
   readonly pages: readonly Uint8Array[];
   /** Changes with any of them. */
   readonly digest: Buffer;
 }
 
-/** Made once for a description and what a key may call: keys live as long as the process. */
+/** Made once for a description and a permission set, which lives as long as the process. */
 export function createListTools(): ListTools {
   const all = new WeakMap<Description, readonly Tool[]>();
-  const catalogues = new WeakMap<Description, Map<Permission, Catalogue>>();
+  const catalogues = new WeakMap<Description, Map<Permissions, Catalogue>>();
 
-  function catalogueOf(description: Description, permission: Permission): Catalogue {
-    const made = catalogues.get(description) ?? new Map<Permission, Catalogue>();
+  function catalogueOf(description: Description, permissions: Permissions): Catalogue {
+    const made = catalogues.get(description) ?? new Map<Permissions, Catalogue>();
     catalogues.set(description, made);
-    const known = made.get(permission);
+    const known = made.get(permissions);
     if (known !== undefined) return known;
     const tools = all.get(description) ?? toolsOf(description);
     all.set(description, tools);
-    const catalogue = createCatalogue(visibleTo(permission, tools));
-    made.set(permission, catalogue);
+    const catalogue = createCatalogue(visibleTo(permissions, tools));
+    made.set(permissions, catalogue);
     return catalogue;
   }
 
-  return (description, key, cursor) => {
-    const catalogue = catalogueOf(description, key.capabilities);
+  return (description, principal, cursor) => {
+    const catalogue = catalogueOf(description, principal.permissions);
     const { pages } = catalogue;
-    const index = pageIndex(cursor, pages.length, (page) => cursorOf(catalogue, key, page));
+    const index = pageIndex(cursor, pages.length, (page) => cursorOf(catalogue, principal, page));
     const [tools, next] = pages.slice(index, index + 2);
     if (tools === undefined) throw new RpcError(RPC.invalidParams, 'the cursor is not valid; list anew');
-    return { tools, nextCursor: next === undefined ? undefined : cursorOf(catalogue, key, index + 1) };
+    return { tools, nextCursor: next === undefined ? undefined : cursorOf(catalogue, principal, index + 1) };
   };
 }
 
@@ -72,7 +73,7 @@ function pageIndex(cursor: unknown, pages: number, cursorOfPage: (page: number) 
 }
 
 /** The same in every gateway that serves these tools and keys, so that any of them can go on. */
-function cursorOf({ digest }: Catalogue, key: KeyRecord, page: number): string {
-  const hash = createHash('sha256').update(digest).update(`${key.name}\n${page}`);
+function cursorOf({ digest }: Catalogue, principal: Principal, page: number): string {
+  const hash = createHash('sha256').update(digest).update(`${principal.id}\n${page}`);
   return hash.digest('base64url').slice(0, CURSOR_LENGTH);
 }

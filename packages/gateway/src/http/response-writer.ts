@@ -1,0 +1,191 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Cors } from '../access/cors.ts';
+import type { RequestHeaders } from './request/headers.ts';
+
+/** What an answer depends on of the request that it answers. */
+interface AnsweredRequest {
+  readonly request: IncomingMessage;
+  readonly headers: RequestHeaders;
+  readonly requestId: string;
+  /** Whether the body has been or need not be read. */
+  readonly bodyTaken: boolean;
+}
+
+/** On every answer. */
+const COMMON_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store'];
+/** A caller that takes nothing of an answer for this long is cut off. */
+const STALLED_CALLER_MS = 10_000;
+/** Joined into one write below this, sent piece by piece above. */
+const JOIN_BELOW_BYTES = 65_536;
+/** A refused body up to this size is read and forgotten so that the connection can be kept. */
+const DISCARD_BODY_BYTES = 65_536;
+/** How long and how far a refused larger body is still read. */
+const LINGER_MS = 1000;
+const LINGER_BYTES = 16 * 1024 * 1024;
+
+/** Writes a whole answer; `parts` are concatenated. `delivered` is called when they need no more memory. */
+export function writeAnswer(
+  answered: AnsweredRequest,
+  response: ServerResponse,
+  cors: Cors | undefined,
+  status: number,
+  extra: readonly string[],
+  parts: readonly Uint8Array[],
+  delivered: (() => void) | undefined,
+): void {
+  const { request, headers, bodyTaken } = answered;
+  if (bodyTaken) readEnd(request);
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const hasContent = length > 0 || status === 200;
+  const all = answerHeaders(answered, cors, extra, hasContent);
+  if (hasContent || status === 202) all.push('Content-Length', String(length));
+  if (!bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) {
+    response.shouldKeepAlive = false;
+    response.writeHead(status, all);
+    endAfterBody(request, response, Buffer.concat(parts, length));
+    delivered?.();
+    return;
+  }
+  response.writeHead(status, all);
+  if (length < JOIN_BELOW_BYTES) {
+    endWith(response, joined(parts));
+    watchStalled(response);
+    delivered?.();
+    return;
+  }
+  for (const part of parts) response.write(part);
+  response.end();
+  watchStalled(response, delivered);
+}
+
+/** Writes an answer whose pieces are made as the caller takes them. */
+export function streamAnswer(
+  answered: AnsweredRequest,
+  response: ServerResponse,
+  cors: Cors | undefined,
+  status: number,
+  extra: readonly string[],
+  pieces: Iterable<Uint8Array>,
+  delivered: (() => void) | undefined,
+): void {
+  if (answered.bodyTaken) readEnd(answered.request);
+  response.writeHead(status, answerHeaders(answered, cors, extra, true));
+  writePieces(response, pieces[Symbol.iterator]());
+  watchStalled(response, delivered);
+}
+
+function answerHeaders(
+  { requestId, headers }: AnsweredRequest,
+  cors: Cors | undefined,
+  extra: readonly string[],
+  hasContent: boolean,
+): string[] {
+  const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
+  if (cors !== undefined) all.push(...cors.answerHeaders(headers));
+  if (hasContent && !extra.includes('Content-Type')) all.push('Content-Type', 'application/json');
+  return all;
+}
+
+/** Reads the end of the body: Node frees a request only then, and the last byte may have been all that was awaited. */
+function readEnd(request: IncomingMessage): void {
+  if (request.complete) request.read();
+  else request.resume();
+}
+
+/** With the head in one write: `end` alone would add an empty piece of its own to it. */
+function endWith(response: ServerResponse, text: string): void {
+  if (text !== '') {
+    response.cork();
+    response.write(text, 'latin1');
+    response.uncork();
+  }
+  response.end();
+}
+
+/** Each byte as the character of its number: Node writes a string together with the head, but a buffer behind it. */
+function joined(parts: readonly Uint8Array[]): string {
+  let text = '';
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    text += Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+  }
+  return text;
+}
+
+/** The next piece is made when the caller has taken those before it. */
+function writePieces(response: ServerResponse, pieces: Iterator<Uint8Array>): void {
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    if (response.write(next.value)) continue;
+    response.once('drain', () => writePieces(response, pieces));
+    return;
+  }
+  response.end();
+}
+
+/** The answer for whose sake a connection is watched: with pipelining there are several, one after another. */
+const watchedFor = new WeakMap<Socket, ServerResponse>();
+
+/**
+ * Cuts off a caller that takes nothing. Node restarts a socket's time-out when bytes leave, and also when some come:
+ * so nothing more is read from the caller before it has taken the answer. When the time-out fires, nobody listens
+ * to it, and Node ends the connection. `delivered` is called when the answer needs no more memory.
+ */
+function watchStalled(response: ServerResponse, delivered?: () => void): void {
+  // What the system has taken needs no watching, and that is nearly always all of it.
+  if (response.socket?.writableLength === 0 && delivered === undefined) return;
+  let watched: Socket | undefined;
+  const watch = (socket: Socket): void => {
+    watched = socket;
+    watchedFor.set(socket, response);
+    socket.setTimeout(STALLED_CALLER_MS);
+    socket.pause();
+  };
+  let settled = false;
+  const settle = (): void => {
+    if (settled) return;
+    settled = true;
+    response.off('socket', watch);
+    if (watched !== undefined && watchedFor.get(watched) === response) {
+      watchedFor.delete(watched);
+      watched.resume();
+      // Unless Node has set that of idle connections by now, the next call may take longer.
+      if (watched.timeout === STALLED_CALLER_MS) watched.setTimeout(0);
+    }
+    delivered?.();
+  };
+  response.once('finish', settle);
+  response.once('close', settle);
+  // A pipelined answer gets its socket when the one before it has been sent.
+  if (response.socket === null) response.once('socket', watch);
+  else if (response.socket.writableLength > 0) watch(response.socket);
+}
+
+/**
+ * The whole answer leaves at once, but the connection ends only when the refused body has been read and
+ * forgotten, within bounds: closing with data unread resets the connection and can take the answer along.
+ */
+function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+  response.write(body);
+  watchStalled(response);
+  let discarded = 0;
+  const end = (): void => {
+    clearTimeout(timer);
+    request.off('data', onData).off('end', end).off('close', end);
+    response.end();
+  };
+  const onData = (chunk: Buffer): void => {
+    discarded += chunk.length;
+    if (discarded > LINGER_BYTES) end();
+  };
+  const timer = setTimeout(end, LINGER_MS);
+  request.once('end', end).once('close', end);
+  // A caller that waits for "100 Continue" sends nothing more once it has our answer.
+  if (request.headers.expect === undefined) request.on('data', onData);
+}
+
+/** Bytes of body that the headers announce; infinite for chunked ones. */
+function declaredBody(headers: RequestHeaders): number {
+  if (headers.transferEncoding !== undefined) return Number.POSITIVE_INFINITY;
+  return headers.contentLength === undefined ? 0 : Number(headers.contentLength);
+}

@@ -1,0 +1,83 @@
+import { CallerGone } from '../calls/call-error.ts';
+import type { Cors } from '../access/cors.ts';
+import type { SourcePolicy } from '../access/source-policy.ts';
+import { MAX_PIPELINED } from './connections.ts';
+import type { Exchange } from './exchange.ts';
+import { findRoute, type Route } from './routes.ts';
+
+/**
+ * Where a request leads; undefined when it has been answered. `place` is its own among the unanswered requests of its
+ * connection. Throws CallerGone.
+ */
+export type ValidateRequest = (exchange: Exchange, place: number) => Route | undefined;
+
+/** All checks of a request up to its route. docs/reference/http.md promises callers their order. */
+export function createValidateRequest(sourcePolicy: SourcePolicy, cors: Cors | undefined): ValidateRequest {
+  return (exchange, place) => {
+    const { request } = exchange;
+    const { remoteAddress } = request.socket;
+    if (remoteAddress === undefined) {
+      // Reset before anybody could ask who it was.
+      request.socket.destroy();
+      throw new CallerGone();
+    }
+    const { address, bucket, refusal } = sourcePolicy(remoteAddress, request.rawHeaders);
+    exchange.log.source = address;
+    exchange.sourceBucket = bucket;
+    if (refusal !== undefined) {
+      exchange.sendError(refusal.code, refusal.message, refusal.headers);
+      return undefined;
+    }
+    if (place > MAX_PIPELINED) {
+      const message = 'too many requests wait on this connection: send the next after an answer';
+      exchange.sendError('GATEWAY_RATE_LIMITED', message);
+      return undefined;
+    }
+    const fault = messageFault(exchange);
+    if (fault !== undefined) {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', fault);
+      return undefined;
+    }
+    const route = findRoute(request.url ?? '');
+    if (route === undefined) {
+      const message = 'no such path: calls are at /api/v1/capabilities/{name}, MCP is at /mcp';
+      exchange.sendError('GATEWAY_NOT_FOUND', message);
+      return undefined;
+    }
+    exchange.log.route = route.template;
+    if (request.method === 'OPTIONS') {
+      const preflight = cors?.preflightHeaders(exchange.headers, route.methods);
+      if (preflight !== undefined) {
+        exchange.send(204, preflight, []);
+        return undefined;
+      }
+    }
+    if (!route.methods.includes(request.method ?? '')) {
+      const message = 'the method is not allowed here: use one that Allow lists';
+      exchange.sendError('GATEWAY_METHOD_NOT_ALLOWED', message, ['Allow', route.methods.join(', ')]);
+      return undefined;
+    }
+    return route;
+  };
+}
+
+/** What is wrong with the message by HTTP's own rules; undefined when nothing is. */
+function messageFault({ request, headers }: Exchange): string | undefined {
+  const { httpVersion, url = '' } = request;
+  if (!httpVersion.startsWith('1.')) return 'the version must be HTTP/1.1';
+  const { host, transferEncoding, repeated } = headers;
+  if (repeated.includes('host') || (host === undefined && httpVersion === '1.1')) {
+    return 'the request must name one host';
+  }
+  // A proxy in front of the gateway may see another end of the body: to HTTP/1.0 this header means nothing.
+  if (
+    transferEncoding !== undefined &&
+    (transferEncoding.toLowerCase() !== 'chunked' ||
+      httpVersion === '1.0' ||
+      repeated.includes('transfer-encoding'))
+  ) {
+    return 'the transfer encoding is not supported';
+  }
+  if (!url.startsWith('/')) return 'the request target must be a path';
+  return undefined;
+}
