@@ -2,7 +2,8 @@ import type { Database, DatabaseChange } from '../driver.ts';
 import { ask } from './execute/ask.ts';
 import type { PostgresConfig } from './config.ts';
 import { SessionPool } from './pool/session-pool.ts';
-import { createQuery, type VerifiedQuery } from './execute/run-query.ts';
+import { createQuery } from './execute/run-query.ts';
+import type { PreparedQuery } from './execute/prepared-query.ts';
 import { openSession } from './connection/session.ts';
 
 /** How long a ping waits for a connection: a little more than making one may take. */
@@ -20,7 +21,7 @@ export function connect(config: PostgresConfig, onChange: (change: DatabaseChang
   const pool = createPool(config, onChange);
   return {
     ping: () => ping(pool),
-    prepare: (verified: VerifiedQuery) => createQuery(pool, verified),
+    prepare: (verified: PreparedQuery) => createQuery(pool, verified),
     get connections() {
       return pool.connections;
     },

@@ -13,7 +13,8 @@ import { ask } from './ask.ts';
 import { explain } from '../verify/plan-statement.ts';
 import { SessionPool } from '../pool/session-pool.ts';
 import { openSession } from '../connection/session.ts';
-import { wrapSelect, type Form, type Wrapping } from '../verify/wrap-select.ts';
+import type { ResultForm } from './prepared-query.ts';
+import { wrapSelect, type Wrapping } from '../verify/wrap-select.ts';
 
 let server: TestDatabase;
 let database: TestedDatabase;
@@ -60,7 +61,7 @@ describe('standing first, the SQL is planned as where it is wrapped', () => {
     foldLines: false,
   };
 
-  async function planOf(sql: string, form: Form, isVolatile: boolean): Promise<unknown> {
+  async function planOf(sql: string, form: ResultForm, isVolatile: boolean): Promise<unknown> {
     const text = wrapSelect(sql, { ...wrapping, isVolatile }, form);
     const { results } = await ask(pool, {
       statements: explain(text, sql.includes('$1') ? 1 : 0),

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError } from '../../errors.ts';
 import { ask } from './ask.ts';
 import { CATALOG_PATH } from './catalog-path.ts';
-import type { BoundParam } from '../verify/types/choose-types.ts';
+import { enumLabels } from './enum-labels.ts';
+import type { BoundParam } from './prepared-query.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { labelsIn } from '../verify/types/server-types.ts';
 
 /** Callers who are refused can make it ask, so it asks no oftener than this. */
 const ASK_AGAIN_MS = 1000;
@@ -46,7 +46,7 @@ export function watchLabels(
         timeoutMs: TIMEOUT_MS,
       });
       const present = new Map(
-        (results[1]?.rows ?? []).map(([oid, labels]) => [Number(oid), JSON.stringify(labelsIn(labels))]),
+        (results[1]?.rows ?? []).map(([oid, labels]) => [Number(oid), JSON.stringify(enumLabels(labels))]),
       );
       const changed = watched.filter(({ enumOid, labels }) => present.get(enumOid) !== labels);
       isTold = changed.length > 0;

@@ -1,5 +1,5 @@
 import { attribution } from './attribution.ts';
-import type { BoundParam } from '../verify/types/choose-types.ts';
+import type { BoundParam } from './prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
 import { exchange, type Transaction } from './transaction.ts';
 import type { Statement } from '../connection/pipeline.ts';

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../errors.ts';
-import type { PreparedCapability, Query, QueryCall, QueryResult } from '../../driver.ts';
+import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { callersMistake } from './callers-mistake.ts';
 import { watchLabels } from './changed-labels.ts';
-import type { BoundParam } from '../verify/types/choose-types.ts';
 import {
   isKeyNameRefused,
   isLoss,
@@ -22,18 +21,8 @@ import { createPace, type Pace } from './latency-tracker.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
-import type { Form } from '../verify/wrap-select.ts';
+import type { PreparedQuery, ResultForm } from './prepared-query.ts';
 import type { Wait } from '../pool/wait-in-line.ts';
-
-/** A capability whose SQL has passed every check. */
-export interface VerifiedQuery extends PreparedCapability {
-  /** What is sent, for results within the caps and for others: see wrap.ts for the rows that they yield. */
-  readonly whole: string;
-  readonly prefix: string;
-  /** In the order of `$1`, `$2`, ... */
-  readonly params: readonly BoundParam[];
-  readonly limits: CapabilityLimits;
-}
 
 /** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;
@@ -48,7 +37,7 @@ const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
 const CHANGED_HINT =
   'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
 
-export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
+export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
   const forms = formsOf(verified);
   const pace = createPace();
   const changedLabels = watchLabels(pool, verified.capability, verified.params);
@@ -60,7 +49,7 @@ export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
 
 /** One of the ways to ask for the rows. */
 interface FormStatement {
-  readonly form: Form;
+  readonly form: ResultForm;
   readonly name: string;
   readonly text: string;
 }
@@ -72,11 +61,11 @@ interface Forms {
   exceeded(): void;
 }
 
-function formsOf({ capability, whole, prefix }: VerifiedQuery): Forms {
+function formsOf({ capability, whole, prefix }: PreparedQuery): Forms {
   const [asWhole, asPrefix] = [statementOf('whole', whole), statementOf('prefix', prefix)];
   let prefixRuns = 0;
 
-  function statementOf(form: Form, text: string): FormStatement {
+  function statementOf(form: ResultForm, text: string): FormStatement {
     // At most the 63 bytes that a name may have, and another for another text: names last as long as a connection.
     const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
     return { form, name: `svc.${capability}.${digest}`, text };
@@ -96,7 +85,7 @@ function formsOf({ capability, whole, prefix }: VerifiedQuery): Forms {
 
 async function run(
   pool: SessionPool,
-  verified: VerifiedQuery,
+  verified: PreparedQuery,
   forms: Forms,
   pace: Pace,
   call: QueryCall,
@@ -145,27 +134,27 @@ async function run(
   }
 }
 
-function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
+function transactionOf(verified: PreparedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
   const { params } = verified;
   const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
 }
 
 /** The names of the parameters that have a value, or of all where none has. */
-function givenOf({ params }: VerifiedQuery, { values }: QueryCall): readonly string[] {
+function givenOf({ params }: PreparedQuery, { values }: QueryCall): readonly string[] {
   const names = params.map(({ param }) => param.name);
   const given = names.filter((name) => (valueOf(values, name) ?? null) !== null);
   return given.length > 0 ? given : names;
 }
 
-function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {
+function settingsOf({ capability }: PreparedQuery, call: QueryCall): Transaction['settings'] {
   return { apiKeyName: call.apiKeyName, capability, requestId: call.requestId };
 }
 
 /** Which parameters have values that the database does not take; empty where it is not they that made it fail. */
 async function problemsOf(
   pool: SessionPool,
-  verified: VerifiedQuery,
+  verified: PreparedQuery,
   call: QueryCall,
   wait: Wait,
   failure: Error,
@@ -237,7 +226,11 @@ function tookItsTime(done: Exchange, timeoutMs: number): boolean {
 type Value = string | null | undefined;
 
 /** Undefined when the result is more than it may be whole. */
-function resultOf(result: Rows | undefined, form: Form, limits: CapabilityLimits): QueryResult | undefined {
+function resultOf(
+  result: Rows | undefined,
+  form: ResultForm,
+  limits: CapabilityLimits,
+): QueryResult | undefined {
   const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
   if (form === 'whole') {
