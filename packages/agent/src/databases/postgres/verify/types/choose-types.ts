@@ -16,7 +16,8 @@ import {
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { faultAt, readFilled, readStatement, type ReadStatement } from '../statement/read-statement.ts';
-import type { Placeholder, Template } from '../statement/named-parameters.ts';
+import type { Template } from '../../../sql/create-template.ts';
+import type { Placeholder } from '../statement/placeholder.ts';
 import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
 import type { BoundParam, ServerType, WrittenCast } from '../../execute/prepared-query.ts';
 import type { SessionFacts } from '../../connection/session.ts';
