@@ -1,5 +1,5 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import { ask } from '../execute/ask.ts';
+import { runOwnStatements } from '../execute/own-statements.ts';
 import { CATALOG_PATH } from '../execute/catalog-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { namedRelations } from '../verify/statement/named-relations.ts';
@@ -26,7 +26,7 @@ export async function anotherAccount(
   capabilities: readonly Capability[],
 ): Promise<string> {
   const texts = bindValue({ type: 'array', items: { type: 'string' } }, await namedRelations(capabilities));
-  const { results } = await ask(pool, {
+  const { results } = await runOwnStatements(pool, {
     statements: [{ text: RELATIONS, values: [texts] }, { text: PATH }, CATALOG_PATH, { text: NAMES }],
     capability: '',
     timeoutMs: TIMEOUT_MS,

@@ -9,10 +9,10 @@ import {
 } from '../capability.fixture.ts';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask } from './ask.ts';
+import { runOwnStatements } from './own-statements.ts';
 import { explain } from '../verify/plan-statement.ts';
 import { SessionPool } from '../pool/session-pool.ts';
-import { openSession } from '../connection/session.ts';
+import { openSession } from '../connection/database-session.ts';
 import type { ResultForm } from './prepared-query.ts';
 import { wrapSelect, type Wrapping } from '../verify/wrap-select.ts';
 
@@ -63,7 +63,7 @@ describe('standing first, the SQL is planned as where it is wrapped', () => {
 
   async function planOf(sql: string, form: ResultForm, isVolatile: boolean): Promise<unknown> {
     const text = wrapSelect(sql, { ...wrapping, isVolatile }, form);
-    const { results } = await ask(pool, {
+    const { results } = await runOwnStatements(pool, {
       statements: explain(text, sql.includes('$1') ? 1 : 0),
       capability: '',
       timeoutMs: 5000,

@@ -22,7 +22,7 @@ import { askVolatile, explain, refused, step, type Refusal } from './plan-statem
 import { faultAt, refusedAsTooDeep } from './statement/read-statement.ts';
 import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
 import { titlesStatement } from './types/server-types.ts';
-import type { SessionFacts } from '../connection/session.ts';
+import type { SessionFacts } from '../connection/database-session.ts';
 import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap-select.ts';
 
 interface PostgresVerification extends Verification {
@@ -85,7 +85,7 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
     typesStatement(unknownTypes(catalog, columns)),
   ]);
   if (!lookedUp.ok) return lookedUp;
-  const { results } = lookedUp.answer;
+  const { results } = lookedUp.output;
   const [volatile, titles] = results;
   const types = results.at(-1);
   if (types !== undefined) learnTypes(catalog, types);

@@ -21,8 +21,8 @@ export async function checkPresets(
   });
   if (presets.length === 0) return [];
   const settings = { apiKeyName: '', capability: capability.name, requestId: '' };
-  const wait = { signal: new AbortController().signal, timeoutMs: STEP_TIMEOUT_MS };
-  const { refused } = await refusedValues(pool, settings, presets, wait);
+  const limit = { signal: new AbortController().signal, timeoutMs: STEP_TIMEOUT_MS };
+  const { refused } = await refusedValues(pool, settings, presets, limit);
   return refused.flatMap(({ index, problem }) => {
     const preset = presets[index];
     if (preset === undefined) return [];

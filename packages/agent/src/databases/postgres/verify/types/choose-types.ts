@@ -20,7 +20,7 @@ import type { Template } from '../../../sql/create-template.ts';
 import type { Placeholder } from '../statement/placeholder.ts';
 import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
 import type { BoundParam, ServerType, WrittenCast } from '../../execute/prepared-query.ts';
-import type { SessionFacts } from '../../connection/session.ts';
+import type { SessionFacts } from '../../connection/database-session.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
 
 interface Planned {
@@ -175,7 +175,7 @@ async function plan(
     { text: `select * from (\n${text}\n) q limit 0`, values: params.map(() => null) },
   ]);
   if (!planned.ok) return planned;
-  const { results, facts } = planned.answer;
+  const { results, facts } = planned.output;
   const [, , explained, , described] = results;
   return {
     ok: true,
@@ -262,7 +262,7 @@ async function askTypesGiven(
       ...rest,
     ]);
     if (asked.ok) {
-      const types = asked.answer.results[2];
+      const types = asked.output.results[2];
       if (types?.rows.length !== casts.length) return undefined;
       return readParameterTypes(types).map((type, at) => (anything.has(at) ? 'any' : type));
     }
