@@ -2,7 +2,7 @@
 // know is what it depends on, whether or not anything of it is left when the program runs.
 // A type written as import('...').Type would go unseen; the linter refuses it, and process.env in most places.
 
-/** Which folders a folder may use besides itself, `protocol` and `edge`. The files above the folders may use all. */
+/** Which folders and files a folder may use besides itself, `protocol` and `edge`. The files above the folders may use all. */
 const FOLDERS = {
   // gateway: from what is known of everybody to what answers somebody.
   'gateway/telemetry': ['gateway/config'],
@@ -81,10 +81,11 @@ const SHARED = '^packages/(?:protocol|edge)/';
 
 const DATABASES = '^packages/agent/src/databases/';
 const POSTGRES = `${DATABASES}postgres/`;
+const VERIFIERS = [`${DATABASES}[^/]+/(?:verify|audit)/`, `${DATABASES}[^/]+/verifier\\.ts$`];
 
-/** `gateway/http` is a folder, `agent/agent.ts` one of the files above the folders. */
-const folder = (name) => `^packages/${name.replace('/', '/src/')}${name.endsWith('.ts') ? '$' : '/'}`;
 const file = (path) => `^packages/${path.replaceAll('.', '\\.')}`;
+/** `gateway/http` is a folder, `agent/agent.ts` one of the files above the folders. */
+const folder = (name) => `${file(name.replace('/', '/src/'))}${name.endsWith('.ts') ? '$' : '/'}`;
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const shipped = (pathNot = []) => ({ path: SHIPPED, pathNot: [...TEST_CODE, ...pathNot] });
 
@@ -174,7 +175,7 @@ export default {
       { path: '^packages/agent/src/config/', pathNot: TEST_CODE },
       { path: DATABASES, pathNot: [`${DATABASES}drivers?\\.ts$`, `${DATABASES}[^/]+/config-schema\\.ts$`] },
     ),
-    // postgres: wire <- pool <- execute <- index; wire, pool <- verify; verify and execute share plain data only.
+    // postgres: connection <- pool <- execute <- connect; verify and audit stand on all of them.
     forbid(
       'postgres-connection',
       'Messages and sessions know nothing of pools, statements and capabilities.',
@@ -195,9 +196,9 @@ export default {
     ),
     forbid(
       'no-parser-in-main',
-      'The SQL parser costs 60 MB for the life of a process; only the child of the start needs it.',
-      { path: '^packages/agent/src/main\\.ts$' },
-      { path: '(?:^|/)node_modules/libpg-query/', reachable: true },
+      'The SQL parser costs 60 MB for the life of a process: only the child of the start loads it, through `loadVerifier`.',
+      { path: SHIPPED, pathNot: [...TEST_CODE, ...VERIFIERS] },
+      { path: VERIFIERS, dynamic: false },
     ),
     ...Object.entries(LIBRARIES).map(([name, places]) =>
       forbid(`library:${name}`, 'LIBRARIES says where a library may be used.', shipped(places.map(file)), {

@@ -57,7 +57,7 @@ export interface VerifierDatabase {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
-  /** What the account may do beyond reading, each with what mends it: for some that is an account for these capabilities. */
+  /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;
 }
@@ -118,7 +118,7 @@ export interface Query {
   run(call: QueryCall): Promise<QueryResult>;
   /**
    * The parameters whose labels in the database are no longer those of the start, each told once; absent where there are
-   * none. To be asked when parameters were refused.
+   * none. To be called when parameters were refused.
    */
   readonly changedLabels?: () => Promise<readonly string[]>;
 }

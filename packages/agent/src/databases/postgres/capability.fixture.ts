@@ -3,7 +3,8 @@ import type { PostgresConfig } from './config.ts';
 import type { AccountFinding, Database, Query, QueryCall, QueryResult, Verification } from '../driver.ts';
 import { auditAccount } from './audit/account.ts';
 import { createPool, ping } from './connect.ts';
-import { createQuery, type VerifiedQuery } from './execute/run-query.ts';
+import { createQuery } from './execute/run-query.ts';
+import type { PreparedQuery } from './execute/prepared-query.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 const position = { line: 1, column: 1 };
@@ -99,7 +100,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
     ping: () => ping(pool),
     verify: (capabilities) => verifyCapabilities(pool, capabilities),
     auditAccount: (capabilities) => auditAccount(pool, capabilities),
-    prepare: (verified: VerifiedQuery) => createQuery(pool, verified),
+    prepare: (verified: PreparedQuery) => createQuery(pool, verified),
     get connections() {
       return pool.connections;
     },

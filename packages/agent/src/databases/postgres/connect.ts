@@ -1,9 +1,10 @@
 import type { Database, DatabaseChange } from '../driver.ts';
-import { ask } from './execute/ask.ts';
+import { runOwnStatements } from './execute/own-statements.ts';
 import type { PostgresConfig } from './config.ts';
 import { SessionPool } from './pool/session-pool.ts';
-import { createQuery, type VerifiedQuery } from './execute/run-query.ts';
-import { openSession } from './connection/session.ts';
+import { createQuery } from './execute/run-query.ts';
+import type { PreparedQuery } from './execute/prepared-query.ts';
+import { openSession } from './connection/database-session.ts';
 
 /** How long a ping waits for a connection: a little more than making one may take. */
 const PING_TIMEOUT_MS = 11_000;
@@ -13,14 +14,18 @@ export function createPool(config: PostgresConfig, onChange?: (change: DatabaseC
 }
 
 export async function ping(pool: SessionPool): Promise<void> {
-  await ask(pool, { statements: [{ text: 'select 1' }], capability: '', timeoutMs: PING_TIMEOUT_MS });
+  await runOwnStatements(pool, {
+    statements: [{ text: 'select 1' }],
+    capability: '',
+    timeoutMs: PING_TIMEOUT_MS,
+  });
 }
 
 export function connect(config: PostgresConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
   return {
     ping: () => ping(pool),
-    prepare: (verified: VerifiedQuery) => createQuery(pool, verified),
+    prepare: (verified: PreparedQuery) => createQuery(pool, verified),
     get connections() {
       return pool.connections;
     },

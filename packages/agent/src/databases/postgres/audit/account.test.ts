@@ -100,7 +100,7 @@ test('an owner is told to use another account, once for all that it owns', async
   await server.execute('drop schema own cascade');
 });
 
-test('each finding is mended by its own remedy', async () => {
+test('each finding is removed by its own remedy', async () => {
   const me = quoted(reader);
   // Before 14 no role of PostgreSQL's own may write tables.
   const writer = (await server.version()) >= 140_000 ? 'pg_write_all_data' : 'pg_write_server_files';

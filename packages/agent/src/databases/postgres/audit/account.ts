@@ -1,7 +1,7 @@
 import type { AccountFinding } from '../../driver.ts';
 import type { Capability } from '../../../capabilities/model.ts';
 import { anotherAccount } from './another-account.ts';
-import { ask } from '../execute/ask.ts';
+import { runOwnStatements } from '../execute/own-statements.ts';
 import { CATALOG_PATH } from '../execute/catalog-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 
@@ -105,7 +105,7 @@ const OWNED = [
   `select 3, format('%s %s', lower(${RELATION_KIND}), ${RELATION_NAME}), o.owner from ${relations("'r', 'p', 'v', 'm', 'f', 'S'")}`,
 ];
 
-/** One finding for all of them: what mends it is the same. */
+/** One finding for all of them, since they have the same remedy. */
 const OWNERSHIP = `select 3, format('the account owns %s%s', string_agg(w.what, ', ' order by w.n) filter (where w.n <= ${MAX_NAMED}),
     case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end), null
   from (select o.what, row_number() over (order by o.rank, o.what) from (${OWNED.join(' union all ')}) o (rank, what, owner)
@@ -143,12 +143,12 @@ const FINDINGS = [
 const AUDIT = `${PREAMBLE}
 select problem, remedy from (${FINDINGS.join('\nunion all ')}) f (rank, problem, remedy) order by rank, problem, remedy`;
 
-/** What the account may do beyond reading, each with what mends it. Throws `DatabaseError`. */
+/** What the account may do beyond reading, each with its remedy. Throws `DatabaseError`. */
 export async function auditAccount(
   pool: SessionPool,
   capabilities: readonly Capability[],
 ): Promise<readonly AccountFinding[]> {
-  const { results } = await ask(pool, {
+  const { results } = await runOwnStatements(pool, {
     statements: [CATALOG_PATH, { text: AUDIT }],
     capability: '',
     timeoutMs: AUDIT_TIMEOUT_MS,

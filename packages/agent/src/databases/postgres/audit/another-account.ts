@@ -1,11 +1,8 @@
-import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../capabilities/model.ts';
-import { ask } from '../execute/ask.ts';
+import { runOwnStatements } from '../execute/own-statements.ts';
 import { CATALOG_PATH } from '../execute/catalog-path.ts';
-import { quoteIdentifier } from '../verify/types/convert-column.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { readStatement } from '../verify/statement/read-statement.ts';
-import { isNode, walk, type TreeNode } from '../verify/statement/tree.ts';
+import { namedRelations } from '../verify/statement/named-relations.ts';
 import { bindValue } from '../execute/bind-values.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -28,9 +25,8 @@ export async function anotherAccount(
   pool: SessionPool,
   capabilities: readonly Capability[],
 ): Promise<string> {
-  await loadModule();
-  const texts = bindValue({ type: 'array', items: { type: 'string' } }, relationsIn(capabilities));
-  const { results } = await ask(pool, {
+  const texts = bindValue({ type: 'array', items: { type: 'string' } }, await namedRelations(capabilities));
+  const { results } = await runOwnStatements(pool, {
     statements: [{ text: RELATIONS, values: [texts] }, { text: PATH }, CATALOG_PATH, { text: NAMES }],
     capability: '',
     timeoutMs: TIMEOUT_MS,
@@ -50,25 +46,4 @@ export async function anotherAccount(
       : [`GRANT USAGE ON SCHEMA ${all} TO ${role}`, `GRANT SELECT ON ${tables} TO ${role}`]),
   ];
   return `use another account: ${statements.join('; ')}; -- then set its password: \\password ${role}`;
-}
-
-/** What the statements read, as they name it. */
-function relationsIn(capabilities: readonly Capability[]): readonly string[] {
-  const found = new Set<string>();
-  for (const capability of capabilities) {
-    const result = readStatement(capability);
-    if (!result.ok) continue;
-    const own = new Set<unknown>();
-    const named: TreeNode[] = [];
-    walk(result.read.inspected.tree, (key, child) => {
-      if (key === 'ctename') own.add(child);
-      if (key === 'RangeVar' && isNode(child)) named.push(child);
-    });
-    for (const { schemaname, relname } of named) {
-      if (schemaname === undefined && own.has(relname)) continue;
-      const parts = [schemaname, relname].filter((part) => typeof part === 'string');
-      found.add(parts.map(quoteIdentifier).join('.'));
-    }
-  }
-  return [...found];
 }

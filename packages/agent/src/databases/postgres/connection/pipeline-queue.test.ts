@@ -1,108 +1,109 @@
 import { expect, test } from 'vitest';
-import { createLane, type Lane, type Passage } from './pipeline-queue.ts';
+import { createPipelineQueue, type PipelineQueue, type QueuedTransaction } from './pipeline-queue.ts';
 
-interface Traveller extends Passage {
+interface RecordedTransaction extends QueuedTransaction {
   /** What it was told, in order. */
   readonly told: ('move' | 'first')[];
 }
 
-function traveller(...texts: readonly string[]): Traveller {
-  const told: Traveller['told'] = [];
+function recorded(...texts: readonly string[]): RecordedTransaction {
+  const told: RecordedTransaction['told'] = [];
   return { texts, told, move: () => told.push('move'), onFirst: () => told.push('first') };
 }
 
-function laneOf(...passages: readonly Passage[]): Lane {
-  const lane = createLane(0);
-  for (const passage of passages) lane.enter(passage);
-  return lane;
+function queueOf(...transactions: readonly QueuedTransaction[]): PipelineQueue {
+  const queue = createPipelineQueue(0);
+  for (const transaction of transactions) queue.add(transaction);
+  return queue;
 }
 
-test('the order of entering is the order of turns, and each is told of its own', () => {
-  const [a, b, c] = [traveller('a'), traveller('b1', 'b2'), traveller('c')];
-  const lane = laneOf(a, b, c);
-  expect([lane.length, lane.texts]).toEqual([3, ['a', 'b1', 'b2', 'c']]);
-  expect([a, b, c].map((passage) => lane.isFirst(passage))).toEqual([true, false, false]);
-  lane.leave(a);
+test('transactions have their turns in the order in which they were added, and each is told of its own', () => {
+  const [a, b, c] = [recorded('a'), recorded('b1', 'b2'), recorded('c')];
+  const queue = queueOf(a, b, c);
+  expect([queue.length, queue.texts]).toEqual([3, ['a', 'b1', 'b2', 'c']]);
+  expect([a, b, c].map((transaction) => queue.isFirst(transaction))).toEqual([true, false, false]);
+  queue.remove(a);
   expect([a.told, b.told, c.told]).toEqual([[], ['first'], []]);
-  expect([lane.isFirst(a), lane.isFirst(b), lane.length]).toEqual([false, true, 2]);
-  lane.leave(b);
-  lane.leave(c);
-  expect([c.told, lane.length, lane.texts]).toEqual([['first'], 0, []]);
+  expect([queue.isFirst(a), queue.isFirst(b), queue.length]).toEqual([false, true, 2]);
+  queue.remove(b);
+  queue.remove(c);
+  expect([c.told, queue.length, queue.texts]).toEqual([['first'], 0, []]);
 });
 
-test('one that leaves from the middle, or twice, gives nobody a turn', () => {
-  const [a, b, c] = [traveller(), traveller(), traveller()];
-  const lane = laneOf(a, b, c);
-  lane.leave(b);
-  lane.leave(b);
-  expect([lane.length, lane.isFirst(a), c.told]).toEqual([2, true, []]);
+test('one that is removed from the middle, or twice, gives no other its turn', () => {
+  const [a, b, c] = [recorded(), recorded(), recorded()];
+  const queue = queueOf(a, b, c);
+  queue.remove(b);
+  queue.remove(b);
+  expect([queue.length, queue.isFirst(a), c.told]).toEqual([2, true, []]);
 });
 
 test('knows what the first takes at the server, the network not counted', () => {
   let now = 100;
-  const lane = createLane(30, () => now);
-  const [a, b, c] = [traveller(), traveller(), traveller()];
-  lane.enter(a);
+  const queue = createPipelineQueue(30, () => now);
+  const [a, b, c] = [recorded(), recorded(), recorded()];
+  queue.add(a);
   now += 20;
-  lane.enter(b);
-  expect(lane.firstRanMs).toBe(0);
+  queue.add(b);
+  expect(queue.firstRanMs).toBe(0);
   now += 15;
-  expect(lane.firstRanMs).toBe(5);
-  lane.leave(a);
+  expect(queue.firstRanMs).toBe(5);
+  queue.remove(a);
   now += 14;
-  expect(lane.firstRanMs).toBe(0);
+  expect(queue.firstRanMs).toBe(0);
   now += 1;
-  lane.enter(c);
+  queue.add(c);
   now += 40;
-  expect(lane.firstRanMs).toBe(40);
-  lane.leave(b);
+  expect(queue.firstRanMs).toBe(40);
+  queue.remove(b);
   // Sent long before its turn: its answer comes right behind.
   now += 7;
-  expect(lane.firstRanMs).toBe(7);
+  expect(queue.firstRanMs).toBe(7);
 });
 
 test('takes the quickest for the time on the network', () => {
   let now = 0;
-  const lane = createLane(30, () => now);
-  const passage = traveller();
-  lane.enter(passage);
+  const queue = createPipelineQueue(30, () => now);
+  const transaction = recorded();
+  queue.add(transaction);
   now += 4;
-  lane.leave(passage);
-  lane.enter(passage);
+  queue.remove(transaction);
+  queue.add(transaction);
   now += 10;
-  expect(lane.firstRanMs).toBe(6);
+  expect(queue.firstRanMs).toBe(6);
 });
 
-test('shut lets nobody in and moves all but the first', () => {
-  const [a, b, c] = [traveller(), traveller(), traveller()];
-  const lane = laneOf(a, b, c);
-  expect(lane.isOpen).toBe(true);
-  lane.shut();
-  expect(lane.isOpen).toBe(false);
+test('a closed queue lets no other in, and all but the first are moved', () => {
+  const [a, b, c] = [recorded(), recorded(), recorded()];
+  const queue = queueOf(a, b, c);
+  expect(queue.isOpen).toBe(true);
+  queue.close();
+  expect(queue.isOpen).toBe(false);
   expect([a.told, b.told, c.told]).toEqual([[], ['move'], ['move']]);
   // They are under way all the same.
-  expect(lane.length).toBe(3);
-  lane.reopen();
-  expect(lane.isOpen).toBe(true);
+  expect(queue.length).toBe(3);
+  expect(() => queue.add(recorded())).toThrow('not open');
+  queue.reopen();
+  expect(queue.isOpen).toBe(true);
 });
 
-test('close moves all others, also from behind one that has left, and the first to close is the owner', () => {
-  const [a, b, c] = [traveller(), traveller(), traveller()];
-  const lane = laneOf(a, b, c);
-  lane.leave(a);
-  expect(lane.close(a)).toBe(true);
-  expect([b.told, c.told, lane.isOpen]).toEqual([['first', 'move'], ['move'], false]);
-  lane.leave(b);
-  expect(lane.close(b)).toBe(false);
-  expect(lane.close(a)).toBe(true);
-  lane.reopen();
-  expect(lane.close(c)).toBe(true);
+test('a claim moves all others, also those behind one that has been removed, and the first one has it', () => {
+  const [a, b, c] = [recorded(), recorded(), recorded()];
+  const queue = queueOf(a, b, c);
+  queue.remove(a);
+  expect(queue.claim(a)).toBe(true);
+  expect([b.told, c.told, queue.isOpen]).toEqual([['first', 'move'], ['move'], false]);
+  queue.remove(b);
+  expect(queue.claim(b)).toBe(false);
+  expect(queue.claim(a)).toBe(true);
+  queue.reopen();
+  expect(queue.claim(c)).toBe(true);
 });
 
-test('one who closes for itself stays, and whom it moved is not the owner, nor after a shut', () => {
-  const [a, b] = [traveller(), traveller()];
-  const lane = laneOf(a, b);
-  lane.shut();
-  expect(lane.close(a)).toBe(true);
-  expect([a.told, lane.close(b)]).toEqual([['move'], false]);
+test('the one that claims stays, and one that it moved cannot claim, also after a close', () => {
+  const [a, b] = [recorded(), recorded()];
+  const queue = queueOf(a, b);
+  queue.close();
+  expect(queue.claim(a)).toBe(true);
+  expect([a.told, queue.claim(b)]).toEqual([['move'], false]);
 });

@@ -1,90 +1,104 @@
-/** One unit on its way over a session, from when it is sent until it has landed. */
-export interface Passage {
-  /** What it runs. */
+/** A transaction on its way over a session: from when it is sent until its result has come. */
+export interface QueuedTransaction {
+  /** The statements that it runs. */
   readonly texts: readonly string[];
-  /** Whoever waits for it shall ask elsewhere: it stays under way, and nobody waits for it any more. */
+  /** Its caller shall send it again over another session. This one stays under way, without anybody waiting for it. */
   readonly move: () => void;
-  /** Those before it have landed. */
+  /** The results of all before it have come: now the server runs it. */
   readonly onFirst: () => void;
 }
 
-/** What is under way on one session, in the order in which it was sent. The server runs the first only. */
-export interface Lane {
-  /** Whether another may be sent behind what is under way. */
+/** The transactions under way on one session, in the order in which they were sent. The server runs the first only. */
+export interface PipelineQueue {
+  /** Whether another may be sent behind those under way. */
   readonly isOpen: boolean;
   readonly length: number;
   /** How long the first has taken at the server, in milliseconds: the time on the network is not counted. */
   readonly firstRanMs: number;
-  /** Of everything under way. */
+  /** The statements of all. */
   readonly texts: readonly string[];
-  isFirst(passage: Passage): boolean;
-  enter(passage: Passage): void;
-  leave(passage: Passage): void;
-  /** Lets nobody in and moves away all that wait behind the first. */
-  shut(): void;
+  isFirst(transaction: QueuedTransaction): boolean;
+  /** Throws where the queue is not open. */
+  add(transaction: QueuedTransaction): void;
+  remove(transaction: QueuedTransaction): void;
+  /** Lets no other in, and moves all away that wait behind the first. */
+  close(): void;
   /**
-   * As `shut`, for all but this one. True when the session is now this one's to put in order, false when it is another's
-   * already.
+   * As `close`, but moves all away except this one. True when this one is now the one to bring the session back in order,
+   * false when another has claimed it before.
    */
-  close(passage: Passage): boolean;
+  claim(transaction: QueuedTransaction): boolean;
   reopen(): void;
 }
 
+/**
+ * - `open`: transactions are added. At the start, and by `reopen`, once the session is in order again or released.
+ * - `closed`: none is added. From `open`, by `close`, when the first takes long.
+ * - claimed: none is added, and one transaction, alone, resets or ends the session. From `open` and `closed`, by `claim`,
+ *   when a transaction has failed or is to be cancelled.
+ */
+type QueueState = 'open' | 'closed' | { readonly claimedBy: QueuedTransaction };
+
 /** `roundTripMs` is what anything takes on this connection; what is quicker corrects it, and nothing raises it. */
-export function createLane(roundTripMs: number, now: () => number = () => performance.now()): Lane {
-  const passages: Passage[] = [];
+export function createPipelineQueue(
+  roundTripMs: number,
+  now: () => number = () => performance.now(),
+): PipelineQueue {
+  const transactions: QueuedTransaction[] = [];
   /** When each of them was sent. */
   const sentAt: number[] = [];
   let firstSince = 0;
   let networkMs = roundTripMs;
-  let isOpen = true;
-  let owner: Passage | undefined;
+  let state: QueueState = 'open';
 
-  function shutFor(kept: Passage | undefined): void {
-    isOpen = false;
-    for (const passage of passages) if (passage !== kept) passage.move();
+  function moveAllBut(kept: QueuedTransaction | undefined): void {
+    for (const transaction of transactions) if (transaction !== kept) transaction.move();
   }
 
   return {
     get isOpen() {
-      return isOpen;
+      return state === 'open';
     },
     get length() {
-      return passages.length;
+      return transactions.length;
     },
     get firstRanMs() {
       return Math.max(0, now() - Math.max(firstSince, (sentAt[0] ?? 0) + networkMs));
     },
     get texts() {
-      return passages.flatMap(({ texts }) => texts);
+      return transactions.flatMap(({ texts }) => texts);
     },
-    isFirst: (passage) => passages[0] === passage,
-    enter(passage) {
+    isFirst: (transaction) => transactions[0] === transaction,
+    add(transaction) {
+      if (state !== 'open') throw new Error('added a transaction to a queue that is not open');
       const at = now();
-      if (passages.length === 0) firstSince = at;
-      passages.push(passage);
+      if (transactions.length === 0) firstSince = at;
+      transactions.push(transaction);
       sentAt.push(at);
     },
-    leave(passage) {
-      const at = passages.indexOf(passage);
+    remove(transaction) {
+      const at = transactions.indexOf(transaction);
       if (at < 0) return;
-      const landedAt = now();
-      networkMs = Math.min(networkMs, landedAt - (sentAt[at] ?? 0));
-      passages.splice(at, 1);
+      const endedAt = now();
+      networkMs = Math.min(networkMs, endedAt - (sentAt[at] ?? 0));
+      transactions.splice(at, 1);
       sentAt.splice(at, 1);
       if (at > 0) return;
-      firstSince = landedAt;
-      passages[0]?.onFirst();
+      firstSince = endedAt;
+      transactions[0]?.onFirst();
     },
-    shut: () => shutFor(passages[0]),
-    close(passage) {
-      shutFor(passage);
-      owner ??= passage;
-      return owner === passage;
+    close() {
+      if (state !== 'open') throw new Error('closed a queue that is not open');
+      state = 'closed';
+      moveAllBut(transactions[0]);
+    },
+    claim(transaction) {
+      if (typeof state === 'string') state = { claimedBy: transaction };
+      moveAllBut(transaction);
+      return state.claimedBy === transaction;
     },
     reopen() {
-      isOpen = true;
-      owner = undefined;
+      state = 'open';
     },
   };
 }

@@ -7,7 +7,7 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: (string | null)[];
-  /** What runs it, once it is prepared where it has a name, and never changes: see `constantStatement`. */
+  /** The messages that run it, made once; where it has a name, after it is prepared: see `constantStatement`. */
   readonly bytes?: Buffer;
 }
 
@@ -18,8 +18,8 @@ export interface Rows {
   readonly fields: readonly pg.FieldDef[];
 }
 
-/** How a unit ended. An error is that of the statement behind the last result, or of the connection. */
-export interface Landing {
+/** How a unit, all statements up to one Sync, has ended. An error is that of the statement behind the last result, or of the connection. */
+export interface UnitResult {
   readonly results: readonly Rows[];
   readonly error: Error | undefined;
   /** Whether the server said behind it that no transaction is open; never where there is an error. */
@@ -27,7 +27,7 @@ export interface Landing {
 }
 
 /** A connection, and the statements that its server is known to have prepared. */
-export interface Line {
+export interface PipelinedConnection {
   readonly client: pg.Client;
   readonly prepared: Set<string>;
 }
@@ -35,26 +35,33 @@ export interface Line {
 const EXECUTE = serialize.execute();
 const SYNC = serialize.sync();
 
-/** Sends all units at once and resolves with how each ended, in order: see `launch`. Never rejects. */
-export function fly(line: Line, units: readonly (readonly Statement[])[]): Promise<readonly Landing[]> {
+/** Sends all units at once and resolves with how each ended, in order: see `send`. Never rejects. */
+export function sendAll(
+  connection: PipelinedConnection,
+  units: readonly (readonly Statement[])[],
+): Promise<readonly UnitResult[]> {
   return Promise.all(
-    units.map((statements) => new Promise<Landing>((resolve) => launch(line, statements, resolve))),
+    units.map((statements) => new Promise<UnitResult>((resolve) => send(connection, statements, resolve))),
   );
 }
 
 /**
- * Sends a unit by the extended protocol, behind whatever is under way, and calls `land` once with how it ended. A unit
- * ends with its only Sync: when one of its statements fails, the server skips all that follow it in the unit. What one
- * turn of the event loop brings leaves in one write. A lost connection is the error of every unit left unanswered.
+ * Sends a unit by the extended protocol, behind whatever is under way, and calls `onResult` once with how it ended. A unit
+ * ends with its only Sync: when one of its statements fails, the server skips all that follow it in the unit. What is
+ * sent in one turn of the event loop leaves in one write. A lost connection is the error of every unit without a result.
  */
-export function launch(line: Line, statements: readonly Statement[], land: (landing: Landing) => void): void {
-  const { client, prepared } = line;
+export function send(
+  connection: PipelinedConnection,
+  statements: readonly Statement[],
+  onResult: (result: UnitResult) => void,
+): void {
+  const { client, prepared } = connection;
   const { stream } = client.connection;
   if (stream.writableCorked === 0) {
     stream.cork();
     process.nextTick(() => stream.uncork());
   }
-  client.query(new Unit(client, statements, prepared, land));
+  client.query(new Unit(client, statements, prepared, onResult));
 }
 
 /** A statement without values, whose messages are made once; one without a name yields no rows. */
@@ -69,7 +76,7 @@ class Unit extends pg.Query {
   readonly #client: pg.Client;
   readonly #statements: readonly Statement[];
   readonly #prepared: Set<string>;
-  readonly #land: (landing: Landing) => void;
+  readonly #onResult: (result: UnitResult) => void;
   readonly #results: Rows[] = [];
   #rows: (string | null)[][] = [];
   #fields: pg.FieldDef[] = [];
@@ -78,13 +85,13 @@ class Unit extends pg.Query {
     client: pg.Client,
     statements: readonly Statement[],
     prepared: Set<string>,
-    land: (landing: Landing) => void,
+    onResult: (result: UnitResult) => void,
   ) {
     super('');
     this.#client = client;
     this.#statements = statements;
     this.#prepared = prepared;
-    this.#land = land;
+    this.#onResult = onResult;
   }
 
   override submit = ({ stream }: pg.Connection): Error | undefined => {
@@ -92,7 +99,7 @@ class Unit extends pg.Query {
       const messages: Buffer[] = [];
       for (const statement of this.#statements) addMessages(messages, statement, this.#prepared);
       messages.push(SYNC);
-      // Otherwise the end of the connection, which is on its way, tells.
+      // Otherwise the connection has ended, and its end becomes the error of this unit.
       if (stream.writable) stream.write(Buffer.concat(messages));
       return undefined;
     } catch (error) {
@@ -102,7 +109,7 @@ class Unit extends pg.Query {
 
   handleRowDescription(message: { readonly fields: pg.FieldDef[] }): void {
     this.#fields = message.fields;
-    // Known already here, so that a query whose runs fail, which planning for the values may do, is not parsed each time.
+    // Marked already here: a query that fails each time it runs would else be parsed each time.
     this.#markPrepared();
   }
 
@@ -124,12 +131,12 @@ class Unit extends pg.Query {
   handleError(error: Error): void {
     // A pooler that lost one has lost them all.
     if (sqlStateOf(error) === UNKNOWN_STATEMENT) this.#prepared.clear();
-    this.#land({ results: this.#results, error, idle: false });
+    this.#onResult({ results: this.#results, error, idle: false });
   }
 
   handleReadyForQuery(): void {
     const idle = this.#client.getTransactionStatus() === 'I';
-    this.#land({ results: this.#results, error: undefined, idle });
+    this.#onResult({ results: this.#results, error: undefined, idle });
   }
 
   #markPrepared(): void {

@@ -25,7 +25,7 @@ const SETTINGS = [
 ] as const;
 
 const CALLS = SETTINGS.map(([name, value]) => setConfig(name, value));
-/** Makes the server end a query whose client is gone, be it that the agent was killed: looks once a second. */
+/** Makes the server end a query whose client is gone, as when the agent was killed: it looks once a second. */
 const WATCH = setConfig('client_connection_check_interval', "'1s'");
 const PLAIN = { name: 'svc/settings', text: apply(CALLS) };
 const WATCHED = { name: 'svc/settings', text: apply([...CALLS, WATCH]) };
@@ -45,7 +45,7 @@ export const RELEASE_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
 /** Parsed each time: it is seldom sent. */
 export const UNLOCK: Statement = { text: `select ${RELEASE_LOCKS}` };
 
-/** All settings end with the transaction, so nothing stays on a connection that a pooler lends on. */
+/** All settings end with the transaction, so nothing stays on a connection that a pooler gives to another client. */
 export function applySettings(settings: TransactionSettings): Statement {
   // The server reads 0 as "no limit".
   const timeout = Math.max(Math.ceil(settings.timeoutMs), 1);

@@ -9,11 +9,12 @@ import {
 } from '../capability.fixture.ts';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ask } from './ask.ts';
+import { runOwnStatements } from './own-statements.ts';
 import { explain } from '../verify/plan-statement.ts';
 import { SessionPool } from '../pool/session-pool.ts';
-import { openSession } from '../connection/session.ts';
-import { wrapSelect, type Form, type Wrapping } from '../verify/wrap-select.ts';
+import { openSession } from '../connection/database-session.ts';
+import type { ResultForm } from './prepared-query.ts';
+import { wrapSelect, type Wrapping } from '../verify/wrap-select.ts';
 
 let server: TestDatabase;
 let database: TestedDatabase;
@@ -60,9 +61,9 @@ describe('standing first, the SQL is planned as where it is wrapped', () => {
     foldLines: false,
   };
 
-  async function planOf(sql: string, form: Form, isVolatile: boolean): Promise<unknown> {
+  async function planOf(sql: string, form: ResultForm, isVolatile: boolean): Promise<unknown> {
     const text = wrapSelect(sql, { ...wrapping, isVolatile }, form);
-    const { results } = await ask(pool, {
+    const { results } = await runOwnStatements(pool, {
       statements: explain(text, sql.includes('$1') ? 1 : 0),
       capability: '',
       timeoutMs: 5000,

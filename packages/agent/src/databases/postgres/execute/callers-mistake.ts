@@ -11,7 +11,7 @@ const REFUSED_ARGUMENT: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a caller is told to mend where the query failed by a value that each parameter alone took; undefined where the
+ * What a caller is told to change where the query failed by a value that each parameter alone took; undefined where the
  * failure is not the caller's, or there are no parameters.
  */
 export function callersMistake(state: string | undefined, params: readonly string[]): string | undefined {

@@ -123,7 +123,7 @@ test('an abort before the call does not reach the database', async () => {
   });
 });
 
-test('a cancel meant for somebody else does not fail the call', async () => {
+test('a cancel request that was meant for another query does not fail the call', async () => {
   const call = sleep.run(callOf({ s: 0.5 }));
   await asleep();
   await server.query(`select pg_cancel_backend(pid) from pg_stat_activity where ${ours}`);

@@ -1,7 +1,7 @@
 import type { Statement } from '../connection/pipeline.ts';
 
 /**
- * Goes before statements of the service's own, in their flight. On the account's path an operator of anybody who may
+ * Goes before statements of the service's own, in their transaction. On the account's path an operator of anybody who may
  * create one there can fit better than PostgreSQL's, and its function would run with the account's rights. What resolves
  * names for the author's SQL goes before it.
  */

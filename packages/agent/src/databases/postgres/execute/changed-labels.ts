@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError } from '../../errors.ts';
-import { ask } from './ask.ts';
+import { runOwnStatements } from './own-statements.ts';
 import { CATALOG_PATH } from './catalog-path.ts';
-import type { BoundParam } from '../verify/types/choose-types.ts';
+import { enumLabels } from './enum-labels.ts';
+import type { BoundParam } from './prepared-query.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { labelsIn } from '../verify/types/server-types.ts';
 
-/** Callers who are refused can make it ask, so it asks no oftener than this. */
+/** Refused calls make the agent read the labels: not more often than this, or callers could load the database with it. */
 const ASK_AGAIN_MS = 1000;
 const TIMEOUT_MS = 5000;
 
@@ -39,19 +39,19 @@ export function watchLabels(
     askedAt = performance.now();
     const oids = `{${watched.map(({ enumOid }) => enumOid).join(',')}}`;
     try {
-      const { results } = await ask(pool, {
+      const { results } = await runOwnStatements(pool, {
         statements: [CATALOG_PATH, { text: LABELS, values: [oids] }],
         capability,
         timeoutMs: TIMEOUT_MS,
       });
       const present = new Map(
-        (results[1]?.rows ?? []).map(([oid, labels]) => [Number(oid), JSON.stringify(labelsIn(labels))]),
+        (results[1]?.rows ?? []).map(([oid, labels]) => [Number(oid), JSON.stringify(enumLabels(labels))]),
       );
       const changed = watched.filter(({ enumOid, labels }) => present.get(enumOid) !== labels);
       isTold = changed.length > 0;
       return changed.map(({ name }) => name);
     } catch (error) {
-      // Whoever is refused next asks again.
+      // The next refused call reads them again.
       if (error instanceof DatabaseError) return [];
       throw error;
     } finally {

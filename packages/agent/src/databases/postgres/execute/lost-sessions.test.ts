@@ -43,7 +43,7 @@ async function open(user: string, password: string): Promise<void> {
   query = database.prepare(first);
 }
 
-/** The answers, or why there is none. */
+/** The results, or why there is none. */
 function callAll(count: number, timeoutMs: number = 10_000, s: number = 0): Promise<readonly string[]> {
   const calls = Array.from({ length: count }, (_, n) =>
     query.run(callOf({ n, s }, { timeoutMs })).then(textOfRows, String),
@@ -55,7 +55,7 @@ function answers(count: number): readonly string[] {
   return Array.from({ length: count }, (_, n) => `[{"a":${n}}]`);
 }
 
-/** Leaves as many idle sessions as there may be, of a query that is known as brief. */
+/** Leaves as many idle sessions as there may be, of a query that is known as short. */
 async function warmUp(): Promise<void> {
   await callAll(SESSIONS, 10_000, 0.2);
   for (let round = 0; round < 20; round += 1) await callAll(1);

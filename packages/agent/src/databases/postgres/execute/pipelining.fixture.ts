@@ -29,7 +29,7 @@ export interface Values {
   readonly size?: number;
 }
 
-interface Answer {
+interface SampleRow {
   readonly n: number;
   readonly pid: number;
   readonly who: string;
@@ -38,9 +38,9 @@ interface Answer {
   readonly pad: string;
 }
 
-export type Run = (values: Values, changes?: Partial<QueryCall>) => Promise<Answer>;
+export type Run = (values: Values, changes?: Partial<QueryCall>) => Promise<SampleRow>;
 
-/** A call whose `n` comes back, from a query that is expected to be brief unless `isNew`. */
+/** A call whose `n` comes back, from a query that is expected to be short unless `isNew`. */
 export async function prepareCall(database: TestedDatabase, isNew: boolean = false): Promise<Run> {
   const query = await queryOf(
     database,
@@ -78,14 +78,14 @@ export async function prepareCall(database: TestedDatabase, isNew: boolean = fal
 function runOf(query: Query): Run {
   return async (values, changes) => {
     const all = { s: 0, state: '', statement: '', size: 0, ...values };
-    const rows: readonly Answer[] = JSON.parse(textOfRows(await query.run(callOf(all, changes))));
+    const rows: readonly SampleRow[] = JSON.parse(textOfRows(await query.run(callOf(all, changes))));
     const [row] = rows;
     if (row === undefined) throw new Error('no row');
     return row;
   };
 }
 
-/** Calls until it is as trusted as can be: what is quick here is quick for the pool. */
+/** Calls until the latency tracker trusts the query as much as it can. */
 export async function train(run: Run): Promise<void> {
   for (let quick = 0; quick < 8;) {
     const started = performance.now();

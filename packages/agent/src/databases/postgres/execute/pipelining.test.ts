@@ -59,7 +59,7 @@ async function atRest(which: TestedDatabase = database): Promise<void> {
   await expect.poll(openTransactions).toBe(0);
 }
 
-test('brief calls share a connection, and each has its own transaction, settings and answer', async () => {
+test('short calls share a connection, and each has its own transaction, settings and result', async () => {
   open(1);
   const run = await prepareCall(database);
   network.delay(100);
@@ -122,7 +122,7 @@ describe('a short call never waits behind a long one when a connection may be ha
   });
 });
 
-test('who needs a connection alone is not kept waiting by brief calls, and not joined by them', async () => {
+test('a call that needs a connection alone is not kept waiting by short calls, and not joined by them', async () => {
   open(1);
   const run = await prepareCall(database);
   const alone = await prepareCall(database, true);
@@ -136,7 +136,7 @@ test('who needs a connection alone is not kept waiting by brief calls, and not j
       }
     }),
   );
-  // Three runs more and it would be brief itself.
+  // Three runs more and it would be short itself.
   for (const n of numbers(2)) {
     const started = performance.now();
     expect(await alone({ n })).toMatchObject({ n });
@@ -151,7 +151,7 @@ test('who needs a connection alone is not kept waiting by brief calls, and not j
   expect((await Promise.all([sleeping, ...behind])).map(({ n }) => n)).toEqual([7, ...numbers(5)]);
 });
 
-describe('who gives up', () => {
+describe('a call that gives up', () => {
   test('while waiting behind another costs the others nothing, and nothing is cancelled', async () => {
     open(1);
     const run = await prepareCall(database);

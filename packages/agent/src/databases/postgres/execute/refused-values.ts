@@ -1,18 +1,18 @@
 import { attribution } from './attribution.ts';
-import type { BoundParam } from '../verify/types/choose-types.ts';
+import type { BoundParam } from './prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
-import { exchange, type Transaction } from './transaction.ts';
+import { runTransaction, type Transaction } from './transaction.ts';
 import type { Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import type { Wait } from '../pool/wait-in-line.ts';
+import type { TimeLimit } from '../pool/wait-queue.ts';
 
 /**
  * Data exceptions, violated constraints of a domain, exceeded limits (too long a word of a tsquery), and how input
  * functions with a grammar of their own (jsonpath, tsquery) and those of a user's domain complain.
  */
 const INPUT_ERROR = /^(?:22|23|54|42601$|P0001$)/;
-/** Each finds one refused value; together they must not cost many times what a call costs that is answered. */
-const MAX_FLIGHTS = 10;
+/** Each round finds one refused value; without a limit a refused call could cost many times what another costs. */
+const MAX_ROUNDS = 10;
 const MAX_STATEMENTS = 500;
 
 /** Whether an error may come from converting a value. */
@@ -21,7 +21,7 @@ export function mayBeInputError(error: unknown): boolean {
 }
 
 interface RefusedValue {
-  /** Of the values that were asked about. */
+  /** Of the values that were checked. */
   readonly index: number;
   /** What it must be; never holds the value, nor a name of the database's own making. */
   readonly problem: string;
@@ -48,18 +48,18 @@ export async function refusedValues(
   pool: SessionPool,
   settings: Transaction['settings'],
   values: readonly { readonly param: BoundParam; readonly text: string | null }[],
-  wait: Wait,
+  limit: TimeLimit,
   failure?: unknown,
 ): Promise<RefusedValues> {
-  const deadline = performance.now() + wait.timeoutMs;
+  const deadline = performance.now() + limit.timeoutMs;
   const refused: RefusedValue[] = [];
   let probes = values.flatMap(({ param, text }, index) =>
     probesOf(param, text, index, failure !== undefined),
   );
   let sent = 0;
-  for (let flights = 0; probes.length > 0; flights += 1) {
-    const left = { ...wait, timeoutMs: deadline - performance.now() };
-    const isOver = flights === MAX_FLIGHTS || (flights > 0 && sent + probes.length > MAX_STATEMENTS);
+  for (let rounds = 0; probes.length > 0; rounds += 1) {
+    const left = { ...limit, timeoutMs: deadline - performance.now() };
+    const isOver = rounds === MAX_ROUNDS || (rounds > 0 && sent + probes.length > MAX_STATEMENTS);
     if (isOver || left.timeoutMs <= 0) return { refused, complete: false };
     sent += probes.length;
     const session = await pool.acquire(left);
@@ -67,7 +67,7 @@ export async function refusedValues(
       ...statement,
       text: `${attribution(settings.capability)}${statement.text}`,
     }));
-    const done = await exchange(pool, session, { settings, statements }, left);
+    const done = await runTransaction(pool, session, { settings, statements }, left);
     const at = done.results.length;
     const failed = probes[at];
     // Anything but a refusal leaves the rest undecided.

@@ -259,7 +259,7 @@ describe('caps', () => {
     expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: true });
   });
 
-  test("a long row behind the row cap is nobody's business", async () => {
+  test('a long row behind the row cap makes no difference', async () => {
     const limits = { maxBytes: 400, maxRows: 1 };
     const query = await queryOf(database, capabilityOf(huge, { result: { a: 'string' }, limits }));
     expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: true });

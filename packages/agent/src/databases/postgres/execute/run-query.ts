@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../errors.ts';
-import type { PreparedCapability, Query, QueryCall, QueryResult } from '../../driver.ts';
+import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { callersMistake } from './callers-mistake.ts';
 import { watchLabels } from './changed-labels.ts';
-import type { BoundParam } from '../verify/types/choose-types.ts';
 import {
   isKeyNameRefused,
   isLoss,
@@ -16,75 +15,65 @@ import {
   sqlStateOf,
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
-import { exchange, type Exchange, type Transaction } from './transaction.ts';
+import { runTransaction, type TransactionResult, type Transaction } from './transaction.ts';
 import type { Rows } from '../connection/pipeline.ts';
-import { createPace, type Pace } from './latency-tracker.ts';
+import { createLatencyTracker, type LatencyTracker } from './latency-tracker.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
-import type { Form } from '../verify/wrap-select.ts';
-import type { Wait } from '../pool/wait-in-line.ts';
-
-/** A capability whose SQL has passed every check. */
-export interface VerifiedQuery extends PreparedCapability {
-  /** What is sent, for results within the caps and for others: see wrap.ts for the rows that they yield. */
-  readonly whole: string;
-  readonly prefix: string;
-  /** In the order of `$1`, `$2`, ... */
-  readonly params: readonly BoundParam[];
-  readonly limits: CapabilityLimits;
-}
+import type { PreparedQuery, ResultForm } from './prepared-query.ts';
+import type { TimeLimit } from '../pool/wait-queue.ts';
 
 /** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;
-/** How often a query whose result was more than it may be whole is not asked for one. */
+/** For how many runs a query is sent in the form `prefix` after its result was too large for the form `whole`. */
 const PREFIX_RUNS = 100;
 /** Clock granularity: the server may count a millisecond less than we do. */
 const CLOCK_SLACK_MS = 2;
-/** The server keeps back its answers until the query is through, so when it vanishes only time tells what ran. */
+/** The server keeps its answers back until the query is over, so when the connection is lost only time tells what ran. */
 const IDLE_LOSS_MS = 1000;
 /** What does not exist, or not for these types, or may not be read: at the start it was otherwise. */
 const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
 const CHANGED_HINT =
   'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
 
-export function createQuery(pool: SessionPool, verified: VerifiedQuery): Query {
+export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
   const forms = formsOf(verified);
-  const pace = createPace();
+  const latency = createLatencyTracker();
   const changedLabels = watchLabels(pool, verified.capability, verified.params);
   return {
-    run: (call) => run(pool, verified, forms, pace, call),
+    run: (call) => run(pool, verified, forms, latency, call),
     ...(changedLabels === undefined ? {} : { changedLabels }),
   };
 }
 
 /** One of the ways to ask for the rows. */
 interface FormStatement {
-  readonly form: Form;
+  readonly form: ResultForm;
   readonly name: string;
   readonly text: string;
 }
 
 interface Forms {
-  /** For the next run. What is not brief is not asked for whole: were it too much, it would take its time twice. */
-  next(isBrief: boolean): FormStatement;
-  /** The result was more than it may be whole. */
+  /** For the next run. A query that is not short is not sent as `whole`: if its result were too large, it would run twice. */
+  next(isShort: boolean): FormStatement;
+  /** The result was too large for the form `whole`. */
   exceeded(): void;
 }
 
-function formsOf({ capability, whole, prefix }: VerifiedQuery): Forms {
+function formsOf({ capability, whole, prefix }: PreparedQuery): Forms {
   const [asWhole, asPrefix] = [statementOf('whole', whole), statementOf('prefix', prefix)];
   let prefixRuns = 0;
 
-  function statementOf(form: Form, text: string): FormStatement {
+  function statementOf(form: ResultForm, text: string): FormStatement {
     // At most the 63 bytes that a name may have, and another for another text: names last as long as a connection.
     const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
     return { form, name: `svc.${capability}.${digest}`, text };
   }
 
   return {
-    next(isBrief) {
-      if (isBrief && prefixRuns === 0) return asWhole;
+    next(isShort) {
+      if (isShort && prefixRuns === 0) return asWhole;
       prefixRuns = Math.max(0, prefixRuns - 1);
       return asPrefix;
     },
@@ -96,30 +85,34 @@ function formsOf({ capability, whole, prefix }: VerifiedQuery): Forms {
 
 async function run(
   pool: SessionPool,
-  verified: VerifiedQuery,
+  verified: PreparedQuery,
   forms: Forms,
-  pace: Pace,
+  latency: LatencyTracker,
   call: QueryCall,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
   for (let attempt = 1; ; attempt += 1) {
-    const wait = { signal: call.signal, timeoutMs: deadline - performance.now() };
+    const limit = { signal: call.signal, timeoutMs: deadline - performance.now() };
     const session =
-      (call.signal.aborted ? undefined : pool.take(pace.isBrief)) ?? (await pool.acquire(wait, pace.isBrief));
+      (call.signal.aborted ? undefined : pool.tryAcquire(latency.isShort)) ??
+      (await pool.acquire(limit, latency.isShort));
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
-    const form = forms.next(pace.isBrief);
-    const done = await exchange(pool, session, transactionOf(verified, form, call), { ...wait, timeoutMs });
+    const form = forms.next(latency.isShort);
+    const done = await runTransaction(pool, session, transactionOf(verified, form, call), {
+      ...limit,
+      timeoutMs,
+    });
     const { error } = done;
     if (done.moved) {
       if (deadline <= performance.now()) throw pool.overdue(startedAt, 'given up behind other queries');
       attempt -= 1;
       continue;
     }
-    // One that was stopped before its turn says nothing of the query.
-    if (done.begun || done.stopped === undefined) pace.ran(done.ranMs, error === undefined);
+    // One that was stopped before the server came to it says nothing of the query.
+    if (done.begun || done.stopped === undefined) latency.record(done.ranMs, error === undefined);
     if (error === undefined) {
       const result = resultOf(done.results[0], form.form, verified.limits);
       if (result !== undefined) return result;
@@ -130,9 +123,9 @@ async function run(
     if (done.stopped === undefined && deadline > performance.now()) {
       const isFresh = session.madeAt > startedAt;
       if (isLostBefore(error, done, isFresh)) continue;
-      if (attempt === 1 && isNobodysFault(error, done, timeoutMs)) continue;
+      if (attempt === 1 && maySucceedElsewhere(error, done, timeoutMs)) continue;
     }
-    const left = { ...wait, timeoutMs: deadline - performance.now() };
+    const left = { ...limit, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
     const mistake = done.begun ? callersMistake(sqlStateOf(error), givenOf(verified, call)) : undefined;
@@ -147,29 +140,29 @@ async function run(
   }
 }
 
-function transactionOf(verified: VerifiedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
+function transactionOf(verified: PreparedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
   const { params } = verified;
   const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
 }
 
 /** The names of the parameters that have a value, or of all where none has. */
-function givenOf({ params }: VerifiedQuery, { values }: QueryCall): readonly string[] {
+function givenOf({ params }: PreparedQuery, { values }: QueryCall): readonly string[] {
   const names = params.map(({ param }) => param.name);
   const given = names.filter((name) => (valueOf(values, name) ?? null) !== null);
   return given.length > 0 ? given : names;
 }
 
-function settingsOf({ capability }: VerifiedQuery, call: QueryCall): Transaction['settings'] {
+function settingsOf({ capability }: PreparedQuery, call: QueryCall): Transaction['settings'] {
   return { apiKeyName: call.apiKeyName, capability, requestId: call.requestId };
 }
 
 /** Which parameters have values that the database does not take; empty where it is not they that made it fail. */
 async function problemsOf(
   pool: SessionPool,
-  verified: VerifiedQuery,
+  verified: PreparedQuery,
   call: QueryCall,
-  wait: Wait,
+  limit: TimeLimit,
   failure: Error,
 ): Promise<readonly string[]> {
   const values = verified.params.map((param) => ({
@@ -178,7 +171,7 @@ async function problemsOf(
   }));
   try {
     const settings = settingsOf(verified, call);
-    const { refused, complete } = await refusedValues(pool, settings, values, wait, failure);
+    const { refused, complete } = await refusedValues(pool, settings, values, limit, failure);
     const problems = refused.flatMap(({ index, problem }) => {
       const param = verified.params[index];
       return param === undefined ? [] : [`${param.param.name}: ${problem}`];
@@ -196,28 +189,33 @@ function valueOf(values: Readonly<Record<string, unknown>>, name: string): unkno
 }
 
 /**
- * Whether the session ended before the server had begun with the query: many may end together, so this is no reason to
- * give up while there is time. What ends a session of PostgreSQL on purpose comes behind the answers to what it has
- * done. A loss without such a word, or with that of a pooler, is known by how quick it was only; and on a session made
- * for this call it is rather the query that ends each.
+ * Whether the session ended before the server had begun with the query: many may end together, so the call goes on to
+ * the next while there is time. A server that ends a session on purpose says so behind the answers to what it has done.
+ * A loss without such a message, or with that of a pooler, is known only by how soon it came; and on a session made for
+ * this call it is rather the query that ends each.
  */
-function isLostBefore(error: Error, done: Exchange, isFresh: boolean): boolean {
+function isLostBefore(error: Error, done: TransactionResult, isFresh: boolean): boolean {
   if (done.begun || !isLoss(error)) return false;
   const isTold = sqlStateOf(error)?.startsWith(OPERATOR_INTERVENTION) === true;
   return isTold || (!isFresh && done.elapsedMs < IDLE_LOSS_MS);
 }
 
-/** Faults that say nothing of the query and that another connection may not have. */
-function isNobodysFault(error: Error, done: Exchange, timeoutMs: number): boolean {
+/** Whether the error says nothing of the query, and may not come again over another session. */
+function maySucceedElsewhere(error: Error, done: TransactionResult, timeoutMs: number): boolean {
   const state = sqlStateOf(error);
   if (state === UNKNOWN_STATEMENT) return true;
-  // A cancel meant for somebody else, as poolers and administrators may let through.
+  // A cancel request that was meant for another query, as poolers and administrators may send it.
   if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
   // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.
   return !done.begun && done.elapsedMs < IDLE_LOSS_MS && kindOf(error) === 'unavailable';
 }
 
-function toDatabaseError(error: Error, done: Exchange, timeoutMs: number, apiKeyName: string): DatabaseError {
+function toDatabaseError(
+  error: Error,
+  done: TransactionResult,
+  timeoutMs: number,
+  apiKeyName: string,
+): DatabaseError {
   // Without the error as cause: its texts quote values.
   if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error));
   if (!done.begun && isKeyNameRefused(error, apiKeyName)) {
@@ -232,14 +230,18 @@ function toDatabaseError(error: Error, done: Exchange, timeoutMs: number, apiKey
 }
 
 /** The server's message would tell time-outs apart, but it is in the server's language. */
-function tookItsTime(done: Exchange, timeoutMs: number): boolean {
+function tookItsTime(done: TransactionResult, timeoutMs: number): boolean {
   return done.elapsedMs >= timeoutMs - CLOCK_SLACK_MS;
 }
 
 type Value = string | null | undefined;
 
-/** Undefined when the result is more than it may be whole. */
-function resultOf(result: Rows | undefined, form: Form, limits: CapabilityLimits): QueryResult | undefined {
+/** Undefined when the result is too large for the form `whole`. */
+function resultOf(
+  result: Rows | undefined,
+  form: ResultForm,
+  limits: CapabilityLimits,
+): QueryResult | undefined {
   const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
   if (form === 'whole') {

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Query } from '../../driver.ts';
 import { callOf, capabilityOf, configOf, textOfRows } from '../capability.fixture.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
-import { exchange, type Exchange } from './transaction.ts';
-import { fly, type Statement } from '../connection/pipeline.ts';
+import { runTransaction, type TransactionResult } from './transaction.ts';
+import { sendAll, type Statement } from '../connection/pipeline.ts';
 import { SessionPool } from '../pool/session-pool.ts';
 import { createQuery } from './run-query.ts';
-import { openSession, type Session } from '../connection/session.ts';
+import { openSession, type DatabaseSession } from '../connection/database-session.ts';
 import { verifyCapabilities } from '../verify/verify-capabilities.ts';
 
 let server: TestDatabase;
@@ -23,18 +23,18 @@ const WRITE: Statement = { name: 'write', text: "insert into note values ('writt
 const PID: Statement = { text: 'select pg_backend_pid()' };
 
 function send(
-  session: Session,
+  session: DatabaseSession,
   statements: readonly Statement[],
   signal: AbortSignal = FOREVER.signal,
-): Promise<Exchange> {
+): Promise<TransactionResult> {
   const settings = { apiKeyName: 'key', capability: 'sample', requestId: 'r' };
-  return exchange(pool, session, { settings, statements }, { ...FOREVER, signal });
+  return runTransaction(pool, session, { settings, statements }, { ...FOREVER, signal });
 }
 
 /** What an operator, or a pooler that gives another connection of its own, does to a session behind our back. */
-async function deallocate(session: Session, name: string): Promise<void> {
-  const [landing] = await fly(session, [[{ text: `deallocate "${name}"` }]]);
-  if (landing?.error !== undefined) throw landing.error;
+async function deallocate(session: DatabaseSession, name: string): Promise<void> {
+  const [unit] = await sendAll(session, [[{ text: `deallocate "${name}"` }]]);
+  if (unit?.error !== undefined) throw unit.error;
 }
 
 async function notes(): Promise<number> {
@@ -42,7 +42,7 @@ async function notes(): Promise<number> {
 }
 
 /** A session on which everything has been prepared, taken from the pool. */
-async function warmSession(): Promise<Session> {
+async function warmSession(): Promise<DatabaseSession> {
   const session = await pool.acquire(FOREVER);
   const { error, begun } = await send(session, [WRITE]);
   expect([begun, sqlStateOf(error)]).toEqual([true, '25006']);
@@ -73,7 +73,7 @@ describe('a query never runs outside its READ ONLY transaction', () => {
           { text: `deallocate "${name}"` },
           { text: `prepare "${name}" as ${WRITE.text}` },
         ]);
-      expect((await fly(session, [replaced]))[0]?.error).toBeUndefined();
+      expect((await sendAll(session, [replaced]))[0]?.error).toBeUndefined();
       const { error } = await send(session, [WRITE]);
       expect(error).toBeInstanceOf(Error);
       expect(await notes()).toBe(0);
@@ -154,7 +154,7 @@ describe('a query never runs outside its READ ONLY transaction', () => {
     Object.assign(session.cancelTarget ?? {}, { address: { host: server.host, port: 1 } });
     const abort = new AbortController();
     const first = send(session, [{ text: 'select pg_sleep(0.2)' }], abort.signal);
-    expect(pool.take(true)).toBe(session);
+    expect(pool.tryAcquire(true)).toBe(session);
     const behind = send(session, [{ text: 'select pg_sleep(0.4)' }]);
     abort.abort();
     expect(await behind).toMatchObject({ moved: true });
@@ -169,7 +169,7 @@ describe('a query never runs outside its READ ONLY transaction', () => {
   test('while the query waits to be planned, an abort ends it', async () => {
     const session = await pool.acquire(FOREVER);
     const locker = await pool.acquire(FOREVER);
-    await fly(locker, [[{ text: 'begin' }], [{ text: 'lock table note' }]]);
+    await sendAll(locker, [[{ text: 'begin' }], [{ text: 'lock table note' }]]);
     const abort = new AbortController();
     const done = send(session, [{ name: 'read', text: 'select text from note' }], abort.signal);
     const waits =
@@ -208,12 +208,12 @@ describe('a server that has forgotten prepared statements costs no call', () => 
     const sessions = await Promise.all([1, 2, 3].map(() => pool.acquire(FOREVER)));
     for (const session of sessions) pool.release(session);
     await Promise.all([1, 2, 3].map((n) => query.run(callOf({ n }))));
-    for (const session of sessions) await fly(session, [[{ text: 'deallocate all' }]]);
+    for (const session of sessions) await sendAll(session, [[{ text: 'deallocate all' }]]);
     for (const n of [1, 2, 3]) expect(textOfRows(await query.run(callOf({ n })))).toBe(`[{"a":${n + 1}}]`);
   });
 });
 
-describe('a flight', () => {
+describe('a pipeline', () => {
   const select = (value: string): Statement => ({
     name: `get.${value}`,
     text: 'select $1::text',
@@ -221,23 +221,23 @@ describe('a flight', () => {
   });
 
   test('of many units at once: each gets its own answers, in order, whatever fails between them', async () => {
-    const line = await pool.acquire(FOREVER);
+    const connection = await pool.acquire(FOREVER);
     for (let round = 0; round < 2; round += 1) {
-      const landings = await fly(line, [
+      const units = await sendAll(connection, [
         [select('a'), select('b')],
         [select('c'), { text: 'select 1 / 0' }, select('d')],
         [{ text: '' }, select('d')],
         [{ text: 'syntax error' }],
         [select('c')],
       ]);
-      expect(landings.map(({ results }) => results.map(({ rows }) => rows))).toEqual([
+      expect(units.map(({ results }) => results.map(({ rows }) => rows))).toEqual([
         [[['a']], [['b']]],
         [[['c']]],
         [[], [['d']]],
         [],
         [[['c']]],
       ]);
-      expect(landings.map(({ error }) => sqlStateOf(error))).toEqual([
+      expect(units.map(({ error }) => sqlStateOf(error))).toEqual([
         undefined,
         '22012',
         undefined,
@@ -245,60 +245,60 @@ describe('a flight', () => {
         undefined,
       ]);
     }
-    pool.release(line);
+    pool.release(connection);
   });
 
   test('prepares a named statement once, also one whose every run fails', async () => {
-    const line = await pool.acquire(FOREVER);
+    const connection = await pool.acquire(FOREVER);
     const failing: Statement = { name: 'failing', text: 'select 1 / $1::int', values: ['0'] };
     const times = {
       text: "select prepare_time from pg_prepared_statements where name in ('failing', 'get.a')",
     };
     const seen = new Set<string>();
     for (let round = 0; round < 3; round += 1) {
-      const landings = await fly(line, [[failing], [select('a')], [times]]);
-      expect(sqlStateOf(landings[0]?.error)).toBe('22012');
-      seen.add(JSON.stringify(landings[2]?.results[0]?.rows));
+      const units = await sendAll(connection, [[failing], [select('a')], [times]]);
+      expect(sqlStateOf(units[0]?.error)).toBe('22012');
+      seen.add(JSON.stringify(units[2]?.results[0]?.rows));
     }
     expect(seen.size).toBe(1);
-    pool.release(line);
+    pool.release(connection);
   });
 
   test('does not mind that the server has a statement which it is not known to have', async () => {
-    const line = await pool.acquire(FOREVER);
-    await fly(line, [[select('a')]]);
-    line.prepared.clear();
-    const [landing] = await fly(line, [[select('a')]]);
-    expect(landing?.results[0]?.rows).toEqual([['a']]);
-    pool.release(line);
+    const connection = await pool.acquire(FOREVER);
+    await sendAll(connection, [[select('a')]]);
+    connection.prepared.clear();
+    const [unit] = await sendAll(connection, [[select('a')]]);
+    expect(unit?.results[0]?.rows).toEqual([['a']]);
+    pool.release(connection);
   });
 
-  test('takes awkward and long values, and a text that the server refuses harms nobody', async () => {
-    const line = await pool.acquire(FOREVER);
+  test('takes awkward and long values, and a text that the server refuses harms no other', async () => {
+    const connection = await pool.acquire(FOREVER);
     const long = 'é😀'.repeat(100_000);
     const values = ['', long, '\ud800', 'nul\0byte', null];
     const text = 'select $1::text';
-    const landings = await fly(
-      line,
+    const units = await sendAll(
+      connection,
       values.map((value) => [{ text, values: [value] }]),
     );
-    expect(landings.map(({ results }) => results[0]?.rows[0]?.[0])).toEqual([
+    expect(units.map(({ results }) => results[0]?.rows[0]?.[0])).toEqual([
       '',
       long,
       '\ufffd',
       undefined,
       null,
     ]);
-    expect(sqlStateOf(landings[3]?.error)).toBe('22021');
-    pool.release(line);
+    expect(sqlStateOf(units[3]?.error)).toBe('22021');
+    pool.release(connection);
   });
 
   test('whose connection is lost fails each unit that was not answered', async () => {
-    const line = await pool.acquire(FOREVER);
+    const connection = await pool.acquire(FOREVER);
     const suicide = { text: 'select pg_terminate_backend(pg_backend_pid()), pg_sleep(5)' };
-    const landings = await fly(line, [[PID], [suicide, PID], [PID]]);
-    expect(landings.map(({ error }) => error === undefined)).toEqual([true, false, false]);
-    const [later] = await fly(line, [[PID]]);
+    const units = await sendAll(connection, [[PID], [suicide, PID], [PID]]);
+    expect(units.map(({ error }) => error === undefined)).toEqual([true, false, false]);
+    const [later] = await sendAll(connection, [[PID]]);
     expect(later?.error).toBeInstanceOf(Error);
   });
 });

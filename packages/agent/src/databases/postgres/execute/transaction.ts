@@ -7,10 +7,10 @@ import {
   sqlStateOf,
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
-import { fly, launch, type Landing, type Rows, type Statement } from '../connection/pipeline.ts';
-import type { Passage } from '../connection/pipeline-queue.ts';
+import { sendAll, send, type UnitResult, type Rows, type Statement } from '../connection/pipeline.ts';
+import type { QueuedTransaction } from '../connection/pipeline-queue.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { abandon, type Session } from '../connection/session.ts';
+import { orphan, type DatabaseSession } from '../connection/database-session.ts';
 import {
   applySettings,
   BEGIN,
@@ -18,16 +18,16 @@ import {
   UNLOCK,
   type TransactionSettings,
 } from '../connection/transaction-settings.ts';
-import type { Wait } from '../pool/wait-in-line.ts';
+import type { TimeLimit } from '../pool/wait-queue.ts';
 
 export interface Transaction {
   readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'watched'>;
   readonly statements: readonly Statement[];
-  /** Whether the last statement, when it completes, has given back every lock of the session: see wrap.ts. */
+  /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
 }
 
-export interface Exchange {
+export interface TransactionResult {
   /** One for each statement of the transaction that completed. */
   readonly results: readonly Rows[];
   /** Of the statement behind the last result; none of those after it ran. */
@@ -36,9 +36,9 @@ export interface Exchange {
   readonly begun: boolean;
   /** Set when the query was cancelled from here, by the signal or by the deadline. */
   readonly stopped: 'timeout' | 'cancelled' | undefined;
-  /** Given up behind another's query, which was long or failed: to be sent again on another session. */
+  /** Given up behind another transaction, which took long or failed: to be sent again over another session. */
   readonly moved: boolean;
-  /** What it took at the server, waiting behind others not counted. */
+  /** What it took at the server, without the wait behind other transactions. */
   readonly ranMs: number;
   readonly elapsedMs: number;
 }
@@ -46,28 +46,45 @@ export interface Exchange {
 /** The server's own statement_timeout comes first; this is for a server that does not keep it. */
 const DEADLINE_GRACE_MS = 250;
 /** How long a cancelled query is waited for, and a cancel request may take. */
-const CANCEL_PATIENCE_MS = 1000;
+const CANCEL_TIMEOUT_MS = 1000;
 /** The first pause between two cancel requests; each is twice as long as the one before. */
 const CANCEL_AGAIN_MS = 20;
-/** How long a query that nobody waits for any more may run once it is its turn. */
+/** How long a query whose caller waits no more may run at the server before it is cancelled. */
 const UNWANTED_MS = 20;
 
 /**
- * Runs statements in a READ ONLY transaction in one flight, always rolled back, and gives the session back to the
- * pool or ends it when its state is in doubt. Aborting cancels what runs. Never rejects.
+ * How far a transaction is at the server. Its caller is answered once, apart from that: with the result, but earlier where
+ * it is moved to another session or its time is up, and then no caller waits for what goes on here.
+ *
+ * - `sent`: it waits behind other transactions or runs. From the start.
+ * - `cancelling`: cancel requests are on their way, since its caller waits no more. From `sent`, by `cancel`, and only
+ *   while it is the first on its session and no other has claimed the queue.
+ * - `over`: its result has come (`onUnitResult`), or none came in time after the cancel request, and the session is
+ *   orphaned.
  */
-export function exchange(
+type UnitState = 'sent' | 'cancelling' | 'over';
+
+function checkedStep(from: UnitState, to: Exclude<UnitState, 'sent'>): UnitState {
+  if (from === 'over' || from === to) throw new Error(`a transaction cannot become ${to}: it is ${from}`);
+  return to;
+}
+
+/**
+ * Runs statements in a READ ONLY transaction, sent in one pipeline and always rolled back. Gives the session back to the
+ * pool, or ends it when its state is in doubt. Aborting cancels what runs. Never rejects.
+ */
+export function runTransaction(
   pool: SessionPool,
-  session: Session,
+  session: DatabaseSession,
   transaction: Transaction,
-  wait: Wait,
-): Promise<Exchange> {
+  limit: TimeLimit,
+): Promise<TransactionResult> {
   return new Promise((resolve) => {
     const started = performance.now();
     const { searchPath, watched } = session.facts;
-    const { lane } = session;
+    const { queue } = session;
     const settings = applySettings({
-      timeoutMs: wait.timeoutMs,
+      timeoutMs: limit.timeoutMs,
       searchPath,
       watched,
       ...transaction.settings,
@@ -77,17 +94,17 @@ export function exchange(
 
     let answered = false;
     let ranMs = 0;
-    let landed = false;
-    let stopped: Exchange['stopped'];
+    let state: UnitState = 'sent';
+    let stopped: TransactionResult['stopped'];
     let cancelSent: Promise<boolean> | undefined;
-    let patience: NodeJS.Timeout | undefined;
+    let timer: NodeJS.Timeout | undefined;
 
-    function answer(landing: Omit<Landing, 'idle'>, moved: boolean): void {
+    function answer(unit: Omit<UnitResult, 'idle'>, moved: boolean): void {
       if (answered) return;
       answered = true;
       clearTimeout(deadline);
-      wait.signal.removeEventListener('abort', onAbort);
-      const { results, error } = landing;
+      limit.signal.removeEventListener('abort', onAbort);
+      const { results, error } = unit;
       const end = setUp.length + statements.length;
       resolve({
         results: results.slice(setUp.length, end),
@@ -102,156 +119,162 @@ export function exchange(
     }
 
     function stop(reason: 'timeout' | 'cancelled'): void {
-      if (landed || stopped !== undefined) return;
+      if (state === 'over' || stopped !== undefined) return;
       stopped = reason;
-      if (lane.isFirst(passage)) cancel();
+      if (queue.isFirst(queued)) cancel();
       // Its turn has not come: it ends by itself, or by `onFirst`.
       else answer(failed('given up before it began'), false);
     }
 
     function cancel(): void {
       const cancelledAt = performance.now();
-      // The request hits whatever runs when it arrives.
-      if (!lane.close(passage)) return;
-      patience = setTimeout(() => {
-        landed = true;
-        pool.abandon(session, lane.texts, cancelledAt);
+      // The request hits whatever runs when it arrives, so nothing may run behind this one.
+      if (!queue.claim(queued)) return;
+      state = checkedStep(state, 'cancelling');
+      timer = setTimeout(() => {
+        state = checkedStep(state, 'over');
+        pool.orphan(session, queue.texts, cancelledAt);
         answer(failed('no answer after the cancel request'), false);
-      }, CANCEL_PATIENCE_MS);
-      cancelSent = requestCancel(session, () => landed);
+      }, CANCEL_TIMEOUT_MS);
+      cancelSent = requestCancel(session, () => state === 'over');
     }
 
-    function onLanding(landing: Landing): void {
-      clearTimeout(patience);
-      ranMs = lane.firstRanMs;
-      lane.leave(passage);
-      if (landed) return;
-      landed = true;
-      if (cancelSent === undefined && landing.error === undefined) {
-        onCompleted(landing);
-        answer(landing, false);
+    function onUnitResult(unit: UnitResult): void {
+      clearTimeout(timer);
+      ranMs = queue.firstRanMs;
+      queue.remove(queued);
+      // Orphaned before: this is the end of its connection.
+      if (state === 'over') return;
+      state = checkedStep(state, 'over');
+      if (cancelSent === undefined && unit.error === undefined) {
+        onCompleted(unit);
+        answer(unit, false);
         return;
       }
-      const isBegun = landing.results.length >= setUp.length;
+      const isBegun = unit.results.length >= setUp.length;
       const settled =
-        cancelSent === undefined ? afterError(landing.error, isBegun) : recover(pool, session, cancelSent);
-      // Whoever is told of a failure finds its transaction over, but nobody is kept beyond its time.
-      if (stopped === 'timeout') answer(landing, false);
-      else void settled.then(() => answer(landing, false));
+        cancelSent === undefined ? afterError(unit.error, isBegun) : recover(pool, session, cancelSent);
+      // A caller that is told of a failure finds its transaction over, unless its time is up already.
+      if (stopped === 'timeout') answer(unit, false);
+      else void settled.then(() => answer(unit, false));
     }
 
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
       const isSound = !isLoss(error) && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
-      // Those behind it fail with it: the transaction that it leaves takes no statement but the end of it.
-      if (!lane.close(passage)) pool.release(session);
-      else if (isSound) await mend(pool, session);
-      else part(pool, session);
+      // Those behind it fail, too: its transaction is still open, and takes no statement but the end of it.
+      if (!queue.claim(queued)) pool.release(session);
+      else if (isSound) await reset(pool, session);
+      else closeDoubtful(pool, session);
     }
 
-    function onCompleted(landing: Landing): void {
-      // One more than was sent for: the rollback.
-      if (!landing.idle || landing.results.length !== setUp.length + statements.length + 1) {
-        lane.close(passage);
-        part(pool, session);
+    function onCompleted(unit: UnitResult): void {
+      // One result more than that: the rollback's.
+      if (!unit.idle || unit.results.length !== setUp.length + statements.length + 1) {
+        queue.claim(queued);
+        closeDoubtful(pool, session);
         return;
       }
       if (transaction.unlocks !== true) unlock(pool, session);
       pool.release(session);
     }
 
-    const passage: Passage = {
+    const queued: QueuedTransaction = {
       texts: statements.map(({ text }) => text),
       move: () => answer(failed('given up behind another query'), true),
       onFirst() {
         if (!answered) return;
-        patience = setTimeout(cancel, UNWANTED_MS);
+        timer = setTimeout(cancel, UNWANTED_MS);
       },
     };
     const onAbort = (): void => stop('cancelled');
-    const deadline = setTimeout(() => stop('timeout'), wait.timeoutMs + DEADLINE_GRACE_MS);
-    wait.signal.addEventListener('abort', onAbort);
-    if (!lane.isOpen) {
-      // Closed after the session was lent, before its borrower came to use it.
+    const deadline = setTimeout(() => stop('timeout'), limit.timeoutMs + DEADLINE_GRACE_MS);
+    limit.signal.addEventListener('abort', onAbort);
+    if (!queue.isOpen) {
+      // Closed between the time when the session was acquired and now.
       pool.release(session);
-      passage.move();
+      queued.move();
       return;
     }
-    lane.enter(passage);
+    queue.add(queued);
     // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
-    launch(session, [...setUp, ...statements, ROLLBACK], onLanding);
-    if (wait.signal.aborted) stop('cancelled');
+    send(session, [...setUp, ...statements, ROLLBACK], onUnitResult);
+    if (limit.signal.aborted) stop('cancelled');
   });
 }
 
-function failed(message: string): Pick<Landing, 'results' | 'error'> {
+function failed(message: string): Pick<UnitResult, 'results' | 'error'> {
   return { results: [], error: new Error(message) };
 }
 
 /**
- * Asks again and again, since what reaches the server before it has begun with the query has no effect. Resolves
- * true when no request is under way any more.
+ * Sends cancel requests until the query is over, since one that reaches the server before it has begun with the query has
+ * no effect. Resolves true when no request is under way any more.
  */
-async function requestCancel(session: Session, landed: () => boolean): Promise<boolean> {
+async function requestCancel(session: DatabaseSession, isOver: () => boolean): Promise<boolean> {
   const { cancelTarget } = session;
   if (cancelTarget === undefined) {
-    abandon(session);
+    orphan(session);
     return false;
   }
   const started = performance.now();
   for (let pauseMs = CANCEL_AGAIN_MS; ; pauseMs *= 2) {
-    if (!(await sendCancelRequest(cancelTarget, CANCEL_PATIENCE_MS))) return false;
-    if (!landed()) await pause(pauseMs);
-    if (landed() || performance.now() - started > CANCEL_PATIENCE_MS) return true;
+    if (!(await sendCancelRequest(cancelTarget, CANCEL_TIMEOUT_MS))) return false;
+    if (!isOver()) await pause(pauseMs);
+    if (isOver() || performance.now() - started > CANCEL_TIMEOUT_MS) return true;
   }
 }
 
-/** The cancel request may outlive the query it was for: the session serves again only when it can hit nobody. */
-async function recover(pool: SessionPool, session: Session, cancelSent: Promise<boolean>): Promise<void> {
-  if (await cancelSent) await mend(pool, session);
-  else part(pool, session);
+/** A cancel request may arrive after the query that it was for: until it cannot, the session must not serve another. */
+async function recover(
+  pool: SessionPool,
+  session: DatabaseSession,
+  cancelSent: Promise<boolean>,
+): Promise<void> {
+  if (await cancelSent) await reset(pool, session);
+  else closeDoubtful(pool, session);
 }
 
-/** Ends a session whose state is in doubt. What was moved away from it may be long, and the server goes on with it. */
-function part(pool: SessionPool, session: Session): void {
-  const { lane } = session;
-  if (lane.length > 0) pool.abandon(session, lane.texts, Number.NEGATIVE_INFINITY);
+/** Ends a session whose state is in doubt. The server goes on with what was moved away from it, which may be long. */
+function closeDoubtful(pool: SessionPool, session: DatabaseSession): void {
+  const { queue } = session;
+  if (queue.length > 0) pool.orphan(session, queue.texts, Number.NEGATIVE_INFINITY);
   else pool.discard(session);
 }
 
 /** Ends the transaction that a query has left; a second time where a late cancellation hit the first attempt. */
-async function mend(pool: SessionPool, session: Session): Promise<void> {
-  let patience: NodeJS.Timeout | undefined;
+async function reset(pool: SessionPool, session: DatabaseSession): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
   const ended = await new Promise<boolean | 'late'>((resolve) => {
-    patience = setTimeout(() => resolve('late'), CANCEL_PATIENCE_MS);
+    timer = setTimeout(() => resolve('late'), CANCEL_TIMEOUT_MS);
     void endTransaction(session)
       .then((isEnded) => isEnded || endTransaction(session))
       .then(resolve);
   });
-  clearTimeout(patience);
+  clearTimeout(timer);
   if (ended === true) {
     unlock(pool, session);
-    session.lane.reopen();
+    session.queue.reopen();
     pool.release(session);
-  } else if (ended === 'late' && session.lane.length > 0) {
+  } else if (ended === 'late' && session.queue.length > 0) {
     // Something that was moved away turned out to be long, and goes on.
-    pool.abandon(session, session.lane.texts, performance.now());
+    pool.orphan(session, session.queue.texts, performance.now());
   } else {
     pool.discard(session);
   }
 }
 
-async function endTransaction(session: Session): Promise<boolean> {
-  const [landing] = await fly(session, [[ROLLBACK]]);
-  return landing?.idle === true;
+async function endTransaction(session: DatabaseSession): Promise<boolean> {
+  const [unit] = await sendAll(session, [[ROLLBACK]]);
+  return unit?.idle === true;
 }
 
-/** Nobody waits for it: what the next borrower sends comes after it on the connection. */
-function unlock(pool: SessionPool, session: Session): void {
+/** Without waiting for it: what the next transaction sends comes after it on the connection. */
+function unlock(pool: SessionPool, session: DatabaseSession): void {
   if (!session.facts.unlocks) return;
-  launch(session, [UNLOCK], ({ error }) => {
+  send(session, [UNLOCK], ({ error }) => {
     // A cancel request for the query behind it may have hit it: that one gives back all locks in its turn, and has to
     // be cancelled again, which an ended connection could not be.
-    const isLeftToNext = sqlStateOf(error) === QUERY_CANCELED && session.lane.length > 0;
+    const isLeftToNext = sqlStateOf(error) === QUERY_CANCELED && session.queue.length > 0;
     if (error !== undefined && !isLeftToNext) pool.discard(session);
   });
 }

@@ -9,30 +9,30 @@ export interface Outage {
   /** The same for the outage before, where that ended after `since`, by `performance.now()`. */
   refusalSince(since: number): DatabaseError | undefined;
   readonly isLost: boolean;
-  /** Whether those who wait for a connection had better be refused by the next attempt that fails. */
+  /** Whether the next attempt that fails shall refuse all calls that wait for a connection. */
   readonly isHopeless: boolean;
   /** An attempt to connect failed, and there is no connection. */
   refused(error: DatabaseError): void;
   /** An attempt to connect succeeded. */
   ended(): void;
-  /** Whether the time of the next attempt has yet to come. */
+  /** Whether the next attempt is scheduled. */
   readonly isPausing: boolean;
-  /** Lets the next attempt come after a pause, where somebody waits for it or the database is lost. */
+  /** Makes the next attempt after a pause, where a call waits for it or the database is lost. */
   tryLater(isAwaited: boolean, attempt: () => void): void;
   stopTrying(): void;
 }
 
-/** A restart or a fail-over is waited for. Later each call tries to connect once. */
-const PATIENCE_MS = 5000;
+/** As long as a restart or a fail-over may take: until then calls wait, after that each tries to connect once. */
+const SHORT_OUTAGE_MS = 5000;
 /** Between attempts, while calls wait and afterwards: as a share of the time for which none has succeeded. */
 const PAUSE_SHARE = 0.25;
 const PAUSE_MS = [100, 250] as const;
 const HOPELESS_PAUSE_MS = [1000, 10_000] as const;
 
 /**
- * The database is lost when a connection cannot be made and none is left, unless it only has too many already. Whoever
- * waits for a connection then goes on waiting for as long as the outage may be a brief one. `onChange` hears of the
- * loss, and of the end of it, once each; a database that was never reached cannot be lost.
+ * The database is lost when a connection cannot be made and none is left, unless it only has too many already. Calls
+ * that wait for a connection go on waiting for as long as the outage may be a short one. `onChange` is called once for
+ * the loss and once for its end; a database that was never reached cannot be lost.
  */
 export function createOutage(
   onChange: (change: DatabaseChange) => void,
@@ -46,7 +46,7 @@ export function createOutage(
   let lostAt: number | undefined;
   let pause: NodeJS.Timeout | undefined;
 
-  /** The server answers, be it to refuse. */
+  /** The server answers, even if only to refuse. */
   function answers(): void {
     if (lostAt === undefined) return;
     const awayMs = Math.round(now() - lostAt);
@@ -61,7 +61,7 @@ export function createOutage(
 
   function isHopeless(): boolean {
     if (!wasReached || !mayPass(refusal)) return true;
-    return lostAt !== undefined && now() - lostAt >= PATIENCE_MS;
+    return lostAt !== undefined && now() - lostAt >= SHORT_OUTAGE_MS;
   }
 
   function pauseMs(): number {
@@ -118,7 +118,7 @@ export function createOutage(
   };
 }
 
-/** Whether the next attempt may succeed though nobody mends the account or the settings. */
+/** Whether the next attempt may succeed without a change of the account or the settings. */
 function mayPass(refusal: DatabaseError | undefined): boolean {
   const cause = refusal?.cause;
   return cause !== undefined && !isWithoutTls(cause) && kindOf(cause) === 'unavailable';

@@ -2,32 +2,32 @@ import { testDatabase } from '@svc/testkit';
 import { expect, test } from 'vitest';
 import { configOf } from '../capability.fixture.ts';
 import { SessionPool } from './session-pool.ts';
-import { openSession } from '../connection/session.ts';
+import { openSession } from '../connection/database-session.ts';
 
-test('nobody overtakes who waits for a connection alone', async () => {
+test('short transactions do not overtake one that waits for a session alone', async () => {
   const server = await testDatabase();
-  const wait = { signal: new AbortController().signal, timeoutMs: 5000 };
+  const limit = { signal: new AbortController().signal, timeoutMs: 5000 };
   const pool = new SessionPool((signal) => openSession(configOf(server), signal), 1);
-  const session = await pool.acquire(wait, true);
-  expect(pool.take(true)).toBe(session);
-  const alone = pool.acquire(wait);
-  expect(pool.take(true)).toBeUndefined();
+  const session = await pool.acquire(limit, true);
+  expect(pool.tryAcquire(true)).toBe(session);
+  const alone = pool.acquire(limit);
+  expect(pool.tryAcquire(true)).toBeUndefined();
   pool.release(session);
-  expect(pool.take(true)).toBeUndefined();
+  expect(pool.tryAcquire(true)).toBeUndefined();
   pool.release(session);
   expect(await alone).toBe(session);
-  expect(pool.take(true)).toBeUndefined();
+  expect(pool.tryAcquire(true)).toBeUndefined();
   pool.release(session);
   await pool.close();
 });
 
-test('a session that is being left is not lent, not even to a brief borrower', async () => {
+test('a session that is being closed is not handed out, not even to a short transaction', async () => {
   const server = await testDatabase();
-  const wait = { signal: new AbortController().signal, timeoutMs: 5000 };
+  const limit = { signal: new AbortController().signal, timeoutMs: 5000 };
   const pool = new SessionPool((signal) => openSession(configOf(server), signal), 3);
-  const [hung, brief] = [await pool.acquire(wait), await pool.acquire(wait, true)];
-  pool.release(brief);
-  pool.abandon(hung, [], performance.now() + 1);
-  expect(pool.take(true)).toBeUndefined();
+  const [hung, idle] = [await pool.acquire(limit), await pool.acquire(limit, true)];
+  pool.release(idle);
+  pool.orphan(hung, [], performance.now() + 1);
+  expect(pool.tryAcquire(true)).toBeUndefined();
   await pool.close();
 });

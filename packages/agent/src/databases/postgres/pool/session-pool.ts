@@ -2,27 +2,31 @@ import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../errors.ts';
 import type { DatabaseConnections, DatabaseChange } from '../../driver.ts';
 import { unavailable, copyOf } from '../connection/server-errors.ts';
-import { endLost } from './lost-backends.ts';
+import { closeGracefully, destroy, orphan, type DatabaseSession } from '../connection/database-session.ts';
+import { createOrphanedSessions, type CheckSession, type OrphanedSessions } from './orphaned-sessions.ts';
 import { createOutage, type Outage } from './outage.ts';
-import { abandon, destroy, farewell, type Backend, type Session } from '../connection/session.ts';
-import { waitInLine, type Wait, type Waiter } from './wait-in-line.ts';
+import { joinWaitQueue, type TimeLimit, type Waiter } from './wait-queue.ts';
 
-/** What is lent of a session. */
-interface Loan {
-  borrowers: number;
-  /** Whether they are all such that another may be sent behind them. */
-  isBrief: boolean;
+/**
+ * What a live session is doing, and who changes it:
+ *
+ * - `idle`: in `#idle`. From the start (`#opened`), and again when the last one who acquired it has released it.
+ * - `exclusive`: acquired by one, for a query that may be long. From `idle`, by `#assign`.
+ * - `shared`: acquired by one or several, all for short queries. From `idle` or `shared`, by `#assign`.
+ * - `closing`: told to end, and no longer handed out. From `idle`, by `close` and `orphan`; from `exclusive` and
+ *   `shared`, by the last `release` while the pool closes.
+ *
+ * It stops being live when its connection has ended or is ended (`#forget`), or when it is left with its query running
+ * (`orphan`): then it is among `#orphans`, and counts until the server is known to have ended the query.
+ */
+type SessionState = 'idle' | 'exclusive' | 'shared' | 'closing';
+
+interface LiveSession {
+  state: SessionState;
+  /** How many have acquired it and not yet released it. */
+  acquired: number;
   /** When the server last answered, by `performance.now()`. */
-  heardAt: number;
-}
-
-/** What is known of a session whose query went on when it was given up. */
-interface Lost {
-  readonly session: Session;
-  readonly backend: Backend | undefined;
-  readonly texts: readonly string[];
-  /** By `performance.now()`. */
-  readonly since: number;
+  answeredAt: number;
 }
 
 interface Opening {
@@ -31,64 +35,60 @@ interface Opening {
   readonly giveUp: AbortController;
 }
 
-/** What a watched server needs to see by itself that a session was given up, and some more. */
-const LOOK_MS = 1500;
-/** Then what cannot be looked after, being a pooler's, is the pooler's to bound. */
-const FORGET_POOLED_MS = 5000;
-/** For neighbours of a silent session: one that is heard of ends at once. */
-const DOUBTFUL_MS = 250;
-/** How long looking after lost backends may wait for a session; then it is tried again. */
-const LOOK_WAIT_MS = 1000;
+/** How long an idle session may take to close when another got no answer: one whose server still answers closes at once. */
+const DOUBTFUL_CLOSE_MS = 250;
 
-/** As many may be on their way over one session. */
-const BORROWERS_MAX = 16;
-/** As many sessions are looked at to find the least busy. */
-const LOOKS = 8;
-/** When what is first on a session has taken this long, those behind it had better wait elsewhere. */
+/** How many transactions may be under way over one session. */
+const PIPELINE_MAX = 16;
+/** How many sessions are compared to find the least busy. */
+const COMPARED_MAX = 8;
+/** When the first query on a session has taken this long, those behind it are sent over other sessions. */
 const LATE_MS = 10;
 
 /** A database used so lately that ends the last session is asked whether it is lost; one long unused may want to sleep. */
 const IN_USE_MS = 60_000;
 
-/** How long a server that refused a connection is not asked for one that nobody waits for. */
+/** How long after a refused connection none is opened that no call waits for. */
 const GROW_AGAIN_MS = 1000;
 
 /**
- * Lends each session to one borrower, or to several brief ones; first come, first served. Who asks for a session gets
- * an idle one if there is one; only else a brief borrower is sent behind other brief ones, and away again when the one
- * before it takes long while another connection may be had. Connections are made when they are needed, up to `max`,
- * kept while idle, and forgotten when they break. One whose query does not end is left, but counts until the server is
- * known to have ended it.
+ * Hands out each session to one transaction, or to several short ones, first come, first served. An idle session goes
+ * first; only without one is a short transaction sent behind other short ones, and moved to another session when the one
+ * before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
+ * while idle, and forgotten when they break.
  */
 export class SessionPool {
-  readonly #open: (signal: AbortSignalLike) => Promise<Session>;
+  readonly #open: (signal: AbortSignalLike) => Promise<DatabaseSession>;
   readonly #max: number;
-  readonly #live = new Map<Session, Loan>();
-  /** The live ones again, to go round. */
-  readonly #sessions: Session[] = [];
+  readonly #live = new Map<DatabaseSession, LiveSession>();
+  /** The live ones again, as a list for `#leastBusy` to go round. */
+  readonly #sessions: DatabaseSession[] = [];
   #cursor = 0;
-  readonly #idle: Session[] = [];
-  #lateness: NodeJS.Timeout | undefined;
+  /** Those in the state `idle`; the last one was used last. */
+  readonly #idle: DatabaseSession[] = [];
+  readonly #orphans: OrphanedSessions;
+  #lateTimer: NodeJS.Timeout | undefined;
   /** When a connection could not be made, by `performance.now()`. */
   #refusedAt = Number.NEGATIVE_INFINITY;
   readonly #openings = new Set<Opening>();
   readonly #outage: Outage;
-  readonly #giveUpLooking = new AbortController();
   readonly #waiters = new Set<Waiter>();
-  readonly #lost = new Map<Session, Lost>();
-  #look: NodeJS.Timeout | undefined;
   #closing = false;
-  #closed: (() => void) | undefined;
+  #onClosed: (() => void) | undefined;
 
   /** Aborting the signal that `open` gets makes it reject soon. */
   constructor(
-    open: (signal: AbortSignalLike) => Promise<Session>,
+    open: (signal: AbortSignalLike) => Promise<DatabaseSession>,
     max: number,
     onChange: (change: DatabaseChange) => void = () => {},
   ) {
     this.#open = open;
     this.#max = max;
     this.#outage = createOutage(onChange);
+    this.#orphans = createOrphanedSessions(
+      (limit) => this.#acquireForCheck(limit),
+      (session) => this.discard(session),
+    );
   }
 
   /** False from when a connection cannot be made and none is left until one can be made again. */
@@ -98,74 +98,75 @@ export class SessionPool {
 
   get connections(): DatabaseConnections {
     const idle = this.#idle.length;
-    const busy = this.#live.size - idle + this.#lost.size;
+    const busy = this.#live.size - idle + this.#orphans.size;
     return { idle, busy, opening: this.#openings.size, waiting: this.#waiters.size };
   }
 
   /**
-   * A session for one borrower alone, or for a brief one: see `Pace`. Throws `DatabaseError`: `cancelled` by the signal,
-   * `timeout`, or `unavailable` when no connection can be made.
+   * A session for one transaction alone, or for a short one: see `LatencyTracker`. Throws `DatabaseError`: `cancelled` by
+   * the signal, `timeout`, or `unavailable` when no connection can be made.
    */
-  async acquire(wait: Wait, isBrief: boolean = false): Promise<Session> {
+  async acquire(limit: TimeLimit, isShort: boolean = false): Promise<DatabaseSession> {
     if (this.#closing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
-    if (wait.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
-    return this.take(isBrief) ?? this.#queue(wait, isBrief);
+    if (limit.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
+    return this.tryAcquire(isShort) ?? this.#waitForSession(limit, isShort);
   }
 
-  /** For one whose time is up: where the database was away for some of it, that is the reason. */
+  /** For a call whose time is up: where the database was away for some of it, that is the reason. */
   overdue(since: number, message: string): DatabaseError {
     const refusal = this.#outage.refusalSince(since);
     return refusal === undefined ? new DatabaseError('timeout', message) : copyOf(refusal);
   }
 
   /** As `acquire`, where that is possible at once. */
-  take(isBrief: boolean): Session | undefined {
-    // Nobody is overtaken: who needs a session alone gets it when those on their way have landed.
-    return this.#closing || this.#waiters.size > 0 ? undefined : this.#lend(isBrief);
+  tryAcquire(isShort: boolean): DatabaseSession | undefined {
+    // Without this, short calls would overtake one that waits for a session alone, which might then never get one.
+    return this.#closing || this.#waiters.size > 0 ? undefined : this.#assign(isShort);
   }
 
-  /** Gives back a session that is fit for the next borrower. */
-  release(session: Session): void {
-    const loan = this.#live.get(session);
-    if (loan === undefined) return;
-    loan.heardAt = performance.now();
-    loan.borrowers -= 1;
-    if (loan.borrowers === 0) {
-      session.lane.reopen();
+  /** Gives back a session that is fit for the next transaction; without effect on one that has ended meanwhile. */
+  release(session: DatabaseSession): void {
+    const live = this.#live.get(session);
+    if (live === undefined) return;
+    if (live.acquired === 0) throw new Error(`released a session that is ${live.state}`);
+    live.answeredAt = performance.now();
+    live.acquired -= 1;
+    if (live.acquired === 0) {
+      session.queue.reopen();
       if (this.#closing) {
-        farewell(session);
+        live.state = 'closing';
+        closeGracefully(session);
         return;
       }
+      live.state = 'idle';
       this.#idle.push(session);
     }
-    this.#handOut();
+    this.#serveWaiters();
   }
 
   /** Ends a session whose state is in doubt. */
-  discard(session: Session): void {
+  discard(session: DatabaseSession): void {
     this.#forget(session);
     destroy(session);
   }
 
   /**
    * Leaves a session whose query, with these statements, goes on though it was cancelled at `cancelledAt` by
-   * `performance.now()`, and ends the idle ones not heard of since then and those still being made: what took its
-   * connection, a network that drops packets or a server that hangs, may well have taken theirs.
+   * `performance.now()`. Idle sessions that the server has not answered on since then, and connections being made, are
+   * closed too: what took the one, a network that drops packets or a server that hangs, may well have taken them.
    */
-  abandon(session: Session, texts: readonly string[], cancelledAt: number): void {
-    if (this.#leave(session)) {
-      const { backend } = session.facts;
-      this.#lost.set(session, { session, backend, texts, since: performance.now() });
-      abandon(session);
-      this.#scheduleLook();
+  orphan(session: DatabaseSession, texts: readonly string[], cancelledAt: number): void {
+    if (this.#removeLive(session)) {
+      this.#orphans.add(session, texts);
+      orphan(session);
     }
-    const doubtful = this.#idle.filter((idle) => (this.#live.get(idle)?.heardAt ?? 0) < cancelledAt);
+    const doubtful = this.#idle.filter((idle) => (this.#live.get(idle)?.answeredAt ?? 0) < cancelledAt);
     for (const idle of doubtful) {
       this.#idle.splice(this.#idle.indexOf(idle), 1);
-      farewell(idle, DOUBTFUL_MS);
+      this.#closeIdle(idle, DOUBTFUL_CLOSE_MS);
     }
     for (const { since, giveUp } of this.#openings) if (since < cancelledAt) giveUp.abort();
-    if (this.#closing) this.#leaveLost();
+    if (this.#closing) this.#orphans.close();
   }
 
   /**
@@ -175,69 +176,69 @@ export class SessionPool {
   async close(): Promise<void> {
     this.#closing = true;
     this.#refuseAll(new DatabaseError('unavailable', 'cannot run: the database is being closed'));
-    this.#giveUpLooking.abort();
-    clearTimeout(this.#lateness);
+    clearTimeout(this.#lateTimer);
     this.#outage.stopTrying();
     for (const { giveUp } of this.#openings) giveUp.abort();
-    for (const session of this.#idle.splice(0)) farewell(session);
-    this.#leaveLost();
+    for (const session of this.#idle.splice(0)) this.#closeIdle(session);
+    this.#orphans.close();
     if (this.#live.size + this.#openings.size === 0) return;
     await new Promise<void>((resolve) => {
-      this.#closed = resolve;
+      this.#onClosed = resolve;
     });
   }
 
-  #lend(isBrief: boolean): Session | undefined {
-    // The most recently used one first: its caches are warm, and the others may be let go by a pooler.
-    const session = this.#idle.pop() ?? (isBrief ? this.#leastBusy() : undefined);
-    const loan = session && this.#live.get(session);
-    if (loan === undefined) return undefined;
-    loan.isBrief = isBrief;
-    loan.borrowers += 1;
-    if (loan.borrowers > 1) {
-      if (loan.heardAt > this.#refusedAt + GROW_AGAIN_MS) this.#grow(1);
-      this.#watchLateness();
+  #assign(isShort: boolean): DatabaseSession | undefined {
+    // The most recently used one first: its caches are warm, and a pooler may let go the server connections of the others.
+    const session = this.#idle.pop() ?? (isShort ? this.#leastBusy() : undefined);
+    const live = session && this.#live.get(session);
+    if (live === undefined) return undefined;
+    if (live.state !== 'idle' && live.state !== 'shared') {
+      throw new Error(`assigned a session that is ${live.state}`);
+    }
+    live.state = isShort ? 'shared' : 'exclusive';
+    live.acquired += 1;
+    if (live.acquired > 1) {
+      if (live.answeredAt > this.#refusedAt + GROW_AGAIN_MS) this.#grow(1);
+      this.#watchForLate();
     }
     return session;
   }
 
-  /** Among some of those that only brief borrowers have. */
-  #leastBusy(): Session | undefined {
-    let found: Session | undefined;
-    let least = BORROWERS_MAX;
-    for (let looks = Math.min(LOOKS, this.#sessions.length); looks > 0; looks -= 1) {
+  /** Among some of the shared ones. */
+  #leastBusy(): DatabaseSession | undefined {
+    let found: DatabaseSession | undefined;
+    let least = PIPELINE_MAX;
+    for (let left = Math.min(COMPARED_MAX, this.#sessions.length); left > 0; left -= 1) {
       this.#cursor = (this.#cursor + 1) % this.#sessions.length;
       const session = this.#sessions[this.#cursor];
-      const loan = session && this.#live.get(session);
-      // One without a borrower that is not idle is about to leave.
-      if (loan === undefined || loan.borrowers === 0 || loan.borrowers >= least) continue;
-      if (!loan.isBrief || session?.lane.isOpen !== true) continue;
+      const live = session && this.#live.get(session);
+      if (live?.state !== 'shared' || live.acquired >= least || session?.queue.isOpen !== true) continue;
       found = session;
-      least = loan.borrowers;
+      least = live.acquired;
     }
     return found;
   }
 
-  #watchLateness(): void {
-    this.#lateness ??= setTimeout(() => {
-      this.#lateness = undefined;
-      for (const { lane } of this.#sessions) {
-        if (lane.length < 2 || !lane.isOpen) continue;
+  #watchForLate(): void {
+    this.#lateTimer ??= setTimeout(() => {
+      this.#lateTimer = undefined;
+      for (const { queue } of this.#sessions) {
+        if (queue.length < 2 || !queue.isOpen) continue;
         const isFree = this.#idle.length > 0 || this.#size < this.#max;
-        if (isFree && lane.firstRanMs > LATE_MS) lane.shut();
-        else this.#watchLateness();
+        if (isFree && queue.firstRanMs > LATE_MS) queue.close();
+        else this.#watchForLate();
       }
     }, LATE_MS);
   }
 
-  #queue(wait: Wait, isBrief: boolean): Promise<Session> {
+  #waitForSession(limit: TimeLimit, isShort: boolean): Promise<DatabaseSession> {
     const since = performance.now();
-    const turn = waitInLine(this.#waiters, wait, isBrief, () =>
+    const session = joinWaitQueue(this.#waiters, limit, isShort, () =>
       this.overdue(since, 'no database connection became free in time'),
     );
-    // While a brief outage is waited for, the next attempt to connect has its time.
+    // In a short outage the next attempt to connect is scheduled already.
     if (!this.#outage.isPausing || this.#outage.isHopeless) this.#grow(this.#waiters.size);
-    return turn;
+    return session;
   }
 
   #grow(wanted: number): void {
@@ -249,71 +250,79 @@ export class SessionPool {
       this.#open(opening.giveUp.signal).then(
         (session) => {
           this.#openings.delete(opening);
-          this.#adopt(session);
+          this.#opened(session);
         },
         (error: unknown) => {
           this.#openings.delete(opening);
           if (!opening.giveUp.signal.aborted || this.#closing) {
-            this.#refused(error);
+            this.#openFailed(error);
             return;
           }
           this.#grow(this.#waiters.size);
-          this.#tryLater();
+          this.#retryLater();
         },
       );
     }
   }
 
-  #adopt(session: Session): void {
+  #opened(session: DatabaseSession): void {
     if (this.#closing) {
       destroy(session);
       this.#settleClose();
       return;
     }
-    this.#live.set(session, { borrowers: 0, isBrief: false, heardAt: session.madeAt });
+    this.#live.set(session, { state: 'idle', acquired: 0, answeredAt: session.madeAt });
     this.#sessions.push(session);
-    // The end comes some time after what announces it, and whoever was lent the session meanwhile would pay for it.
+    // The end comes some time after what announces it: a call that was handed the session meanwhile would fail.
     session.client.once('error', () => this.discard(session));
     session.client.once('end', () => this.#forget(session));
     this.#idle.push(session);
     this.#outage.ended();
-    this.#handOut();
+    this.#serveWaiters();
     this.#grow(this.#waiters.size);
   }
 
-  #handOut(): void {
+  #serveWaiters(): void {
     for (const waiter of this.#waiters) {
-      const session = this.#lend(waiter.isBrief);
+      const session = this.#assign(waiter.isShort);
       if (session === undefined) return;
       waiter.give(session);
     }
   }
 
+  /** The session has been taken out of `#idle`. */
+  #closeIdle(session: DatabaseSession, timeoutMs?: number): void {
+    const live = this.#live.get(session);
+    if (live?.state !== 'idle') throw new Error(`closed a session that is ${live?.state ?? 'not live'}`);
+    live.state = 'closing';
+    closeGracefully(session, timeoutMs);
+  }
+
   /** False where it was not live. */
-  #leave(session: Session): boolean {
+  #removeLive(session: DatabaseSession): boolean {
     const at = this.#sessions.indexOf(session);
     if (at >= 0) this.#sessions.splice(at, 1);
     return this.#live.delete(session);
   }
 
-  #refused(error: unknown): void {
+  #openFailed(error: unknown): void {
     this.#refusedAt = performance.now();
-    // Sessions that still live will come back to those who wait; without any, nobody should wait in vain.
+    // Live sessions will be released to those who wait; without any, those who wait would wait in vain.
     if (this.#live.size + this.#openings.size === 0 && !this.#closing) {
       const refusal = unavailable(error);
       this.#outage.refused(refusal);
       if (this.#outage.isHopeless) this.#refuseAll(refusal);
-      this.#tryLater();
+      this.#retryLater();
     }
     this.#settleClose();
   }
 
   /** In an outage: for those who wait, and else to see when the database is back. */
-  #tryLater(): void {
+  #retryLater(): void {
     if (this.#openings.size > 0) return;
     this.#outage.tryLater(this.#waiters.size > 0, () => {
       this.#grow(1);
-      this.#tryLater();
+      this.#retryLater();
     });
   }
 
@@ -321,9 +330,9 @@ export class SessionPool {
     for (const waiter of this.#waiters) waiter.refuse(copyOf(error));
   }
 
-  #forget(session: Session): void {
-    const heardAt = this.#live.get(session)?.heardAt ?? 0;
-    if (!this.#leave(session) && !this.#lost.delete(session)) return;
+  #forget(session: DatabaseSession): void {
+    const answeredAt = this.#live.get(session)?.answeredAt ?? 0;
+    if (!this.#removeLive(session) && !this.#orphans.delete(session)) return;
     const index = this.#idle.indexOf(session);
     if (index !== -1) this.#idle.splice(index, 1);
     if (this.#closing) {
@@ -331,69 +340,26 @@ export class SessionPool {
       return;
     }
     this.#grow(this.#waiters.size);
-    const wasInUse = heardAt > session.madeAt && performance.now() - heardAt < IN_USE_MS;
+    const wasInUse = answeredAt > session.madeAt && performance.now() - answeredAt < IN_USE_MS;
     if (wasInUse && this.#live.size + this.#openings.size === 0) this.#grow(1);
   }
 
-  /** All that the server may have of ours. */
+  /** How many connections the server may have of this pool. */
   get #size(): number {
-    return this.#live.size + this.#lost.size + this.#openings.size;
+    return this.#live.size + this.#orphans.size + this.#openings.size;
   }
 
-  #scheduleLook(): void {
-    if (this.#look !== undefined || this.#lost.size === 0 || this.#closing) return;
-    this.#look = setTimeout(() => {
-      void this.#lookAfterLost().finally(() => {
-        this.#look = undefined;
-        this.#scheduleLook();
-      });
-    }, LOOK_MS);
-  }
-
-  async #lookAfterLost(): Promise<void> {
-    const lost = [...this.#lost.values()];
-    const pooledUntil = performance.now() - FORGET_POOLED_MS;
-    for (const { session, backend, since } of lost) {
-      if (backend === undefined && since < pooledUntil) this.discard(session);
+  async #acquireForCheck(limit: TimeLimit): Promise<CheckSession> {
+    if (this.#orphans.size < this.#max) {
+      const session = await this.acquire(limit);
+      return { session, giveBack: () => this.release(session) };
     }
-    const known = lost.flatMap(({ session, backend, texts }) =>
-      backend === undefined ? [] : [{ ...backend, texts, session }],
-    );
-    const guard = known.length === 0 ? undefined : await this.#borrowToLook();
-    if (guard === undefined) return;
-    const gone = await endLost(guard.session, known);
-    if (gone === 'unknown') {
-      this.discard(guard.session);
-      return;
-    }
-    guard.giveBack();
-    for (const { session } of gone) this.discard(session);
-  }
-
-  /** Undefined while there is none to be had. */
-  async #borrowToLook(): Promise<{ readonly session: Session; readonly giveBack: () => void } | undefined> {
-    const wait = { signal: this.#giveUpLooking.signal, timeoutMs: LOOK_WAIT_MS };
-    try {
-      if (this.#lost.size < this.#max) {
-        const session = await this.acquire(wait);
-        return { session, giveBack: () => this.release(session) };
-      }
-      // All are lost: one beyond the most allowed, or nobody would be served while a network swallows them.
-      const session = await this.#open(this.#giveUpLooking.signal);
-      return { session, giveBack: () => farewell(session) };
-    } catch (error) {
-      if (error instanceof DatabaseError) return undefined;
-      throw error;
-    }
-  }
-
-  /** The server ends them, or their queries do. */
-  #leaveLost(): void {
-    clearTimeout(this.#look);
-    for (const session of this.#lost.keys()) this.discard(session);
+    // All are orphaned: one beyond `max`, or no call would be served while a network drops what is sent.
+    const session = await this.#open(limit.signal);
+    return { session, giveBack: () => closeGracefully(session) };
   }
 
   #settleClose(): void {
-    if (this.#live.size + this.#openings.size === 0) this.#closed?.();
+    if (this.#live.size + this.#openings.size === 0) this.#onClosed?.();
   }
 }

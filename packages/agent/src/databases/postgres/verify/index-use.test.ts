@@ -1,11 +1,11 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Capability, ParamSchema } from '../../../capabilities/model.ts';
-import { ask } from '../execute/ask.ts';
+import { runOwnStatements } from '../execute/own-statements.ts';
 import { capabilityOf, configOf } from '../capability.fixture.ts';
 import { explain } from './plan-statement.ts';
 import { SessionPool } from '../pool/session-pool.ts';
-import { openSession } from '../connection/session.ts';
+import { openSession } from '../connection/database-session.ts';
 import { verifyCapabilities } from './verify-capabilities.ts';
 
 /** Columns by the type of the parameter that callers compare them with. */
@@ -58,7 +58,7 @@ async function planOf(checked: Capability): Promise<string> {
   const { prepared: queries, faults } = await verifyCapabilities(pool, [checked]);
   expect(faults).toEqual([]);
   const [query] = queries;
-  const { results } = await ask(pool, {
+  const { results } = await runOwnStatements(pool, {
     // Of many rows the planner would take an index by itself; these tables are empty.
     statements: [
       { text: "select set_config('enable_seqscan', 'off', true)" },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
 import { DatabaseError, type VerificationFault } from '../../errors.ts';
-import { ask, type Answer } from '../execute/ask.ts';
+import { runOwnStatements, type OwnOutput } from '../execute/own-statements.ts';
 import { QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import type { Rows, Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
@@ -11,7 +11,7 @@ import { faultAt } from './statement/read-statement.ts';
 export type Refusal = { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
 /** `error` is what the server sent, where it was the server. */
-type Step = { readonly ok: true; readonly answer: Answer } | (Refusal & { readonly error?: unknown });
+type Step = { readonly ok: true; readonly output: OwnOutput } | (Refusal & { readonly error?: unknown });
 
 /** Planning runs functions that the SQL calls with constants, so even that is bounded. */
 export const STEP_TIMEOUT_MS = 10_000;
@@ -83,15 +83,15 @@ function prepare(text: string, name: string): string {
   return `prepare ${name} as ${text}`;
 }
 
-/** Runs statements in one flight; throws `DatabaseError` only when the database cannot be asked. */
+/** Runs statements in one transaction; throws `DatabaseError` only when the database cannot be asked. */
 export async function step(
   pool: SessionPool,
   capability: Capability,
   statements: readonly Statement[],
 ): Promise<Step> {
   try {
-    const question = { statements, capability: capability.name, timeoutMs: STEP_TIMEOUT_MS };
-    return { ok: true, answer: await ask(pool, question) };
+    const own = { statements, capability: capability.name, timeoutMs: STEP_TIMEOUT_MS };
+    return { ok: true, output: await runOwnStatements(pool, own) };
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;
     return { ...refused(capability, publicMessage(error.cause), textOf(error)), error: error.cause };

@@ -12,10 +12,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ResultType } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Query } from '../../driver.ts';
-import { ask } from '../execute/ask.ts';
+import { runOwnStatements } from '../execute/own-statements.ts';
 import { explain } from './plan-statement.ts';
 import { SessionPool } from '../pool/session-pool.ts';
-import { openSession } from '../connection/session.ts';
+import { openSession } from '../connection/database-session.ts';
 import { verifyCapabilities } from './verify-capabilities.ts';
 
 /** What a column may be when the agent starts, by the type that its field declares. */
@@ -157,7 +157,7 @@ test('the planner leaves out what only the types are checked by', async () => {
   const result = Object.fromEntries(fields.map(({ declared }, at) => [`f${at}`, declared]));
   const { prepared: queries, faults } = await verifyCapabilities(pool, [capabilityOf(sql, { result })]);
   expect(faults).toEqual([]);
-  const { results } = await ask(pool, {
+  const { results } = await runOwnStatements(pool, {
     statements: explain(queries[0]?.whole ?? '', 0),
     capability: '',
     timeoutMs: 5000,

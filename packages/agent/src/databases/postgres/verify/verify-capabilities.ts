@@ -6,7 +6,7 @@ import type { VerificationFault } from '../../errors.ts';
 import { CATALOG_PATH } from '../execute/catalog-path.ts';
 import { checkFunctions, functionsStatement } from './functions/check-functions.ts';
 import { checkPresets } from './types/check-presets.ts';
-import { chooseTypes, type BoundParam } from './types/choose-types.ts';
+import { chooseTypes } from './types/choose-types.ts';
 import {
   learnTypes,
   typeOfColumn,
@@ -20,13 +20,13 @@ import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { askVolatile, explain, refused, step, type Refusal } from './plan-statement.ts';
 import { faultAt, refusedAsTooDeep } from './statement/read-statement.ts';
-import type { VerifiedQuery } from '../execute/run-query.ts';
+import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
 import { titlesStatement } from './types/server-types.ts';
-import type { SessionFacts } from '../connection/session.ts';
+import type { SessionFacts } from '../connection/database-session.ts';
 import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap-select.ts';
 
 interface PostgresVerification extends Verification {
-  readonly prepared: readonly VerifiedQuery[];
+  readonly prepared: readonly PreparedQuery[];
 }
 
 /** Enough to hide the way to the database, few enough to leave it at peace. */
@@ -58,7 +58,7 @@ export async function verifyCapabilities(
 }
 
 type CheckResult =
-  | { readonly ok: true; readonly query: VerifiedQuery; readonly capability: Capability }
+  | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
   | Refusal;
 
 async function check(pool: SessionPool, capability: Capability, catalog: TypeCatalog): Promise<CheckResult> {
@@ -85,7 +85,7 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
     typesStatement(unknownTypes(catalog, columns)),
   ]);
   if (!lookedUp.ok) return lookedUp;
-  const { results } = lookedUp.answer;
+  const { results } = lookedUp.output;
   const [volatile, titles] = results;
   const types = results.at(-1);
   if (types !== undefined) learnTypes(catalog, types);

@@ -1,7 +1,8 @@
 import { loadModule } from 'libpg-query';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inspectSelect } from './statement/inspect.ts';
-import { wrapSelect, wrapsExactly, type Form, type Wrapping } from './wrap-select.ts';
+import type { ResultForm } from '../execute/prepared-query.ts';
+import { wrapSelect, wrapsExactly, type Wrapping } from './wrap-select.ts';
 
 beforeAll(loadModule);
 
@@ -15,7 +16,7 @@ const subselect: Wrapping = {
   foldLines: false,
 };
 
-const FORMS: readonly Form[] = ['whole', 'prefix'];
+const FORMS: readonly ResultForm[] = ['whole', 'prefix'];
 
 const WRAPPINGS = [
   ['a subselect', subselect],

@@ -1,12 +1,10 @@
 import { parseSync } from 'libpg-query';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import { attribution } from '../execute/attribution.ts';
-import { quoteIdentifier } from './types/convert-column.ts';
+import type { ResultForm } from '../execute/prepared-query.ts';
+import { quoteIdentifier } from './statement/quote-identifier.ts';
 import { RELEASE_LOCKS } from '../connection/transaction-settings.ts';
 import { fingerprint, isNode, type TreeNode } from './statement/tree.ts';
-
-/** Whether the answer is all rows or nothing, or as many of the first as the caps allow. */
-export type Form = 'whole' | 'prefix';
 
 export interface OutputColumn {
   readonly name: string;
@@ -50,7 +48,7 @@ const WHOLE_MAX_BYTES = 67_108_864;
  *
  * Behind that comes a field that is null and must not be, only where there are such fields.
  */
-export function wrapSelect(select: string, wrapping: Wrapping, form: Form): string {
+export function wrapSelect(select: string, wrapping: Wrapping, form: ResultForm): string {
   const { maxRows } = wrapping.limits;
   const fields = wrapping.columns.map(({ name, sql }) => `${sql} as ${quoteIdentifier(name)}`).join(', ');
   // `r` alone would be a field of that name.
@@ -121,7 +119,12 @@ function quoteLiteral(text: string): string {
  * Whether `wrapped` holds exactly `select` where the subselect belongs, and nothing of it anywhere else: the last
  * guard against a statement that reaches out of its parentheses. The parser module must have been loaded.
  */
-export function wrapsExactly(wrapped: string, select: TreeNode, wrapping: Wrapping, form: Form): boolean {
+export function wrapsExactly(
+  wrapped: string,
+  select: TreeNode,
+  wrapping: Wrapping,
+  form: ResultForm,
+): boolean {
   const depth = wrapping.isVolatile ? DEPTH[form] : undefined;
   const found = split(wrapped, depth);
   const expected = split(wrapSelect('select 1', wrapping, form), depth);

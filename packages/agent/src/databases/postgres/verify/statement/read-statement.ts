@@ -1,22 +1,19 @@
 import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../errors.ts';
+import type { Template } from '../../../sql/create-template.ts';
+import type { FilledTemplate } from '../../../sql/fill-template.ts';
 import { isForbidden } from '../functions/known-functions.ts';
 import { inspectSelect, type Inspected } from './inspect.ts';
-import {
-  fillTemplate,
-  findParameters,
-  type Placeholder,
-  type Rewritten,
-  type Template,
-} from './named-parameters.ts';
+import { findParameters } from './named-parameters.ts';
+import { fillPlaceholders, type Placeholder } from './placeholder.ts';
 import { tooDeep } from './too-deep.ts';
 import { fingerprint } from './tree.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
 
 export interface ReadStatement {
   readonly template: Template;
-  readonly rewritten: Rewritten;
+  readonly rewritten: FilledTemplate;
   readonly inspected: Inspected;
 }
 
@@ -90,7 +87,7 @@ function takenAsArgument(template: Template, placeholders: readonly Placeholder[
 
 /** Equal for texts that mean the same; undefined for what is not a SELECT. */
 function statementText(template: Template, placeholders: readonly Placeholder[]): string | undefined {
-  const result = inspectSelect(fillTemplate(template, placeholders).text);
+  const result = inspectSelect(fillPlaceholders(template, placeholders).text);
   return result.ok ? fingerprint(result.inspected.tree) : undefined;
 }
 
@@ -107,7 +104,7 @@ export function readFilled(
   template: Template,
   placeholders: readonly Placeholder[],
 ): ReadResult {
-  const rewritten = fillTemplate(template, placeholders);
+  const rewritten = fillPlaceholders(template, placeholders);
   const result = inspectSelect(rewritten.text);
   if (!result.ok) return { ok: false, faults: result.faults.map((fault) => faultAt(capability, fault)) };
   const { inspected } = result;
@@ -141,7 +138,7 @@ export function faultAt(
 }
 
 /** Whether the parser sees the parameters exactly where they were put, and no others. */
-function sameParameters(rewritten: Rewritten, inspected: Inspected): boolean {
+function sameParameters(rewritten: FilledTemplate, inspected: Inspected): boolean {
   const key = ({ number, offset }: { readonly number: number; readonly offset: number }): string =>
     `${number}@${offset}`;
   const put = new Set(rewritten.places.map(key));

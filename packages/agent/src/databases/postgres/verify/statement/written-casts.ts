@@ -1,3 +1,4 @@
+import { quoteIdentifier } from './quote-identifier.ts';
 import { isNode, namesIn, type TreeNode } from './tree.ts';
 
 /** A type as the author's SQL names it. */
@@ -48,7 +49,7 @@ export function writtenCasts(tree: TreeNode): ReadonlyMap<number, readonly (Writ
 /** Undefined for what cannot be written again with certainty. */
 function typeOf(node: unknown): WrittenType | undefined {
   if (!isNode(node) || node['setof'] === true || node['pct_type'] === true) return undefined;
-  const scalar = namesIn(node['names']).map(quote).join('.');
+  const scalar = namesIn(node['names']).map(quoteIdentifier).join('.');
   const array = Array.isArray(node['arrayBounds']) ? '[]' : '';
   const modifiers = Array.isArray(node['typmods']) ? node['typmods'].map(modifierOf) : [];
   if (scalar === '' || modifiers.includes(undefined)) return undefined;
@@ -62,8 +63,4 @@ function modifierOf(node: unknown): string | undefined {
   const integer = isNode(constant) ? constant['ival'] : undefined;
   // Zero is left out.
   return isNode(integer) ? String(Number(integer['ival'] ?? 0)) : undefined;
-}
-
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,6 +1,6 @@
 import type { Capability, ParamSchema } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../errors.ts';
-import type { BoundParam } from './choose-types.ts';
+import type { BoundParam } from '../../execute/prepared-query.ts';
 import { STEP_TIMEOUT_MS } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { refusedValues } from '../../execute/refused-values.ts';
@@ -21,8 +21,8 @@ export async function checkPresets(
   });
   if (presets.length === 0) return [];
   const settings = { apiKeyName: '', capability: capability.name, requestId: '' };
-  const wait = { signal: new AbortController().signal, timeoutMs: STEP_TIMEOUT_MS };
-  const { refused } = await refusedValues(pool, settings, presets, wait);
+  const limit = { signal: new AbortController().signal, timeoutMs: STEP_TIMEOUT_MS };
+  const { refused } = await refusedValues(pool, settings, presets, limit);
   return refused.flatMap(({ index, problem }) => {
     const preset = presets[index];
     if (preset === undefined) return [];

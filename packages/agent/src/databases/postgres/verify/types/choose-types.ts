@@ -16,31 +16,12 @@ import {
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { faultAt, readFilled, readStatement, type ReadStatement } from '../statement/read-statement.ts';
-import type { Placeholder, Template } from '../statement/named-parameters.ts';
-import { parameterTypesStatement, readParameterTypes, type ServerType } from './server-types.ts';
-import type { SessionFacts } from '../../connection/session.ts';
+import type { Template } from '../../../sql/create-template.ts';
+import type { Placeholder } from '../statement/placeholder.ts';
+import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
+import type { BoundParam, ServerType, WrittenCast } from '../../execute/prepared-query.ts';
+import type { SessionFacts } from '../../connection/database-session.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
-
-/** A parameter as it is bound. */
-export interface BoundParam {
-  /** As declared, narrowed to what the types take. */
-  readonly param: Param;
-  /** The distinct casts of its places, as in `$1::bigint::pg_catalog.int4` without the `$1`. */
-  readonly casts: readonly string[];
-  /** What the SQL takes other than the declared type. */
-  readonly type?: ServerType;
-  /** Casts that the SQL itself has directly on the parameter. */
-  readonly written: readonly WrittenCast[];
-}
-
-interface WrittenCast {
-  /** Behind those of its place, in the form of `casts`. */
-  readonly cast: string;
-  /** The type's name as SQL, without modifiers. */
-  readonly name: string;
-  /** What it is called in public; undefined for types of the database's own making, and until it is looked up. */
-  readonly title?: string;
-}
 
 interface Planned {
   readonly plan: unknown;
@@ -194,7 +175,7 @@ async function plan(
     { text: `select * from (\n${text}\n) q limit 0`, values: params.map(() => null) },
   ]);
   if (!planned.ok) return planned;
-  const { results, facts } = planned.answer;
+  const { results, facts } = planned.output;
   const [, , explained, , described] = results;
   return {
     ok: true,
@@ -281,7 +262,7 @@ async function askTypesGiven(
       ...rest,
     ]);
     if (asked.ok) {
-      const types = asked.answer.results[2];
+      const types = asked.output.results[2];
       if (types?.rows.length !== casts.length) return undefined;
       return readParameterTypes(types).map((type, at) => (anything.has(at) ? 'any' : type));
     }

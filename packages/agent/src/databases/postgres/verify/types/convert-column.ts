@@ -1,4 +1,5 @@
 import type { ResultField, ResultType } from '../../../../capabilities/model.ts';
+import { quoteIdentifier } from '../statement/quote-identifier.ts';
 
 /** What the server says of a column's type, domains resolved. */
 export interface ColumnType {
@@ -124,10 +125,6 @@ function exactly(type: string): (column: string) => string {
 function takesForm({ form, oid }: ColumnType): ((column: string) => string) | undefined {
   if (form === 'array') return call('array_ndims');
   return form === 'composite' || oid === RECORD ? call('row_to_json') : undefined;
-}
-
-export function quoteIdentifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Whether JSON text written by a user may end up in the row, line breaks included. */

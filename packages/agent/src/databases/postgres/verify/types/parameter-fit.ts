@@ -1,5 +1,5 @@
 import type { ParamSchema } from '../../../../capabilities/model.ts';
-import type { ServerType } from './server-types.ts';
+import type { ServerType } from '../../execute/prepared-query.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
 
 const BOOL = 16;

@@ -14,7 +14,7 @@ import {
 } from '../../capability.fixture.ts';
 import { SessionPool } from '../../pool/session-pool.ts';
 import { createQuery } from '../../execute/run-query.ts';
-import { openSession } from '../../connection/session.ts';
+import { openSession } from '../../connection/database-session.ts';
 import { verifyCapabilities } from '../verify-capabilities.ts';
 
 const schema = `
@@ -212,7 +212,7 @@ test('a cast of the SQL that asks first, or fails in another way, is not held ag
   }
 });
 
-test('many refused values cost a few flights, and the message says that there may be more', async () => {
+test('many refused values cost a few rounds, and the message says that there may be more', async () => {
   const names = Array.from({ length: 60 }, (_, index) => `p${index}`);
   const sql = `${found}${names.map((name) => `key = :${name}`).join(' or ')}`;
   const types = Object.fromEntries(names.map((name) => [name, 'string' as const]));
@@ -368,7 +368,7 @@ describe('what cannot be told stays a fault that says what to write', () => {
 test('starting asks the database a few times for each capability, however its parameters are typed', async () => {
   const asked = vi.spyOn(pool, 'acquire');
   const types = { a: 'string', b: 'string', n: 'integer', m: 'integer' } as const;
-  const flightsOf = async (sql: string): Promise<number> => {
+  const roundsOf = async (sql: string): Promise<number> => {
     asked.mockClear();
     const { faults } = await verifyCapabilities(pool, [
       capabilityOf(sql, optionsOf(types, { a: 'integer' })),
@@ -377,10 +377,10 @@ test('starting asks the database a few times for each capability, however its pa
     return asked.mock.calls.length;
   };
   const rest = '(:n is null or id = :n) and id < :m';
-  expect(await flightsOf(`${found}label = :a and label <> :b and ${rest}`)).toBe(3);
-  expect(await flightsOf(`${found}(:a is null or code = :a) and label <> :b and ${rest}`)).toBe(5);
+  expect(await roundsOf(`${found}label = :a and label <> :b and ${rest}`)).toBe(3);
+  expect(await roundsOf(`${found}(:a is null or code = :a) and label <> :b and ${rest}`)).toBe(5);
   const inferred = `(:a is null or feels = :a) and (:b is null or addr << :b)`;
-  expect(await flightsOf(`${found}${inferred} and ${rest}`)).toBe(8);
+  expect(await roundsOf(`${found}${inferred} and ${rest}`)).toBe(8);
   const narrow = '(:n is null or day + :n > now()) and length(repeat(label, :m)) > 0';
-  expect(await flightsOf(`${found}${inferred} and ${narrow}`)).toBe(9);
+  expect(await roundsOf(`${found}${inferred} and ${narrow}`)).toBe(9);
 });

@@ -1,23 +1,7 @@
 import type { Rows, Statement } from '../../connection/pipeline.ts';
 import { bindValue } from '../../execute/bind-values.ts';
-
-/** A type of the database, as the server takes a parameter. */
-export interface ServerType {
-  /** Its name as SQL, quoted and with its schema. */
-  readonly sql: string;
-  /** Oid of what it is in the end: domains resolved, and of an array the element. */
-  readonly base: number;
-  readonly isArray: boolean;
-  readonly isDomain: boolean;
-  /** `typtype` of the base: b, e, r, m, c or p. */
-  readonly form: string;
-  /** `typcategory` of the base. */
-  readonly category: string;
-  /** What it is called in public; undefined for types of the database's own making. */
-  readonly title: string | undefined;
-  /** Of an enum, in its order. */
-  readonly labels: readonly string[];
-}
+import { enumLabels } from '../../execute/enum-labels.ts';
+import type { ServerType } from '../../execute/prepared-query.ts';
 
 /** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
 const FIRST_USER_OID = 16_384;
@@ -63,12 +47,6 @@ export function readParameterTypes(answer: Rows): readonly ServerType[] {
     form: form ?? '',
     category: category ?? '',
     title: Number(oid) < FIRST_USER_OID ? (title ?? undefined) : undefined,
-    labels: labelsIn(labels),
+    labels: enumLabels(labels),
   }));
-}
-
-/** From a JSON array. */
-export function labelsIn(json: string | null | undefined): readonly string[] {
-  const labels: unknown = JSON.parse(json ?? '[]');
-  return Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [];
 }

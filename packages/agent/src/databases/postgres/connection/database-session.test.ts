@@ -127,7 +127,7 @@ test('calls recover by themselves when the database is back', async () => {
   await folder.remove();
 });
 
-describe('a network that swallows what is sent', () => {
+describe('a network that drops what is sent', () => {
   let network: FaultProxy;
   let database: TestedDatabase;
   beforeEach(async () => {
@@ -182,10 +182,10 @@ describe('a network that swallows what is sent', () => {
     );
     const query = await queryOf(database, capabilityOf('select 1 as a'));
     await warmUp(2);
-    const swallowed = slow.run(callOf({}, { timeoutMs: 500 }));
+    const dropped = slow.run(callOf({}, { timeoutMs: 500 }));
     await query.run(callOf());
     network.strand();
-    await expect(swallowed).rejects.toMatchObject({ kind: 'timeout' });
+    await expect(dropped).rejects.toMatchObject({ kind: 'timeout' });
     expect((await query.run(callOf({}, { timeoutMs: 1000 }))).count).toBe(1);
   });
 
@@ -194,10 +194,10 @@ describe('a network that swallows what is sent', () => {
     await warmUp(1);
     network.strand();
     let refusal: unknown;
-    const swallowed = pid.run(callOf({}, { timeoutMs: 100 })).catch((error: unknown) => (refusal = error));
+    const dropped = pid.run(callOf({}, { timeoutMs: 100 })).catch((error: unknown) => (refusal = error));
     let before = '';
     while (refusal === undefined) before = textOfRows(await pid.run(callOf()));
-    await swallowed;
+    await dropped;
     expect(refusal).toMatchObject({ kind: 'timeout' });
     expect(textOfRows(await pid.run(callOf()))).toBe(before);
   });

@@ -6,16 +6,16 @@ import type { PostgresConfig } from '../config.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { CancelTarget } from './cancel-request.ts';
 import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
-import { fly, type Line } from './pipeline.ts';
-import { createLane, type Lane } from './pipeline-queue.ts';
+import { sendAll, type PipelinedConnection } from './pipeline.ts';
+import { createPipelineQueue, type PipelineQueue } from './pipeline-queue.ts';
 import { whyUnsupported } from './server-support.ts';
 import { RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
 
-/** One connection and what was learnt when it was made. */
-export interface Session extends Line {
+/** One connection, its queue, and what was learnt when it was made. */
+export interface DatabaseSession extends PipelinedConnection {
   /** By `performance.now()`. */
   readonly madeAt: number;
-  readonly lane: Lane;
+  readonly queue: PipelineQueue;
   /** Absent when the server gave no key: then only closing the socket ends a query. */
   readonly cancelTarget?: CancelTarget;
   readonly facts: SessionFacts;
@@ -47,11 +47,11 @@ export const BACKEND_STARTED = "pg_catalog.to_char(a.backend_start at time zone 
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEPALIVE_MS = 30_000;
-/** How long a server may take to part from us. */
-const FAREWELL_MS = 1000;
+/** How long a server may take to close a connection as it is asked to. */
+const CLOSE_TIMEOUT_MS = 1000;
 
 /** Connects; throws `DatabaseError` of kind `unavailable`, after 10 s or soon after the abort at the latest. */
-export async function openSession(config: PostgresConfig, signal: AbortSignalLike): Promise<Session> {
+export async function openSession(config: PostgresConfig, signal: AbortSignalLike): Promise<DatabaseSession> {
   const encrypted = tlsOptions(config);
   try {
     return await attempt(config, encrypted, signal);
@@ -65,22 +65,22 @@ export async function openSession(config: PostgresConfig, signal: AbortSignalLik
   }
 }
 
-export function destroy(session: Session): void {
+export function destroy(session: DatabaseSession): void {
   session.client.connection.stream.destroy();
 }
 
 /** Ends an idle session as the server wants it, or without the server when that does not answer in time. */
-export function farewell(session: Session, patienceMs: number = FAREWELL_MS): void {
-  const patience = setTimeout(() => destroy(session), patienceMs);
-  session.client.once('end', () => clearTimeout(patience));
+export function closeGracefully(session: DatabaseSession, timeoutMs: number = CLOSE_TIMEOUT_MS): void {
+  const timer = setTimeout(() => destroy(session), timeoutMs);
+  session.client.once('end', () => clearTimeout(timer));
   void session.client.end();
 }
 
 /**
- * Leaves a session that still runs a query, and takes no more of its answer. The server closes the connection when
- * the query is over, or, where it is `watched`, soon after it has seen that nobody waits: 'end' tells of both.
+ * Leaves a session that still runs a query, and reads no more of its result. The server closes the connection when the
+ * query is over, or, where it is `watched`, soon after it has seen that its client is gone: 'end' tells of both.
  */
-export function abandon(session: Session): void {
+export function orphan(session: DatabaseSession): void {
   const { stream } = session.client.connection;
   stream.removeAllListeners('data');
   stream.resume();
@@ -110,7 +110,7 @@ async function attempt(
   config: PostgresConfig,
   ssl: tls.ConnectionOptions | false,
   signal: AbortSignalLike,
-): Promise<Session> {
+): Promise<DatabaseSession> {
   const client = newClient(config, ssl);
   // Without a listener the loss of a connection that no pool has yet would end the process.
   client.on('error', () => {});
@@ -133,10 +133,10 @@ async function attempt(
       key === undefined || address === undefined
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
-    const line = { client, prepared: new Set<string>() };
-    const facts = await readFacts(line, key?.processId);
-    const lane = createLane(await measureRoundTrip(line));
-    return { ...line, madeAt: performance.now(), lane, facts, ...cancelTarget };
+    const connection = { client, prepared: new Set<string>() };
+    const facts = await readFacts(connection, key?.processId);
+    const queue = createPipelineQueue(await measureRoundTrip(connection));
+    return { ...connection, madeAt: performance.now(), queue, facts, ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
@@ -176,11 +176,11 @@ function addressOf(client: pg.Client, config: PostgresConfig): net.NetConnectOpt
     : { host: remoteAddress, port: remotePort };
 }
 
-/** Milliseconds that next to nothing takes. */
-async function measureRoundTrip(line: Line): Promise<number> {
+/** How many milliseconds the shortest statement takes. */
+async function measureRoundTrip(connection: PipelinedConnection): Promise<number> {
   const asked = performance.now();
-  const [landing] = await fly(line, [[{ text: 'select' }]]);
-  if (landing?.error !== undefined) throw landing.error;
+  const [unit] = await sendAll(connection, [[{ text: 'select' }]]);
+  if (unit?.error !== undefined) throw unit.error;
   return performance.now() - asked;
 }
 
@@ -191,19 +191,22 @@ const FACTS =
 
 const BACKEND = `select a.pid, ${BACKEND_STARTED} from pg_catalog.pg_stat_activity a where a.pid = pg_catalog.pg_backend_pid()`;
 
-async function readFacts(line: Line, keyProcessId: number | undefined): Promise<SessionFacts> {
-  // What need not succeed has a unit of its own.
-  const [landing, watch, self] = await fly(line, [
+async function readFacts(
+  connection: PipelinedConnection,
+  keyProcessId: number | undefined,
+): Promise<SessionFacts> {
+  // What need not succeed has a unit of its own, or its failure would skip what is needed.
+  const [unit, watch, self] = await sendAll(connection, [
     [{ text: FACTS }],
     [{ text: TRY_WATCH }],
     [{ text: BACKEND }],
   ]);
-  if (landing?.error !== undefined) throw landing.error;
-  // A connection lost meanwhile must not be lent: its end would never be heard of.
+  if (unit?.error !== undefined) throw unit.error;
+  // A connection lost meanwhile must not go to the pool, which would never be told of its end.
   for (const optional of [watch, self]) {
     if (optional?.error !== undefined && kindOf(optional.error) === 'unavailable') throw optional.error;
   }
-  const [searchPath, version, encoding, conforming, unlocks] = landing?.results[0]?.rows[0] ?? [];
+  const [searchPath, version, encoding, conforming, unlocks] = unit?.results[0]?.rows[0] ?? [];
   const facts = { version: Number(version ?? Number.NaN), standardConformingStrings: conforming ?? null };
   const advice = whyUnsupported(facts);
   if (advice !== undefined)

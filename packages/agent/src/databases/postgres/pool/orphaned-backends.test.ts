@@ -50,8 +50,8 @@ async function active(): Promise<number> {
 }
 
 /**
- * Calls again and again with little time each; the most queries that ran of ours meanwhile, the one
- * that looks after lost ones apart.
+ * Calls again and again with little time each. Returns the most of the agent's queries that ran at one time, without the
+ * one that checks orphaned sessions.
  */
 async function attack(query: Query, calls: number): Promise<number> {
   let most = 0;
@@ -94,10 +94,10 @@ test.each([
   20_000,
 );
 
-describe('through a network that keeps the parting back', () => {
+describe('through a network that keeps back the closing of connections', () => {
   test.each([
     ['another session', MAX + 1],
-    ['one more connection, when all are lost,', MAX],
+    ['one more connection, when all are orphaned,', MAX],
   ])(
     'what goes on is ended over %s',
     async (_title, maxConnections) => {
