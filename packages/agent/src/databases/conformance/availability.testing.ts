@@ -18,7 +18,7 @@ export function describeAvailability(suite: Suite): void {
   describe('connections', () => {
     test('are made when they are needed, counted, and never more than may be', async () => {
       const { database, prepare } = await open(2);
-      const query = await prepare(capabilityOf(dialect.slow(300)));
+      const query = await prepare(capabilityOf(dialect.slow(150)));
       expect(database.connections).toEqual(NONE);
       const calls = numbers(5).map(() => query.run(callOf()));
       await expect
@@ -38,6 +38,18 @@ export function describeAvailability(suite: Suite): void {
       await expectBooks(query, 20);
       await database.ping();
       expect(changes).toEqual([]);
+    });
+
+    test('that end under a query fail that call only', async () => {
+      const { database, prepare, changes, server } = await openAlone(suite);
+      const slow = await prepare(capabilityOf(dialect.slow(30_000)));
+      const query = await prepare(book);
+      const lost = slow.run(callOf({}, { timeoutMs: 30_000 })).catch((reason: unknown) => reason);
+      await expect.poll(() => server.busySessions(), { interval: 5 }).toBeGreaterThan(0);
+      await server.endSessions();
+      await expectBooks(query, 10);
+      expect(await lost).toMatchObject({ kind: 'unavailable' });
+      expect([database.isUp, changes]).toEqual([true, []]);
     });
 
     test('are all gone when the driver is closed: calls end before, and none begins', async () => {

@@ -79,27 +79,26 @@ export function describeCalls({ dialect, open }: Suite): void {
       expect(driver.changes).toEqual([]);
     });
 
-    test('that fail leave no value in the error, and the connection serves on', async () => {
-      const driver = await open(1);
-      const books = await driver.prepare(capabilityOf('select id as a from book where id = 7'));
-      for (const statement of dialect.failures) {
-        const query = await driver.prepare(capabilityOf(statement, { params: { v: { type: 'string' } } }));
+    test.each(dialect.failures)(
+      'of $sql fail without a value in the error, and the next succeeds',
+      async (sql) => {
+        const driver = await open(1);
+        const books = await driver.prepare(capabilityOf('select id as a from book where id = 7'));
+        const query = await driver.prepare(capabilityOf(sql, { params: { v: { type: 'string' } } }));
         const error: unknown = await query.run(callOf({ v: MARKER })).catch((reason: unknown) => reason);
-        expect(error, statement.sql).toMatchObject({ name: 'DatabaseError', kind: 'failed' });
+        expect(error).toMatchObject({ name: 'DatabaseError', kind: 'failed' });
         expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain(MARKER);
         expect(textOf((await books.run(callOf())).rows)).toBe('[{"a":7}]');
-      }
-    });
+      },
+    );
 
-    test('leave nothing behind in the session that the next one can see', async () => {
+    test.each(dialect.leftovers)('of $leave.sql leave the session as it was', async ({ leave, look }) => {
       const driver = await open(1);
-      for (const { leave, look } of dialect.leftovers) {
-        const looking = await driver.prepare(capabilityOf(look, { result: { a: 'string' } }));
-        const leaving = await driver.prepare(capabilityOf(leave));
-        const before = textOf((await looking.run(callOf())).rows);
-        await leaving.run(callOf());
-        expect(textOf((await looking.run(callOf())).rows), leave.sql).toBe(before);
-      }
+      const looking = await driver.prepare(capabilityOf(look, { result: { a: 'string' } }));
+      const leaving = await driver.prepare(capabilityOf(leave));
+      const before = textOf((await looking.run(callOf())).rows);
+      await leaving.run(callOf());
+      expect(textOf((await looking.run(callOf())).rows)).toBe(before);
     });
 
     test.skipIf(caller === undefined)('let SQL know who calls what, each its own caller', async () => {
@@ -125,6 +124,6 @@ export function describeCalls({ dialect, open }: Suite): void {
   });
 }
 
-export function kindOf(error: unknown): unknown {
+function kindOf(error: unknown): unknown {
   return Object(error).kind ?? error;
 }

@@ -80,7 +80,7 @@ export function describeStopping(suite: Suite): void {
     test('while it waits for a connection costs the one that has it nothing', async () => {
       const driver = await open(1);
       const [query, next] = [
-        await driver.prepare(capabilityOf(dialect.slow(400))),
+        await driver.prepare(capabilityOf(dialect.slow(200))),
         await driver.prepare(book),
       ];
       const holding = query.run(callOf());

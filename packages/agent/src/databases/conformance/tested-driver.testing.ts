@@ -18,7 +18,7 @@ export interface Suite {
   /** The server that all tests share which do it no harm. */
   readonly server: TestServer;
   /** Opens the driver for the running test, which closes it. */
-  open(maxConnections?: number): Promise<TestedDriver>;
+  readonly open: (maxConnections?: number) => Promise<TestedDriver>;
 }
 
 /** A driver between its two uses: what verifies, and what runs. */
@@ -29,10 +29,10 @@ export interface TestedDriver {
   /** What `database` has told of losses. */
   readonly changes: readonly DatabaseChange[];
   /** The query of a capability that passes verification. */
-  prepare(capability: Capability): Promise<Query>;
+  readonly prepare: (capability: Capability) => Promise<Query>;
   /** The rows of one call as the JSON text that leaves. */
-  rowsOf(capability: Capability, values?: QueryCall['values']): Promise<string>;
-  close(): Promise<void>;
+  readonly rowsOf: (capability: Capability, values?: QueryCall['values']) => Promise<string>;
+  readonly close: () => Promise<void>;
 }
 
 export function configOf(
