@@ -41,7 +41,7 @@ export function describeAvailability(suite: Suite): void {
     });
 
     test('that end under a query fail that call only', async () => {
-      const { database, prepare, changes, server } = await openAlone(suite);
+      const { database, prepare, changes, server } = await openAlone(suite, 1);
       const slow = await prepare(capabilityOf(dialect.slow(30_000)));
       const query = await prepare(book);
       const lost = slow.run(callOf({}, { timeoutMs: 30_000 })).catch((reason: unknown) => reason);

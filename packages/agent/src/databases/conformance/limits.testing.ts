@@ -113,7 +113,15 @@ export function describeLimits({ open }: Suite): void {
           const { rows, count, truncated } = await result;
           expect([textOf(rows), count, truncated]).toEqual([jsonOf(given), given.length, fitting >= 0]);
         }),
-        { numRuns: 150 },
+        {
+          numRuns: 150,
+          examples: [
+            // A long row between short ones, one that would fit alone, and one that max_rows leaves out.
+            [[10, 250, 10]],
+            [[60, 180, 10]],
+            [[1, 1, 1, 1, 1, 250]],
+          ],
+        },
       );
     });
   });

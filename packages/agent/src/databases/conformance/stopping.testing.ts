@@ -67,7 +67,7 @@ export function describeStopping(suite: Suite): void {
     test('over and over hits none of the queries behind it', async () => {
       const driver = await open(1);
       const [short, next] = [await driver.prepare(capabilityOf(dialect.slow(3))), await driver.prepare(book)];
-      for (const round of numbers(20)) {
+      for (const round of numbers(30)) {
         const abort = new AbortController();
         const call = short.run(callOf({}, { signal: abort.signal }));
         const behind = next.run(callOf({ n: round }));
