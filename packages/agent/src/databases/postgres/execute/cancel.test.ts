@@ -47,15 +47,6 @@ async function asleep(): Promise<void> {
   while ((await server.query<Activity>(sql)).length === 0);
 }
 
-/** Ends our connections, and waits until the server has. */
-async function terminate(): Promise<void> {
-  const alive = await server.query<{ pid: number }>(
-    `select pid, pg_terminate_backend(pid) from pg_stat_activity where ${ours}`,
-  );
-  const sql = 'select from pg_stat_activity where pid = any ($1)';
-  while ((await server.query(sql, [alive.map((session) => session.pid)])).length > 0);
-}
-
 async function elapsed(work: Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work.catch(() => {});
@@ -85,41 +76,11 @@ test('the deadline ends the query, and the connection serves on', async () => {
   expect(textOfRows(await pid.run(callOf()))).toBe(before);
 });
 
-test('a query aborted over and over never hurts the one behind it', async () => {
-  for (let round = 0; round < 30; round += 1) {
-    const abort = new AbortController();
-    const call = sleep.run(callOf({ s: 0.003 }, { signal: abort.signal }));
-    const next = pid.run(callOf());
-    setTimeout(() => abort.abort(), round % 10);
-    await call.catch(() => {});
-    expect((await next).count).toBe(1);
-  }
-});
-
 describe('while waiting for a connection', () => {
-  test('an abort and the deadline end the wait', async () => {
-    const abort = new AbortController();
-    const holder = new AbortController();
-    const held = sleep.run(callOf({ s: 30 }, { signal: holder.signal }));
-    const aborted = pid.run(callOf({}, { signal: abort.signal }));
-    const late = pid.run(callOf({}, { timeoutMs: 50 }));
-    abort.abort();
-    await expect(aborted).rejects.toMatchObject({ kind: 'cancelled' });
-    await expect(late).rejects.toMatchObject({ kind: 'timeout' });
-    holder.abort();
-    await expect(held).rejects.toMatchObject({ kind: 'cancelled' });
-  });
-
   test('the first to come is the first served', async () => {
     const order: number[] = [];
     await Promise.all([1, 2, 3].map(async (n) => order.push((await pid.run(callOf())).count * n)));
     expect(order).toEqual([1, 2, 3]);
-  });
-});
-
-test('an abort before the call does not reach the database', async () => {
-  await expect(pid.run(callOf({}, { signal: AbortSignal.abort() }))).rejects.toMatchObject({
-    kind: 'cancelled',
   });
 });
 
@@ -128,28 +89,4 @@ test('a cancel request that was meant for another query does not fail the call',
   await asleep();
   await server.query(`select pg_cancel_backend(pid) from pg_stat_activity where ${ours}`);
   expect((await call).count).toBe(1);
-});
-
-test('a connection lost while idle is replaced without failing a call', async () => {
-  await pid.run(callOf());
-  await terminate();
-  expect((await pid.run(callOf())).count).toBe(1);
-});
-
-test('a connection lost under a query fails that call only', async () => {
-  const call = sleep.run(callOf({ s: 30 }));
-  const failure = call.catch((error: unknown) => error);
-  await asleep();
-  await terminate();
-  expect(await failure).toMatchObject({ kind: 'unavailable' });
-  expect((await pid.run(callOf())).count).toBe(1);
-});
-
-test('closing lets the running call end and refuses new ones', async () => {
-  const call = sleep.run(callOf({ s: 0.2 }));
-  await asleep();
-  const closed = database.close();
-  await expect(pid.run(callOf())).rejects.toMatchObject({ kind: 'unavailable' });
-  expect((await call).count).toBe(1);
-  await closed;
 });

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ParamSchema, ResultType } from '../../../capabilities/model.ts';
 import {
@@ -99,17 +98,6 @@ describe('columns leave as their declared type', () => {
     expect(await rowsOf("select '-Infinity'::numeric as a", options)).toBe('[{"a":null}]');
   });
 
-  test('null stays null', async () => {
-    expect(await rowsOf('select null::int as a', { result: { a: 'integer' } })).toBe('[{"a":null}]');
-  });
-
-  test('only the listed fields, in their order, whatever their names', async () => {
-    const sql = `select 1 as "Select", 2 as "a""b", 3 as hidden`;
-    expect(await rowsOf(sql, { result: { 'a"b': 'integer', Select: 'integer' } })).toBe(
-      JSON.stringify([{ 'a"b': 2, Select: 1 }]),
-    );
-  });
-
   test('an integer stays one when its column comes to hold fractions', async () => {
     await server.execute(
       'create table grown (id int, a numeric(5, 0)); insert into grown values (1, 2), (2, null)',
@@ -172,21 +160,6 @@ describe('parameters arrive as they were given', () => {
     );
     expect(JSON.parse(rows)).toEqual([{ a: expected }]);
   });
-
-  test('elements of an array, nulls among them', async () => {
-    const params = { v: { type: 'array', items: { type: 'string' } } } as const;
-    const values = [...awkward, null];
-    const rows = await rowsOf('select :v as a', { params, result: { a: 'array' } }, { v: values });
-    expect(JSON.parse(rows)).toEqual([{ a: values }]);
-  });
-
-  test('absent and null are SQL NULL', async () => {
-    const options: CapabilityOptions = {
-      params: { x: { type: 'integer' }, y: { type: 'object' } },
-      result: { a: 'boolean' },
-    };
-    expect(await rowsOf('select :x is null and :y is null as a', options, { y: null })).toBe('[{"a":true}]');
-  });
 });
 
 describe('caps', () => {
@@ -194,111 +167,7 @@ describe('caps', () => {
     n > 0 ? { id: 'integer', title: 'string' } : {};
   const sql = 'select id, title from book order by id desc';
 
-  test('rows are a prefix in the order of the SQL', async () => {
-    const query = await queryOf(database, capabilityOf(sql, { result: rows(1), limits: { maxRows: 3 } }));
-    const result = await query.run(callOf());
-    expect(JSON.parse(textOfRows(result))).toEqual([50, 49, 48].map((id) => ({ id, title: `book ${id}` })));
-    expect(result).toMatchObject({ count: 3, truncated: true });
-  });
-
-  test('exactly as many rows as the cap are not truncated', async () => {
-    const query = await queryOf(database, capabilityOf(sql, { result: rows(1), limits: { maxRows: 50 } }));
-    expect(await query.run(callOf())).toMatchObject({ count: 50, truncated: false });
-  });
-
-  test('the bytes of the whole array count, to the last one', async () => {
-    const whole = JSON.stringify([50, 49, 48].map((id) => ({ id, title: `book ${id}` })));
-    const limited = 'select id, title from book where id >= 48 order by id desc';
-    for (const [maxBytes, count] of [
-      [whole.length, 3],
-      [whole.length - 1, 2],
-    ] as const) {
-      const query = await queryOf(database, capabilityOf(limited, { result: rows(1), limits: { maxBytes } }));
-      const result = await query.run(callOf());
-      expect(result).toMatchObject({ count, truncated: count < 3 });
-      expect(result.rows.byteLength).toBeLessThanOrEqual(maxBytes);
-    }
-  });
-
-  test('bytes are those of UTF-8', async () => {
-    const options = { result: { a: 'string' }, limits: { maxBytes: 14 } } as const;
-    expect(Buffer.from('[{"a":"éé€"}]').length).toBe(17);
-    const query = await queryOf(
-      database,
-      capabilityOf("select 'éé€' as a", { ...options, limits: { maxBytes: 17 } }),
-    );
-    expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: false });
-    const tight = await queryOf(database, capabilityOf("select 'éé€' as a", options));
-    await expect(tight.run(callOf())).rejects.toMatchObject({ kind: 'too_large' });
-  });
-
-  test('no rows are an empty array', async () => {
-    const query = await queryOf(
-      database,
-      capabilityOf('select id from book where false', { result: { id: 'integer' } }),
-    );
-    const result = await query.run(callOf());
-    expect(textOfRows(result)).toBe('[]');
-    expect(result).toMatchObject({ count: 0, truncated: false });
-  });
-
   const huge = "select repeat('x', n) as a from (values (10), (500), (10)) v (n)";
-  test('a row that alone exceeds the bytes is an error, and so is one behind others', async () => {
-    const query = await queryOf(
-      database,
-      capabilityOf(huge, { result: { a: 'string' }, limits: { maxBytes: 400 } }),
-    );
-    await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'too_large' });
-  });
-
-  test('a row that would fit alone is only left out, with all behind it', async () => {
-    const query = await queryOf(
-      database,
-      capabilityOf(huge, { result: { a: 'string' }, limits: { maxBytes: 520 } }),
-    );
-    expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: true });
-  });
-
-  test('a long row behind the row cap makes no difference', async () => {
-    const limits = { maxBytes: 400, maxRows: 1 };
-    const query = await queryOf(database, capabilityOf(huge, { result: { a: 'string' }, limits }));
-    expect(await query.run(callOf())).toMatchObject({ count: 1, truncated: true });
-  });
-
-  test('whatever was there before, a result is all rows or a prefix by the same rule', async () => {
-    const limits = { maxRows: 5, maxBytes: 200 };
-    const query = await queryOf(
-      database,
-      capabilityOf(
-        "select repeat('x', n) as a from unnest(:lengths::int[]) with ordinality v (n, i) order by i",
-        {
-          params: { lengths: { type: 'array', items: { type: 'integer' } } },
-          result: { a: 'string' },
-          limits,
-        },
-      ),
-    );
-    const lengths = fc.array(fc.oneof(fc.nat({ max: 60 }), fc.nat({ max: 250 })), { maxLength: 8 });
-    await fc.assert(
-      fc.asyncProperty(lengths, async (rowLengths) => {
-        const items = rowLengths.map((length) => JSON.stringify({ a: 'x'.repeat(length) }));
-        const fitting = items.findIndex(
-          (_, at) => at >= limits.maxRows || `[${items.slice(0, at + 1).join(',')}]`.length > limits.maxBytes,
-        );
-        const given = fitting < 0 ? items : items.slice(0, fitting);
-        const next = items[fitting];
-        const isHuge = fitting < limits.maxRows && next !== undefined && `[${next}]`.length > limits.maxBytes;
-        const call = query.run(callOf({ lengths: rowLengths }));
-        if (isHuge) await expect(call).rejects.toMatchObject({ kind: 'too_large' });
-        else {
-          const result = await call;
-          expect(textOfRows(result)).toBe(`[${given.join(',')}]`);
-          expect(result).toMatchObject({ count: given.length, truncated: fitting >= 0 });
-        }
-      }),
-      { numRuns: 300 },
-    );
-  });
 
   test('a long query whose result is cut needs its time once', async () => {
     const slow = 'select n as a from generate_series(1, 3) n, pg_sleep(0.6)';
@@ -357,17 +226,6 @@ describe('what a failing query leaves for the log', () => {
 });
 
 describe('the transaction', () => {
-  test('knows who calls what, and forgets it afterwards', async () => {
-    const names = ['api_key_name', 'capability', 'request_id'];
-    const result = Object.fromEntries(names.map((name) => [name, 'string' as const]));
-    const sql = `select ${names.map((name) => `current_setting('svc.${name}', true) as ${name}`).join(', ')}`;
-    const query = await queryOf(database, capabilityOf(sql, { name: 'who', result }));
-    const rows = await query.run(callOf({}, { apiKeyName: `o'key\\é`, requestId: 'r-7' }));
-    expect(JSON.parse(textOfRows(rows))).toEqual([
-      { api_key_name: `o'key\\é`, capability: 'who', request_id: 'r-7' },
-    ]);
-  });
-
   test('only reads', async () => {
     const sql = "select current_setting('transaction_read_only') as a";
     expect(await rowsOf(sql, { result: { a: 'string' } })).toBe('[{"a":"on"}]');
@@ -385,13 +243,5 @@ describe('the transaction', () => {
     const before = textOfRows(await query.run(callOf({ n: 1 })));
     await expect(query.run(callOf({ n: 0 }))).rejects.toMatchObject({ kind: 'failed' });
     expect(textOfRows(await query.run(callOf({ n: 1 })))).toBe(before);
-  });
-
-  test('many calls at once each get their own answer', async () => {
-    const params = { n: { type: 'integer' } } as const;
-    const query = await queryOf(database, capabilityOf('select id as a from book where id = :n', { params }));
-    const ids = Array.from({ length: 50 }, (_, index) => index + 1);
-    const answers = await Promise.all(ids.map(async (n) => textOfRows(await query.run(callOf({ n })))));
-    expect(answers).toEqual(ids.map((id) => `[{"a":${id}}]`));
   });
 });

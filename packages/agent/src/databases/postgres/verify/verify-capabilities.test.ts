@@ -107,21 +107,6 @@ describe('what is refused, and what the public message says', () => {
     expect(called.message).not.toContain('writes()');
     expect(called.detail).toContain('public.writes');
   });
-
-  test('every fault of every capability is told', async () => {
-    const { faults, prepared } = await database.verify([
-      capabilityOf('delete from diary', { name: 'one' }),
-      capabilityOf('select 1 as a', { name: 'two' }),
-      capabilityOf('select restless() as b', { name: 'three', result: { a: 'integer', c: 'integer' } }),
-    ]);
-    expect(faults.map(({ path }) => path)).toEqual([
-      'capabilities.one.sql',
-      'capabilities.three.sql',
-      'capabilities.three.result.a',
-      'capabilities.three.result.c',
-    ]);
-    expect(prepared.map(({ capability }) => capability)).toEqual(['two']);
-  });
 });
 
 describe('what is allowed', () => {

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { driverOf } from '../drivers.ts';
+import type { Dialect, TestServer } from './dialect.testing.ts';
+import { describeAvailability } from './availability.testing.ts';
+import { describeCalls } from './calls.testing.ts';
+import { describeLimits } from './limits.testing.ts';
+import { describeParameters } from './parameters.testing.ts';
+import { describeResults } from './results.testing.ts';
+import { describeStopping } from './stopping.testing.ts';
+import { openDriver, type Suite } from './tested-driver.testing.ts';
+import { describeVerification } from './verification.testing.ts';
+
+/**
+ * The promises that every driver keeps, tested through `driver.ts` alone.
+ *
+ * A new kind of database joins in three steps:
+ * 1. a folder beside `postgres/` whose index exports a `Driver`;
+ * 2. one line in `drivers.ts`, which makes its name a value of `database.driver`;
+ * 3. a `conformance.test.ts` in its folder that calls `describeDriver(<name>, <dialect>)`; `dialect.testing.ts` says
+ *    what a dialect is. It starts a real server.
+ * What only this kind of database has, such as its own ways to write, its types and its faults, is tested in its folder
+ * besides. A promise that holds for all of them belongs here, with a field of `Dialect` where their SQL differs.
+ */
+export function describeDriver(name: string, dialect: Dialect): void {
+  describe(`the driver ${name}`, () => {
+    const driver = driverOf(name);
+    let server: TestServer | undefined;
+    beforeAll(async () => {
+      server = await dialect.start();
+    });
+    afterAll(() => server?.stop());
+
+    const suite: Suite = {
+      driver,
+      dialect,
+      get server() {
+        if (server === undefined) throw new Error('the server has not been started');
+        return server;
+      },
+      open: async (maxConnections = 4) => {
+        const tested = await openDriver(driver, suite.server, maxConnections);
+        onTestFinished(tested.close);
+        return tested;
+      },
+    };
+    describeVerification(suite);
+    describeResults(suite);
+    describeParameters(suite);
+    describeLimits(suite);
+    describeCalls(suite);
+    describeStopping(suite);
+    describeAvailability(suite);
+  });
+}

@@ -1,0 +1,74 @@
+import type { ParamSchema, ResultType } from '../../capabilities/model.ts';
+import type { DatabaseSection } from '../driver.ts';
+
+/** What the suite has to know of one kind of database. SQL that all of them understand stands in the suite itself. */
+export interface Dialect {
+  /** A database of its own with `book (id, title)`, 50 rows: 1 and 'book 1' to 50 and 'book 50'. */
+  start(): Promise<TestServer>;
+  /** The name of a column as it is written in SQL, with whatever characters. */
+  quoted(name: string): string;
+  /** The expression that gives back the value of the parameter `name` as `resultTypeOf(schema)`. */
+  param(name: string, schema: ParamSchema): string;
+  /** Takes that long and yields one row, whose `a` is the integer 1. */
+  slow(ms: number): Statement;
+  /**
+   * Columns by their declared type, and the JSON text that leaves: at least one for each type, and null for what JSON
+   * does not have, such as NaN and infinities, where the database has them.
+   */
+  readonly columns: readonly (readonly [type: ResultType, expression: string, json: string])[];
+  /** Columns that cannot be given as the declared type. */
+  readonly misfits: readonly (readonly [type: ResultType, expression: string])[];
+  /** Every way to write, to lock or to leave the transaction that the database has; each is refused at the start. */
+  readonly writes: readonly string[];
+  /** Writes behind a function that `allow_functions` names: verification allows them, and each call of them fails. */
+  readonly allowedWrites: readonly Statement[];
+  /** Each has the string parameter `v`, and fails with a text of the database that quotes its value. */
+  readonly failures: readonly Statement[];
+  /** SQL with the parameter `v`, and a value that `schema` allows and the database does not take. */
+  readonly refusedValue: {
+    readonly sql: string;
+    readonly schema: ParamSchema;
+    readonly value: unknown;
+  };
+  /** Each has the parameter `n`, an integer, and fails for some of its values. */
+  readonly risky: readonly string[];
+  /** `leave` changes the session of the database, `look` yields the string `a`, by which such a change can be seen. */
+  readonly leftovers: readonly { readonly leave: Statement; readonly look: Statement }[];
+  /** Yields `api_key_name`, `capability` and `request_id` of the call; absent where the driver does not tell SQL. */
+  readonly caller?: Statement;
+}
+
+export interface Statement {
+  readonly sql: string;
+  readonly allowFunctions?: readonly string[];
+}
+
+export interface Account {
+  /** As the capability file has it. */
+  readonly section: DatabaseSection;
+  /** Secrets and certificates by their keys. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+export interface TestServer {
+  /** May read what the dialect's SQL needs, and do nothing else. */
+  readonly reader: Account;
+  /** May write. */
+  readonly writer: Account;
+  /** How many sessions of the driver the database has. */
+  sessions(): Promise<number>;
+  /** How many of them are in a query or a transaction. */
+  busySessions(): Promise<number>;
+  /** Ends all sessions of the driver, as an administrator does, and waits until they are over. */
+  endSessions(): Promise<void>;
+  /** Breaks every connection and lets nobody connect. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  /** After the driver has been closed. */
+  stop(): Promise<void>;
+}
+
+/** The type under which a result gives a parameter of that schema back. */
+export function resultTypeOf({ type }: ParamSchema): ResultType {
+  return type === 'uuid' ? 'string' : type;
+}

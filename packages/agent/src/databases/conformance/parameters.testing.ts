@@ -1,0 +1,115 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { PARAM_TYPES, type ParamSchema } from '../../capabilities/model.ts';
+import { resultTypeOf } from './dialect.testing.ts';
+import { callOf, capabilityOf, textOf, type Suite } from './tested-driver.testing.ts';
+
+/** Texts that a driver which puts values into SQL or into a literal would change. */
+const AWKWARD_TEXTS = [
+  `it's "q"`,
+  String.raw`back\slash\'`,
+  '',
+  'NULL',
+  '{}',
+  'a,b',
+  'new\nline\r\ttab',
+  'é😀',
+  '--',
+  '$1 ?1 ? :v @v %s ${v}',
+  ' ',
+  "'; drop table book; --",
+];
+
+/** A value of each type, and the text form in which it has to come back where that is another one. */
+const VALUES: readonly (readonly [schema: ParamSchema, value: unknown, givenBack?: unknown])[] = [
+  [{ type: 'integer' }, Number.MAX_SAFE_INTEGER],
+  [{ type: 'integer' }, Number.MIN_SAFE_INTEGER],
+  [{ type: 'integer' }, 0],
+  [{ type: 'number' }, -0.1],
+  [{ type: 'number' }, 1e21],
+  ...AWKWARD_TEXTS.map((text) => [{ type: 'string' }, text] as const),
+  [{ type: 'boolean' }, true],
+  [{ type: 'boolean' }, false],
+  [{ type: 'date' }, '2024-02-29'],
+  [{ type: 'datetime' }, '2024-02-29T12:00:00.25+02:00', '2024-02-29T10:00:00.25+00:00'],
+  [{ type: 'uuid' }, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'],
+  [{ type: 'array', items: { type: 'integer' } }, []],
+  [{ type: 'array', items: { type: 'integer' } }, [3, null, -1]],
+  [{ type: 'array', items: { type: 'number' } }, [0.5, 2]],
+  [{ type: 'array', items: { type: 'boolean' } }, [true, false]],
+  [{ type: 'array', items: { type: 'date' } }, ['2024-02-29']],
+  [{ type: 'array', items: { type: 'string' } }, [...AWKWARD_TEXTS, null]],
+  [{ type: 'object' }, {}],
+  [{ type: 'object' }, { b: [1, null, { c: "'" }], é: { '"': String.raw`\n` } }],
+];
+
+export function describeParameters({ dialect, open }: Suite): void {
+  describe('parameters', () => {
+    test('a value of each type comes back as it was given', async () => {
+      expect(new Set(VALUES.map(([{ type }]) => type))).toEqual(new Set(PARAM_TYPES));
+      const driver = await open();
+      const came = await Promise.all(
+        VALUES.map(async ([schema, value]) => {
+          const query = await driver.prepare(
+            capabilityOf(`select ${dialect.param('v', schema)} as a`, {
+              params: { v: schema },
+              result: { a: resultTypeOf(schema) },
+            }),
+          );
+          const rows: unknown = JSON.parse(textOf((await query.run(callOf({ v: value }))).rows));
+          return [schema, rows];
+        }),
+      );
+      expect(came).toEqual(VALUES.map(([schema, value, givenBack = value]) => [schema, [{ a: givenBack }]]));
+    });
+
+    test('null and absent are NULL, of each type, and a declared default is left to the caller', async () => {
+      const driver = await open();
+      const schemas: readonly ParamSchema[] = [
+        ...PARAM_TYPES.map((type): ParamSchema => ({ type })),
+        { type: 'integer', default: 7 },
+        { type: 'string', default: 'given' },
+      ];
+      const names = schemas.map((_, index) => `p${index}`);
+      const columns = schemas.map((schema, index) => `${dialect.param(`p${index}`, schema)} as p${index}`);
+      const query = await driver.prepare(
+        capabilityOf(`select ${columns.join(', ')}`, {
+          params: Object.fromEntries(schemas.map((schema, index) => [`p${index}`, schema])),
+          result: Object.fromEntries(schemas.map((schema, index) => [`p${index}`, resultTypeOf(schema)])),
+        }),
+      );
+      const nulls = Object.fromEntries(names.map((name) => [name, null]));
+      for (const values of [{}, nulls]) {
+        expect(JSON.parse(textOf((await query.run(callOf(values))).rows))).toEqual([nulls]);
+      }
+    });
+
+    test('one parameter may stand in several places', async () => {
+      const driver = await open();
+      const capability = capabilityOf(
+        'select id as a from book where id >= :n and id < :n + 2 and title <> :t and :t = :t order by id',
+        { params: { n: { type: 'integer' }, t: { type: 'string' } } },
+      );
+      expect(await driver.rowsOf(capability, { n: 3, t: 'book 4' })).toBe('[{"a":3}]');
+    });
+
+    test('what looks like a parameter in a text or a comment is none', async () => {
+      const driver = await open();
+      const capability = capabilityOf("select ':v' as a /* :v */ from book where id = 1 -- :v", {
+        result: { a: 'string' },
+      });
+      expect(await driver.rowsOf(capability)).toBe('[{"a":":v"}]');
+    });
+
+    test('a value that the database does not take is told by the name of the parameter', async () => {
+      const { sql, schema, value } = dialect.refusedValue;
+      const driver = await open();
+      const query = await driver.prepare(
+        capabilityOf(sql, { params: { v: schema }, result: { a: resultTypeOf(schema) } }),
+      );
+      const error: unknown = await query.run(callOf({ v: value })).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ kind: 'invalid_params', advice: expect.stringMatching(/^v: /) });
+      expect(inspect(error, { depth: Infinity, showHidden: true })).not.toContain(String(value));
+    });
+  });
+}

@@ -1,0 +1,149 @@
+import { onTestFinished } from 'vitest';
+import type { Capability, CapabilityLimits, ParamSchema, ResultType } from '../../capabilities/model.ts';
+import type {
+  Database,
+  DatabaseChange,
+  DatabaseConfig,
+  Driver,
+  Query,
+  QueryCall,
+  VerifierDatabase,
+} from '../driver.ts';
+import type { Account, Dialect, Statement, TestServer } from './dialect.testing.ts';
+
+/** What the parts of the suite are given. */
+export interface Suite {
+  readonly driver: Driver;
+  readonly dialect: Dialect;
+  /** The server that all tests share which do it no harm. */
+  readonly server: TestServer;
+  /** Opens the driver for the running test, which closes it. */
+  readonly open: (maxConnections?: number) => Promise<TestedDriver>;
+}
+
+/** A driver between its two uses: what verifies, and what runs. */
+export interface TestedDriver {
+  readonly config: DatabaseConfig;
+  readonly verifier: VerifierDatabase;
+  readonly database: Database;
+  /** What `database` has told of losses. */
+  readonly changes: readonly DatabaseChange[];
+  /** The query of a capability that passes verification. */
+  readonly prepare: (capability: Capability) => Promise<Query>;
+  /** The rows of one call as the JSON text that leaves. */
+  readonly rowsOf: (capability: Capability, values?: QueryCall['values']) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+
+export function configOf(
+  driver: Driver,
+  { section, texts }: Account,
+  maxConnections: number,
+): DatabaseConfig {
+  return { ...driver.configure(section, texts), maxConnections };
+}
+
+export async function openDriver(
+  driver: Driver,
+  server: TestServer,
+  maxConnections: number,
+): Promise<TestedDriver> {
+  // Both are handed from the start-up process to the agent.
+  const config = structuredClone(configOf(driver, server.reader, maxConnections));
+  const verifier = (await driver.loadVerifier()).open(config);
+  const changes: DatabaseChange[] = [];
+  const database = driver.connect(config, (change) => changes.push(change));
+
+  async function prepare(capability: Capability): Promise<Query> {
+    const { prepared, faults } = await verifier.verify([capability]);
+    const [first] = prepared;
+    if (first === undefined) throw new Error(JSON.stringify(faults, undefined, 2));
+    return database.prepare(structuredClone(first));
+  }
+
+  return {
+    config,
+    verifier,
+    database,
+    changes,
+    prepare,
+    rowsOf: async (capability, values = {}) => {
+      const { rows } = await (await prepare(capability)).run(callOf(values));
+      return textOf(rows);
+    },
+    close: async () => {
+      await Promise.all([verifier.close(), database.close()]);
+    },
+  };
+}
+
+/** Opens the driver on a server of the test's own; both are closed when the test is over. */
+export async function openAlone(
+  { driver, dialect }: Suite,
+  maxConnections: number = 4,
+): Promise<TestedDriver & { readonly server: TestServer }> {
+  const server = await dialect.start();
+  const tested = await openDriver(driver, server, maxConnections);
+  onTestFinished(async () => {
+    await tested.close();
+    await server.stop();
+  });
+  return { ...tested, server };
+}
+
+export interface CapabilityOptions {
+  readonly name?: string;
+  readonly params?: Readonly<Record<string, ParamSchema>>;
+  readonly result?: Readonly<Record<string, ResultType>>;
+  readonly notNull?: readonly string[];
+  readonly limits?: Partial<CapabilityLimits>;
+}
+
+/** One whose parts have each a line of their own: the SQL line 1, parameters from 100, fields from 200. */
+export function capabilityOf(
+  statement: Statement | string,
+  { name = 'sample', params = {}, result = { a: 'integer' }, notNull = [], limits }: CapabilityOptions = {},
+): Capability {
+  const { sql, allowFunctions = [] } = typeof statement === 'string' ? { sql: statement } : statement;
+  return {
+    name,
+    description: '',
+    sql,
+    params: Object.entries(params).map(([name, schema], index) => ({
+      name,
+      required: false,
+      schema,
+      position: { line: 100 + index, column: 3 },
+    })),
+    result: Object.entries(result).map(([name, type], index) => ({
+      name,
+      type,
+      nullable: !notNull.includes(name),
+      position: { line: 200 + index, column: 5 },
+    })),
+    limits: { timeoutMs: 30_000, maxRows: 1000, maxBytes: 1_048_576, onLimit: 'truncate', ...limits },
+    allowFunctions,
+    exposeInOpenapi: true,
+    sqlPosition: { line: 1, column: 7 },
+  };
+}
+
+export function callOf(values: QueryCall['values'] = {}, changes: Partial<QueryCall> = {}): QueryCall {
+  return {
+    values,
+    apiKeyName: 'test-key',
+    requestId: 'request-1',
+    timeoutMs: 10_000,
+    signal: new AbortController().signal,
+    ...changes,
+  };
+}
+
+export function textOf(rows: Uint8Array): string {
+  return Buffer.from(rows).toString('utf8');
+}
+
+/** The numbers from 1 to `count`. */
+export function numbers(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
