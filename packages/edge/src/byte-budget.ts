@@ -1,6 +1,6 @@
-/** One bound on what many hold of one thing: first come, first served. */
+/** One bound on the bytes that many reservations hold together: first come, first served. */
 export interface ByteBudget {
-  /** Calls `granted` at once or when others have given back enough. */
+  /** Calls `granted` as soon as there is enough left: within this call, or when others have given back. */
   reserve(bytes: number, granted: () => void): Reservation;
   readonly reservedBytes: number;
 }
@@ -23,7 +23,7 @@ export function createByteBudget(totalBytes: number): ByteBudget {
   const queue: Waiting[] = [];
   let reserved = 0;
 
-  function admit(): void {
+  function grantNext(): void {
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
       if (next.state === 'waiting' && reserved + next.bytes > totalBytes) return;
       queue.shift();
@@ -38,18 +38,18 @@ export function createByteBudget(totalBytes: number): ByteBudget {
     reserve(bytes, granted) {
       const waiting: Waiting = { bytes, granted, state: 'waiting' };
       queue.push(waiting);
-      admit();
+      grantNext();
       return {
         shrink(left) {
           if (waiting.state !== 'held' || left >= waiting.bytes) return;
           reserved -= waiting.bytes - left;
           waiting.bytes = left;
-          admit();
+          grantNext();
         },
         release() {
           if (waiting.state === 'held') reserved -= waiting.bytes;
           waiting.state = 'released';
-          admit();
+          grantNext();
         },
       };
     },

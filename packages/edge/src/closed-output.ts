@@ -1,6 +1,6 @@
 /**
- * A reader that stops early, as `head` does, is no fault: the process goes on and ends as it would have ended. Anything
- * else that standard output refuses is told in one line and ends it with `exitCode`.
+ * Lets the process go on when the reader of its standard output stops early, as `head` does. Any other failure of
+ * standard output is reported in one line and ends the process with `exitCode`.
  */
 export function tolerateClosedOutput(program: string, exitCode: number): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -8,6 +8,6 @@ export function tolerateClosedOutput(program: string, exitCode: number): void {
     process.stderr.write(`${program}: cannot write to standard output: ${error.message}\n`);
     process.exit(exitCode);
   });
-  // There is nowhere left to tell it.
+  // Unhandled, the error would end the process, and there is nowhere left to report it.
   process.stderr.on('error', () => {});
 }

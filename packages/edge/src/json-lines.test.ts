@@ -34,7 +34,7 @@ function open(): Sink {
         done = confirm;
         if (!sink.standsStill) confirm();
       },
-      lastWords: (begun, rest) => void written.push(`last: ${begun}|${rest}`),
+      writeAtExit: (begun, rest) => void written.push(`last: ${begun}|${rest}`),
     }),
   };
   return sink;

@@ -3,10 +3,10 @@ export interface LineSink {
   /** Writes `text` and calls `done` once it is written or never will be; gets nothing else before that. */
   write(text: string, done: () => void): void;
   /**
-   * The process ends within this call. `begun` was given to `write` and is not confirmed, `rest` never was.
-   * What it throws is ignored: there is nobody left to tell.
+   * The process ends when this returns. `begun` was given to `write`, which has not called `done`; `rest` was never
+   * given to it. What this throws is ignored: nothing could be done about it any more.
    */
-  lastWords(begun: string, rest: string): void;
+  writeAtExit(begun: string, rest: string): void;
 }
 
 /** A log of JSON objects, one a line whatever they contain. */
@@ -25,7 +25,7 @@ export interface JsonLines {
 /** Lines are gathered up to this many characters or milliseconds, so that calls do not pay for system calls. */
 const GATHER_CHARACTERS = 32_768;
 const GATHER_MS = 100;
-/** A sink that stands still must not fill the memory: later records are lost, and their number is told. */
+/** A sink that stands still must not fill the memory: later records are lost, and the log says how many. */
 const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
 const CLOSE_MS = 2000;
 // Some readers take them for line ends or for terminal commands.
@@ -40,7 +40,7 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
   let gathered = '';
   let begun = '';
   let lost = 0;
-  /** How many of the lost ones the log itself has told of. */
+  /** How many of the lost records the log has reported already. */
   let lostNoted = 0;
   let urgentWaits = false;
   let timer: NodeJS.Timeout | undefined;
@@ -48,17 +48,17 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
   let closing: Promise<number> | undefined;
   let onIdle: (() => void) | undefined;
 
-  const writeLastWords = (): void => {
+  const writeRest = (): void => {
     noteLost();
     const rest = full.join('') + gathered;
     if (begun === '' && rest === '') return;
     try {
-      sink.lastWords(begun, rest);
+      sink.writeAtExit(begun, rest);
     } catch {
       // See LineSink.
     }
   };
-  process.once('exit', writeLastWords);
+  process.once('exit', writeRest);
 
   function gather(line: string): void {
     gathered += line;
@@ -97,7 +97,7 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
 
   function onWritten(): void {
     begun = '';
-    // There is room again, and the next record may be long in coming.
+    // There is space again. Waiting for the next record to report the loss could take long.
     noteLost();
     next();
   }
@@ -118,7 +118,7 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
       };
       handOver();
     });
-    process.off('exit', writeLastWords);
+    process.off('exit', writeRest);
     const rest = drained ? 0 : linesIn(begun + full.join('') + gathered);
     full.length = 0;
     gathered = '';
@@ -149,7 +149,7 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
 
 /** One line of text without control characters, for a terminal. */
 export function printable(text: string): string {
-  // Looking costs a fraction of replacing, and there is hardly ever one.
+  // A test costs a fraction of a replacement, and hardly any text holds such a character.
   return CONTROL.test(text) ? text.replace(CONTROLS, escapeCharacter) : text;
 }
 

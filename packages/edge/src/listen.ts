@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { errorText } from './error-text.ts';
 import type { ListenAddress } from './listen-address.ts';
 
-/** The user's to mend: the message names the setting and says what to do. */
+/** A fault of the configuration: the message names the setting and says what to do. */
 export class CannotListen extends Error {
   readonly setting: string;
   readonly reason: string;
@@ -22,7 +22,7 @@ export interface AcceptFailure {
   readonly message: string;
 }
 
-/** An event loop without descriptors fails to accept some ten thousand times a second. */
+/** A process without free descriptors fails to accept some ten thousand times a second. */
 const ACCEPT_FAILURE_EVERY_MS = 1000;
 
 /**
@@ -50,7 +50,7 @@ export function listen(
   });
 }
 
-/** What a server that listens says by `error`; without a listener it would end the process. */
+/** A listening server emits `error` for each connection that it cannot accept; unhandled, it would end the process. */
 function reportAcceptFailures(
   server: Server,
   { address, port }: AddressInfo,

@@ -1,7 +1,7 @@
 /**
- * The candidate that takes the fewest typing slips to reach, the first of several; undefined when every one
- * is more than `limit` slips away. A slip is one character more or less, or two neighbours swapped; another
- * character counts as two, so that an abbreviation is nearer to its whole than to a short stranger.
+ * The candidate with the smallest edit distance from `word`, the first of several; undefined when every distance is
+ * above `limit`. Adding or removing a character counts one, as does swapping two adjacent ones. Replacing a character
+ * counts two, so that an abbreviation is nearer to its long form than to a short word that has nothing to do with it.
  */
 export function nearest(
   word: string,
@@ -11,7 +11,7 @@ export function nearest(
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
-    const distance = slips(word.slice(0, 100), candidate);
+    const distance = editDistance(word.slice(0, 100), candidate);
     if (distance < bestDistance && distance <= limit) {
       best = candidate;
       bestDistance = distance;
@@ -27,7 +27,7 @@ export function nearestWithin(word: string, candidates: Iterable<string>): strin
   return nearest(word, candidates, Math.min(HINT_LIMIT, word.length + 1));
 }
 
-function slips(from: string, to: string): number {
+function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {

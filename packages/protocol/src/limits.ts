@@ -3,7 +3,7 @@ export const HANDSHAKE_MESSAGE_MAX_BYTES = 4096;
 export const HANDSHAKE_TIMEOUT_MS = 5000;
 
 export const FRAME_HEADER_BYTES = 8;
-/** What the 16-bit length field can say. */
+/** The greatest value of the 16-bit length field. */
 export const FRAME_PAYLOAD_MAX_BYTES = 65_535;
 /** Either many small frames or one of the largest. */
 export const MESSAGE_MAX_BYTES: number = FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX_BYTES;
@@ -15,12 +15,12 @@ export const PARAMS_MAX_BYTES: number = 64 * 1024 * 1024;
 export const RESULT_MAX_BYTES: number = 64 * 1024 * 1024;
 /** Public text of a failed call. */
 export const ERROR_MESSAGE_MAX_BYTES = 16_384;
-/** The most calls that an agent may say it takes at once, running and queued. */
+/** The most calls that an agent may announce that it takes at once, running and queued. */
 export const MAX_INFLIGHT_MAX = 1_000_000;
 export const CALL_ID_MAX = 0xffff_ffff;
 
 export const PING_AFTER_SILENCE_MS = 15_000;
-/** Share of the interval by which each end varies it, so that fleets do not beat in step. */
+/** Share of the interval by which each end varies it at random, so that many agents do not ping at the same time. */
 export const PING_JITTER = 0.1;
 export const DEAD_AFTER_PING_MS = 10_000;
 /** A timer this late means that our own event loop stood still: the peer may have answered unseen. */

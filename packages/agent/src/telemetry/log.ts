@@ -40,7 +40,7 @@ export function createLog(options: LogOptions): Log {
         `cannot write ${file}: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
       );
     },
-    onMended: () => {
+    onRecovered: () => {
       const lost = lines.lost - lostTold;
       lostTold = lines.lost;
       say(`${file} is written again; ${lost === 0 ? 'no record is' : recordsAre(lost)} lost`);

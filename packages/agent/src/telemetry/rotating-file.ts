@@ -12,7 +12,7 @@ export interface RotatingFileOptions {
   /** The file cannot be written, for the first time since it last could; it is tried again until it can. */
   readonly onBroken: (error: Error) => void;
   /** The file can be written again. */
-  readonly onMended: () => void;
+  readonly onRecovered: () => void;
   /** The file is full and cannot be left behind, for the first time since one last could: it grows. */
   readonly onStuck: (error: Error) => void;
 }
@@ -37,7 +37,7 @@ const LINE_END = 0x0a;
  * failed, and cannot tell how much of it stands in the file.
  */
 export function rotatingFile(options: RotatingFileOptions): RotatingFile {
-  const { file, sizeBytes, maxFiles, onBroken, onMended, onStuck } = options;
+  const { file, sizeBytes, maxFiles, onBroken, onRecovered, onStuck } = options;
   let handle: FileHandle | undefined;
   let mode = NEW_FILE_MODE;
   let size = 0;
@@ -63,7 +63,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
       retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
       return;
     }
-    if (broken) onMended();
+    if (broken) onRecovered();
     broken = false;
     retryMs = FIRST_RETRY_MS;
     done();
@@ -157,7 +157,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
       waiting = Buffer.from(text);
       void writeWaiting(done);
     },
-    lastWords(_begun, rest) {
+    writeAtExit(_begun, rest) {
       const descriptor = openSync(file, 'a+', mode);
       // A thread may have written it by now.
       if (!endsWith(descriptor, waiting)) appendSync(descriptor, waiting);

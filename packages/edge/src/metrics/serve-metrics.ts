@@ -10,7 +10,7 @@ export interface MetricsListener {
 }
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-/** Scrapers are few; whoever else finds the port must not take the process's descriptors. */
+/** Few programs scrape; others that find the port must not use up the descriptors of the process. */
 const MAX_CONNECTIONS = 16;
 /** One connection is one scrape, whatever its other end does. */
 const CONNECTION_MS = 5000;

@@ -75,7 +75,7 @@ export function createLog({ level: least, destination, standardError }: LogOptio
       if (silent) written();
       else output.write(text);
     },
-    lastWords(_begun, rest) {
+    writeAtExit(_begun, rest) {
       // A batch that a thread is writing may come behind; what is broken ends in the middle of a line.
       if (!silent && !broken) writeSync(destination, rest);
     },

@@ -87,8 +87,8 @@ export function requestOverhead(head: RequestHead): number {
 export const RESULT_OVERHEAD: number = FRAME_HEADER_BYTES + RESULT_FIXED_BYTES;
 
 /**
- * Writes a request frame at `start`, where there is room for it, and returns its end. `overhead` is what
- * `requestOverhead` said.
+ * Writes a request frame at `start`, where there is space for it, and returns its end. `overhead` is what
+ * `requestOverhead` returned.
  */
 export function writeRequest(
   target: Buffer,
@@ -116,7 +116,7 @@ export function writeRequest(
   return at + params.length;
 }
 
-/** Writes a result frame at `start`, where there is room for it, and returns its end. */
+/** Writes a result frame at `start`, where there is space for it, and returns its end. */
 export function writeResult(
   target: Buffer,
   start: number,
@@ -131,7 +131,7 @@ export function writeResult(
   return at + rows.length;
 }
 
-/** Writes a data frame at `start`, where there is room for it, and returns its end. */
+/** Writes a data frame at `start`, where there is space for it, and returns its end. */
 export function writeData(
   target: Buffer,
   start: number,

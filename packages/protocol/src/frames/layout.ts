@@ -22,7 +22,7 @@ export const FLAG = {
 } as const;
 
 export const METADATA_MAX_ENTRIES = 32;
-/** What its one length byte can say. */
+/** The greatest value of its length byte. */
 export const METADATA_KEY_MAX_BYTES = 255;
 export const METADATA_VALUE_MAX_BYTES = 1024;
 export const CAPABILITY_NAME_MAX_BYTES = 64;

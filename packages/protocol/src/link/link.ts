@@ -29,9 +29,9 @@ export interface Link {
   readonly sendQueue: SendQueue;
   /** A binary message arrived. */
   receive(message: Buffer): void;
-  /** Closes politely, and by force when the peer does not answer within a second. */
+  /** Closes with a closing handshake, and by force when the peer does not answer it within a second. */
   end(code: CloseCode, reason: string): void;
-  /** The socket is gone. */
+  /** To be called when the socket has closed. */
   socketClosed(reason: string): void;
 }
 
@@ -46,7 +46,7 @@ export function createLink(options: LinkOptions): Link {
   let livenessTimer = setTimeout(wakeSoon, liveness.wakeAt - lastHeardAt);
   let terminateTimer: NodeJS.Timeout | undefined;
 
-  /** Node runs late timers before it reads sockets: what lies there unread must count first. */
+  /** Node runs late timers before it reads sockets: what has arrived there has to count before the peer is judged. */
   function wakeSoon(): void {
     setImmediate(onWake);
   }

@@ -37,7 +37,7 @@ export function wake(liveness: Liveness, now: number, lastHeardAt: number, rando
     case 'pinged': {
       // Nothing was heard when the ping was decided on, so the same millisecond means an answer.
       if (lastHeardAt >= liveness.pingedAt) return { action: 'wait', next: heard(lastHeardAt, random) };
-      // We stood still ourselves: an answer may lie unread, so wait once more.
+      // The timer fired late because this process stood still: the answer may not be read yet, so wait once more.
       if (now - liveness.wakeAt > OWN_LAG_MS && !liveness.extended) {
         return { action: 'wait', next: { ...liveness, wakeAt: now + DEAD_AFTER_PING_MS, extended: true } };
       }

@@ -72,11 +72,11 @@ interface Outgoing {
 
 export function createSendQueue(socket: SendQueueSocket): SendQueue {
   const controls: Buffer[] = [];
-  /** Of which nothing has been sent. */
+  /** Bodies of which nothing has been sent. */
   let fresh: Outgoing[] = [];
-  /** Of which a part has been sent. */
+  /** Bodies of which a part has been sent. */
   const partial = createCallTable<Outgoing>();
-  /** Those of them that need not wait for credit, in turn. */
+  /** Those of `partial` that have credit, in the order of their turns. */
   const begun: Outgoing[] = [];
   const waiters: (() => void)[] = [];
   let queuedPong: Buffer = Buffer.alloc(0);

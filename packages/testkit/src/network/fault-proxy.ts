@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { createLane, type Lane } from './lane.ts';
+import { createRelay, type Relay } from './relay.ts';
 
 export type Direction = 'to_target' | 'to_client' | 'both';
 
@@ -29,8 +29,8 @@ export interface FaultProxy {
 interface Pair {
   readonly client: Socket;
   readonly target: Socket;
-  readonly toTarget: Lane;
-  readonly toClient: Lane;
+  readonly toTarget: Relay;
+  readonly toClient: Relay;
   stranded: boolean;
 }
 
@@ -67,8 +67,8 @@ export async function startFaultProxy(options: {
     const pair: Pair = {
       client,
       target,
-      toTarget: createLane(client, target),
-      toClient: createLane(target, client),
+      toTarget: createRelay(client, target),
+      toClient: createRelay(target, client),
       stranded: false,
     };
     pairs.add(pair);

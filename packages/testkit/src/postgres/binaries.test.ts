@@ -65,15 +65,15 @@ describe('the account of the server', () => {
   });
 
   test('may not go below a folder that is closed to it', async () => {
-    const stranger = { name: 'stranger', uid: 4_000_000, gid: 4_000_000 };
+    const otherAccount = { name: 'other', uid: 4_000_000, gid: 4_000_000 };
     const closed = await mkdtemp(join(tmpdir(), 'svc-tmp-closed-'));
     const inner = join(closed, 'inner');
     await mkdir(inner, { mode: 0o755 });
-    expect(await canEnter(inner, stranger)).toBe(false);
+    expect(await canEnter(inner, otherAccount)).toBe(false);
     expect(await canEnter(inner, undefined)).toBe(true);
     await chmod(closed, 0o711);
-    expect(await canEnter(inner, stranger)).toBe(true);
-    expect(await canEnter(closed, stranger)).toBe(false);
+    expect(await canEnter(inner, otherAccount)).toBe(true);
+    expect(await canEnter(closed, otherAccount)).toBe(false);
     await rm(closed, { recursive: true });
   });
 });

@@ -66,7 +66,7 @@ export async function startProcess(
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once('exit', (code, signal) => {
       if (pid !== undefined) guardian.release(pid);
-      // Its last words may still be in the pipes; a grandchild that holds them open is not waited for.
+      // The last of its output may still be in the pipes; a grandchild that holds them open is not waited for.
       const enough = setTimeout(() => finish(), 1000);
       const finish = (): void => {
         clearTimeout(enough);

@@ -4,8 +4,8 @@ import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Cleans up after this process when it dies without a chance to do so itself, SIGKILL included. One helper
- * process, started at the first use; it ends with this one.
+ * Cleans up after this process when it dies without a chance to do so itself, SIGKILL included. It is one child
+ * process, started at the first use, that ends soon after this one.
  */
 export interface Watchdog {
   /** Ends the process with `signal`, and by force five seconds later. It must lead its process group. */
@@ -27,7 +27,7 @@ export async function watchdog(): Promise<Watchdog> {
 async function startWatchdog(): Promise<Watchdog> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('watchdog-main.mjs', import.meta.url))], {
     cwd: '/',
-    // Ctrl-C reaches every process of the terminal's group; this one has to outlive it.
+    // Ctrl-C reaches every process of the terminal's group; the watchdog has to go on after it.
     detached: true,
     env: {},
     stdio: ['pipe', 'ignore', 'ignore'],

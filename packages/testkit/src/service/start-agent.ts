@@ -13,7 +13,7 @@ export async function makeAgentFolder(
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
 }
 
-/** Starts the agent of a folder; resolves once `gateway` lists it. What the agent said is in the rejection. */
+/** Starts the agent of a folder; resolves once `gateway` lists it. The rejection holds the output of the agent. */
 export async function startAgent(
   gateway: RunningProcess,
   folder: string,

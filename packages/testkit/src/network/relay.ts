@@ -1,34 +1,34 @@
 import type { Socket } from 'node:net';
 
 /** One direction of a proxied connection. */
-export interface Lane {
-  set(condition: LaneCondition): void;
+export interface Relay {
+  set(condition: RelayCondition): void;
   close(): void;
 }
 
-interface LaneCondition {
+interface RelayCondition {
   readonly delayMs: number;
   readonly stalled: boolean;
   /** How fast bytes leave; Infinity for no limit. */
   readonly bytesPerSecond: number;
 }
 
-interface Parcel {
+interface Piece {
   readonly dueAt: number;
   /** Undefined: the sender has finished. */
   readonly data: Buffer | undefined;
 }
 
-/** Past this the sender is no longer read, so that it feels the jam as it would on a network. */
+/** Beyond this the sender is no longer read, so that its writes wait as they would on a network. */
 const maxHeldBytes = 4 * 1024 * 1024;
-/** Of a slow line: what its router would hold, so that what waits longer waits at the sender. */
+/** The same for a slow line: as much as a router would hold; the rest waits at the sender. */
 const maxHeldSlowBytes = 64 * 1024;
 const slowPieceBytes = 4096;
 
 /** Carries what `from` sends over to `to`, in order, each piece when its delay is over. */
-export function createLane(from: Socket, to: Socket): Lane {
-  const parcels: Parcel[] = [];
-  let condition: LaneCondition = { delayMs: 0, stalled: false, bytesPerSecond: Infinity };
+export function createRelay(from: Socket, to: Socket): Relay {
+  const pieces: Piece[] = [];
+  let condition: RelayCondition = { delayMs: 0, stalled: false, bytesPerSecond: Infinity };
   let heldBytes = 0;
   let timer: NodeJS.Timeout | undefined;
   let blocked = false;
@@ -37,10 +37,10 @@ export function createLane(from: Socket, to: Socket): Lane {
   const post = (data: Buffer | undefined): void => {
     const dueAt = performance.now() + condition.delayMs;
     const pieceBytes = condition.bytesPerSecond === Infinity ? Infinity : slowPieceBytes;
-    if (data === undefined) parcels.push({ dueAt, data });
+    if (data === undefined) pieces.push({ dueAt, data });
     else {
       for (let at = 0; at < data.length; at += pieceBytes)
-        parcels.push({ dueAt, data: data.subarray(at, at + pieceBytes) });
+        pieces.push({ dueAt, data: data.subarray(at, at + pieceBytes) });
       heldBytes += data.length;
     }
     deliver();
@@ -49,21 +49,21 @@ export function createLane(from: Socket, to: Socket): Lane {
     clearTimeout(timer);
     timer = undefined;
     while (!condition.stalled && !blocked) {
-      const parcel = parcels[0];
-      if (parcel === undefined) break;
-      const waitMs = Math.max(parcel.dueAt, lineFreeAt) - performance.now();
+      const piece = pieces[0];
+      if (piece === undefined) break;
+      const waitMs = Math.max(piece.dueAt, lineFreeAt) - performance.now();
       if (waitMs > 0) {
         timer = setTimeout(deliver, Math.ceil(waitMs));
         break;
       }
-      parcels.shift();
-      if (parcel.data === undefined) {
+      pieces.shift();
+      if (piece.data === undefined) {
         to.end();
       } else {
-        heldBytes -= parcel.data.length;
-        const transferMs = (1000 * parcel.data.length) / condition.bytesPerSecond;
+        heldBytes -= piece.data.length;
+        const transferMs = (1000 * piece.data.length) / condition.bytesPerSecond;
         lineFreeAt = Math.max(lineFreeAt, performance.now()) + transferMs;
-        blocked = !to.write(parcel.data);
+        blocked = !to.write(piece.data);
       }
     }
     if (heldBytes > (condition.bytesPerSecond === Infinity ? maxHeldBytes : maxHeldSlowBytes)) from.pause();
@@ -83,7 +83,7 @@ export function createLane(from: Socket, to: Socket): Lane {
     },
     close: () => {
       clearTimeout(timer);
-      parcels.length = 0;
+      pieces.length = 0;
     },
   };
 }
