@@ -117,13 +117,7 @@ test('--version is that of the package', { tags: ['command:help', 'command:exit-
 
 test.each([
   [['chekc'], 'unknown command "chekc": did you mean `check`?'],
-  [['frobnicate'], 'unknown command "frobnicate": see `svc-agent --help`'],
-  [['--confg', 'x'], 'unknown flag "--confg": did you mean `--config`?'],
   [['check', '--ofline'], 'unknown flag "--ofline": did you mean `--offline`?'],
-  [['--offline'], 'running the agent takes no `--offline`'],
-  [['schema', '--config', 'x'], '`schema` takes no `--config`'],
-  [['--config'], '`--config` needs the path of a capability file'],
-  [['--config', 'a', '--config', 'b'], '`--config` is given twice'],
   [
     ['check', 'capability.yaml'],
     'unexpected argument "capability.yaml": name the capability file with `--config`',
@@ -242,17 +236,12 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
   );
 
   test.each([
-    ['good.yaml', []],
-    ['good.yaml', ['--offline']],
     ['strict.yaml', []],
-    ['no-database.yaml', []],
-    ['wrong-sql.yaml', ['--offline']],
-    ['bad.yaml', []],
     ['warned.yaml', ['--offline']],
     ['missing.yaml', []],
   ])('--json tells programs of %s %j what the lines tell people', async (file, flags) => {
-    const text = await agent('check', '--config', file, ...flags);
-    const { code, stdout, stderr } = await agent('check', '--config', file, ...flags, '--json');
+    const args = ['check', '--config', file, ...flags];
+    const [text, { code, stdout, stderr }] = await Promise.all([agent(...args), agent(...args, '--json')]);
     expect({ code, stderr }).toEqual({ code: text.code, stderr: '' });
     const report: JsonReport = JSON.parse(stdout);
     const { capabilities: count, faults, warnings, log, account } = report;

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test, type TestContext } from 'vitest';
 import {
   freePort,
   isPortFree,
@@ -9,26 +9,25 @@ import {
   startProcess,
   temporaryFolder,
   type RunningProcess,
-  type TemporaryFolder,
 } from '../../packages/testkit/src/index.ts';
 import { stopRequest } from '../../examples/start-stop-request.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const deadlineMs = 60_000;
+const deadlineMs = 120_000;
 
-let temporary: TemporaryFolder;
-beforeEach(async () => {
-  temporary = await temporaryFolder('start-test');
-});
-afterEach(() => temporary.remove());
-
-/** What `npm start` runs once everything is installed and built. */
-async function start(...args: string[]): Promise<RunningProcess> {
+/** What `npm start` runs once everything is installed and built; `folder` is its folder for temporary files. */
+async function start(folder: string, ...args: string[]): Promise<RunningProcess> {
   const program = `import('./examples/start.ts').then(async ({ start }) => {
     process.exitCode = await start(${JSON.stringify(args)});
   })`;
-  const env = { TMPDIR: temporary.path, TSX_DISABLE_CACHE: '1' };
+  const env = { TMPDIR: folder, TSX_DISABLE_CACHE: '1' };
   return await startProcess(process.execPath, ['--import', 'tsx', '-e', program], { cwd: root, env });
+}
+
+async function ownFolder({ onTestFinished }: TestContext): Promise<string> {
+  const folder = await temporaryFolder('start-test');
+  onTestFinished(() => folder.remove());
+  return folder.path;
 }
 
 interface Summary {
@@ -59,9 +58,11 @@ test.each(['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const)('npm start stops 
   stop.close();
 });
 
-describe('npm start', { timeout: 2 * deadlineMs }, () => {
-  test('serves calls, and leaves nothing when it is stopped', async () => {
-    const demo = await start('--port', String(await freePort()));
+// Each takes its steps one after the other and leaves processors idle, so they run side by side.
+describe.concurrent('npm start', { timeout: 2 * deadlineMs }, () => {
+  test('serves calls, and leaves nothing when it is stopped', async (context) => {
+    const folder = await ownFolder(context);
+    const demo = await start(folder, '--port', String(await freePort()));
     const curl = await demo.waitForLine((line) => line.startsWith('curl'), deadlineMs);
     await demo.waitForLine((line) => line.startsWith('Press Ctrl-C'));
     const [, url = '', key = '', body = ''] =
@@ -75,29 +76,32 @@ describe('npm start', { timeout: 2 * deadlineMs }, () => {
     expect(await demo.exited).toEqual({ code: 0, signal: null });
     expect(demo.output('stderr')).toContain('Stopped; nothing is left');
     expect(await isPortFree(Number(new URL(url).port))).toBe(true);
-    expect(await readdir(temporary.path)).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
   });
 
-  test.each(['agent', 'gateway'] as const)('ends with the reason when the %s ends', async (part) => {
-    const demo = await start('--json', '--port', String(await freePort()));
+  test.for(['agent', 'gateway'] as const)('ends with the reason when the %s ends', async (part, context) => {
+    const folder = await ownFolder(context);
+    const demo = await start(folder, '--json', '--port', String(await freePort()));
     const parts = await summary(demo);
     process.kill(part === 'agent' ? parts.agent_pid : parts.gateway_pid, 'SIGKILL');
     expect(await demo.exited).toEqual({ code: 1, signal: null });
     expect(demo.output('stderr')).toContain(`(svc-${part}) has ended unexpectedly with SIGKILL`);
-    expect(await readdir(temporary.path)).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
   });
 
-  test('can be stopped before it is up', async () => {
-    const demo = await start('--port', String(await freePort()));
+  test('can be stopped before it is up', async (context) => {
+    const folder = await ownFolder(context);
+    const demo = await start(folder, '--port', String(await freePort()));
     await demo.waitForLine((line) => line.includes('PostgreSQL runs on'), deadlineMs);
     demo.signal('SIGTERM');
     expect(await demo.exited).toEqual({ code: 0, signal: null });
     expect(demo.output('stdout')).toBe('');
-    expect(await readdir(temporary.path)).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
   });
 
-  test('refuses what it does not know', async () => {
-    const demo = await start('--prot', '8080');
+  test('refuses what it does not know', async (context) => {
+    const folder = await ownFolder(context);
+    const demo = await start(folder, '--prot', '8080');
     expect(await demo.exited).toEqual({ code: 2, signal: null });
     expect(demo.output('stderr')).toMatch(/^cannot start: Unknown option '--prot'[^]*Usage: npm start/);
   });

@@ -23,6 +23,7 @@ test.each([
   ['run', 'unknown command "run": see `svc-agent --help`'],
   ['a.yaml', 'unknown command "a.yaml": see `svc-agent --help`'],
   ['--confg a.yaml', 'unknown flag "--confg": did you mean `--config`?'],
+  ['check --ofline', 'unknown flag "--ofline": did you mean `--offline`?'],
   ['-x', 'unknown flag "-x": see `svc-agent --help`'],
   ['--config', '`--config` needs the path of a capability file'],
   ['--config=', '`--config` needs the path of a capability file'],

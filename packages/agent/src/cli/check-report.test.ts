@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { jsonReport, textReport, type CheckReport } from './check-report.ts';
+
+const UNREADABLE = { path: '', message: 'cannot be read' };
+const FAULTS = [
+  { path: 'database', message: 'nothing listens there' },
+  { path: 'database.port', message: 'must be >= 1', position: { line: 3, column: 7 } },
+];
+const FINDINGS = [{ problem: 'may write', remedy: 'REVOKE INSERT' }];
+
+const CASES: readonly (readonly [title: string, offline: boolean, say: (report: CheckReport) => void])[] = [
+  [
+    'a sound file',
+    false,
+    (report) => {
+      report.wellFormed(1);
+      report.warned([]);
+      report.verified([]);
+    },
+  ],
+  [
+    'a sound file offline',
+    true,
+    (report) => {
+      report.wellFormed(2);
+      report.warned([]);
+    },
+  ],
+  [
+    'an account that may write',
+    false,
+    (report) => {
+      report.wellFormed(1);
+      report.warned([]);
+      report.verified(FINDINGS);
+    },
+  ],
+  [
+    'an account that must only read',
+    false,
+    (report) => {
+      report.wellFormed(1);
+      report.warned([]);
+      report.verified(FINDINGS);
+      report.refused(FAULTS, '/a folder/svc-agent.log');
+    },
+  ],
+  [
+    'a database that is away',
+    false,
+    (report) => {
+      report.wellFormed(1);
+      report.refused(FAULTS.slice(0, 1), '/a folder/svc-agent.log');
+    },
+  ],
+  [
+    'wrong SQL offline',
+    true,
+    (report) => {
+      report.wellFormed(1);
+      report.refused(FAULTS.slice(1), undefined);
+    },
+  ],
+  ['a malformed file', false, (report) => report.refused(FAULTS, undefined)],
+  [
+    'warnings',
+    true,
+    (report) => {
+      report.wellFormed(1);
+      report.warned(FAULTS);
+    },
+  ],
+  ['a file that cannot be read', false, (report) => report.refused([UNREADABLE], undefined)],
+];
+
+interface JsonReport {
+  readonly capabilities?: number;
+  readonly faults: readonly JsonFault[];
+  readonly warnings: readonly JsonFault[];
+  readonly log?: string;
+  readonly account: readonly { readonly problem: string; readonly remedy: string }[];
+}
+
+interface JsonFault {
+  readonly path: string;
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+function written(create: typeof textReport, offline: boolean, say: (report: CheckReport) => void): string {
+  let output = '';
+  const report = create('a.yaml', offline, { write: (text: string) => (output += text) });
+  say(report);
+  report.end();
+  return output;
+}
+
+function lineOf({ path, message, line, column }: JsonFault, kind = ''): string {
+  const place = line === undefined ? 'a.yaml' : `a.yaml:${line}:${column}`;
+  return `${place}  ${kind}${path === '' ? '' : `${path}: `}${message}`;
+}
+
+test.each(CASES)('JSON tells programs of %s what the lines tell people', (_title, offline, say) => {
+  const lines = written(textReport, offline, say).trimEnd().split('\n');
+  const json = written(jsonReport, offline, say);
+  expect(json.indexOf('\n')).toBe(json.length - 1);
+  const report: JsonReport = JSON.parse(json);
+  const { capabilities: count, faults, warnings, log, account } = report;
+  expect(report).toMatchObject({ ok: faults.length === 0, file: 'a.yaml', offline });
+  const told = [
+    ...(count === undefined
+      ? []
+      : [`a.yaml: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}`]),
+    ...faults.map((fault) => lineOf(fault)),
+    ...warnings.map((warning) => lineOf(warning, 'warning: ')),
+    ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),
+    ...(log === undefined ? [] : [`Details: ${log}`]),
+  ];
+  const others = /^(?:offline: |database: answers)/;
+  expect(told.toSorted()).toEqual(lines.filter((line) => !others.test(line)).toSorted());
+});
