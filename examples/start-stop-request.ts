@@ -9,6 +9,9 @@ export interface StopRequest {
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const;
+/** Without a listener the first opens Node's debugger, and the second ends the process with everything left behind. */
+const ignoredSignals = ['SIGUSR1', 'SIGUSR2'] as const;
+const ignore = (): void => {};
 const ancestorCheckMs = 200;
 
 /** Listens for the ways in which a user ends `npm start`. Further signals change nothing: stopping has deadlines. */
@@ -21,6 +24,7 @@ export function stopRequest(): StopRequest {
   });
   const onSignal = (signal: NodeJS.Signals): void => controller.abort(signal);
   for (const signal of signals) process.on(signal, onSignal);
+  for (const signal of ignoredSignals) process.on(signal, ignore);
   // Nobody reads any more, as in `npm start | head`.
   const onBrokenPipe = (): void => controller.abort('the output was closed');
   process.stdout.on('error', onBrokenPipe);
@@ -39,6 +43,7 @@ export function stopRequest(): StopRequest {
     close: () => {
       clearInterval(ancestorCheck);
       for (const signal of signals) process.off(signal, onSignal);
+      for (const signal of ignoredSignals) process.off(signal, ignore);
     },
   };
 }

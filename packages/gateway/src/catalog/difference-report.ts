@@ -24,14 +24,18 @@ export function createDifferenceReport(
   }
 
   return (newest, others) => {
-    const compared = new Set<string>();
     // Whoever offers the same has been compared with the others.
     if (others.some(({ digest }) => digest === newest.digest)) return;
+    const compared = new Set<string>();
+    const texts = [...published(newest.description)];
     for (const other of others) {
-      if (compared.has(other.digest)) continue;
-      compared.add(other.digest);
-      for (const { capability, difference } of differences(newest.description, other.description)) {
-        if (!isNew(difference)) continue;
+      const otherTexts = published(other.description);
+      for (const [capability, text] of texts) {
+        const otherText = otherTexts.get(capability);
+        // The next older description of it is the one that callers saw before.
+        if (otherText === undefined || compared.has(capability)) continue;
+        compared.add(capability);
+        if (otherText === text || !isNew(differenceOf(capability, text, otherText))) continue;
         observe({
           event: 'descriptions_differ',
           capability,
@@ -45,17 +49,10 @@ export function createDifferenceReport(
   };
 }
 
-function differences(
-  one: Description,
-  other: Description,
-): readonly { readonly capability: string; readonly difference: string }[] {
-  const others = published(other);
-  return [...published(one)].flatMap(([capability, text]) => {
-    const otherText = others.get(capability);
-    if (otherText === undefined || otherText === text) return [];
-    const hash = createHash('sha256').update([capability, ...[text, otherText].toSorted()].join('\n'));
-    return [{ capability, difference: hash.digest('base64url') }];
-  });
+/** The same for both orders. */
+function differenceOf(capability: string, text: string, otherText: string): string {
+  const hash = createHash('sha256').update([capability, ...[text, otherText].toSorted()].join('\n'));
+  return hash.digest('base64url');
 }
 
 /** What callers are told of each capability, as text. */

@@ -223,7 +223,7 @@ describe('notifications/cancelled', { tags: ['mcp:22'] }, () => {
   test('without parameters, or as a request, does nothing', async () => {
     const session = await openSession();
     const call = await begin(callText('7'), { session });
-    for (const params of ['', ',"params":null', ',"params":{}']) {
+    for (const params of ['', ',"params":null', ',"params":{}', ',"params":[7]']) {
       const body = `{"jsonrpc":"2.0","method":"notifications/cancelled"${params}}`;
       expect(await post(body, { session })).toMatchObject(EMPTY);
     }

@@ -21,9 +21,13 @@ export function readMessage(value: unknown, raw: Buffer): Message {
   const { method, params } = value;
   if (typeof method !== 'string') throw invalid('method must be a string; responses are not expected here');
   if (Object.hasOwn(value, 'id') && !isId(value['id'])) throw invalid('id must be a string or an integer');
-  // Some clients write null for parameters that they leave out.
-  if (params !== undefined && params !== null && !isObject(params)) throw invalid('params must be an object');
-  return { id: idOf(value, raw), method, params: params ?? {}, raw };
+  const id = idOf(value, raw);
+  if (isObject(params)) return { id, method, params, raw };
+  // Some clients write null for parameters that they leave out. A cancellation is never refused.
+  const isMissing = params === undefined || params === null;
+  const isCancellation = id === undefined && method === 'notifications/cancelled';
+  if (!isMissing && !isCancellation) throw invalid('params must be an object');
+  return { id, method, params: {}, raw };
 }
 
 /** The id, as JSON, of what may be no message; undefined when none can be told. */
@@ -38,10 +42,10 @@ export function cancelledIdOf({ params, raw }: Message): string | undefined {
 
 function idText(id: unknown, raw: Buffer, ...path: readonly string[]): string | undefined {
   if (!isId(id)) return undefined;
+  if (typeof id === 'string' || Number.isSafeInteger(id)) return JSON.stringify(id);
   // Integers beyond 2^53 have lost digits by now.
-  return typeof id === 'string' || Number.isSafeInteger(id)
-    ? JSON.stringify(id)
-    : rawMember(raw, ...path)?.toString();
+  const text = rawMember(raw, ...path)?.toString() ?? '';
+  return /^-?\d+$/.test(text) ? text : BigInt(Number(text)).toString();
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
