@@ -6,7 +6,7 @@ import type { Turns } from './connection/turns.ts';
 import type { Exchange } from './exchange.ts';
 
 /** A request that has not been answered. */
-export interface PendingRequest {
+interface PendingRequest {
   readonly response: ServerResponse;
   readonly exchange: Exchange;
 }
