@@ -51,7 +51,7 @@ const NO_REQUESTS: readonly PendingRequest[] = [];
 
 export function createConnections(turns: Turns): Connections {
   const connections = new WeakMap<Duplex, Connection>();
-  /** Connections over which a request came, agents' apart. */
+  /** Connections over which a request came, except those of agents. */
   const callers = new Set<Socket>();
   let state: 'serving' | 'draining' = 'serving';
   let inFlight = 0;
