@@ -10,7 +10,7 @@ import { renderAgentSecret } from './cli/render-agent-secret.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
 import { readEnvFile } from './config/env-file.ts';
 import { loadConfig, type Environment } from './config/load.ts';
-import { createAgentSecret } from './agents/create-agent-secret.ts';
+import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createLog } from './telemetry/log.ts';

@@ -1,12 +1,18 @@
-import type { RequestHeaders } from '../http/request/headers.ts';
+/** What CORS reads of a request's headers. */
+interface CorsHeaders {
+  readonly origin: string | undefined;
+  readonly accessControlRequestMethod: string | undefined;
+  /** Lower-case names of those headers that came more than once. */
+  readonly repeated: readonly string[];
+}
 
 /** What pages of other origins may do. Keys travel in headers, so the browser's credentials mode is not used. */
 export interface Cors {
   /** For every answer to a request with these headers: names and values in turn. */
-  readonly answerHeaders: (headers: RequestHeaders) => readonly string[];
+  readonly answerHeaders: (headers: CorsHeaders) => readonly string[];
   /** For the answer to a preflight, beside `answerHeaders`; undefined when the request is none that is allowed. */
   readonly preflightHeaders: (
-    headers: RequestHeaders,
+    headers: CorsHeaders,
     methods: readonly string[],
   ) => readonly string[] | undefined;
 }
@@ -42,7 +48,7 @@ export function createCors(origins: readonly string[] | '*'): Cors | undefined {
   const answers = new Map(origins === '*' ? [] : origins.map((origin) => [origin, allowing(origin)]));
   const answerToAny = origins === '*' ? allowing('*') : undefined;
 
-  function allowed({ origin, repeated }: RequestHeaders): readonly string[] | undefined {
+  function allowed({ origin, repeated }: CorsHeaders): readonly string[] | undefined {
     if (origin === undefined || repeated.includes('origin')) return undefined;
     return answerToAny ?? answers.get(origin);
   }

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import { isLoopbackHost } from '@svc/protocol';
-import type { RequestHeaders } from '../http/request/headers.ts';
 
 export interface OriginRules {
   /** Undefined for every address of the machine. */
@@ -9,8 +8,16 @@ export interface OriginRules {
   readonly corsOrigins: readonly string[] | '*';
 }
 
+/** What the check reads of a request's headers. */
+interface OriginHeaders {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** Lower-case names of those headers that came more than once. */
+  readonly repeated: readonly string[];
+}
+
 /** Why a request is refused, for its sender; undefined when it is not. */
-export type RefuseOrigin = (headers: RequestHeaders) => string | undefined;
+export type RefuseOrigin = (headers: OriginHeaders) => string | undefined;
 
 const REMEMBERED = 1000;
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import { createSourceResolver, type ResolveSource } from '../network/client-address.ts';
+import { cidr } from '../network/cidr.testing.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
@@ -269,7 +270,7 @@ describe('unauthenticated peers', () => {
   );
 
   test('addresses of one network are one source, and those behind a trusted proxy are told apart', async () => {
-    resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: ['127.0.0.0/8'] });
+    resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: [cidr('127.0.0.0/8')] });
     const clients: RawConnection[] = [];
     const dialFrom = async (address: string): Promise<string> => {
       const { client, status } = await upgradeByHand(server.port, `X-Forwarded-For: ${address}`);

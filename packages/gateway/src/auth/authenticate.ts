@@ -4,7 +4,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Authentication, Authenticator } from './api-keys/authenticator.ts';
 import type { Principal } from './principal.ts';
 
-/** At once for every key in use. */
+/** Answers at once for every key in use. */
 export type Authenticate = (exchange: Exchange) => Principal | Promise<Principal>;
 
 /** Who sends the request, noted for the log. Throws, or rejects with, CallError (400, 401, 429). */

@@ -1,4 +1,4 @@
-import type { AgentSecret } from '../agents/create-agent-secret.ts';
+import type { AgentSecret } from './create-agent-secret.ts';
 
 /** What `create-agent-secret` prints: text that says where each value goes, or exactly one JSON object. */
 export function renderAgentSecret(secret: AgentSecret, json: boolean): string {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readEnvFile } from '../config/env-file.ts';
 import { parseKeyRecords } from '../config/parse/key-records.ts';
 import { SETTINGS } from '../config/settings.ts';
-import { createAgentSecret } from '../agents/create-agent-secret.ts';
+import { createAgentSecret } from './create-agent-secret.ts';
 import { createKey } from '../auth/api-keys/create-key.ts';
 import { HELP } from './help.ts';
 import { renderAgentSecret } from './render-agent-secret.ts';

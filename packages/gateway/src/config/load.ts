@@ -1,7 +1,8 @@
 import { nearest, parseDuration } from '@svc/edge';
 import { PARAMS_MAX_BYTES } from '@svc/protocol';
 import { parseAgentPublicKey } from './parse/agent-public-key.ts';
-import { parseCidr } from '../network/cidr.ts';
+import { parseCidr } from './parse/cidr.ts';
+import type { Cidr } from '../network/cidr.ts';
 import type { Fault } from './fault.ts';
 import type { GatewayConfig } from './model.ts';
 import { parseKeyRecords } from './parse/key-records.ts';
@@ -144,11 +145,8 @@ function warningsFor(config: GatewayConfig): readonly string[] {
   return warnings;
 }
 
-function networks(text: string): Parsed<readonly string[]> {
-  return parseList(text, (item) => {
-    const parsed = parseCidr(item);
-    return parsed.ok ? good(item) : parsed;
-  });
+function networks(text: string): Parsed<readonly Cidr[]> {
+  return parseList(text, parseCidr);
 }
 
 /** A list of nothing but commas must not pass for "no restriction". */

@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../auth/api-keys/key-record.ts';
+import type { Cidr } from '../network/cidr.ts';
 
 /** The environment after parsing: every value checked, every default applied. */
 export interface GatewayConfig {
@@ -11,8 +12,8 @@ export interface GatewayConfig {
   /** Audiences that agents may sign, normalised; undefined accepts any. */
   readonly agentUrls: readonly string[] | undefined;
   readonly corsOrigins: readonly string[] | '*';
-  readonly ipAllowList: readonly string[] | undefined;
-  readonly trustedProxies: readonly string[];
+  readonly ipAllowList: readonly Cidr[] | undefined;
+  readonly trustedProxies: readonly Cidr[];
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | undefined;
   readonly emitOpenapiSnapshot: boolean;
   readonly maxRequestBodyBytes: number;

@@ -6,7 +6,7 @@ import type { Turns } from './connection/turns.ts';
 import type { Exchange } from './exchange.ts';
 
 /** A request that has not been answered. */
-export interface PendingRequest {
+interface PendingRequest {
   readonly response: ServerResponse;
   readonly exchange: Exchange;
 }
@@ -51,7 +51,7 @@ const NO_REQUESTS: readonly PendingRequest[] = [];
 
 export function createConnections(turns: Turns): Connections {
   const connections = new WeakMap<Duplex, Connection>();
-  /** Connections over which a request came, agents' apart. */
+  /** Connections over which a request came, except those of agents. */
   const callers = new Set<Socket>();
   let state: 'serving' | 'draining' = 'serving';
   let inFlight = 0;

@@ -10,6 +10,7 @@ import { ask, CALL, post, silentCalls, startServer, type StartedServer } from '.
 import type { Exchange } from './exchange.ts';
 import type { Handlers, ServerOptions } from './server.ts';
 import { createSourceResolver } from '../network/client-address.ts';
+import { cidr } from '../network/cidr.testing.ts';
 
 const started: StartedServer[] = [];
 afterEach(async () => {
@@ -106,7 +107,7 @@ describe('the first check that fails answers', () => {
   });
 
   test('an address outside the allow list learns nothing else', async () => {
-    const resolveSource = createSourceResolver({ allowList: ['10.0.0.0/8'], trustedProxies: [] });
+    const resolveSource = createSourceResolver({ allowList: [cidr('10.0.0.0/8')], trustedProxies: [] });
     const { port, recorded } = await start({}, { resolveSource, ...limited() });
     for (const path of ['/healthz', '/nothing', CALL]) {
       const { status, text } = await ask(port, path);
@@ -121,7 +122,7 @@ describe('the first check that fails answers', () => {
   });
 
   test('a forwarding header that names no address is refused', async () => {
-    const resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: ['127.0.0.1'] });
+    const resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: [cidr('127.0.0.1')] });
     const { port } = await start({}, { resolveSource });
     const { status, text } = await ask(port, '/healthz', { headers: { 'X-Forwarded-For': 'nonsense' } });
     expect(status).toBe(400);
@@ -152,7 +153,10 @@ test.each([
       },
     },
     {
-      resolveSource: createSourceResolver({ allowList: ['127.0.0.1/32'], trustedProxies: ['127.0.0.1/32'] }),
+      resolveSource: createSourceResolver({
+        allowList: [cidr('127.0.0.1/32')],
+        trustedProxies: [cidr('127.0.0.1/32')],
+      }),
     },
   );
   const client = await dial(port);

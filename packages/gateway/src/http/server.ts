@@ -89,7 +89,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     try {
       const route = validateRequest(exchange, place);
       if (route === undefined) return;
-      // One connection may bring more in one read than it is fair to make the others wait for.
+      // One read may bring more pipelined requests than those of other connections should have to wait for.
       if (place > 1) await new Promise<void>(turns.later);
       if (!exchange.signal.aborted) await handle(exchange, route);
     } catch (error) {
@@ -121,10 +121,10 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const onRequest: RequestListener = (request, response) => accept(request, response, undefined);
   const settings = {
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Checked by us: Node's own answer is no JSON.
+    // The gateway checks it: Node's own answer is no JSON.
     requireHostHeader: false,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // Ours answers first, with the error's own body; this one stands behind it.
+    // The gateway's own time-out of the body fires before, and answers with an error body; this one is the last resort.
     requestTimeout: HEADERS_TIMEOUT_MS + 2 * options.bodyReadTimeoutMs,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -139,7 +139,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
   server.maxConnections = MAX_CONNECTIONS;
-  // Node remembers the address once it was asked for; after a reset nobody knows it.
+  // Node remembers the peer's address once it was asked for; after a reset it can no longer be found out.
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', readAddress);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const goOn = (): void => {
@@ -148,7 +148,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     request.once('newListener', (event) => {
       // The caller is asked for the body only once somebody reads it, which is after authentication.
       if (event !== 'data') return;
-      // Behind others on its connection it has to wait for the end of the answers to those.
+      // A pipelined request is asked for its body only after the answers before it have been sent.
       if (response.socket === null) response.once('socket', goOn);
       else goOn();
     });
@@ -156,7 +156,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   });
   // Any other expectation may be ignored (RFC 9110, section 10.1.1); Node's own answer is no JSON.
   server.on('checkExpectation', onRequest);
-  /** Whether a request that Node hands over with its connection is pipelined behind one whose answer has that. */
+
+  /** Whether a request that Node hands over with its connection is pipelined: it gets no answer, the connection ends. */
   function outOfTurn(socket: Socket): boolean {
     if (!socket.listeners('error').includes(destroyOnError)) socket.on('error', destroyOnError);
     if (!socket.writable) {
@@ -202,7 +203,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     else if (oldest === undefined) refuseUnparsable(fault, socket);
     else if (oldest.response.headersSent) endAfterWritten(socket);
     else if (oldest.response.req.complete || others.length > 0 || error.code === 'HPE_INVALID_EOF_STATE') {
-      // Our refusal would be taken for the answer to the request before it, or nobody is left to read it.
+      // A refusal would be taken for the answer to the request before it, or no caller is left to read it.
       socket.destroy();
     } else oldest.exchange.sendError(fault.code, fault.message, ['Connection', 'close']);
   });
@@ -214,7 +215,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     async drain(timeoutMs) {
       const kept = connections.drain();
-      // What HTTP adds to closing is the end of all kept connections, whatever is on its way there.
+      // The HTTP server's own close would also end all idle connections, and lose requests that are on their way there.
       TcpServer.prototype.close.call(server);
       const lingerMs = kept === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);
       await wait(lingerMs);

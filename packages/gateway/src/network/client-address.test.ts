@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSourceResolver, type Source } from './client-address.ts';
+import { cidr } from './cidr.testing.ts';
 
 const PROXY = '10.0.0.1';
 
@@ -11,7 +12,7 @@ function forwarded(...lines: readonly string[]): readonly string[] {
 describe('the sender', () => {
   const resolve = createSourceResolver({
     allowList: undefined,
-    trustedProxies: ['10.0.0.0/8', '2001:db8:1::/48'],
+    trustedProxies: [cidr('10.0.0.0/8'), cidr('2001:db8:1::/48')],
   });
 
   it.each([
@@ -125,8 +126,8 @@ describe('the allow list', () => {
 
   it('judges the sender, not the proxy', () => {
     const resolve = createSourceResolver({
-      allowList: ['203.0.113.0/24', '2001:db8::/32'],
-      trustedProxies: [PROXY],
+      allowList: [cidr('203.0.113.0/24'), cidr('2001:db8::/32')],
+      trustedProxies: [cidr(PROXY)],
     });
     expect(resolve(PROXY, [])).toMatchObject({ allowed: false });
     expect(resolve(PROXY, forwarded('203.0.113.7'))).toMatchObject({ allowed: true });
@@ -137,7 +138,7 @@ describe('the allow list', () => {
   });
 
   it('still judges rightly after more addresses than it remembers', () => {
-    const resolve = createSourceResolver({ allowList: ['10.0.0.0/16'], trustedProxies: [] });
+    const resolve = createSourceResolver({ allowList: [cidr('10.0.0.0/16')], trustedProxies: [] });
     for (let index = 0; index < 25_000; index++) {
       const address = `10.${index >> 14}.${(index >> 7) & 127}.${index & 127}`;
       expect(resolve(address, [])).toMatchObject({ address, allowed: index < 16_384 });

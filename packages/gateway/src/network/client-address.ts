@@ -1,12 +1,4 @@
-import {
-  cidrContains,
-  formatIp,
-  networkBase,
-  parseCidr,
-  parseIpAddress,
-  type Cidr,
-  type IpAddress,
-} from './cidr.ts';
+import { cidrContains, formatIp, networkBase, parseIpAddress, type Cidr, type IpAddress } from './cidr.ts';
 
 export interface Source {
   /** In its shortest spelling; an IPv4-mapped IPv6 address as IPv4. */
@@ -32,14 +24,13 @@ interface Known {
  * Finds who sends a request. X-Forwarded-For counts only when the peer is a trusted proxy: all its lines
  * together are read from right to left, the first address that is no trusted proxy is the sender, and when
  * all are trusted the leftmost. Entries further left are the sender's own claim and are not looked at.
- * An entry with a port is no address. Both lists hold networks that loadConfig has checked.
+ * An entry with a port is no address.
  */
 export function createSourceResolver(options: {
-  readonly allowList: readonly string[] | undefined;
-  readonly trustedProxies: readonly string[];
+  readonly allowList: readonly Cidr[] | undefined;
+  readonly trustedProxies: readonly Cidr[];
 }): ResolveSource {
-  const allowList = options.allowList?.map(toCidr);
-  const trustedProxies = options.trustedProxies.map(toCidr);
+  const { allowList, trustedProxies } = options;
   const remembered = new Map<string, Known>();
 
   function look(text: string): Known | undefined {
@@ -98,10 +89,4 @@ function bucketOf(address: IpAddress): string {
 
 function contains(cidrs: readonly Cidr[], address: IpAddress): boolean {
   return cidrs.some((cidr) => cidrContains(cidr, address));
-}
-
-function toCidr(text: string): Cidr {
-  const parsed = parseCidr(text);
-  if (!parsed.ok) throw new TypeError(`cannot use the network: ${parsed.problems.join('; ')}`);
-  return parsed.value;
 }

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { post, startServer, type StartedServer } from '../server-by-hand.testing.ts';
 import { createSourceResolver } from '../../network/client-address.ts';
+import { cidr } from '../../network/cidr.testing.ts';
 
 let running: StartedServer | undefined;
 afterEach(() => running?.close());
@@ -56,7 +57,7 @@ describe('what is no request', { tags: ['order:unparsable'] }, () => {
   });
 
   test('teaches nothing to an address outside the allow list', async () => {
-    const resolveSource = createSourceResolver({ allowList: ['10.0.0.0/8'], trustedProxies: [] });
+    const resolveSource = createSourceResolver({ allowList: [cidr('10.0.0.0/8')], trustedProxies: [] });
     const { port, recorded } = await start({}, { resolveSource });
     const [refused, other] = [
       await answerTo(port, NONSENSE),
