@@ -22,7 +22,7 @@ export interface Driver {
   configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
   /** Connects when it is first used, and again whenever a connection was lost. */
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
-  /** Loads what only the start-up process needs, which is much. */
+  /** Loads the verifier, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
 }
 
@@ -38,7 +38,7 @@ export interface DatabaseConfig {
   readonly maxConnections: number;
   /** Whether an account that may do more than read keeps the agent from starting. */
   readonly requireReadonlyAccount: boolean;
-  /** Of that setting; absent where the file does not have it. */
+  /** Where `require_readonly_account` stands in the file; absent where the file does not have it. */
   readonly requireReadonlyAccountPosition?: Position;
 }
 

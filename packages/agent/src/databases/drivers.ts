@@ -5,7 +5,7 @@ import { postgres } from './postgres/index.ts';
 const drivers: Readonly<Record<string, Driver>> = { postgres };
 
 export const DRIVER_NAMES: readonly string[] = Object.keys(drivers);
-/** Of a file that names none. */
+/** For a capability file that names no driver. */
 export const DEFAULT_DRIVER = 'postgres';
 
 /** Throws for a name that is not in the list. */

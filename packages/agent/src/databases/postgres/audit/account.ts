@@ -6,7 +6,7 @@ import { CATALOG_PATH } from '../execute/catalog-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 
 const AUDIT_TIMEOUT_MS = 30_000;
-/** Of what the account owns. */
+/** How many of the things that the account owns are named. */
 const MAX_NAMED = 10;
 
 /** Roles that let their members write, reach the server's files and processes, or other sessions. */
@@ -35,8 +35,8 @@ const PREAMBLE = `with recursive me as (
 const NO_SUPERUSER = 'not (select rolsuper from account)';
 
 /**
- * A remedy of null is another account: the last superuser must not be taken from the server, nor what is owned from those
- * who work with it.
+ * A remedy of null is another account: revoking SUPERUSER could leave the server without any, and a change of owner could
+ * stop those who work with what is owned.
  */
 const SUPERUSER = `select 1, format('the account %I has the attribute SUPERUSER', rolname), null from account where rolsuper`;
 

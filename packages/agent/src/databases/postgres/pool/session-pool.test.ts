@@ -31,3 +31,14 @@ test('a session that is being closed is not handed out, not even to a short tran
   expect(pool.tryAcquire(true)).toBeUndefined();
   await pool.close();
 });
+
+test('a session that is released twice is a defect, and not handed out twice', async () => {
+  const server = await testDatabase();
+  const limit = { signal: new AbortController().signal, timeoutMs: 5000 };
+  const pool = new SessionPool((signal) => openSession(configOf(server), signal), 1);
+  const session = await pool.acquire(limit);
+  pool.release(session);
+  expect(() => pool.release(session)).toThrow('released a session that is idle');
+  expect(pool.connections).toEqual({ idle: 1, busy: 0, opening: 0, waiting: 0 });
+  await pool.close();
+});

@@ -10,7 +10,7 @@ import { faultAt } from './statement/read-statement.ts';
 
 export type Refusal = { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
-/** `error` is what the server sent, where it was the server. */
+/** `error` is what the server sent, where it was the server that refused. */
 type Step = { readonly ok: true; readonly output: OwnOutput } | (Refusal & { readonly error?: unknown });
 
 /** Planning runs functions that the SQL calls with constants, so even that is bounded. */
@@ -23,14 +23,15 @@ export function refused(capability: Capability, message: string, detail?: string
   };
 }
 
-/** Another for each use: a rollback does not undo the preparing, and several sessions verify at once. */
+/** A new name for each use: a rollback does not undo PREPARE, so a name used twice on a session would fail. */
 export function preparedName(): string {
   return `svc_verify_${randomBytes(8).toString('hex')}`;
 }
 
 /**
- * The way that shows the plan for any values on every version: prepared, planned generically, explained. A rollback
- * does not undo the preparing, and behind a pooler what follows it may reach another connection.
+ * Shows the plan for any values, on every version: prepares the statement, plans it generically, explains it. It is
+ * deallocated in the same transaction: a rollback does not undo PREPARE, and behind a pooler the next transaction may run
+ * on another connection.
  */
 export function explain(text: string, parameters: number): readonly Statement[] {
   const name = preparedName();
@@ -63,7 +64,7 @@ export function askVolatile(
   };
 }
 
-/** Where in `text`, in bytes, the server stumbled over what `explain` prepares; NaN where it did not say. */
+/** Where in `text`, in bytes, the server found the error in what `explain` prepares; NaN where it did not say. */
 export function offsetOf(error: unknown, text: string): number {
   // It counts characters, from 1.
   const position = error instanceof pg.DatabaseError ? Number(error.position) : Number.NaN;

@@ -11,7 +11,7 @@ export async function rowCountWarnings(capabilities: readonly Capability[]): Pro
   await loadModule();
   return capabilities.flatMap((capability) => {
     const suspects = capability.params.filter(({ schema }) => mayBeNegative(schema));
-    // Parsing takes its time, and most need not be.
+    // Without this every statement would be parsed again, which takes its time.
     if (suspects.length === 0 || !/limit|offset|fetch/i.test(capability.sql)) return [];
     const result = readStatement(capability);
     if (!result.ok) return [];
@@ -37,7 +37,7 @@ function mayBeNegative({ type, minimum, exclusiveMinimum, enum: choices }: Param
   return choices?.every((choice) => Number(choice) >= 0) !== true;
 }
 
-/** Not of those that GREATEST or another function may keep from being negative, nor of another statement's. */
+/** Without those in GREATEST or another function, which may keep them from being negative, and those of a subselect. */
 function collectNumbers(value: unknown, numbers: Set<number>): void {
   if (Array.isArray(value)) {
     for (const item of value) collectNumbers(item, numbers);

@@ -29,7 +29,7 @@ interface PostgresVerification extends Verification {
   readonly prepared: readonly PreparedQuery[];
 }
 
-/** Enough to hide the way to the database, few enough to leave it at peace. */
+/** How many capabilities are checked at once: enough to hide the round trips, few enough not to load the database. */
 const WORKERS = 4;
 const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
 

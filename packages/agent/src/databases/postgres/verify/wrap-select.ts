@@ -15,7 +15,7 @@ export interface OutputColumn {
 }
 
 export interface Wrapping {
-  /** Whose statement it is. */
+  /** The name of the capability. */
   readonly capability: string;
   /** Whether the planner finds anything volatile in the user's statement. */
   readonly isVolatile: boolean;
@@ -30,11 +30,11 @@ export interface Wrapping {
   readonly foldLines: boolean;
 }
 
-/** Anybody who may create in a schema of the search path could put an operator of the same name in front of it. */
+/** With its schema, since an account that may create in a schema of the search path could define another of that name. */
 const AT_MOST = 'operator(pg_catalog.<=)';
 /** How many subselects lie around the user's statement where it is one. */
 const DEPTH = { whole: 4, prefix: 5 };
-/** What the rows of a result that may be whole take of the server's memory at most. */
+/** How many bytes of the server's memory the rows of a result in the form `whole` may take. */
 const WHOLE_MAX_BYTES = 67_108_864;
 
 /**
@@ -65,8 +65,8 @@ export function wrapSelect(select: string, wrapping: Wrapping, form: ResultForm)
   // compute each column, several times.
   const rows = `(select ${json} as j${missing} from (select ${fields} from (select * from ${wrapping.isVolatile ? `(\n${select}\n) q` : 'q'} offset 0) q) r limit ${maxRows + 1}) x`;
   const around = (form === 'whole' ? whole : prefix)(rows, wrapping, missing !== '');
-  // Administrators see the first kilobyte of what runs: whose it is, and what its author wrote. The planner makes of a WITH
-  // query that is used once the subselect that it stands for, but it would keep all rows of one that is volatile.
+  // Administrators see the first kilobyte of a running statement: the capability's name and what its author wrote stand
+  // there. The planner merges a WITH query that is used once, but it would store all rows of a volatile one.
   return `${attribution(wrapping.capability)}${wrapping.isVolatile ? '' : `with q as (\n${select}\n) `}${around}`;
 }
 
@@ -106,8 +106,8 @@ function lengthOf({ utf8 }: Wrapping): string {
 }
 
 function counting(count: string, { unlocks }: Wrapping): string {
-  // Computed when all of the statement has been: there it costs little, and behind a pooler it reaches the connection
-  // that holds the locks.
+  // Part of the outermost row, so it is computed last: there it costs little, and behind a pooler it runs on the
+  // connection that holds the locks.
   return unlocks ? `pg_catalog.concat(pg_catalog.${count}, ${RELEASE_LOCKS})` : `pg_catalog.${count}`;
 }
 

@@ -43,7 +43,8 @@ export function functionsStatement(
 /**
  * Refuses what is called of the volatile functions that the catalog has. A name stands for all functions of that
  * name; where one of them is volatile and another one is meant, `policy.allow_functions` says so. `isVolatile` is what
- * the planner makes of the whole statement: where it is not, no operator in it is, whoever made one of the same name.
+ * the planner finds of the whole statement: where it is not volatile, no operator in it is, even if the catalog has a
+ * volatile one of the same name.
  */
 export function checkFunctions(
   capability: Capability,
@@ -51,7 +52,7 @@ export function checkFunctions(
   isVolatile: boolean,
   volatile: Rows,
 ): readonly VerificationFault[] {
-  // Not all of them are volatile.
+  // Checked by name, since not all of them are volatile and so in the catalog's list.
   const forbidden = [...new Set(called.map(({ name }) => name).filter(isForbidden))];
   // By message and function, since many operators may have one.
   const faults = new Map<string, VerificationFault>();

@@ -42,7 +42,7 @@ export function isForbidden(name: string): boolean {
   return FORBIDDEN.some((pattern) => pattern.test(name));
 }
 
-/** Likewise, but of extensions, which may lie in any schema. */
+/** As `HARMLESS`, but of extensions, which may lie in any schema. */
 const HARMLESS_IN_EXTENSIONS = new Set([
   'pgcrypto.gen_random_bytes',
   'pgcrypto.gen_random_uuid',
@@ -62,7 +62,7 @@ export function isAllowed(
   allowFunctions: readonly string[],
 ): boolean {
   if (allowFunctions.includes(name) || allowFunctions.includes(`${schema}.${name}`)) return true;
-  // Anybody may make a function of such a name elsewhere.
+  // The schema must match, since a function of such a name may be defined in any other.
   return (
     (schema === 'pg_catalog' && HARMLESS.has(name)) ||
     (extension !== undefined && HARMLESS_IN_EXTENSIONS.has(`${extension}.${name}`))
@@ -118,7 +118,7 @@ function tokensIn(expression: string): readonly Token[] {
   }
 }
 
-/** Names in front of an opening parenthesis. Too many are harmless: only those that are volatile functions count. */
+/** Names in front of an opening parenthesis. Names of other things do no harm: only volatile functions count later. */
 function callsIn(tokens: readonly Token[]): readonly QualifiedName[] {
   const calls: QualifiedName[] = [];
   for (const [index, token] of tokens.entries()) {

@@ -78,7 +78,7 @@ export function inspectSelect(text: string): InspectResult {
   };
 }
 
-/** Those that PostgreSQL looks up by a name that the SQL does not have. */
+/** The operators that PostgreSQL uses without the SQL naming them, as BETWEEN does. */
 function impliedOperators(key: string, node: TreeNode): readonly string[] {
   switch (key) {
     case 'A_Expr':

@@ -5,7 +5,7 @@ import { isNode, namesIn, type TreeNode } from './tree.ts';
 export interface WrittenType {
   /** With its modifiers, as SQL. */
   readonly sql: string;
-  /** Without them. */
+  /** Without its modifiers. */
   readonly name: string;
 }
 
@@ -46,7 +46,7 @@ export function writtenCasts(tree: TreeNode): ReadonlyMap<number, readonly (Writ
   return found;
 }
 
-/** Undefined for what cannot be written again with certainty. */
+/** Undefined for a type that cannot be written as SQL again with certainty. */
 function typeOf(node: unknown): WrittenType | undefined {
   if (!isNode(node) || node['setof'] === true || node['pct_type'] === true) return undefined;
   const scalar = namesIn(node['names']).map(quoteIdentifier).join('.');
@@ -61,6 +61,6 @@ function typeOf(node: unknown): WrittenType | undefined {
 function modifierOf(node: unknown): string | undefined {
   const constant = isNode(node) ? node['A_Const'] : undefined;
   const integer = isNode(constant) ? constant['ival'] : undefined;
-  // Zero is left out.
+  // The parser leaves out a zero.
   return isNode(integer) ? String(Number(integer['ival'] ?? 0)) : undefined;
 }

@@ -80,8 +80,8 @@ function chooseAt(param: Param | undefined, found: ServerType | 'any' | undefine
 }
 
 /**
- * Gives back each parameter its declared type, one after the other, where the statement is taken so, too. Not a string:
- * as text it may be taken and yet compare in another way than the column does.
+ * Returns each parameter to its declared type, one after the other, where the server accepts the statement with it. Not a
+ * string: the server may accept it as text, and then compare in another way than the column does.
  */
 async function restoreDeclared(
   pool: SessionPool,
@@ -93,7 +93,7 @@ async function restoreDeclared(
   for (const [index, { schema }] of template.params.entries()) {
     if (isString(schema)) continue;
     const isCast = (at: number): boolean => template.references[at] === index && typeof kept[at] === 'object';
-    // Without any change the statement was refused.
+    // With all declared types the statement was refused, so at least one change must stay.
     if (!kept.some((place, at) => typeof place === 'object' && !isCast(at))) break;
     if (!kept.some((_, at) => isCast(at))) continue;
     const fewer = kept.map((place, at) => (isCast(at) ? undefined : place));
@@ -102,7 +102,7 @@ async function restoreDeclared(
   return kept;
 }
 
-/** Whether the types fit, which the server knows before it plans. */
+/** Whether the server accepts the types, which it checks before it plans. */
 async function isTaken(
   pool: SessionPool,
   capability: Capability,
@@ -113,7 +113,7 @@ async function isTaken(
   return result.ok && (await step(pool, capability, prepareOnly(result.read.rewritten.text))).ok;
 }
 
-/** Binds strings as the types that compare in their own way; undefined where there is none. */
+/** Binds strings as the types that compare in another way than text does; undefined where there is none. */
 async function ownComparisons(
   pool: SessionPool,
   capability: Capability,
@@ -278,7 +278,7 @@ function numberIn(error: unknown): number {
   return Number(/\$(\d+)/.exec(textOf(error))?.[1]);
 }
 
-/** Says which parameters the server takes as something else, or else which one stands where it stumbled. */
+/** Says which parameters the server takes as another type, or else which one stands where it found the error. */
 function explained(
   capability: Capability,
   { template: { references, params }, rewritten, inspected }: ReadStatement,
@@ -291,7 +291,7 @@ function explained(
   for (const [at, index] of references.entries()) {
     const [param, type] = [params[index], found[at]];
     if (param === undefined || typeof type !== 'object' || fits(param.schema, type)) continue;
-    // Text is what the server takes for want of anything better, and a second choice may have fitted.
+    // Less likely at fault: the server takes text where nothing else decides, and a second choice may have fitted.
     const doubt = (secondChoice(param.schema) === undefined ? 0 : 2) + (type.title === 'text' ? 1 : 0);
     if (doubt < likely) misfits.clear();
     likely = Math.min(likely, doubt);

@@ -27,13 +27,13 @@ const TIMESTAMPTZ = 1184;
 const JSON_TYPE = 114;
 const JSONB = 3802;
 const RECORD = 2249;
-/** Casting these to text gives another form than the one that the database shows: no padding, a mask. */
+/** A cast to text changes what the database shows of these types: it takes the padding off char(n), and adds a mask to inet. */
 const BPCHAR = 1042;
 const INET = 869;
 /**
- * A column may change its type while the agent runs: what gives it as what it was at the start, by the type that it had
- * then. The cast alone would round, or cut off the time of day. The server takes the call only for a type of which each
- * value is one of that type, too; so whole numbers may grow.
+ * For each type at the start: a cast to it, and a call that guards the cast. A column may change its type while the agent
+ * runs, and the cast alone would then round the value, or cut off the time of day. The server accepts the call only for
+ * a type whose every value the cast keeps, so an integer column may become a larger integer.
  */
 const LASTING: ReadonlyMap<number, { readonly cast: string; readonly takes: (column: string) => string }> =
   new Map([
@@ -42,7 +42,7 @@ const LASTING: ReadonlyMap<number, { readonly cast: string; readonly takes: (col
     [21, { cast: 'int8', takes: call('int8out') }],
     [23, { cast: 'int8', takes: call('int8out') }],
     [26, { cast: 'int8', takes: call('oidout') }],
-    // Whole numbers beyond 2^53 and decimal fractions would be taken for these as well, and rounded.
+    // A call of `float8out` would also accept bigint and numeric columns, whose values the cast would round.
     [700, { cast: 'float4', takes: exactly('float4') }],
     [701, { cast: 'float8', takes: exactly('float8') }],
     [NUMERIC, { cast: 'numeric', takes: call('numeric_out') }],
@@ -50,12 +50,12 @@ const LASTING: ReadonlyMap<number, { readonly cast: string; readonly takes: (col
     [TIMESTAMP, { cast: 'timestamp', takes: call('timestamp_out') }],
     [TIMESTAMPTZ, { cast: 'timestamptz', takes: call('timestamptz_out') }],
   ]);
-/** Nothing else is cast to these without loss but text, which is read as what it says. */
+/** Casts to these types need no guard: of all others only text can be cast to them, and it must then be valid JSON. */
 const JSON_CASTS: ReadonlyMap<number, string> = new Map([
   [JSON_TYPE, 'json'],
   [JSONB, 'jsonb'],
 ]);
-/** With their schema: anybody who may create in one of the search path could put others in front. */
+/** With their schema, since an account that may create in a schema of the search path could define others of that name. */
 const EQUALS = 'operator(pg_catalog.=)';
 const BELOW = 'operator(pg_catalog.<)';
 /** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
@@ -105,8 +105,8 @@ function convertValue(
 }
 
 /**
- * The value, in a statement that the server refuses where it cannot resolve the call. That is all that the call is for:
- * the planner leaves it out, so rows do not pay for it.
+ * The value, guarded by a call: where the server cannot resolve the call, it refuses the statement. The planner removes
+ * the call, so it takes no time for each row.
  */
 function onlyWhere(taken: string, value: string): string {
   return `case when true or ${taken} is null then ${value} end`;
@@ -116,12 +116,12 @@ function call(name: string): (column: string) => string {
   return (column) => `pg_catalog.${name}(${column})`;
 }
 
-/** Arrays are compared with their like only; `abs` makes of a domain what it is based on. */
+/** A guard for one type only: `array_eq` takes two arrays of the same type. `abs` turns a domain into its base type. */
 function exactly(type: string): (column: string) => string {
   return (column) => `pg_catalog.array_eq(array[pg_catalog.abs(${column})], null::pg_catalog.${type}[])`;
 }
 
-/** What is written as it comes must stay what is written as JSON of that kind. */
+/** A guard for what is not cast: arrays must stay arrays, and rows must stay rows. */
 function takesForm({ form, oid }: ColumnType): ((column: string) => string) | undefined {
   if (form === 'array') return call('array_ndims');
   return form === 'composite' || oid === RECORD ? call('row_to_json') : undefined;
@@ -143,7 +143,7 @@ function isUserElement(column: ColumnType): boolean {
   return column.element !== undefined && column.element >= FIRST_USER_OID;
 }
 
-/** Whatever a column becomes, it has a text form. */
+/** Needs no guard: every type that a column may change to has a text form. */
 function asString(column: string, { oid }: ColumnType): string {
   if (oid === BPCHAR) return onlyWhere(call('bpcharout')(column), column);
   if (oid === INET) return onlyWhere(call('inet_out')(column), column);
@@ -153,7 +153,7 @@ function asString(column: string, { oid }: ColumnType): string {
 function asInteger(value: string, column: ColumnType): Conversion {
   if (INTEGERS.has(column.oid)) return accepted(value);
   if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
-    // Nothing is left over of a whole number, something of NaN, and of a fraction should the column come to hold them.
+    // Null for NaN, and for fractions if the column comes to hold them: the remainder of both by 1 is not 0.
     return accepted(
       `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then pg_catalog.trunc(${value}) end`,
     );
@@ -231,7 +231,7 @@ function asObject(value: string, column: ColumnType): Conversion {
   return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
 }
 
-/** JSON of another kind than the declared one becomes null: what it is, only the row tells. */
+/** JSON of another kind than the declared one becomes null: the type of the column does not tell its kind. */
 function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): string {
   const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
   return `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;

@@ -116,7 +116,7 @@ export function secondChoice(schema: ParamSchema): ServerType | undefined {
   const isArray = schema.type === 'array';
   const name = (scalarName: string): string => `pg_catalog.${isArray ? '_' : ''}${scalarName}`;
   const common = { isArray, isDomain: false, form: 'b', labels: [] };
-  // As a whole number in SQL is an int4.
+  // An integer literal in SQL is an int4, too.
   if (scalar.type === 'integer')
     return { ...common, sql: name('int4'), base: INT4, category: 'N', title: 'integer' };
   if (scalar.type === 'datetime') {
@@ -162,7 +162,7 @@ export function narrowed(schema: ParamSchema, type: ServerType): ParamSchema {
     const minimum = Math.max(schema.minimum ?? low, low);
     return { ...schema, minimum, maximum: Math.min(schema.maximum ?? high, high) };
   }
-  // A declared enum says more.
+  // A declared enum is kept: it may be narrower.
   if (type.labels.length === 0 || schema.enum !== undefined || schema.type !== 'string') return schema;
   return { ...schema, enum: type.labels };
 }
