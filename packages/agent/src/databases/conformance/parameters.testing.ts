@@ -43,11 +43,11 @@ const VALUES: readonly (readonly [schema: ParamSchema, value: unknown, givenBack
   [{ type: 'object' }, { b: [1, null, { c: "'" }], é: { '"': String.raw`\n` } }],
 ];
 
-export function describeParameters({ dialect, open }: Suite): void {
+export function describeParameters({ dialect, shared }: Suite): void {
   describe('parameters', () => {
     test('a value of each type comes back as it was given', async () => {
       expect(new Set(VALUES.map(([{ type }]) => type))).toEqual(new Set(PARAM_TYPES));
-      const driver = await open();
+      const driver = shared();
       const came = await Promise.all(
         VALUES.map(async ([schema, value]) => {
           const query = await driver.prepare(
@@ -64,7 +64,7 @@ export function describeParameters({ dialect, open }: Suite): void {
     });
 
     test('null and absent are NULL, of each type, and a declared default is left to the caller', async () => {
-      const driver = await open();
+      const driver = shared();
       const schemas: readonly ParamSchema[] = [
         ...PARAM_TYPES.map((type): ParamSchema => ({ type })),
         { type: 'integer', default: 7 },
@@ -85,7 +85,7 @@ export function describeParameters({ dialect, open }: Suite): void {
     });
 
     test('one parameter may stand in several places', async () => {
-      const driver = await open();
+      const driver = shared();
       const capability = capabilityOf(
         'select id as a from book where id >= :n and id < :n + 2 and title <> :t and :t = :t order by id',
         { params: { n: { type: 'integer' }, t: { type: 'string' } } },
@@ -94,7 +94,7 @@ export function describeParameters({ dialect, open }: Suite): void {
     });
 
     test('what looks like a parameter in a text or a comment is none', async () => {
-      const driver = await open();
+      const driver = shared();
       const capability = capabilityOf("select ':v' as a /* :v */ from book where id = 1 -- :v", {
         result: { a: 'string' },
       });
@@ -103,7 +103,7 @@ export function describeParameters({ dialect, open }: Suite): void {
 
     test('a value that the database does not take is told by the name of the parameter', async () => {
       const { sql, schema, value } = dialect.refusedValue;
-      const driver = await open();
+      const driver = shared();
       const query = await driver.prepare(
         capabilityOf(sql, { params: { v: schema }, result: { a: resultTypeOf(schema) } }),
       );

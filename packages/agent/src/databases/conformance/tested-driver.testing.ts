@@ -17,8 +17,10 @@ export interface Suite {
   readonly dialect: Dialect;
   /** The server that all tests share which do it no harm. */
   readonly server: TestServer;
-  /** Opens the driver for the running test, which closes it. */
-  readonly open: (maxConnections?: number) => Promise<TestedDriver>;
+  /** The driver, opened once with four connections for all tests that do not mind what ran on them before. */
+  readonly shared: () => TestedDriver;
+  /** Opens the driver for the running test, at whose end it is closed. */
+  readonly open: (maxConnections: number) => Promise<TestedDriver>;
 }
 
 /** A driver between its two uses: what verifies, and what runs. */
