@@ -2,14 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CapabilityLimits } from '../../capabilities/model.ts';
 import type { Query } from '../driver.ts';
-import {
-  callOf,
-  capabilityOf,
-  numbers,
-  textOf,
-  type Suite,
-  type TestedDriver,
-} from './tested-driver.testing.ts';
+import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
+import type { Suite, TestedDriver } from './tested-driver.testing.ts';
 
 const MOST = 6;
 const texts = numbers(MOST).map((n) => `t${n}`);

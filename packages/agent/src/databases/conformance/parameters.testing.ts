@@ -2,7 +2,8 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { PARAM_TYPES, type ParamSchema } from '../../capabilities/model.ts';
 import { resultTypeOf } from './dialect.testing.ts';
-import { callOf, capabilityOf, textOf, type Suite } from './tested-driver.testing.ts';
+import { callOf, capabilityOf, textOf } from './capability.testing.ts';
+import type { Suite } from './tested-driver.testing.ts';
 
 /** Texts that a driver which puts values into SQL or into a literal would change. */
 const AWKWARD_TEXTS = [

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RESULT_TYPES } from '../../capabilities/model.ts';
-import { capabilityOf, callOf, textOf, type Suite } from './tested-driver.testing.ts';
+import { capabilityOf, callOf, textOf } from './capability.testing.ts';
+import type { Suite } from './tested-driver.testing.ts';
 
 export function describeResults({ dialect, shared }: Suite): void {
   describe('results', () => {

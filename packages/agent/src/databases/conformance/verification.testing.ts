@@ -2,14 +2,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Capability } from '../../capabilities/model.ts';
 import { DRIVER_NAMES } from '../drivers.ts';
 import type { VerificationFault } from '../errors.ts';
-import {
-  callOf,
-  capabilityOf,
-  configOf,
-  numbers,
-  type CapabilityOptions,
-  type Suite,
-} from './tested-driver.testing.ts';
+import { callOf, capabilityOf, numbers, type CapabilityOptions } from './capability.testing.ts';
+import { configOf, type Suite } from './tested-driver.testing.ts';
 
 /** Stands in the SQL of faulty capabilities, and so must not stand in what standard error is told. */
 const MARKER = 'zq7marker';
@@ -53,7 +47,7 @@ export function describeVerification(suite: Suite): void {
       const declared = Object.keys(driver.section.properties);
       const { section, texts } = suite.server.reader;
       const { secrets, certificates } = driver;
-      expect(DRIVER_NAMES.map((name) => section.driver === name)).toContain(true);
+      expect(DRIVER_NAMES).toContain(section.driver);
       expect([...declared, 'driver', ...secrets, ...certificates]).toEqual(
         expect.arrayContaining([...Object.keys(section), ...Object.keys(texts)]),
       );
