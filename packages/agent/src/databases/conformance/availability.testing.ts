@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Query } from '../driver.ts';
-import { callOf, capabilityOf, numbers, openAlone, textOf, type Suite } from './tested-driver.testing.ts';
+import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
+import { openAlone, type Suite } from './tested-driver.testing.ts';
 
 const NONE = { idle: 0, busy: 0, opening: 0, waiting: 0 };
 const book = capabilityOf('select id as a from book where id = :n', { params: { n: { type: 'integer' } } });

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ParamSchema } from '../../capabilities/model.ts';
 import { resultTypeOf } from './dialect.testing.ts';
-import { callOf, capabilityOf, numbers, textOf, type Suite } from './tested-driver.testing.ts';
+import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
+import type { Suite } from './tested-driver.testing.ts';
 
 /** A value that must not come back in an error. */
 const MARKER = 'zq7marker';

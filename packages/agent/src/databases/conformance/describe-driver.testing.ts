@@ -7,7 +7,7 @@ import { describeLimits } from './limits.testing.ts';
 import { describeParameters } from './parameters.testing.ts';
 import { describeResults } from './results.testing.ts';
 import { describeStopping } from './stopping.testing.ts';
-import { openDriver, type Suite } from './tested-driver.testing.ts';
+import { openDriver, type Suite, type TestedDriver } from './tested-driver.testing.ts';
 import { describeVerification } from './verification.testing.ts';
 
 /**
@@ -25,10 +25,15 @@ export function describeDriver(name: string, dialect: Dialect): void {
   describe(`the driver ${name}`, () => {
     const driver = driverOf(name);
     let server: TestServer | undefined;
+    let shared: TestedDriver | undefined;
     beforeAll(async () => {
       server = await dialect.start();
+      shared = await openDriver(driver, server, 4);
     });
-    afterAll(() => server?.stop());
+    afterAll(async () => {
+      await shared?.close();
+      await server?.stop();
+    });
 
     const suite: Suite = {
       driver,
@@ -37,7 +42,11 @@ export function describeDriver(name: string, dialect: Dialect): void {
         if (server === undefined) throw new Error('the server has not been started');
         return server;
       },
-      open: async (maxConnections = 4) => {
+      shared: () => {
+        if (shared === undefined) throw new Error('the driver has not been opened');
+        return shared;
+      },
+      open: async (maxConnections) => {
         const tested = await openDriver(driver, suite.server, maxConnections);
         onTestFinished(tested.close);
         return tested;

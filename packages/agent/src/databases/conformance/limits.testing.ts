@@ -2,14 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CapabilityLimits } from '../../capabilities/model.ts';
 import type { Query } from '../driver.ts';
-import {
-  callOf,
-  capabilityOf,
-  numbers,
-  textOf,
-  type Suite,
-  type TestedDriver,
-} from './tested-driver.testing.ts';
+import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
+import type { Suite, TestedDriver } from './tested-driver.testing.ts';
 
 const MOST = 6;
 const texts = numbers(MOST).map((n) => `t${n}`);
@@ -44,10 +38,10 @@ function jsonOf(lengths: readonly number[]): string {
   return JSON.stringify(lengths.map((length) => ({ a: 'x'.repeat(length) })));
 }
 
-export function describeLimits({ open }: Suite): void {
+export function describeLimits({ open, shared }: Suite): void {
   describe('max_rows and max_bytes', () => {
     test('exactly as many rows and bytes as allowed are the whole result', async () => {
-      const driver = await open();
+      const driver = shared();
       const maxBytes = jsonOf([5, 5, 5]).length;
       for (const onLimit of ['truncate', 'error'] as const) {
         const run = await rowsQuery(driver, { maxRows: 3, maxBytes, onLimit });
@@ -60,7 +54,7 @@ export function describeLimits({ open }: Suite): void {
       ['a row more', { maxRows: 2 }],
       ['a byte more', { maxBytes: jsonOf([5, 5, 5]).length - 1 }],
     ])('%s is cut off under truncate, and an error under error', async (_title, limits) => {
-      const driver = await open();
+      const driver = shared();
       const cut = await (await rowsQuery(driver, { ...limits, onLimit: 'truncate' }))([5, 5, 5]);
       expect([textOf(cut.rows), cut.count, cut.truncated]).toEqual([jsonOf([5, 5]), 2, true]);
       const refusing = await rowsQuery(driver, { ...limits, onLimit: 'error' });
@@ -68,7 +62,7 @@ export function describeLimits({ open }: Suite): void {
     });
 
     test('a row that alone is longer than max_bytes is an error, under both', async () => {
-      const driver = await open();
+      const driver = shared();
       for (const onLimit of ['truncate', 'error'] as const) {
         const run = await rowsQuery(driver, { maxBytes: 100, onLimit });
         await expect(run([500])).rejects.toMatchObject({ kind: 'too_large' });
@@ -78,7 +72,7 @@ export function describeLimits({ open }: Suite): void {
     });
 
     test('bytes are those of UTF-8', async () => {
-      const driver = await open();
+      const driver = shared();
       const rows = JSON.stringify([{ a: 'éé€😀' }]);
       const options = { params: { v: { type: 'string' } }, result: { a: 'string' } } as const;
       const sql = 'select case id when 1 then :v end as a from book where id = 1';

@@ -2,7 +2,8 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { PARAM_TYPES, type ParamSchema } from '../../capabilities/model.ts';
 import { resultTypeOf } from './dialect.testing.ts';
-import { callOf, capabilityOf, textOf, type Suite } from './tested-driver.testing.ts';
+import { callOf, capabilityOf, textOf } from './capability.testing.ts';
+import type { Suite } from './tested-driver.testing.ts';
 
 /** Texts that a driver which puts values into SQL or into a literal would change. */
 const AWKWARD_TEXTS = [
@@ -43,11 +44,11 @@ const VALUES: readonly (readonly [schema: ParamSchema, value: unknown, givenBack
   [{ type: 'object' }, { b: [1, null, { c: "'" }], é: { '"': String.raw`\n` } }],
 ];
 
-export function describeParameters({ dialect, open }: Suite): void {
+export function describeParameters({ dialect, shared }: Suite): void {
   describe('parameters', () => {
     test('a value of each type comes back as it was given', async () => {
       expect(new Set(VALUES.map(([{ type }]) => type))).toEqual(new Set(PARAM_TYPES));
-      const driver = await open();
+      const driver = shared();
       const came = await Promise.all(
         VALUES.map(async ([schema, value]) => {
           const query = await driver.prepare(
@@ -64,7 +65,7 @@ export function describeParameters({ dialect, open }: Suite): void {
     });
 
     test('null and absent are NULL, of each type, and a declared default is left to the caller', async () => {
-      const driver = await open();
+      const driver = shared();
       const schemas: readonly ParamSchema[] = [
         ...PARAM_TYPES.map((type): ParamSchema => ({ type })),
         { type: 'integer', default: 7 },
@@ -85,7 +86,7 @@ export function describeParameters({ dialect, open }: Suite): void {
     });
 
     test('one parameter may stand in several places', async () => {
-      const driver = await open();
+      const driver = shared();
       const capability = capabilityOf(
         'select id as a from book where id >= :n and id < :n + 2 and title <> :t and :t = :t order by id',
         { params: { n: { type: 'integer' }, t: { type: 'string' } } },
@@ -94,7 +95,7 @@ export function describeParameters({ dialect, open }: Suite): void {
     });
 
     test('what looks like a parameter in a text or a comment is none', async () => {
-      const driver = await open();
+      const driver = shared();
       const capability = capabilityOf("select ':v' as a /* :v */ from book where id = 1 -- :v", {
         result: { a: 'string' },
       });
@@ -103,7 +104,7 @@ export function describeParameters({ dialect, open }: Suite): void {
 
     test('a value that the database does not take is told by the name of the parameter', async () => {
       const { sql, schema, value } = dialect.refusedValue;
-      const driver = await open();
+      const driver = shared();
       const query = await driver.prepare(
         capabilityOf(sql, { params: { v: schema }, result: { a: resultTypeOf(schema) } }),
       );

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { callOf, capabilityOf, numbers, textOf, type Suite } from './tested-driver.testing.ts';
+import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
+import type { Suite } from './tested-driver.testing.ts';
 
 /** How long ending a call may take, beyond the time that it was given. */
 const WITHIN_MS = 1000;

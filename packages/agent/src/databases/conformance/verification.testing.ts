@@ -2,14 +2,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Capability } from '../../capabilities/model.ts';
 import { DRIVER_NAMES } from '../drivers.ts';
 import type { VerificationFault } from '../errors.ts';
-import {
-  callOf,
-  capabilityOf,
-  configOf,
-  numbers,
-  type CapabilityOptions,
-  type Suite,
-} from './tested-driver.testing.ts';
+import { callOf, capabilityOf, numbers, type CapabilityOptions } from './capability.testing.ts';
+import { configOf, type Suite } from './tested-driver.testing.ts';
 
 /** Stands in the SQL of faulty capabilities, and so must not stand in what standard error is told. */
 const MARKER = 'zq7marker';
@@ -46,14 +40,14 @@ const FAULTY: readonly (readonly [
 ];
 
 export function describeVerification(suite: Suite): void {
-  const { driver, dialect, open } = suite;
+  const { driver, dialect, shared } = suite;
 
   describe('the section of the file', () => {
     test('is of the keys that the driver declares', () => {
       const declared = Object.keys(driver.section.properties);
       const { section, texts } = suite.server.reader;
       const { secrets, certificates } = driver;
-      expect(DRIVER_NAMES.map((name) => section.driver === name)).toContain(true);
+      expect(DRIVER_NAMES).toContain(section.driver);
       expect([...declared, 'driver', ...secrets, ...certificates]).toEqual(
         expect.arrayContaining([...Object.keys(section), ...Object.keys(texts)]),
       );
@@ -71,7 +65,7 @@ export function describeVerification(suite: Suite): void {
 
   describe('verification', () => {
     test('hands over plain data, in the order of the capabilities', async () => {
-      const { verifier } = await open();
+      const { verifier } = shared();
       await verifier.ping();
       const capabilities = ['one', 'two', 'three'].map((name) =>
         capabilityOf('select id as a from book where id = :n', { name, params: { n: { type: 'integer' } } }),
@@ -86,7 +80,7 @@ export function describeVerification(suite: Suite): void {
     test.each(FAULTY)(
       'refuses %s, by its place and without its SQL',
       async (_title, sql, options, places) => {
-        const { verifier } = await open();
+        const { verifier } = shared();
         const { prepared, faults } = await verifier.verify([capabilityOf(sql, options)]);
         expect(prepared).toEqual([]);
         expect(faults.map(({ path, position }) => ({ path, position }))).toEqual(places);
@@ -95,7 +89,7 @@ export function describeVerification(suite: Suite): void {
     );
 
     test('refuses each column that does not fit its declared type', async () => {
-      const { verifier } = await open();
+      const { verifier } = shared();
       const capabilities = dialect.misfits.map(([type, expression], index) =>
         capabilityOf(`select ${expression} as a from book ${MARKER}`, {
           name: `misfit_${index}`,
@@ -113,7 +107,7 @@ export function describeVerification(suite: Suite): void {
     });
 
     test('tells every fault of every capability', async () => {
-      const { verifier } = await open();
+      const { verifier } = shared();
       const { faults, prepared, capabilities } = await verifier.verify([
         capabilityOf('delete from book', { name: 'one' }),
         capabilityOf('select 1 as a', { name: 'two' }),
@@ -131,7 +125,7 @@ export function describeVerification(suite: Suite): void {
     });
 
     test('refuses whatever does more than read, and nothing is written', async () => {
-      const tested = await open();
+      const tested = shared();
       const capabilities = dialect.writes.map((sql, index) =>
         capabilityOf(sql, { name: `write_${index}`, result: { a: 'integer' } }),
       );
@@ -147,7 +141,7 @@ export function describeVerification(suite: Suite): void {
     test.each(dialect.allowedWrites)(
       '$sql passes, but each call fails and writes nothing',
       async (statement) => {
-        const tested = await open();
+        const tested = shared();
         const query = await tested.prepare(capabilityOf(statement));
         await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'failed' });
         expect(await tested.rowsOf(allBooks)).toBe(ALL_BOOKS);
@@ -189,7 +183,7 @@ export function describeVerification(suite: Suite): void {
 
   describe('the audit', () => {
     test('has nothing against an account that only reads', async () => {
-      const { verifier } = await open();
+      const { verifier } = shared();
       expect(await verifier.auditAccount([allBooks])).toEqual([]);
     });
 
