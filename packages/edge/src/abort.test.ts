@@ -4,7 +4,7 @@ import { createAbort, type AbortSignalLike } from './abort.ts';
 test.each([
   ['ours', createAbort],
   ['the platform’s', () => new AbortController()],
-])('%s tells those who listen, once', (_name, create) => {
+])('%s calls its listeners once', (_name, create) => {
   const controller: { readonly signal: AbortSignalLike; abort(): void } = create();
   const { signal } = controller;
   const told: string[] = [];

@@ -22,7 +22,7 @@ export interface BuildSecrets {
 
 export type PositionOf = (path: Path) => Position;
 
-/** Puts a file without faults into the agent's terms, with the defaults of docs/reference/capability-file.md. */
+/** Makes the configuration of a file without faults, with the defaults of docs/reference/capability-file.md. */
 export function buildConfig(
   file: CapabilityFile,
   secrets: BuildSecrets,

@@ -1,7 +1,7 @@
 import type { ParamSchema, ResultType } from '../capabilities/model.ts';
 import type { DatabaseSection } from '../databases/driver.ts';
 
-/** What holds for a key that the file does not have. */
+/** Defaults of the keys of `runtime`. */
 export const RUNTIME_DEFAULTS = { max_concurrent_requests: 64, queue_size: 1000 };
 
 /** The file as written, once it has passed `fileSchema`. */

@@ -18,7 +18,7 @@ interface Place {
 export interface FaultLog {
   place(path: Path, place: Place): void;
   placeOf(path: Path): Place | undefined;
-  /** Points at the value, or at the nearest thing around it that exists. Keeps one fault for a path. */
+  /** Points at the value, or at the nearest mapping or list around it that exists. Keeps one fault for a path. */
   add(path: Path, message: string): void;
   /** Like `add`, but points at the key. */
   addForKey(path: Path, message: string): void;
@@ -42,7 +42,7 @@ export function createFaultLog(): FaultLog {
 
   function record(path: Path, message: string, position: Position | undefined): void {
     const id = JSON.stringify(path);
-    // The first fault of a value is its cause; later checks only stumble over the same thing.
+    // The first fault of a value is the cause: later checks of the same value fail because of it.
     if (faults.has(id)) return;
     faults.set(id, { path: dottedPath(path), message, ...(position === undefined ? {} : { position }) });
   }

@@ -201,7 +201,7 @@ describe('a peer that is no gateway', () => {
     expect(welcomes).toEqual([]);
   });
 
-  test('and says nothing is left after 5 s', async () => {
+  test('and sends nothing is disconnected after 5 s', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     let silent: Promise<void> | undefined;
     const heard = new Promise<void>((resolve) => {
@@ -233,7 +233,7 @@ test('a text message after the handshake is a breach of the protocol', async () 
 });
 
 describe('draining', () => {
-  test('says go-away, answers what is in flight, and closes with 1001', async () => {
+  test('sends go-away, answers what is in flight, and closes with 1001', async () => {
     const finish: ((outcome: CallOutcome) => void)[] = [];
     const { connection } = await open({}, { handle: () => new Promise((resolve) => finish.push(resolve)) });
     const side = await gateway.next();
@@ -259,7 +259,7 @@ describe('draining', () => {
     expect(await side.closed).toBe(CLOSE.going_away);
   });
 
-  test('gives a connection up that was never welcomed', async () => {
+  test('closes a connection that was never welcomed', async () => {
     let arrived = (): void => {};
     const dialled = new Promise<void>((resolve) => {
       arrived = resolve;
@@ -270,7 +270,7 @@ describe('draining', () => {
     expect(await connection.over).toMatchObject({ reason: 'shutting down', heldMs: 0 });
   });
 
-  test('gives a connection up that is still being dialled', async () => {
+  test('ends an attempt to connect that is still dialling', async () => {
     const { connection, welcomes } = await open();
     await connection.drain(10_000);
     expect(await connection.over).toMatchObject({ heldMs: 0, refused: false });

@@ -22,7 +22,7 @@ import { createCallSession, type HandleCall, type CallSession } from './call-ses
 export interface Connection {
   /** Resolves once, when the connection is over or never came to be. */
   readonly over: Promise<ConnectionEnd>;
-  /** Says go-away, waits for the calls in flight, closes. */
+  /** Sends go-away, waits for the calls in flight, closes. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface ConnectionOptions {
   readonly identity: AgentIdentity;
   readonly handle: HandleCall;
   readonly onWelcome: (connId: string) => void;
-  /** The gateway is leaving: it still takes answers but will send no further call. */
+  /** The gateway has sent go-away: it still takes answers but will send no further call. */
   readonly onGoAway: () => void;
 }
 
@@ -164,7 +164,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** The gateway sends whole seconds; a date, as a proxy may send, says nothing to a clock that may be wrong. */
+/** The gateway sends whole seconds. A date, which a proxy may send, is ignored: the clock of this machine may be wrong. */
 function readRetryAfter(header: string | undefined): number {
   return /^\d{1,9}$/.test(header ?? '') ? 1000 * Number(header) : 0;
 }

@@ -9,7 +9,7 @@ import {
   type Hello,
 } from '@svc/protocol';
 
-/** What the agent says of itself; PROTOCOL.md, "Handshake". */
+/** What the agent sends of itself; PROTOCOL.md, "Handshake". */
 export interface AgentIdentity {
   readonly instanceId: string;
   readonly keyId: string;

@@ -223,7 +223,7 @@ describe('stop()', () => {
     expect(gateway.dials()).toBe(1);
   });
 
-  test('while dialling gives up, and nobody is told of a connection', async () => {
+  test('while dialling ends the attempt, and no connection is reported', async () => {
     const kept = await keep();
     await link.stop();
     expect(kept.connected).toEqual([]);

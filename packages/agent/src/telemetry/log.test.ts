@@ -97,7 +97,7 @@ describe('what the gateway or a proxy says', () => {
     expect(await records()).toMatchObject([{ reason }]);
   });
 
-  test('of a connection that has been replaced is told apart', async () => {
+  test('of a connection that has been replaced is marked as such', async () => {
     const log = open();
     const { retry_in_ms: _, ...replaced } = { ...disconnected('bye'), retry_in_ms: 0 };
     log.observe(replaced);
@@ -108,7 +108,7 @@ describe('what the gateway or a proxy says', () => {
   });
 });
 
-test('a database that is lost is told on the terminal without its words, and its return by the log alone', async () => {
+test('a lost database is reported on the terminal without database text, and its return in the log alone', async () => {
   const log = open();
   log.observe({ event: 'database_lost', reason: 'nothing listens there', detail: 'ECONNREFUSED 192.0.2.7' });
   log.observe({ event: 'database_back', away_ms: 2310 });
@@ -146,7 +146,7 @@ describe('logging.max_files and max_size', () => {
   });
 });
 
-test('a file that cannot be written is told once, and written again as soon as it can be', async () => {
+test('a file that cannot be written is reported once, and written again as soon as it can be', async () => {
   await mkdir(file);
   const log = open();
   log.observe(CRASHED);
@@ -195,8 +195,8 @@ describe('the mode of the file', { tags: ['log:file-mode'] }, () => {
   );
 });
 
-describe('somebody else meets the file', () => {
-  // How often the log looks after its file.
+describe('another program changes the file', () => {
+  // How often the log looks whether its file is still there.
   const aSecond = (): unknown => vi.advanceTimersByTime(1000);
   beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
   afterEach(() => vi.useRealTimers());
@@ -223,7 +223,7 @@ describe('somebody else meets the file', () => {
     expect(said).toEqual([]);
   });
 
-  test('its folder gone, that is told once, and records wait until it is back', async () => {
+  test('when its folder is removed, that is reported once, and records wait until it is back', async () => {
     const home = join(folder.path, 'home');
     await mkdir(home);
     file = join(home, 'svc-agent.log');
@@ -248,7 +248,7 @@ describe('somebody else meets the file', () => {
     expect([torn, JSON.parse(record ?? '').rows, ...more]).toEqual(['{"time":"20', 1, '']);
   });
 
-  test('where a full file cannot be left behind, it grows, and that is told once', async () => {
+  test('a full file that cannot be renamed grows, and that is reported once', async () => {
     await mkdir(join(`${file}.1`, 'occupied'), { recursive: true });
     const log = open({ maxSizeBytes: 2000, maxFiles: 2 });
     for (let n = 0; n < 100; n++) log.observe(call(n));
@@ -310,7 +310,7 @@ describe('a full disk', { tags: ['log:full-disk'] }, () => {
     expect(said[1]).toContain(`${file} is written again; ${lost} records are lost`);
   });
 
-  test('is given up when the log is closed; whole lines stand in the file, and how many are lost is told', async () => {
+  test('is not waited for when the log is closed; the file holds whole lines, and the number of lost ones is reported', async () => {
     const log = open();
     for (let rows = 0; rows < 2000; rows++) log.observe(call(rows));
     await expect.poll(() => said.length, { interval: 5 }).toBe(1);

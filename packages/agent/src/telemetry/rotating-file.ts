@@ -5,7 +5,7 @@ import type { LineSink } from '@svc/edge';
 export interface RotatingFileOptions {
   /** The active file; older ones are called `<file>.1` and so on. */
   readonly file: string;
-  /** Where the file is left behind for a new one. */
+  /** The size at which the file is renamed and a new one begun. */
   readonly sizeBytes: number;
   /** Kept files, the active one included. */
   readonly maxFiles: number;
@@ -13,7 +13,7 @@ export interface RotatingFileOptions {
   readonly onBroken: (error: Error) => void;
   /** The file can be written again. */
   readonly onRecovered: () => void;
-  /** The file is full and cannot be left behind, for the first time since one last could: it grows. */
+  /** The file is full and cannot be renamed, for the first time since that last succeeded: it grows. */
   readonly onStuck: (error: Error) => void;
 }
 
@@ -23,11 +23,11 @@ export interface RotatingFile extends LineSink {
 }
 
 const FIRST_RETRY_MS = 50;
-/** Also for what is left when the log is closed, which waits for two seconds: it needs a try in that time. */
+/** Shorter than the two seconds that closing the log waits, so that there is a try in that time. */
 const LAST_RETRY_MS = 1000;
-/** How often it is looked whether the file is still the one of that name. */
+/** How often the file is compared with the one of that name. */
 const LOOK_MS = 1000;
-/** Database text: nobody else's, unless the operator gives it to a group. */
+/** The log may hold database text: no other account may read it, unless the operator gives it to a group. */
 const NEW_FILE_MODE = 0o600;
 const LINE_END = 0x0a;
 
@@ -92,7 +92,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     handle ??= await openFile();
     if (size < fullAt) return handle;
     try {
-      await leaveBehind();
+      await rotate();
     } catch (error) {
       if (fullAt === sizeBytes) onStuck(asError(error));
       fullAt = size + sizeBytes;
@@ -134,7 +134,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     return opened;
   }
 
-  async function leaveBehind(): Promise<void> {
+  async function rotate(): Promise<void> {
     if (maxFiles === 1) await rm(file, { force: true });
     for (let age = maxFiles - 1; age > 0; age--) {
       try {

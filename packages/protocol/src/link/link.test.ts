@@ -79,7 +79,7 @@ function connect(now: () => number): Pair {
   return pair;
 }
 
-describe('with the clock in our hands', () => {
+describe('with a simulated clock', () => {
   let pair: Pair;
   beforeEach(() => {
     // Not the default list: queueMicrotask and nextTick stay real.
@@ -97,7 +97,7 @@ describe('with the clock in our hands', () => {
     expect([...pair.gateway.ends, ...pair.agent.ends]).toEqual([]);
   });
 
-  test('I16: what is written into a black hole keeps nobody alive: both ends terminate, each tells once', async () => {
+  test('I16: what is written into a black hole keeps nobody alive: both ends terminate, each reports it once', async () => {
     await vi.advanceTimersByTimeAsync(60_000);
     pair.blackHole = true;
     const writer = setInterval(() => pair.agent.link.sendQueue.sendControl({ type: 'cancel', id: 1 }), 100);
@@ -175,7 +175,7 @@ describe('in real time', () => {
     pair.agent.link.socketClosed('end of test');
   });
 
-  test('I18: a ping is answered with its token and is nobody else’s business', async () => {
+  test('I18: a ping is answered with its token and not passed on', async () => {
     const sent: Frame[] = [];
     await new Promise<void>((resolve) => {
       const link = createLink({
@@ -249,7 +249,7 @@ describe('in real time', () => {
     expect(gateway.frames).toEqual([{ type: 'cancel', id: 1 }]);
   });
 
-  test('a fault of our own is not blamed on the peer', () => {
+  test('an internal error does not close the link as a breach of the protocol', () => {
     pair.gateway.onFrame = () => {
       throw new TypeError('ours');
     };

@@ -16,7 +16,7 @@ function masked(bytes: Uint8Array, maskingKey: Uint8Array): Uint8Array {
   return bytes.map((byte, at) => byte ^ (maskingKey[at % 4] ?? 0));
 }
 
-test('masks as RFC 6455 says, wherever the bytes come from and go to, and touches no others', () => {
+test('masks as RFC 6455 defines, wherever the bytes come from and go to, and touches no others', () => {
   fc.assert(
     fc.property(length, key, offset, offset, (bytes, maskingKey, from, to) => {
       const source = content(bytes + from + 8).subarray(from);

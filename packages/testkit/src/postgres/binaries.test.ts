@@ -27,14 +27,14 @@ test('a copy of the binaries runs under the account of the server', async () => 
   await place.remove();
 });
 
-test('the newest version is used unless another is named, and one that is not there is told', () => {
+test('the newest version is used unless another is named, and one that is not there is reported', () => {
   expect(findBinaries().major).toBe(18);
   expect(() => findBinaries('12')).toThrow(
     /^cannot find PostgreSQL 12 for \S+: npm run test:postgres installs what there is for this system$/,
   );
 });
 
-test('links and modes that an installation without scripts lacks are made up for', async () => {
+test('links and modes that an installation without scripts lacks are added', async () => {
   const native = join(folder.path, 'package', 'native');
   await mkdir(join(folder.path, 'package'));
   await copyBinaries(findBinaries().native, native);

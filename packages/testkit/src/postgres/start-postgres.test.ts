@@ -56,7 +56,7 @@ describe('a temporary server', () => {
     expect(await readdir(own.path)).toEqual([]);
   });
 
-  test('says what the server said when it cannot start', async () => {
+  test('a server that cannot start is reported with its own message', async () => {
     const attempt = startPostgres({ settings: { shared_buffers: 'many' } });
     await expect(attempt).rejects.toMatchObject({
       message: 'cannot start PostgreSQL',

@@ -46,7 +46,7 @@ function validator(path: readonly string[]): (value: unknown) => boolean {
   return new Ajv2020({ validateFormats: false, strictTypes: false }).compile(schema);
 }
 
-test('the document speaks for the service', () => {
+test('the document has the title, version and description of the service', () => {
   expect(openapi).toMatchObject({
     openapi: '3.1.0',
     info: { title: 'Shop', version: '7', description: 'What the shop has.' },
@@ -188,7 +188,7 @@ test('every error has the one shape', () => {
   });
 });
 
-test('schemas are titled as their types are best named', () => {
+test('the titles of schemas are fit to be names of types', () => {
   const content = ['content', 'application/json', 'schema'];
   const result = valueAt(operation('list_orders'), ['responses', '200', ...content]);
   expect(valueAt(operation('list_orders'), ['requestBody', ...content, 'title'])).toBe('ListOrdersParams');

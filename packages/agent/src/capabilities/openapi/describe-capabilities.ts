@@ -7,7 +7,7 @@ import { typeTitle } from './type-title.ts';
 
 const TAG = 'capabilities';
 
-/** What of an agent is described. */
+/** The part of an agent's configuration that is described. */
 interface DescribedAgent {
   readonly service: ServiceInfo;
   readonly capabilities: readonly Capability[];
@@ -57,7 +57,7 @@ function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocu
     title,
     version,
     ...(description === '' ? {} : { description }),
-    // Strict linters ask for both; the file has neither, so they say what holds in any case.
+    // Strict linters require both; the file has neither, so these are texts that are true for every service.
     contact: { name: `Operator of ${title}` },
     license: { name: 'As agreed with the operator', identifier: 'LicenseRef-operator' },
   };

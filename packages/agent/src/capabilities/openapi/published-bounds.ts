@@ -1,8 +1,8 @@
 import type { ParamSchema } from '../model.ts';
 
 /**
- * The bounds of a number as callers are told them: one each way, for generators and linters stumble over an
- * inclusive and an exclusive one beside each other, and never further than the whole numbers that are taken.
+ * The bounds of a number as the description gives them: one lower and one upper, because generators and linters fail
+ * on an inclusive and an exclusive one side by side, and never beyond the whole numbers that are accepted.
  * Other types pass unchanged.
  */
 export function publishedBounds(schema: ParamSchema): ParamSchema {

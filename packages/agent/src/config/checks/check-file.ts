@@ -14,7 +14,7 @@ const LEAST_RESULT_BYTES = 2;
 const GREATEST_RESULT_BYTES = 64 * 1024 ** 2;
 const LEAST_LOG_BYTES = 1024;
 
-/** Checks what the schema cannot say. Takes any tree: what the schema refuses is passed over. */
+/** Checks what the schema cannot express. Takes any tree, and skips values that the schema refuses. */
 export function checkFile(root: unknown, faults: FaultLog): void {
   checkRuntime(root, faults);
   checkGatewayUrl(root, faults);

@@ -16,7 +16,7 @@ const NUMERIC = [
   'default',
 ];
 
-/** Also what the reference in docs/ says. */
+/** The reference in docs/ is made from this, too. */
 export const CONSTRAINTS_OF: Readonly<Record<ParamType, readonly string[]>> = {
   integer: NUMERIC,
   number: NUMERIC,
@@ -38,7 +38,7 @@ const PAIRS = [
   ['minItems', 'maxItems'],
 ] as const;
 
-/** Checks what a schema cannot say of one parameter: that its constraints fit its type and each other. */
+/** Checks what a schema cannot express of one parameter: that its constraints fit its type and each other. */
 export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
   if (!isRecord(spec)) return;
   const before = faults.list().length;
@@ -51,7 +51,7 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
   if ('default' in spec && spec['required'] === true) {
     faults.add([...path, 'default'], 'a required parameter cannot have a default: remove one of the two');
   }
-  // The values can only be held against constraints that are themselves in order.
+  // Values are compared with constraints only if the constraints have no faults themselves.
   if (faults.list().length === before && isParamSpec(spec)) checkValues(spec, path, faults);
 }
 

@@ -6,7 +6,7 @@ import { isRecord } from '../../capabilities/is-record.ts';
 
 /**
  * The schema of the file as editors need it, before `${NAME}` is replaced: a text with such a
- * reference is welcome wherever a number, a boolean or a text of a certain form is.
+ * reference is accepted wherever a number, a boolean or a text of a certain form is.
  */
 export function editorSchema(): JsonSchema {
   return withReferences(fileSchema(DEFAULT_DRIVER));

@@ -29,7 +29,7 @@ const TYPE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['jsonb', 'object'],
 ]);
 
-/** Our short words for a fault that Ajv found, with the schema that it broke; they never hold the value. */
+/** A short message for a fault that Ajv found, with the schema that it broke; it never holds the value. */
 export function lintMessage(error: ErrorObject, value: unknown): string {
   if (error.keyword === 'type' && value === null) return 'is empty: give it a value or remove the key';
   const own = error.parentSchema?.['errorMessage'];

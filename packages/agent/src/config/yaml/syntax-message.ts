@@ -1,7 +1,7 @@
 import type { ErrorCode } from 'yaml';
 
 /**
- * Our own words for each fault of YAML syntax: the library's quote the text at fault,
+ * A message of our own for each fault of YAML syntax: those of the library quote the text at fault,
  * which may be a secret that lacks its quotes.
  */
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {
