@@ -1,5 +1,5 @@
 export { isLoopbackHost, normalizeAudience } from './audience.ts';
-export { AGENT_ERROR_CODES, type AgentErrorCode } from './call-error-code.ts';
+export { AGENT_ERROR_CODES, type AgentErrorCode } from './agent-error-code.ts';
 export { CLOSE, ProtocolError, type CloseCode } from './close-code.ts';
 export {
   CAPABILITY_NAME_PATTERN,

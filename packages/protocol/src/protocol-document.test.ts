@@ -1,7 +1,7 @@
 import { createHash, sign } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { AGENT_ERROR_CODES } from './call-error-code.ts';
+import { AGENT_ERROR_CODES } from './agent-error-code.ts';
 import { CLOSE } from './close-code.ts';
 import { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
 import { TYPE } from './frames/layout.ts';

@@ -8,7 +8,7 @@ import {
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
 import { driverOf } from '../databases/drivers.ts';
-import { driverNameOf } from './driver-name.ts';
+import { driverNameOf } from './driver-of-file.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { Path } from './path.ts';
 import { parseSize } from './size.ts';

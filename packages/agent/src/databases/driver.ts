@@ -14,7 +14,7 @@ export interface Driver {
     readonly properties: Readonly<Record<string, JsonSchema>>;
     readonly required: readonly string[];
   };
-  /** Keys of the section whose text may also stand in a file, which the key with `_file` behind it names. */
+  /** Keys of the section that must be given, as text or as a file that the key with `_file` behind it names. */
   readonly secrets: readonly string[];
   /** Keys of the section that name a file of PEM certificates. */
   readonly certificates: readonly string[];
@@ -22,7 +22,7 @@ export interface Driver {
   configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
   /** Connects when it is first used, and again whenever a connection was lost. */
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
-  /** Loads the verifier, which only the start-up process needs: with its parser it takes much memory. */
+  /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
 }
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { AGENT_ERROR_CODES } from '../call-error-code.ts';
+import { AGENT_ERROR_CODES } from '../agent-error-code.ts';
 import { MESSAGE_MAX_BYTES } from '../limits.ts';
 import { encodeFrame } from './encode.ts';
 import type { Frame } from './frame.ts';

@@ -1,4 +1,4 @@
-import { isAgentErrorCode } from '../call-error-code.ts';
+import { isAgentErrorCode } from '../agent-error-code.ts';
 import { ProtocolError } from '../close-code.ts';
 import { ERROR_MESSAGE_MAX_BYTES, FRAME_HEADER_BYTES, MESSAGE_MAX_BYTES } from '../limits.ts';
 import type { Frame, Metadata } from './frame.ts';

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { CapabilityFile, ParamSpec } from '../capability-file.ts';
-import { driverNameOf } from '../driver-name.ts';
+import { driverNameOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
 import { lintMessage, unknownKeyMessage } from './lint-message.ts';

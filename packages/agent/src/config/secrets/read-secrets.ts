@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { readProblem } from '@svc/edge';
 import { driverOf } from '../../databases/drivers.ts';
-import { driverNameOf } from '../driver-name.ts';
+import { driverNameOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 import { valueAt } from '../path.ts';

@@ -14,7 +14,7 @@ import { describeVerification } from './verification.testing.ts';
  * The promises that every driver keeps, tested through `driver.ts` alone.
  *
  * A new kind of database joins in three steps:
- * 1. a folder beside `postgres/` whose index exports a `Driver`;
+ * 1. a folder beside `postgres/` whose index exports a `Driver` and imports `./verifier.ts` dynamically, under that name;
  * 2. one line in `drivers.ts`, which makes its name a value of `database.driver`;
  * 3. a `conformance.test.ts` in its folder that calls `describeDriver(<name>, <dialect>)`; `dialect.testing.ts` says
  *    what a dialect is. It starts a real server.

@@ -92,5 +92,7 @@ function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undef
 
 /** The session id has one length, and JSON holds no NUL: no two calls share a name. */
 function callName(session: string, principalId: string, id: string): string {
-  return `${session}${principalId}\0${id}`;
+  // An integer may be written as 1e20.
+  const value = /^(?:"|-?\d+$)/.test(id) ? id : BigInt(Number(id)).toString();
+  return `${session}${principalId}\0${value}`;
 }

@@ -2,7 +2,7 @@ import type { AccountFinding } from '../../driver.ts';
 import type { Capability } from '../../../capabilities/model.ts';
 import { anotherAccount } from './another-account.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
-import { CATALOG_PATH } from '../execute/catalog-path.ts';
+import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 
 const AUDIT_TIMEOUT_MS = 30_000;
@@ -149,7 +149,7 @@ export async function auditAccount(
   capabilities: readonly Capability[],
 ): Promise<readonly AccountFinding[]> {
   const { results } = await runOwnStatements(pool, {
-    statements: [CATALOG_PATH, { text: AUDIT }],
+    statements: [PIN_SEARCH_PATH, { text: AUDIT }],
     capability: '',
     timeoutMs: AUDIT_TIMEOUT_MS,
   });

@@ -1,6 +1,6 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
-import { CATALOG_PATH } from '../execute/catalog-path.ts';
+import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { namedRelations } from '../verify/statement/named-relations.ts';
 import { bindValue } from '../execute/bind-values.ts';
@@ -27,7 +27,7 @@ export async function anotherAccount(
 ): Promise<string> {
   const texts = bindValue({ type: 'array', items: { type: 'string' } }, await namedRelations(capabilities));
   const { results } = await runOwnStatements(pool, {
-    statements: [{ text: RELATIONS, values: [texts] }, { text: PATH }, CATALOG_PATH, { text: NAMES }],
+    statements: [{ text: RELATIONS, values: [texts] }, { text: PATH }, PIN_SEARCH_PATH, { text: NAMES }],
     capability: '',
     timeoutMs: TIMEOUT_MS,
   });

@@ -30,7 +30,7 @@ export interface SessionFacts {
   /** Whether the account may call `RELEASE_LOCKS`, which an administrator may have revoked from everybody. */
   readonly unlocks: boolean;
   /** Whether the server can be made to end a query by itself once its client is gone. */
-  readonly watched: boolean;
+  readonly checksClient: boolean;
   /** Which process serves the session; absent where that may change, as behind a pooler. */
   readonly backend?: Backend;
 }
@@ -78,7 +78,7 @@ export function closeGracefully(session: DatabaseSession, timeoutMs: number = CL
 
 /**
  * Leaves a session that still runs a query, and reads no more of its result. The server closes the connection when the
- * query is over, or, where it is `watched`, soon after it has seen that its client is gone: 'end' tells of both.
+ * query is over, or, where it is `checksClient`, soon after it has seen that its client is gone: 'end' tells of both.
  */
 export function orphan(session: DatabaseSession): void {
   const { stream } = session.client.connection;
@@ -219,7 +219,7 @@ async function readFacts(
     version: facts.version,
     utf8: encoding === 'UTF8',
     unlocks: unlocks === 't',
-    watched: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
+    checksClient: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
     ...(isDirect && typeof startedAt === 'string' ? { backend: { processId, startedAt } } : {}),
   };
 }

@@ -8,7 +8,7 @@ export interface TransactionSettings {
   readonly capability: string;
   readonly requestId: string;
   /** Whether the server takes `WATCH`: see `SessionFacts`. */
-  readonly watched: boolean;
+  readonly checksClient: boolean;
 }
 
 const SETTINGS = [
@@ -57,7 +57,7 @@ export function applySettings(settings: TransactionSettings): Statement {
       settings.capability,
       settings.requestId,
     ],
-    ...(settings.watched ? WATCHED : PLAIN),
+    ...(settings.checksClient ? WATCHED : PLAIN),
   };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError } from '../../errors.ts';
 import { runOwnStatements } from './own-statements.ts';
-import { CATALOG_PATH } from './catalog-path.ts';
+import { PIN_SEARCH_PATH } from './pin-search-path.ts';
 import { enumLabels } from './enum-labels.ts';
 import type { BoundParam } from './prepared-query.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
@@ -40,7 +40,7 @@ export function watchLabels(
     const oids = `{${watched.map(({ enumOid }) => enumOid).join(',')}}`;
     try {
       const { results } = await runOwnStatements(pool, {
-        statements: [CATALOG_PATH, { text: LABELS, values: [oids] }],
+        statements: [PIN_SEARCH_PATH, { text: LABELS, values: [oids] }],
         capability,
         timeoutMs: TIMEOUT_MS,
       });

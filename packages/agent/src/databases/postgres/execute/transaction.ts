@@ -21,7 +21,7 @@ import {
 import type { TimeLimit } from '../pool/wait-queue.ts';
 
 export interface Transaction {
-  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'watched'>;
+  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'checksClient'>;
   readonly statements: readonly Statement[];
   /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
@@ -81,12 +81,12 @@ export function runTransaction(
 ): Promise<TransactionResult> {
   return new Promise((resolve) => {
     const started = performance.now();
-    const { searchPath, watched } = session.facts;
+    const { searchPath, checksClient } = session.facts;
     const { queue } = session;
     const settings = applySettings({
       timeoutMs: limit.timeoutMs,
       searchPath,
-      watched,
+      checksClient,
       ...transaction.settings,
     });
     const { statements } = transaction;

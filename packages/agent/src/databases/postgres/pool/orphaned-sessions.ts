@@ -29,7 +29,7 @@ interface Orphan {
   readonly since: number;
 }
 
-/** What a watched server needs to see by itself that a session was left, and some more. */
+/** What a server that checks its client needs to see by itself that a session was left, and some more. */
 const CHECK_MS = 1500;
 /** How long a session behind a pooler counts: its process cannot be ended, and the pooler has limits of its own. */
 const FORGET_POOLED_MS = 5000;

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
-import { CATALOG_PATH } from '../execute/catalog-path.ts';
+import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import { checkFunctions, functionsStatement } from './functions/check-functions.ts';
 import { checkPresets } from './types/check-presets.ts';
 import { chooseTypes } from './types/choose-types.ts';
@@ -81,7 +81,7 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
     functionsStatement(called, [...read.inspected.operators, ...plan.operators]),
     titlesStatement(written),
     ...volatility.statements,
-    CATALOG_PATH,
+    PIN_SEARCH_PATH,
     typesStatement(unknownTypes(catalog, columns)),
   ]);
   if (!lookedUp.ok) return lookedUp;

@@ -42,10 +42,10 @@ export function cancelledIdOf({ params, raw }: Message): string | undefined {
 
 function idText(id: unknown, raw: Buffer, ...path: readonly string[]): string | undefined {
   if (!isId(id)) return undefined;
-  if (typeof id === 'string' || Number.isSafeInteger(id)) return JSON.stringify(id);
   // Integers beyond 2^53 have lost digits by now.
-  const text = rawMember(raw, ...path)?.toString() ?? '';
-  return /^-?\d+$/.test(text) ? text : BigInt(Number(text)).toString();
+  return typeof id === 'string' || Number.isSafeInteger(id)
+    ? JSON.stringify(id)
+    : rawMember(raw, ...path)?.toString();
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -18,7 +18,7 @@ const IS_VOLATILE = `p.provolatile ${EQUALS} 'v'`;
 /**
  * Asks which of the names are volatile functions, or operators with one: (kind, schema, name, on the search path, its
  * extension). Also for every cast by a volatile function. What is visible depends on the path, so the account's own is
- * in force, and each operator is named with its schema: see `CATALOG_PATH`.
+ * in force, and each operator is named with its schema: see `PIN_SEARCH_PATH`.
  */
 export function functionsStatement(
   called: readonly QualifiedName[],

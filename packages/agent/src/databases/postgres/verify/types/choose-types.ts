@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Capability, Param, ParamSchema } from '../../../../capabilities/model.ts';
-import { CATALOG_PATH } from '../../execute/catalog-path.ts';
+import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
 import { sqlStateOf, textOf } from '../../connection/server-errors.ts';
 import { parametersAt } from '../statement/inspect.ts';
 import { castsOf, comparesItsOwnWay, fits, isDeclaredType, narrowed, secondChoice } from './parameter-fit.ts';
@@ -257,7 +257,7 @@ async function askTypesGiven(
     const [prepare, ...rest] = prepareOnly(result.read.rewritten.text, name);
     const asked = await step(pool, capability, [
       prepare,
-      CATALOG_PATH,
+      PIN_SEARCH_PATH,
       parameterTypesStatement(name),
       ...rest,
     ]);
