@@ -11,8 +11,7 @@ interface CommandDoc {
 
 const HELP = 'Print the commands and flags, and end. Also `-h`.';
 const JSON_OUTPUT = 'Print one JSON object instead of text.';
-const GATEWAY_VERSION = 'Print the version, and end. Also `-v`.';
-const AGENT_VERSION = 'Print the version, and end.';
+const VERSION = 'Print the version, and end. Also `-v`.';
 const CONFIG =
   'The capability file. Else AGENT_CAPABILITY_FILE, else `capability.yaml` in the folder of the real file of `svc-agent`.';
 
@@ -24,7 +23,7 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
       'env-file':
         'Read more settings from a file, see [settings](settings.md#the-environment-file). When it is not there, Node.js itself ends with exit code 9.',
       help: HELP,
-      version: GATEWAY_VERSION,
+      version: VERSION,
     } satisfies Partial<Record<Flag, string>>,
   },
   'create-key': {
@@ -35,7 +34,7 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
       capabilities: 'Required. Names separated by commas, or `"*"` for all; mind the quotes.',
       json: `${JSON_OUTPUT} \`{"api_key": "...", "record": {...}}\``,
       help: HELP,
-      version: GATEWAY_VERSION,
+      version: VERSION,
     } satisfies Partial<Record<Flag, string>>,
   },
   'create-agent-secret': {
@@ -44,15 +43,13 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
     flags: {
       json: `${JSON_OUTPUT} \`{"agent_private_key": "...", "agent_public_key": "..."}\``,
       help: HELP,
-      version: GATEWAY_VERSION,
+      version: VERSION,
     } satisfies Partial<Record<Flag, string>>,
   },
   'create-agent': {
     line: 'svc-gateway create-agent',
     does: 'Another name of `create-agent-secret`.',
-    flags: { json: JSON_OUTPUT, help: HELP, version: GATEWAY_VERSION } satisfies Partial<
-      Record<Flag, string>
-    >,
+    flags: { json: JSON_OUTPUT, help: HELP, version: VERSION } satisfies Partial<Record<Flag, string>>,
   },
 };
 
@@ -60,7 +57,7 @@ export const AGENT_COMMANDS: Readonly<Record<keyof typeof FLAGS_OF, CommandDoc>>
   run: {
     line: 'svc-agent',
     does: 'Checks the file, the database and every capability, in this order; then connects to the gateway and answers calls until a [signal](#signals) ends it.',
-    flags: { '--config': CONFIG, '--help': HELP, '--version': AGENT_VERSION },
+    flags: { '--config': CONFIG, '--help': HELP, '--version': VERSION },
   },
   check: {
     line: 'svc-agent check',
@@ -72,13 +69,13 @@ export const AGENT_COMMANDS: Readonly<Record<keyof typeof FLAGS_OF, CommandDoc>>
       '--json':
         'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
       '--help': HELP,
-      '--version': AGENT_VERSION,
+      '--version': VERSION,
     },
   },
   schema: {
     line: 'svc-agent schema',
     does: 'Prints the JSON Schema of the capability file, for [editors](../guides/first-capability-file.md#let-your-editor-help).',
-    flags: { '--help': HELP, '--version': AGENT_VERSION },
+    flags: { '--help': HELP, '--version': VERSION },
   },
 };
 
