@@ -7,7 +7,7 @@ export interface ValueProblem {
 
 /**
  * Why a value parsed from JSON cannot be bound unchanged, undefined when it can: it holds a number that
- * was rounded when it was parsed, or text that PostgreSQL cannot store.
+ * was rounded when it was parsed, or text that a database may not be able to store.
  */
 export function jsonProblem(value: unknown): ValueProblem | undefined {
   if (typeof value === 'string') return whole(textProblem(value));

@@ -20,7 +20,7 @@ function isDate(text: string): boolean {
 
 /**
  * RFC 3339 with an offset, in the years 0001 to 9999. Offsets stay below 16 hours and fractions of a
- * second within nine digits, for that is what PostgreSQL takes.
+ * second within nine digits: databases take no more.
  */
 function isDateTime(text: string): boolean {
   const separator = text[10];
