@@ -348,4 +348,5 @@ const noise = fault(
   },
 );
 
-export const STRANGER_FAULTS: readonly LinkFault[] = [replay, relay, flips, clocks, crowd, flood, noise];
+/** The flood comes first: the others use up what all sources together may open. */
+export const STRANGER_FAULTS: readonly LinkFault[] = [flood, replay, relay, flips, clocks, crowd, noise];
