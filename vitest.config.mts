@@ -21,6 +21,8 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
+    // What is polled for comes; how long it may take on a busy machine is no promise.
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       {
         extends: true,
