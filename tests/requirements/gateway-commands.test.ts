@@ -142,13 +142,7 @@ test('--help and --version', { tags: ['command:help', 'command:exit-codes'] }, a
 
 test.each([
   [['create-kye'], 'create-key'],
-  [['serve'], '--help'],
-  [['--verison'], '--version'],
-  [['--env-fiel', 'x'], '--env-file'],
   [['create-key', '--nmae', 'x'], '--name'],
-  [['create-key', '--name', 'x'], '--capabilities'],
-  [['create-key', '--capabilities', '*'], '--name'],
-  [['create-key', '--name', 'x', '--capabilities', 'Bad-Name'], '--capabilities'],
   [['create-agent-secret', 'surplus'], 'surplus'],
 ])(
   'wrong usage %j is refused with a hint',

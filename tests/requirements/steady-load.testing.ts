@@ -9,7 +9,8 @@ export const LOAD_SQL = `
 const TIMEOUT_MS = 3000;
 const LATEST_MS = TIMEOUT_MS + 2000 + 500;
 
-const THINK_MS = 20;
+/** Enough callers are in a slow query at any time; more quick calls would only keep the machine busy. */
+const THINK_MS = 60;
 
 export const LOAD_CAPABILITIES: string = `
 defaults: { timeout: ${TIMEOUT_MS}ms }

@@ -29,6 +29,7 @@ describe('parseArguments', () => {
     [['create-kye'], /unknown command create-kye; did you mean create-key\?/],
     [['serve-everything'], /unknown command serve-everything \(see svc-gateway --help\)$/],
     [['--env-fiel', 'x'], /unknown flag --env-fiel; did you mean --env-file\?/],
+    [['--verison'], /unknown flag --verison; did you mean --version\?/],
     [['--json'], /unknown flag --json/],
     [['-x'], /unknown flag -x/],
     [['create-key', '--env-file', 'x'], /unknown flag --env-file for create-key/],

@@ -2,7 +2,7 @@ import { chmod, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { isPortFree } from '../network/free-port.ts';
 import { startProcess } from '../processes/start-process.ts';
 import { temporaryFolder, temporaryPrefix, type TemporaryFolder } from '../temporary-folder.ts';
@@ -28,41 +28,31 @@ afterEach(async () => {
   await own.remove();
 });
 
-describe('a temporary server', () => {
-  test('speaks UTF-8, compares by code point, clones databases, and is gone with its files after stop', async () => {
-    const postgres = await startPostgres({ settings: { work_mem: '5MB' } });
-    const [row] = await withClient(postgres, 'postgres', async (client) => {
-      const sql = `select lower('ÄÖ') as lower, 'a' > 'B' as binary, current_setting('work_mem') as work_mem`;
-      return (await client.query(sql)).rows;
-    });
-    expect(row).toEqual({ lower: 'äö', binary: true, work_mem: '5MB' });
-
-    const wrong = { ...postgres, password: 'wrong' };
-    await expect(withClient(wrong, 'postgres', async () => {})).rejects.toThrow(/password authentication/);
-
-    await postgres.createDatabase('origin');
-    await postgres.execute('origin', 'create table t (x int); insert into t values (1), (2)');
-    await postgres.createDatabase('Copy of it', { template: 'origin' });
-    const count = await withClient(postgres, 'Copy of it', async (client) => {
-      const { rows } = await client.query('select count(*)::int as count from t');
-      // While somebody is connected.
-      await postgres.dropDatabase('Copy of it');
-      return rows;
-    });
-    expect(count).toEqual([{ count: 2 }]);
-
-    await postgres.stop();
-    expect(await isPortFree(postgres.port)).toBe(true);
-    expect(await readdir(own.path)).toEqual([]);
+test('a temporary server speaks UTF-8, compares by code point, clones databases, and is gone with its files after stop', async () => {
+  const postgres = await startPostgres({ settings: { work_mem: '5MB' } });
+  const [row] = await withClient(postgres, 'postgres', async (client) => {
+    const sql = `select lower('ÄÖ') as lower, 'a' > 'B' as binary, current_setting('work_mem') as work_mem`;
+    return (await client.query(sql)).rows;
   });
+  expect(row).toEqual({ lower: 'äö', binary: true, work_mem: '5MB' });
 
-  test('a server that cannot start is reported with its own message', async () => {
-    const attempt = startPostgres({ settings: { shared_buffers: 'many' } });
-    await expect(attempt).rejects.toMatchObject({
-      message: 'cannot start PostgreSQL',
-      cause: { message: expect.stringContaining('invalid value for parameter "shared_buffers"') },
-    });
+  const wrong = { ...postgres, password: 'wrong' };
+  await expect(withClient(wrong, 'postgres', async () => {})).rejects.toThrow(/password authentication/);
+
+  await postgres.createDatabase('origin');
+  await postgres.execute('origin', 'create table t (x int); insert into t values (1), (2)');
+  await postgres.createDatabase('Copy of it', { template: 'origin' });
+  const count = await withClient(postgres, 'Copy of it', async (client) => {
+    const { rows } = await client.query('select count(*)::int as count from t');
+    // While somebody is connected.
+    await postgres.dropDatabase('Copy of it');
+    return rows;
   });
+  expect(count).toEqual([{ count: 2 }]);
+
+  await postgres.stop();
+  expect(await isPortFree(postgres.port)).toBe(true);
+  expect(await readdir(own.path)).toEqual([]);
 });
 
 test('a temporary folder that only root may enter is no obstacle', async () => {
@@ -72,7 +62,7 @@ test('a temporary folder that only root may enter is no obstacle', async () => {
   await postgres.stop();
 });
 
-test('a kept cluster is found again, and left alone while it is in use', async () => {
+test('a kept cluster is found again, left alone while it is in use, and what keeps it from starting is told', async () => {
   const folder = join(own.path, 'cluster');
   const first = await startPostgres({ folder });
   await first.execute('postgres', 'create table kept (x int)');
@@ -85,6 +75,10 @@ test('a kept cluster is found again, and left alone while it is in use', async (
   await second.execute('postgres', 'insert into kept values (1)');
   await second.stop();
   expect([first.isNew, second.isNew]).toEqual([true, false]);
+  await expect(startPostgres({ folder, settings: { shared_buffers: 'many' } })).rejects.toMatchObject({
+    message: 'cannot start PostgreSQL',
+    cause: { message: expect.stringContaining('invalid value for parameter "shared_buffers"') },
+  });
 });
 
 test('nothing is left when the process that started it is killed', async () => {
