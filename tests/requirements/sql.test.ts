@@ -58,7 +58,7 @@ test(
     };
     const sound = {
       chain: `select id as a from book where ${'id = 1 or '.repeat(4999)}id = 2`,
-      some_subselects: nested(300),
+      some_subselects: nested(50),
     };
     const all = { first: 'selec 1', ...tooDeep, ...sound, last: 'select 1 as b' };
     const capabilities = Object.entries(all).map(([name, sql]) => [name, { sql, result: asInteger }]);
