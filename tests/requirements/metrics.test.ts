@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startService, testDatabase, type Service, type TestDatabase } from '@svc/testkit';
+import { startService, testDatabase, type Service, type TestDatabase, COST_AS_CREATED } from '@svc/testkit';
 import { agentMetricsPort, metricsPortOf } from './metrics-ports.testing.ts';
 import { parseExposition, type Family, type Scrape } from './exposition.testing.ts';
 import { askOnce } from './lone-gateway.testing.ts';
@@ -60,6 +60,8 @@ beforeAll(async () => {
     capabilities: CAPABILITIES,
     gatewayEnv: { GATEWAY_METRICS_ADDR: '127.0.0.1:0' },
     keys: { [`${CANARY}_key`]: 'get' },
+    // So that comparing lasts until it is looked at.
+    keyCost: COST_AS_CREATED,
   });
   gatewayPort = await metricsPortOf(service.gateway);
   agentPort = await agentMetricsPort(service);
