@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { copyFile, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -123,6 +123,37 @@ test('a gateway whose port is taken says which setting to change', async () => {
       'or port 0 for any free one\n',
   );
 });
+
+test(
+  'a debugger that SIGUSR1 opened while Node.js itself started is closed again',
+  { tags: ['shutdown:signals'] },
+  async () => {
+    // Runs before the gateway does, and gives Node.js the time to open it.
+    const early = join(folder.path, 'early.cjs');
+    await writeFile(
+      early,
+      `process.debugPort = 0;
+    process.kill(process.pid, 'SIGUSR1');
+    const { url } = require('node:inspector');
+    for (const until = Date.now() + 20_000; url() === undefined && Date.now() < until; );`,
+    );
+    const secret = JSON.parse((await run(SVC_GATEWAY, ['create-agent-secret', '--json'])).stdout);
+    const running = await startProcess(SVC_GATEWAY, [], {
+      cwd: join(folder.path, 'empty'),
+      env: {
+        PATH: path,
+        NODE_OPTIONS: `--require ${early}`,
+        GATEWAY_ADDR: '127.0.0.1:0',
+        GATEWAY_AGENT_PUBLIC_KEY: secret.agent_public_key,
+        GATEWAY_API_KEYS_JSON: '[]',
+      },
+    });
+    await running.waitForLine((line) => line.includes('"listening"'));
+    const port = Number(/Debugger listening on ws:\/\/127\.0\.0\.1:(\d+)/.exec(running.output())?.[1]);
+    await expect(once(connect(port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
+    expect(await running.stop()).toEqual({ code: 0, signal: null });
+  },
+);
 
 test.each([
   [SVC_GATEWAY, '--help'],

@@ -1,12 +1,3 @@
-// To be imported before anything else: without a listener SIGUSR1 opens Node's debugger to everybody on the machine,
-// and SIGUSR2 ends the process.
-for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => {});
+import { ignoreSignals } from '@svc/edge/ignore-signals';
 
-// A SIGUSR1 that came while Node.js itself started has opened it: whoever wants a debugger says so with --inspect.
-const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
-if (process.features.inspector && !flags.some((flag) => flag.includes('--inspect'))) {
-  const { close } = process.getBuiltinModule('node:inspector');
-  close();
-  // Node.js may still be about to open it.
-  setImmediate(close);
-}
+ignoreSignals('SIGUSR1', 'SIGUSR2');

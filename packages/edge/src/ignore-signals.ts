@@ -1,0 +1,18 @@
+/**
+ * Makes `signals` do nothing in this process: without a listener SIGUSR1 opens Node's debugger to everybody on the
+ * machine, and the others end the process. To be called before anything else is imported.
+ */
+export function ignoreSignals(...signals: NodeJS.Signals[]): void {
+  for (const signal of signals) process.on(signal, () => {});
+  closeDebugger();
+}
+
+/** A SIGUSR1 that came while Node.js itself started has opened it: whoever wants a debugger says so with --inspect. */
+function closeDebugger(): void {
+  const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
+  if (!process.features.inspector || flags.some((flag) => flag.includes('--inspect'))) return;
+  const { close } = process.getBuiltinModule('node:inspector');
+  close();
+  // Node.js may still be about to open it.
+  setImmediate(close);
+}
