@@ -6,7 +6,7 @@ import type { PostgresConfig } from '../config.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { CancelTarget } from './cancel-request.ts';
 import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
-import { sendAll, type PipelinedConnection } from './pipeline.ts';
+import { pipelinedConnection, sendAll, type PipelinedConnection } from './pipeline.ts';
 import { createPipelineQueue, type PipelineQueue } from './pipeline-queue.ts';
 import { whyUnsupported } from './server-support.ts';
 import { RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
@@ -133,7 +133,7 @@ async function attempt(
       key === undefined || address === undefined
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
-    const connection = { client, prepared: new Set<string>() };
+    const connection = pipelinedConnection(client);
     const facts = await readFacts(connection, key?.processId);
     const queue = createPipelineQueue(await measureRoundTrip(connection));
     return { ...connection, madeAt: performance.now(), queue, facts, ...cancelTarget };

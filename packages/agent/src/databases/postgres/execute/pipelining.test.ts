@@ -299,14 +299,16 @@ describe('a connection that is lost with many calls on it', () => {
   test.each([
     ['it', () => network.strand(), 'answered'],
     ['every connection', () => network.stall('both'), 'timeout'],
-  ])('keeps their deadlines when %s falls silent', async (_title, silence, others) => {
+  ])('keeps their deadlines when %s falls silent', async (_title, silence, ended) => {
     open(2);
     const run = await prepareCall(database);
     silence();
     const started = performance.now();
     const calls = await Promise.all(numbers(8).map((n) => kindOfRefusal(run({ n }, { timeoutMs: 300 }))));
     expect(performance.now() - started).toBeLessThan(2300);
-    expect(calls).toEqual(numbers(8).map((n) => (n === 1 ? 'timeout' : others)));
+    // The first may have been sent in a batch, of which none is waited for.
+    expect(['timeout', ended]).toContain(calls[0]);
+    expect(calls.slice(1)).toEqual(numbers(7).map(() => ended));
     network.resume();
     expect(await run({ n: 9 })).toMatchObject({ n: 9 });
     await atRest();

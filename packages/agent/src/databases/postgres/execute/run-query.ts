@@ -92,21 +92,24 @@ async function run(
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
+  let isSuspected = false;
   for (let attempt = 1; ; attempt += 1) {
     const limit = { signal: call.signal, timeoutMs: deadline - performance.now() };
+    const shortMs = isSuspected ? undefined : latency.shortMs;
     const session =
-      (call.signal.aborted ? undefined : pool.tryAcquire(latency.isShort)) ??
-      (await pool.acquire(limit, latency.isShort));
+      (call.signal.aborted ? undefined : pool.tryAcquire(shortMs)) ?? (await pool.acquire(limit, shortMs));
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
-    const form = forms.next(latency.isShort);
-    const done = await runTransaction(pool, session, transactionOf(verified, form, call), {
-      ...limit,
-      timeoutMs,
-    });
+    const form = forms.next(shortMs !== undefined);
+    const transaction = { ...transactionOf(verified, form, call), shortMs };
+    const done = await runTransaction(pool, session, transaction, { ...limit, timeoutMs });
     const { error } = done;
-    if (done.moved) {
+    if (done.moved !== undefined) {
+      if (done.moved === 'suspected') {
+        isSuspected = true;
+        latency.record(done.elapsedMs, false);
+      }
       if (deadline <= performance.now()) throw pool.overdue(startedAt, 'given up behind other queries');
       attempt -= 1;
       continue;

@@ -150,14 +150,14 @@ describe('a query never runs outside its READ ONLY transaction', () => {
   });
 
   test('what goes on behind a query that no cancel request could reach is counted until it is over', async () => {
-    const session = await pool.acquire(FOREVER, true);
+    const session = await pool.acquire(FOREVER, 1);
     Object.assign(session.cancelTarget ?? {}, { address: { host: server.host, port: 1 } });
     const abort = new AbortController();
     const first = send(session, [{ text: 'select pg_sleep(0.2)' }], abort.signal);
-    expect(pool.tryAcquire(true)).toBe(session);
+    expect(pool.tryAcquire(1)).toBe(session);
     const behind = send(session, [{ text: 'select pg_sleep(0.4)' }]);
     abort.abort();
-    expect(await behind).toMatchObject({ moved: true });
+    expect(await behind).toMatchObject({ moved: 'behind' });
     expect(await first).toMatchObject({ stopped: 'cancelled', error: undefined });
     expect(pool.connections.busy).toBe(1);
     const sleeping = `select from pg_stat_activity

@@ -8,7 +8,7 @@ import {
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
 import { sendAll, send, type UnitResult, type Rows, type Statement } from '../connection/pipeline.ts';
-import type { QueuedTransaction } from '../connection/pipeline-queue.ts';
+import type { MoveReason, QueuedTransaction } from '../connection/pipeline-queue.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { orphan, type DatabaseSession } from '../connection/database-session.ts';
 import {
@@ -25,6 +25,8 @@ export interface Transaction {
   readonly statements: readonly Statement[];
   /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
+  /** How long it is expected to take, where it may be sent in a batch: see `send`. It must give back its locks itself. */
+  readonly shortMs?: number | undefined;
 }
 
 export interface TransactionResult {
@@ -36,8 +38,8 @@ export interface TransactionResult {
   readonly begun: boolean;
   /** Set when the query was cancelled from here, by the signal or by the deadline. */
   readonly stopped: 'timeout' | 'cancelled' | undefined;
-  /** Given up behind another transaction, which took long or failed: to be sent again over another session. */
-  readonly moved: boolean;
+  /** Given up to be sent again over another session. */
+  readonly moved: MoveReason | undefined;
   /** What it took at the server, without the wait behind other transactions. */
   readonly ranMs: number;
   readonly elapsedMs: number;
@@ -99,7 +101,7 @@ export function runTransaction(
     let cancelSent: Promise<boolean> | undefined;
     let timer: NodeJS.Timeout | undefined;
 
-    function answer(unit: Omit<UnitResult, 'idle'>, moved: boolean): void {
+    function answer(unit: Omit<UnitResult, 'idle'>, moved?: MoveReason): void {
       if (answered) return;
       answered = true;
       clearTimeout(deadline);
@@ -118,12 +120,16 @@ export function runTransaction(
       });
     }
 
+    function move(reason: MoveReason): void {
+      answer(failed('given up behind another query'), reason);
+    }
+
     function stop(reason: 'timeout' | 'cancelled'): void {
       if (state === 'over' || stopped !== undefined) return;
       stopped = reason;
-      if (queue.isFirst(queued)) cancel();
-      // Its turn has not come: it ends by itself, or by `onFirst`.
-      else answer(failed('given up before it began'), false);
+      if (queue.isRunning(queued)) cancel();
+      // Its turn has not come, or may be over: it ends by itself, by `onFirst`, or when its batch is late.
+      else answer(failed('given up before it began'));
     }
 
     function cancel(): void {
@@ -134,35 +140,38 @@ export function runTransaction(
       timer = setTimeout(() => {
         state = checkedStep(state, 'over');
         pool.orphan(session, queue.texts, cancelledAt);
-        answer(failed('no answer after the cancel request'), false);
+        answer(failed('no answer after the cancel request'));
       }, CANCEL_TIMEOUT_MS);
       cancelSent = requestCancel(session, () => state === 'over');
     }
 
     function onUnitResult(unit: UnitResult): void {
       clearTimeout(timer);
-      ranMs = queue.firstRanMs;
-      queue.remove(queued);
+      ranMs = queue.remove(queued);
       // Orphaned before: this is the end of its connection.
       if (state === 'over') return;
       state = checkedStep(state, 'over');
       if (cancelSent === undefined && unit.error === undefined) {
         onCompleted(unit);
-        answer(unit, false);
+        answer(unit);
         return;
       }
       const isBegun = unit.results.length >= setUp.length;
       const settled =
         cancelSent === undefined ? afterError(unit.error, isBegun) : recover(pool, session, cancelSent);
       // A caller that is told of a failure finds its transaction over, unless its time is up already.
-      if (stopped === 'timeout') answer(unit, false);
-      else void settled.then(() => answer(unit, false));
+      if (stopped === 'timeout') answer(unit);
+      else void settled.then(() => answer(unit));
     }
 
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
-      const isSound = !isLoss(error) && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
+      const isLost = isLoss(error);
+      const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
+      // The server may have been at any of its batch, whose answers it keeps back: each has to show alone that it is sound.
+      const isSuspected = isLost && !isBegun && queued.batch.size > 1;
+      if (isSuspected) move('suspected');
       // Those behind it fail, too: its transaction is still open, and takes no statement but the end of it.
-      if (!queue.claim(queued)) pool.release(session);
+      if (!(isSuspected ? queue.claimLost(queued) : queue.claim(queued))) pool.release(session);
       else if (isSound) await reset(pool, session);
       else closeDoubtful(pool, session);
     }
@@ -178,26 +187,28 @@ export function runTransaction(
       pool.release(session);
     }
 
-    const queued: QueuedTransaction = {
-      texts: statements.map(({ text }) => text),
-      move: () => answer(failed('given up behind another query'), true),
-      onFirst() {
-        if (!answered) return;
-        timer = setTimeout(cancel, UNWANTED_MS);
-      },
-    };
     const onAbort = (): void => stop('cancelled');
     const deadline = setTimeout(() => stop('timeout'), limit.timeoutMs + DEADLINE_GRACE_MS);
     limit.signal.addEventListener('abort', onAbort);
     if (!queue.isOpen) {
       // Closed between the time when the session was acquired and now.
       pool.release(session);
-      queued.move();
+      move('behind');
       return;
     }
-    queue.add(queued);
     // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
-    send(session, [...setUp, ...statements, ROLLBACK], onUnitResult);
+    const unit = [...setUp, ...statements, ROLLBACK];
+    const queued: QueuedTransaction = {
+      texts: statements.map(({ text }) => text),
+      batch: send(session, unit, onUnitResult, transaction.shortMs),
+      move,
+      cancel,
+      onFirst() {
+        if (!answered) return;
+        timer = setTimeout(cancel, UNWANTED_MS);
+      },
+    };
+    queue.add(queued);
     if (limit.signal.aborted) stop('cancelled');
   });
 }

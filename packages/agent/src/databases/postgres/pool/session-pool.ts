@@ -25,6 +25,8 @@ interface LiveSession {
   state: SessionState;
   /** How many have acquired it and not yet released it. */
   acquired: number;
+  /** How long those are expected to take together, in milliseconds. */
+  expectedMs: number;
   /** When the server last answered, by `performance.now()`. */
   answeredAt: number;
 }
@@ -40,6 +42,8 @@ const DOUBTFUL_CLOSE_MS = 250;
 
 /** How many transactions may be under way over one session. */
 const PIPELINE_MAX = 16;
+/** How long a short transaction may be expected to wait behind others before another session is woken for it. */
+const JOIN_MS = 0.2;
 /** How many sessions are compared to find the least busy. */
 const COMPARED_MAX = 8;
 /** When the first query on a session has taken this long, those behind it are sent over other sessions. */
@@ -52,9 +56,9 @@ const IN_USE_MS = 60_000;
 const GROW_AGAIN_MS = 1000;
 
 /**
- * Hands out each session to one transaction, or to several short ones, first come, first served. An idle session goes
- * first; only without one is a short transaction sent behind other short ones, and moved to another session when the one
- * before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
+ * Hands out each session to one transaction, or to several short ones, first come, first served. A short one is sent behind
+ * other short ones where it hardly waits, since each session that is woken costs as much again as the transaction; else an
+ * idle session goes first. It is moved to another session when one before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
  * while idle, and forgotten when they break.
  */
 export class SessionPool {
@@ -64,6 +68,8 @@ export class SessionPool {
   /** The live ones again, as a list for `#leastBusy` to go round. */
   readonly #sessions: DatabaseSession[] = [];
   #cursor = 0;
+  /** The one that was last given to a short transaction. */
+  #lastShared: DatabaseSession | undefined;
   /** Those in the state `idle`; the last one was used last. */
   readonly #idle: DatabaseSession[] = [];
   readonly #orphans: OrphanedSessions;
@@ -106,10 +112,10 @@ export class SessionPool {
    * A session for one transaction alone, or for a short one: see `LatencyTracker`. Throws `DatabaseError`: `cancelled` by
    * the signal, `timeout`, or `unavailable` when no connection can be made.
    */
-  async acquire(limit: TimeLimit, isShort: boolean = false): Promise<DatabaseSession> {
+  async acquire(limit: TimeLimit, shortMs?: number): Promise<DatabaseSession> {
     if (this.#closing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
     if (limit.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
-    return this.tryAcquire(isShort) ?? this.#waitForSession(limit, isShort);
+    return this.tryAcquire(shortMs) ?? this.#waitForSession(limit, shortMs);
   }
 
   /** For a call whose time is up: where the database was away for some of it, that is the reason. */
@@ -119,9 +125,9 @@ export class SessionPool {
   }
 
   /** As `acquire`, where that is possible at once. */
-  tryAcquire(isShort: boolean): DatabaseSession | undefined {
+  tryAcquire(shortMs: number | undefined): DatabaseSession | undefined {
     // Without this, short calls would overtake one that waits for a session alone, which might then never get one.
-    return this.#closing || this.#waiters.size > 0 ? undefined : this.#assign(isShort);
+    return this.#closing || this.#waiters.size > 0 ? undefined : this.#assign(shortMs);
   }
 
   /** Gives back a session that is fit for the next transaction; without effect on one that has ended meanwhile. */
@@ -130,6 +136,7 @@ export class SessionPool {
     if (live === undefined) return;
     if (live.acquired === 0) throw new Error(`released a session that is ${live.state}`);
     live.answeredAt = performance.now();
+    live.expectedMs -= live.expectedMs / live.acquired;
     live.acquired -= 1;
     if (live.acquired === 0) {
       session.queue.reopen();
@@ -187,9 +194,11 @@ export class SessionPool {
     });
   }
 
-  #assign(isShort: boolean): DatabaseSession | undefined {
+  #assign(shortMs: number | undefined): DatabaseSession | undefined {
+    const isShort = shortMs !== undefined;
+    const joined = isShort ? this.#joinable() : undefined;
     // The most recently used one first: its caches are warm, and a pooler may let go the server connections of the others.
-    const session = this.#idle.pop() ?? (isShort ? this.#leastBusy() : undefined);
+    const session = joined ?? this.#idle.pop() ?? (isShort ? this.#leastBusy() : undefined);
     const live = session && this.#live.get(session);
     if (live === undefined) return undefined;
     if (live.state !== 'idle' && live.state !== 'shared') {
@@ -197,11 +206,21 @@ export class SessionPool {
     }
     live.state = isShort ? 'shared' : 'exclusive';
     live.acquired += 1;
+    if (!isShort) return session;
+    live.expectedMs += shortMs;
+    this.#lastShared = session;
     if (live.acquired > 1) {
-      if (live.answeredAt > this.#refusedAt + GROW_AGAIN_MS) this.#grow(1);
+      if (joined === undefined && live.answeredAt > this.#refusedAt + GROW_AGAIN_MS) this.#grow(1);
       this.#watchForLate();
     }
     return session;
+  }
+
+  #joinable(): DatabaseSession | undefined {
+    const session = this.#lastShared;
+    const live = session && this.#live.get(session);
+    const isBrief = live?.state === 'shared' && live.expectedMs <= JOIN_MS && live.acquired < PIPELINE_MAX;
+    return isBrief && session?.queue.isOpen === true ? session : undefined;
   }
 
   /** Among some of the shared ones. */
@@ -220,20 +239,25 @@ export class SessionPool {
   }
 
   #watchForLate(): void {
-    this.#lateTimer ??= setTimeout(() => {
-      this.#lateTimer = undefined;
-      for (const { queue } of this.#sessions) {
-        if (queue.length < 2 || !queue.isOpen) continue;
-        const isFree = this.#idle.length > 0 || this.#size < this.#max;
-        if (isFree && queue.firstRanMs > LATE_MS) queue.close();
-        else this.#watchForLate();
-      }
-    }, LATE_MS);
+    // What came while this process was busy is read before it is judged.
+    this.#lateTimer ??= setTimeout(() => setImmediate(() => this.#moveLate()), LATE_MS);
   }
 
-  #waitForSession(limit: TimeLimit, isShort: boolean): Promise<DatabaseSession> {
+  #moveLate(): void {
+    this.#lateTimer = undefined;
+    if (this.#closing) return;
+    for (const { queue } of this.#sessions) {
+      if (queue.length < 2 || !queue.isOpen) continue;
+      // Of a batch those that the server has answered wait too, so they are moved even if they then wait for a session.
+      const mayMove = queue.isBatchFirst || this.#idle.length > 0 || this.#size < this.#max;
+      if (mayMove && queue.firstRanMs > LATE_MS) queue.close();
+      else this.#watchForLate();
+    }
+  }
+
+  #waitForSession(limit: TimeLimit, shortMs: number | undefined): Promise<DatabaseSession> {
     const since = performance.now();
-    const session = joinWaitQueue(this.#waiters, limit, isShort, () =>
+    const session = joinWaitQueue(this.#waiters, limit, shortMs, () =>
       this.overdue(since, 'no database connection became free in time'),
     );
     // In a short outage the next attempt to connect is scheduled already.
@@ -271,7 +295,7 @@ export class SessionPool {
       this.#settleClose();
       return;
     }
-    this.#live.set(session, { state: 'idle', acquired: 0, answeredAt: session.madeAt });
+    this.#live.set(session, { state: 'idle', acquired: 0, expectedMs: 0, answeredAt: session.madeAt });
     this.#sessions.push(session);
     // The end comes some time after what announces it: a call that was handed the session meanwhile would fail.
     session.client.once('error', () => this.discard(session));
@@ -284,7 +308,7 @@ export class SessionPool {
 
   #serveWaiters(): void {
     for (const waiter of this.#waiters) {
-      const session = this.#assign(waiter.isShort);
+      const session = this.#assign(waiter.shortMs);
       if (session === undefined) return;
       waiter.give(session);
     }
