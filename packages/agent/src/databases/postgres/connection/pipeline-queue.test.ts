@@ -23,6 +23,7 @@ function recordedIn(batch: Batch, ...texts: readonly string[]): RecordedTransact
     batch,
     told,
     move: (reason) => told.push(reason),
+    isWanted: () => false,
     cancel: () => told.push('cancel'),
     onFirst: () => told.push('first'),
   };
@@ -55,27 +56,22 @@ test('one that is removed from the middle, or twice, gives no other its turn', (
   expect([queue.length, queue.isRunning(a), c.told]).toEqual([2, true, []]);
 });
 
-test('knows what the first takes at the server, the network not counted', () => {
+test('tells what each took at the server, the network not counted', () => {
   let now = 100;
   const queue = createPipelineQueue(30, () => now);
   const [a, b, c] = [recorded(), recorded(), recorded()];
   queue.add(a);
   now += 20;
   queue.add(b);
-  expect(queue.firstRanMs).toBe(0);
   now += 15;
-  expect(queue.firstRanMs).toBe(5);
-  queue.remove(a);
-  now += 14;
-  expect(queue.firstRanMs).toBe(0);
-  now += 1;
+  expect(queue.remove(a)).toBe(5);
+  now += 15;
   queue.add(c);
   now += 40;
-  expect(queue.firstRanMs).toBe(40);
-  queue.remove(b);
+  expect(queue.remove(b)).toBe(40);
   // Sent long before its turn: its answer comes right behind.
   now += 7;
-  expect(queue.firstRanMs).toBe(7);
+  expect(queue.remove(c)).toBe(7);
 });
 
 test('takes the quickest for the time on the network', () => {
@@ -84,10 +80,29 @@ test('takes the quickest for the time on the network', () => {
   const transaction = recorded();
   queue.add(transaction);
   now += 4;
-  queue.remove(transaction);
+  expect(queue.remove(transaction)).toBe(0);
   queue.add(transaction);
   now += 10;
-  expect(queue.firstRanMs).toBe(6);
+  expect(queue.remove(transaction)).toBe(6);
+});
+
+test('the first is late after 10 ms, and where all take longer than usual, after four times what is usual', () => {
+  let now = 0;
+  const queue = createPipelineQueue(0, () => now);
+  const isLateAfter = (ms: number): boolean => {
+    const transaction = recorded();
+    queue.add(transaction);
+    now += ms;
+    const isLate = queue.isFirstLate;
+    queue.remove(transaction);
+    return isLate;
+  };
+  expect([10, 11].map(isLateAfter)).toEqual([false, true]);
+  for (let count = 0; count < 100; count += 1) isLateAfter(5);
+  expect([19, 19, 40].map(isLateAfter)).toEqual([false, false, true]);
+  // A long one that was alone does not make those behind it wait for as long.
+  for (let count = 0; count < 100; count += 1) isLateAfter(60_000);
+  expect([79, 82].map(isLateAfter)).toEqual([false, true]);
 });
 
 test('a closed queue lets no other in, and all but the first are moved', () => {

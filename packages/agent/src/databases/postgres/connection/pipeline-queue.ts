@@ -14,6 +14,8 @@ export interface QueuedTransaction {
   readonly batch: Batch;
   /** Its caller shall send it again over another session. This one stays under way, without anybody waiting for it. */
   readonly move: (reason: MoveReason) => void;
+  /** Whether its caller still waits for its result. */
+  readonly isWanted: () => boolean;
   /** Ends it at the server: no caller waits for it. */
   readonly cancel: () => void;
   /** The results of all before it have come: now the server runs it. */
@@ -29,9 +31,10 @@ export interface PipelineQueue {
   readonly isOpen: boolean;
   readonly length: number;
   /**
-   * How long the first has taken at the server, in milliseconds, or its whole batch: the time on the network is not counted.
+   * Whether the first, or its batch, takes long at the server, the time on the network not counted: longer than
+   * `LATE_MS`, and than what came before it on this connection, since on a busy machine all take longer.
    */
-  readonly firstRanMs: number;
+  readonly isFirstLate: boolean;
   /** Whether others of the first's batch are under way, so that nobody knows which of them the server runs. */
   readonly isBatchFirst: boolean;
   /** The statements of all. */
@@ -40,6 +43,8 @@ export interface PipelineQueue {
   isRunning(transaction: QueuedTransaction): boolean;
   /** Throws where the queue is not open. */
   add(transaction: QueuedTransaction): void;
+  /** Cancels what the server runs where nobody waits for any of its batch. */
+  cancelUnwanted(): void;
   /** Returns how long it took at the server: what cannot be told from its batch is shared among it. */
   remove(transaction: QueuedTransaction): number;
   /**
@@ -65,6 +70,13 @@ export interface PipelineQueue {
  */
 type QueueState = 'open' | 'closed' | { readonly claimedBy: QueuedTransaction };
 
+export const LATE_MS = 10;
+const LATE_TIMES = 4;
+/** So that a query that was meant to take long does not make all behind it wait. */
+const USUAL_MAX_MS = 20;
+/** How much the last one counts in what is usual. */
+const LAST_SHARE = 1 / 8;
+
 /** `roundTripMs` is what anything takes on this connection; what is quicker corrects it, and nothing raises it. */
 export function createPipelineQueue(
   roundTripMs: number,
@@ -75,6 +87,7 @@ export function createPipelineQueue(
   const sentAt: number[] = [];
   let firstSince = 0;
   let networkMs = roundTripMs;
+  let usualMs = 0;
   let state: QueueState = 'open';
   /** Of the batch whose results come: what each of it took, if all took the same. */
   let shared: { readonly batch: Batch; readonly ms: number } | undefined;
@@ -107,8 +120,8 @@ export function createPipelineQueue(
     get length() {
       return transactions.length;
     },
-    get firstRanMs() {
-      return ranMs();
+    get isFirstLate() {
+      return ranMs() > Math.max(LATE_MS, LATE_TIMES * usualMs);
     },
     get isBatchFirst() {
       return isBatchFirst();
@@ -131,7 +144,10 @@ export function createPipelineQueue(
       const { batch } = transaction;
       const elapsed = at === 0 ? ranMs() : 0;
       const ran = shared?.batch === batch ? Math.max(shared.ms, elapsed) : elapsed / batch.size;
-      if (at === 0 && shared?.batch !== batch) shared = { batch, ms: ran };
+      if (at === 0 && shared?.batch !== batch) {
+        shared = { batch, ms: ran };
+        usualMs += (Math.min(elapsed, USUAL_MAX_MS) - usualMs) * LAST_SHARE;
+      }
       networkMs = Math.min(networkMs, endedAt - (sentAt[at] ?? 0));
       transactions.splice(at, 1);
       sentAt.splice(at, 1);
@@ -140,6 +156,11 @@ export function createPipelineQueue(
         transactions[0]?.onFirst();
       }
       return ran;
+    },
+    cancelUnwanted() {
+      const [first] = transactions;
+      const isWanted = transactions.some((each) => each.batch === first?.batch && each.isWanted());
+      if (!isWanted) first?.cancel();
     },
     close() {
       if (state !== 'open') throw new Error('closed a queue that is not open');

@@ -17,7 +17,7 @@ beforeEach(async () => {
   network = await startFaultProxy({ target: server });
   const { host, port } = network;
   const config = configOf({ ...server, host, port }, { sslmode: 'disable' });
-  pool = new SessionPool((signal) => openSession(config, signal), 2);
+  pool = new SessionPool((signal) => openSession(config, signal), 1);
 });
 afterEach(async () => {
   await pool.close();

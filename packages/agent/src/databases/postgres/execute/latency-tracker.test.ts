@@ -38,3 +38,15 @@ test('a long one among many quick ones is forgiven, a second one at once is not,
   expect(trackerAfter(...times(1000, QUICK), SLOW, SLOW).shortMs).toBeUndefined();
   expect(trackerAfter(...times(1000, QUICK), SLOW, ...times(4, QUICK), FAILED).shortMs).toBeDefined();
 });
+
+test('what is expected follows the quicker runs, and the length of the answers', () => {
+  expect(trackerAfter(...times(3, QUICK)).shortMs).toBeLessThan(0.5);
+  const steady = trackerAfter(...times(500, [2, true] as const));
+  expect(steady.shortMs).toBeGreaterThan(1.5);
+  expect(steady.shortMs).toBeLessThan(2.5);
+  // A busy machine: one in five takes what the query takes.
+  for (let count = 0; count < 2000; count += 1) steady.record(count % 5 === 0 ? 0.2 : 4, true);
+  expect(steady.shortMs).toBeLessThan(0.4);
+  for (let count = 0; count < 50; count += 1) steady.recordSize(16_384);
+  expect(steady.shortMs).toBeCloseTo(2, 1);
+});

@@ -11,6 +11,7 @@ import {
   LOCK_NOT_AVAILABLE,
   nameOf,
   OPERATOR_INTERVENTION,
+  OTHER_STATEMENT,
   QUERY_CANCELED,
   sqlStateOf,
   UNKNOWN_STATEMENT,
@@ -118,7 +119,10 @@ async function run(
     if (done.begun || done.stopped === undefined) latency.record(done.ranMs, error === undefined);
     if (error === undefined) {
       const result = resultOf(done.results[0], form.form, verified.limits);
-      if (result !== undefined) return result;
+      if (result !== undefined) {
+        latency.recordSize(result.rows.length);
+        return result;
+      }
       forms.exceeded();
       attempt -= 1;
       continue;
@@ -206,7 +210,7 @@ function isLostBefore(error: Error, done: TransactionResult, isFresh: boolean): 
 /** Whether the error says nothing of the query, and may not come again over another session. */
 function maySucceedElsewhere(error: Error, done: TransactionResult, timeoutMs: number): boolean {
   const state = sqlStateOf(error);
-  if (state === UNKNOWN_STATEMENT) return true;
+  if (state === UNKNOWN_STATEMENT || state === OTHER_STATEMENT) return true;
   // A cancel request that was meant for another query, as poolers and administrators may send it.
   if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
   // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.

@@ -127,13 +127,19 @@ export function runTransaction(
     function stop(reason: 'timeout' | 'cancelled'): void {
       if (state === 'over' || stopped !== undefined) return;
       stopped = reason;
-      if (queue.isRunning(queued)) cancel();
-      // Its turn has not come, or may be over: it ends by itself, by `onFirst`, or when its batch is late.
-      else answer(failed('given up before it began'));
+      if (queue.isRunning(queued)) {
+        cancel();
+        return;
+      }
+      // Its turn has not come, or may be over: it ends by itself, by `onFirst`, or with its batch.
+      answer(failed('given up before it began'));
+      queue.cancelUnwanted();
     }
 
     function cancel(): void {
       const cancelledAt = performance.now();
+      if (state !== 'sent') return;
+      clearTimeout(timer);
       // The request hits whatever runs when it arrives, so nothing may run behind this one.
       if (!queue.claim(queued)) return;
       state = checkedStep(state, 'cancelling');
@@ -202,6 +208,7 @@ export function runTransaction(
       texts: statements.map(({ text }) => text),
       batch: send(session, unit, onUnitResult, transaction.shortMs),
       move,
+      isWanted: () => !answered,
       cancel,
       onFirst() {
         if (!answered) return;

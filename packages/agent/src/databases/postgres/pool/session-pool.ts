@@ -3,6 +3,7 @@ import { DatabaseError } from '../../errors.ts';
 import type { DatabaseConnections, DatabaseChange } from '../../driver.ts';
 import { unavailable, copyOf } from '../connection/server-errors.ts';
 import { closeGracefully, destroy, orphan, type DatabaseSession } from '../connection/database-session.ts';
+import { LATE_MS } from '../connection/pipeline-queue.ts';
 import { createOrphanedSessions, type CheckSession, type OrphanedSessions } from './orphaned-sessions.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { joinWaitQueue, type TimeLimit, type Waiter } from './wait-queue.ts';
@@ -42,12 +43,12 @@ const DOUBTFUL_CLOSE_MS = 250;
 
 /** How many transactions may be under way over one session. */
 const PIPELINE_MAX = 16;
-/** How long a short transaction may be expected to wait behind others before another session is woken for it. */
+/** Over so many sessions short transactions are spread, where there are so many: few calls at once wait for none. */
+const SPREAD = 3;
+/** How long a short transaction may then be expected to wait behind others before another session is woken for it. */
 const JOIN_MS = 0.2;
 /** How many sessions are compared to find the least busy. */
 const COMPARED_MAX = 8;
-/** When the first query on a session has taken this long, those behind it are sent over other sessions. */
-const LATE_MS = 10;
 
 /** A database used so lately that ends the last session is asked whether it is lost; one long unused may want to sleep. */
 const IN_USE_MS = 60_000;
@@ -56,9 +57,9 @@ const IN_USE_MS = 60_000;
 const GROW_AGAIN_MS = 1000;
 
 /**
- * Hands out each session to one transaction, or to several short ones, first come, first served. A short one is sent behind
- * other short ones where it hardly waits, since each session that is woken costs as much again as the transaction; else an
- * idle session goes first. It is moved to another session when one before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
+ * Hands out each session to one transaction, or to several short ones, first come, first served. An idle
+ * session goes first, but while several serve short ones, a short one is sent behind others where it hardly waits: each
+ * session that is woken costs as much again as the transaction. It is moved to another session when one before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
  * while idle, and forgotten when they break.
  */
 export class SessionPool {
@@ -68,6 +69,8 @@ export class SessionPool {
   /** The live ones again, as a list for `#leastBusy` to go round. */
   readonly #sessions: DatabaseSession[] = [];
   #cursor = 0;
+  /** How many are in the state `shared`. */
+  #shared = 0;
   /** The one that was last given to a short transaction. */
   #lastShared: DatabaseSession | undefined;
   /** Those in the state `idle`; the last one was used last. */
@@ -139,6 +142,7 @@ export class SessionPool {
     live.expectedMs -= live.expectedMs / live.acquired;
     live.acquired -= 1;
     if (live.acquired === 0) {
+      if (live.state === 'shared') this.#shared -= 1;
       session.queue.reopen();
       if (this.#closing) {
         live.state = 'closing';
@@ -196,7 +200,7 @@ export class SessionPool {
 
   #assign(shortMs: number | undefined): DatabaseSession | undefined {
     const isShort = shortMs !== undefined;
-    const joined = isShort ? this.#joinable() : undefined;
+    const joined = isShort && this.#shared >= SPREAD ? this.#joinable() : undefined;
     // The most recently used one first: its caches are warm, and a pooler may let go the server connections of the others.
     const session = joined ?? this.#idle.pop() ?? (isShort ? this.#leastBusy() : undefined);
     const live = session && this.#live.get(session);
@@ -204,6 +208,7 @@ export class SessionPool {
     if (live.state !== 'idle' && live.state !== 'shared') {
       throw new Error(`assigned a session that is ${live.state}`);
     }
+    if (isShort && live.state === 'idle') this.#shared += 1;
     live.state = isShort ? 'shared' : 'exclusive';
     live.acquired += 1;
     if (!isShort) return session;
@@ -216,11 +221,16 @@ export class SessionPool {
     return session;
   }
 
+  /** The one that was last given to a short transaction, so that many leave in a batch; else the least busy. */
   #joinable(): DatabaseSession | undefined {
-    const session = this.#lastShared;
+    const session = this.#isJoinable(this.#lastShared) ? this.#lastShared : this.#leastBusy();
+    return this.#isJoinable(session) ? session : undefined;
+  }
+
+  #isJoinable(session: DatabaseSession | undefined): boolean {
     const live = session && this.#live.get(session);
-    const isBrief = live?.state === 'shared' && live.expectedMs <= JOIN_MS && live.acquired < PIPELINE_MAX;
-    return isBrief && session?.queue.isOpen === true ? session : undefined;
+    if (live?.state !== 'shared' || session?.queue.isOpen !== true) return false;
+    return live.expectedMs <= JOIN_MS && live.acquired < PIPELINE_MAX;
   }
 
   /** Among some of the shared ones. */
@@ -250,7 +260,7 @@ export class SessionPool {
       if (queue.length < 2 || !queue.isOpen) continue;
       // Of a batch those that the server has answered wait too, so they are moved even if they then wait for a session.
       const mayMove = queue.isBatchFirst || this.#idle.length > 0 || this.#size < this.#max;
-      if (mayMove && queue.firstRanMs > LATE_MS) queue.close();
+      if (mayMove && queue.isFirstLate) queue.close();
       else this.#watchForLate();
     }
   }
@@ -326,6 +336,7 @@ export class SessionPool {
   #removeLive(session: DatabaseSession): boolean {
     const at = this.#sessions.indexOf(session);
     if (at >= 0) this.#sessions.splice(at, 1);
+    if (this.#live.get(session)?.state === 'shared') this.#shared -= 1;
     return this.#live.delete(session);
   }
 
