@@ -146,7 +146,7 @@ export function nextCall(next: () => number, count: number): KnownCall {
     values,
     apiKeyName,
     requestId,
-    timeoutMs: 10_000,
+    timeoutMs: 4000,
     abortMs: random(40) === 0 ? random(6) : undefined,
     expected: typeof expected === 'string' ? expected : JSON.stringify(expected),
     ...changes,

@@ -68,6 +68,8 @@ export async function runBatches({
   /** When connections were lost, and when queries were cancelled by others, by `performance.now()`. */
   const lost: number[] = [];
   const cancelled: number[] = [];
+  /** When the network fell silent: what was on its way is not known to be lost before its time is up. */
+  const silenced: number[] = [];
   let made = 0;
   let unavailable = 0;
 
@@ -92,6 +94,7 @@ export async function runBatches({
       text === call.expected ||
       (text === 'cancelled' && call.abortMs !== undefined) ||
       (text === 'unavailable' && during(lost) > 0) ||
+      (text === 'timeout' && during(silenced) > 0) ||
       // A cancellation that comes from elsewhere is tried again once.
       (text === 'failed' && during(cancelled) > 1);
     if (!isAllowed) {
@@ -134,6 +137,7 @@ export async function runBatches({
     },
     'the network loses all': async () => {
       network.strand();
+      silenced.push(performance.now());
       lost.push(performance.now());
       // Until their sessions are given up, what is lost is still among what a call may meet.
       await pause(1500);
