@@ -14,7 +14,7 @@ import {
   unknownTypes,
   type TypeCatalog,
 } from './types/column-types.ts';
-import { convertColumn, mayHoldUserJson } from './types/convert-column.ts';
+import { convertColumn } from './types/convert-column.ts';
 import { readPlan } from './functions/known-functions.ts';
 import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
@@ -105,7 +105,7 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   const wrapping: Wrapping = {
     capability: capability.name,
     isVolatile,
-    ...output,
+    columns: output,
     limits: capability.limits,
     utf8: planned.facts.utf8,
     unlocks: planned.facts.unlocks,
@@ -149,7 +149,7 @@ function outputOf(
   catalog: TypeCatalog,
   facts: SessionFacts,
   faults: VerificationFault[],
-): Pick<Wrapping, 'columns' | 'foldLines'> {
+): readonly OutputColumn[] {
   const path = `capabilities.${capability.name}`;
   const output: OutputColumn[] = [];
   const byName = new Map<string, pg.FieldDef>();
@@ -164,7 +164,6 @@ function outputOf(
     }
     byName.set(column.name, column);
   }
-  let foldLines = false;
   for (const field of capability.result) {
     const column = byName.get(field.name);
     const at = { path: `${path}.result.${field.name}`, position: field.position };
@@ -179,9 +178,8 @@ function outputOf(
     }
     const type = typeOfColumn(catalog, column);
     const conversion = convertColumn(field, type, facts.version);
-    if (conversion.ok) output.push({ name: field.name, sql: conversion.sql, nullable: field.nullable });
+    if (conversion.ok) output.push({ name: field.name, json: conversion.json, nullable: field.nullable });
     else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
-    foldLines ||= field.type !== 'string' && mayHoldUserJson(type);
   }
-  return { columns: output, foldLines };
+  return output;
 }

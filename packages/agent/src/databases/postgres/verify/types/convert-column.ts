@@ -14,7 +14,10 @@ export interface ColumnType {
 }
 
 export type Conversion =
-  | { readonly ok: true; /** SQL over `q."column"`. */ readonly sql: string }
+  | {
+      readonly ok: true;
+      /** SQL over `q."column"` of the JSON as text; null where the field is. */ readonly json: string;
+    }
   | { readonly ok: false; readonly problem: string };
 
 const BOOL = 16;
@@ -58,24 +61,27 @@ const JSON_CASTS: ReadonlyMap<number, string> = new Map([
 /** With their schema, since an account that may create in a schema of the search path could define others of that name. */
 const EQUALS = 'operator(pg_catalog.=)';
 const BELOW = 'operator(pg_catalog.<)';
+/** From here on there is JSON_SCALAR: `to_json` that looks up the type once for all rows. */
+const JSON_SCALAR_VERSION = 170_000;
 /** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
 const FIRST_USER_OID = 16_384;
 
-/** The SQL that gives a column as its declared type, or why it cannot be given so. */
+/** The SQL that gives a column as JSON of its declared type, or why it cannot be given so. */
 export function convertColumn(
   { name, type: declared }: ResultField,
   type: ColumnType,
   version: number,
 ): Conversion {
   const column = `q.${quoteIdentifier(name)}`;
-  if (declared === 'string') return accepted(asString(column, type));
+  if (declared === 'string') return accepted(asString(column, type, version));
   const lasting = type.form === 'scalar' ? LASTING.get(type.oid) : undefined;
   const cast = lasting?.cast ?? JSON_CASTS.get(type.oid);
   const value = cast === undefined ? column : `${column}::pg_catalog.${cast}`;
   const converted = convertValue(value, declared, type, version);
   if (!converted.ok) return converted;
   const takes = lasting?.takes ?? takesForm(type);
-  return takes === undefined ? converted : accepted(onlyWhere(takes(column), converted.sql));
+  const json = mayHoldUserJson(type) ? onOneLine(converted.json) : converted.json;
+  return accepted(takes === undefined ? json : onlyWhere(takes(column), json));
 }
 
 function convertValue(
@@ -90,10 +96,10 @@ function convertValue(
     case 'number':
       return asNumber(value, column, version);
     case 'boolean':
-      return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
+      return column.oid === BOOL ? accepted(asText(value)) : mismatch(column, 'is a boolean');
     case 'date':
       return column.oid === DATE
-        ? accepted(withinYears(value, value))
+        ? accepted(withinYears(value, toJson(value)))
         : mismatch(column, 'is a date (::date)');
     case 'datetime':
       return asDatetime(value, column);
@@ -128,7 +134,7 @@ function takesForm({ form, oid }: ColumnType): ((column: string) => string) | un
 }
 
 /** Whether JSON text written by a user may end up in the row, line breaks included. */
-export function mayHoldUserJson(column: ColumnType): boolean {
+function mayHoldUserJson(column: ColumnType): boolean {
   return (
     column.oid === JSON_TYPE ||
     column.oid === RECORD ||
@@ -143,19 +149,35 @@ function isUserElement(column: ColumnType): boolean {
   return column.element !== undefined && column.element >= FIRST_USER_OID;
 }
 
+/** Makes line breaks between JSON tokens spaces, so that a row stays one line. */
+function onOneLine(json: string): string {
+  const [lineFeed, carriageReturn] = ['pg_catalog.chr(10)', 'pg_catalog.chr(13)'];
+  return `pg_catalog.replace(pg_catalog.replace(${json}, ${lineFeed}, ' '), ${carriageReturn}, ' ')`;
+}
+
+function asText(value: string): string {
+  return `(${value})::pg_catalog.text`;
+}
+
+/** Looks up the type of the value each time. */
+function toJson(value: string): string {
+  return asText(`pg_catalog.to_json(${value})`);
+}
+
 /** Needs no guard: every type that a column may change to has a text form. */
-function asString(column: string, { oid }: ColumnType): string {
-  if (oid === BPCHAR) return onlyWhere(call('bpcharout')(column), column);
-  if (oid === INET) return onlyWhere(call('inet_out')(column), column);
-  return `${column}::pg_catalog.text`;
+function asString(column: string, { oid }: ColumnType, version: number): string {
+  if (oid === BPCHAR) return toJson(onlyWhere(call('bpcharout')(column), column));
+  if (oid === INET) return toJson(onlyWhere(call('inet_out')(column), column));
+  const text = `${column}::pg_catalog.text`;
+  return version >= JSON_SCALAR_VERSION ? asText(`json_scalar(${text})`) : toJson(text);
 }
 
 function asInteger(value: string, column: ColumnType): Conversion {
-  if (INTEGERS.has(column.oid)) return accepted(value);
+  if (INTEGERS.has(column.oid)) return accepted(asText(value));
   if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
     // Null for NaN, and for fractions if the column comes to hold them: the remainder of both by 1 is not 0.
     return accepted(
-      `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then pg_catalog.trunc(${value}) end`,
+      `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then ${asText(`pg_catalog.trunc(${value})`)} end`,
     );
   }
   return mismatch(column, 'is an integer (::bigint; a numeric may hold fractions)');
@@ -164,12 +186,14 @@ function asInteger(value: string, column: ColumnType): Conversion {
 function asNumber(value: string, column: ColumnType, version: number): Conversion {
   if (INTEGERS.has(column.oid)) return asInteger(value, column);
   // NaN sorts above Infinity, so one comparison leaves out both.
-  const finite = `case when ${value} operator(pg_catalog.>) '-Infinity' and ${value} ${BELOW} 'Infinity' then ${value} end`;
+  const finite = `case when ${value} operator(pg_catalog.>) '-Infinity' and ${value} ${BELOW} 'Infinity' then ${asText(value)} end`;
   if (FLOATS.has(column.oid)) return accepted(finite);
   if (column.oid !== NUMERIC) return mismatch(column, 'is a number (::numeric)');
   // Before 14 a numeric knows no infinity, not even to compare with.
   return accepted(
-    version >= 140_000 ? finite : `case when ${value} operator(pg_catalog.<>) 'NaN' then ${value} end`,
+    version >= 140_000
+      ? finite
+      : `case when ${value} operator(pg_catalog.<>) 'NaN' then ${asText(value)} end`,
   );
 }
 
@@ -193,8 +217,8 @@ function asDatetime(value: string, column: ColumnType): Conversion {
 function inUtc(value: string): string {
   // A zone by its name would be looked up for each value.
   const utc = `pg_catalog.timezone('0'::pg_catalog.interval, ${value})`;
-  const iso = `pg_catalog.btrim(pg_catalog.to_json(${utc})::pg_catalog.text, '"')`;
-  return withinYears(value, `pg_catalog.textcat(${iso}, '+00:00')`, ' 00:00:00+00');
+  const iso = `pg_catalog.rtrim(${toJson(utc)}, '"')`;
+  return withinYears(value, `pg_catalog.textcat(${iso}, '+00:00"')`, ' 00:00:00+00');
 }
 
 /** Infinity, and years that ISO 8601 cannot write in four digits, become null. `midnight` follows the bounds' dates. */
@@ -207,12 +231,10 @@ function asArray(value: string, column: ColumnType): Conversion {
   if (column.form !== 'array' || column.element === undefined) {
     return mismatch(column, 'is an array or JSON (to_jsonb(...), array_agg(...))');
   }
-  const json = `pg_catalog.to_json(${value})`;
+  const json = toJson(value);
   const cleanse = unrepresentable(column.element);
   return accepted(
-    cleanse === undefined
-      ? value
-      : `pg_catalog.regexp_replace(${json}::pg_catalog.text, '${cleanse}', 'null', 'g')::pg_catalog.json`,
+    cleanse === undefined ? json : `pg_catalog.regexp_replace(${json}, '${cleanse}', 'null', 'g')`,
   );
 }
 
@@ -227,18 +249,18 @@ function unrepresentable(element: number): string | undefined {
 
 function asObject(value: string, column: ColumnType): Conversion {
   if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('object', value, column));
-  if (column.form === 'composite' || column.oid === RECORD) return accepted(value);
+  if (column.form === 'composite' || column.oid === RECORD) return accepted(toJson(value));
   return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
 }
 
 /** JSON of another kind than the declared one becomes null: the type of the column does not tell its kind. */
 function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): string {
   const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
-  return `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;
+  return `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${asText(value)} end`;
 }
 
-function accepted(sql: string): Conversion {
-  return { ok: true, sql };
+function accepted(json: string): Conversion {
+  return { ok: true, json };
 }
 
 function mismatch(column: ColumnType, wanted: string): Conversion {
