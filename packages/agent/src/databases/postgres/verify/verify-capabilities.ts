@@ -31,6 +31,8 @@ interface PostgresVerification extends Verification {
 
 /** How many capabilities are checked at once: enough to hide the round trips, few enough not to load the database. */
 const WORKERS = 4;
+/** Up to this many rows cost more to prepare for, at each call, than looking up their types. */
+const FEW_ROWS = 10;
 const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
@@ -109,6 +111,7 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
     limits: capability.limits,
     utf8: planned.facts.utf8,
     unlocks: planned.facts.unlocks,
+    fewRows: plan.rows <= FEW_ROWS,
   };
   const whole = wrapSelect(text, wrapping, 'whole');
   const prefix = wrapSelect(text, wrapping, 'prefix');
@@ -178,7 +181,7 @@ function outputOf(
     }
     const type = typeOfColumn(catalog, column);
     const conversion = convertColumn(field, type, facts.version);
-    if (conversion.ok) output.push({ name: field.name, json: conversion.json, nullable: field.nullable });
+    if (conversion.ok) output.push({ ...conversion, name: field.name, nullable: field.nullable });
     else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
   }
   return output;

@@ -8,7 +8,9 @@ import { fingerprint, isNode, type TreeNode } from './statement/tree.ts';
 
 export interface OutputColumn {
   readonly name: string;
-  /** SQL over `q."column"` of the JSON as text; null where the field is. */
+  /** SQL over `q."column"` of the value. */
+  readonly value: string;
+  /** SQL over `q."column"` of its JSON as text; null where the value is. */
   readonly json: string;
   /** Where false, a null among the rows given is reported. */
   readonly nullable: boolean;
@@ -26,12 +28,14 @@ export interface Wrapping {
   readonly utf8: boolean;
   /** Whether the account may give back the locks that the statement's functions took. */
   readonly unlocks: boolean;
+  /** Whether the planner expects so few rows that it matters what beginning with the statement takes. */
+  readonly fewRows: boolean;
 }
 
 /** With its schema, since an account that may create in a schema of the search path could define another of that name. */
 const AT_MOST = 'operator(pg_catalog.<=)';
 /** How many subselects lie around the user's statement where it is one. */
-const DEPTH = { whole: 3, prefix: 5 };
+const DEPTH = { whole: 4, prefix: 5 };
 /** How many bytes of the server's memory the rows of a result in the form `whole` may take. */
 const WHOLE_MAX_BYTES = 67_108_864;
 
@@ -55,10 +59,10 @@ export function wrapSelect(select: string, wrapping: Wrapping, form: ResultForm)
 }
 
 function whole(source: string, wrapping: Wrapping): string {
-  const { columns, utf8 } = wrapping;
+  const { columns, utf8, fewRows } = wrapping;
   const { maxRows, maxBytes } = wrapping.limits;
-  // A field that is null and must not be makes the row null.
-  const row = rowOf(columns.map(({ name, json, nullable }) => [name, nullable ? orNull(json) : json]));
+  const fields = fieldsOf(columns, fewRows ? 'value' : 'json');
+  const row = fewRows ? rowByType(columns) : joinedRow(columns, ({ nullable }) => nullable);
   // Rows of any length, gathered before their lengths are known, could take the server any amount of memory.
   const rowMax = Math.min(maxBytes, Math.floor(WHOLE_MAX_BYTES / (maxRows + 1)));
   const gathered = `filter (where ${lengthOf(wrapping)} ${AT_MOST} ${rowMax})`;
@@ -71,14 +75,14 @@ function whole(source: string, wrapping: Wrapping): string {
   // The limit also keeps the planner from building each row's JSON several times.
   return `select ${counting('count(*)', wrapping)},
  case when ${fits} then ${rows} end
-from (select ${row} as j from ${source} limit ${maxRows + 1}) x`;
+from (select ${row} as j from (select ${fields} from ${source}) r limit ${maxRows + 1}) x`;
 }
 
 function prefix(source: string, wrapping: Wrapping): string {
   const { columns } = wrapping;
   const { maxRows, maxBytes } = wrapping.limits;
-  const fields = columns.map(({ name, json }) => `${json} as ${quoteIdentifier(name)}`).join(', ');
-  const row = rowOf(columns.map(({ name }) => [name, orNull(`r.${quoteIdentifier(name)}`)]));
+  const fields = fieldsOf(columns, 'json');
+  const row = joinedRow(columns, () => true);
   const nulls = columns.flatMap(({ name, nullable }) =>
     nullable ? [] : [`when r.${quoteIdentifier(name)} is null then ${quoteLiteral(name)}`],
   );
@@ -98,12 +102,28 @@ from (select ${row} as j${missing} from (select ${fields} from ${source} offset 
 window w as (rows unbounded preceding)) y`;
 }
 
-/** The JSON of a row, byte for byte that of `row_to_json`, which would look up every column's type for each row. */
-function rowOf(fields: readonly (readonly [name: string, json: string])[]): string {
-  const parts = fields.flatMap(([name, json], at) => [
-    quoteLiteral(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`),
-    json,
-  ]);
+function fieldsOf(columns: readonly OutputColumn[], form: 'value' | 'json'): string {
+  return columns.map((column) => `${column[form]} as ${quoteIdentifier(column.name)}`).join(', ');
+}
+
+/** The JSON of a row, null where a field is null that must not be: looks up every column's type for each row. */
+function rowByType(columns: readonly OutputColumn[]): string {
+  // `r` alone would be a field of that name.
+  const row = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
+  const nulls = columns.flatMap(({ name, nullable }) =>
+    // Unlike "is null", this is false for a row whose fields are all null.
+    nullable ? [] : [`r.${quoteIdentifier(name)} is not distinct from null`],
+  );
+  return nulls.length === 0 ? row : `case when not (${nulls.join(' or ')}) then ${row} end`;
+}
+
+/** The same text of the JSON of the columns, null where one is that `mayBeNull` does not name: dearer to begin with. */
+function joinedRow(columns: readonly OutputColumn[], mayBeNull: (column: OutputColumn) => boolean): string {
+  const parts = columns.flatMap((column, at) => {
+    const field = `r.${quoteIdentifier(column.name)}`;
+    const key = quoteLiteral(`${at === 0 ? '{' : ','}${JSON.stringify(column.name)}:`);
+    return [key, mayBeNull(column) ? `coalesce(${field}, 'null')` : field];
+  });
   return joined([...parts, quoteLiteral('}')]);
 }
 
@@ -112,10 +132,6 @@ function joined(parts: readonly string[]): string {
   if (parts.length < 2) return parts.join('');
   const middle = Math.ceil(parts.length / 2);
   return `pg_catalog.textcat(${joined(parts.slice(0, middle))}, ${joined(parts.slice(middle))})`;
-}
-
-function orNull(json: string): string {
-  return `coalesce(${json}, 'null')`;
 }
 
 function lengthOf({ utf8 }: Wrapping): string {

@@ -16,7 +16,10 @@ export interface ColumnType {
 export type Conversion =
   | {
       readonly ok: true;
-      /** SQL over `q."column"` of the JSON as text; null where the field is. */ readonly json: string;
+      /** SQL over `q."column"` of the value. */
+      readonly value: string;
+      /** SQL over `q."column"` of the text that `row_to_json` makes of the value; null where that is. */
+      readonly json: string;
     }
   | { readonly ok: false; readonly problem: string };
 
@@ -66,22 +69,21 @@ const JSON_SCALAR_VERSION = 170_000;
 /** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
 const FIRST_USER_OID = 16_384;
 
-/** The SQL that gives a column as JSON of its declared type, or why it cannot be given so. */
+/** The SQL that gives a column as its declared type, or why it cannot be given so. */
 export function convertColumn(
   { name, type: declared }: ResultField,
   type: ColumnType,
   version: number,
 ): Conversion {
   const column = `q.${quoteIdentifier(name)}`;
-  if (declared === 'string') return accepted(asString(column, type, version));
+  if (declared === 'string') return asString(column, type, version);
   const lasting = type.form === 'scalar' ? LASTING.get(type.oid) : undefined;
   const cast = lasting?.cast ?? JSON_CASTS.get(type.oid);
   const value = cast === undefined ? column : `${column}::pg_catalog.${cast}`;
   const converted = convertValue(value, declared, type, version);
-  if (!converted.ok) return converted;
   const takes = lasting?.takes ?? takesForm(type);
-  const json = mayHoldUserJson(type) ? onOneLine(converted.json) : converted.json;
-  return accepted(takes === undefined ? json : onlyWhere(takes(column), json));
+  if (!converted.ok || takes === undefined) return converted;
+  return accepted(onlyWhere(takes(column), converted.value), onlyWhere(takes(column), converted.json));
 }
 
 function convertValue(
@@ -96,10 +98,10 @@ function convertValue(
     case 'number':
       return asNumber(value, column, version);
     case 'boolean':
-      return column.oid === BOOL ? accepted(asText(value)) : mismatch(column, 'is a boolean');
+      return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
     case 'date':
       return column.oid === DATE
-        ? accepted(withinYears(value, toJson(value)))
+        ? accepted(withinYears(value, value), withinYears(value, toJson(value)))
         : mismatch(column, 'is a date (::date)');
     case 'datetime':
       return asDatetime(value, column);
@@ -159,25 +161,31 @@ function asText(value: string): string {
   return `(${value})::pg_catalog.text`;
 }
 
+function asJson(text: string): string {
+  return `${text}::pg_catalog.json`;
+}
+
 /** Looks up the type of the value each time. */
 function toJson(value: string): string {
   return asText(`pg_catalog.to_json(${value})`);
 }
 
 /** Needs no guard: every type that a column may change to has a text form. */
-function asString(column: string, { oid }: ColumnType, version: number): string {
-  if (oid === BPCHAR) return toJson(onlyWhere(call('bpcharout')(column), column));
-  if (oid === INET) return toJson(onlyWhere(call('inet_out')(column), column));
+function asString(column: string, { oid }: ColumnType, version: number): Conversion {
+  if (oid === BPCHAR || oid === INET) {
+    const value = onlyWhere(call(oid === BPCHAR ? 'bpcharout' : 'inet_out')(column), column);
+    return accepted(value, toJson(value));
+  }
   const text = `${column}::pg_catalog.text`;
-  return version >= JSON_SCALAR_VERSION ? asText(`json_scalar(${text})`) : toJson(text);
+  return accepted(text, version >= JSON_SCALAR_VERSION ? asText(`json_scalar(${text})`) : toJson(text));
 }
 
 function asInteger(value: string, column: ColumnType): Conversion {
-  if (INTEGERS.has(column.oid)) return accepted(asText(value));
+  if (INTEGERS.has(column.oid)) return accepted(value);
   if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
     // Null for NaN, and for fractions if the column comes to hold them: the remainder of both by 1 is not 0.
     return accepted(
-      `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then ${asText(`pg_catalog.trunc(${value})`)} end`,
+      `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then pg_catalog.trunc(${value}) end`,
     );
   }
   return mismatch(column, 'is an integer (::bigint; a numeric may hold fractions)');
@@ -186,14 +194,12 @@ function asInteger(value: string, column: ColumnType): Conversion {
 function asNumber(value: string, column: ColumnType, version: number): Conversion {
   if (INTEGERS.has(column.oid)) return asInteger(value, column);
   // NaN sorts above Infinity, so one comparison leaves out both.
-  const finite = `case when ${value} operator(pg_catalog.>) '-Infinity' and ${value} ${BELOW} 'Infinity' then ${asText(value)} end`;
+  const finite = `case when ${value} operator(pg_catalog.>) '-Infinity' and ${value} ${BELOW} 'Infinity' then ${value} end`;
   if (FLOATS.has(column.oid)) return accepted(finite);
   if (column.oid !== NUMERIC) return mismatch(column, 'is a number (::numeric)');
   // Before 14 a numeric knows no infinity, not even to compare with.
   return accepted(
-    version >= 140_000
-      ? finite
-      : `case when ${value} operator(pg_catalog.<>) 'NaN' then ${asText(value)} end`,
+    version >= 140_000 ? finite : `case when ${value} operator(pg_catalog.<>) 'NaN' then ${value} end`,
   );
 }
 
@@ -205,20 +211,24 @@ function scaleOf(modifier: number): number | undefined {
 }
 
 function asDatetime(value: string, column: ColumnType): Conversion {
-  if (column.oid === TIMESTAMPTZ) return accepted(inUtc(value));
+  if (column.oid === TIMESTAMPTZ) return inUtc(value);
   // Without an offset it would be no date-time of JSON Schema; the session's time zone is PostgreSQL's own reading.
   if (column.oid === TIMESTAMP) {
-    return accepted(withinYears(value, inUtc(`${value}::pg_catalog.timestamptz`)));
+    const utc = inUtc(`${value}::pg_catalog.timestamptz`);
+    return accepted(withinYears(value, utc.value), withinYears(value, utc.json));
   }
   return mismatch(column, 'is a timestamp (::timestamptz)');
 }
 
 /** In UTC: offsets of old times in other zones have seconds, which neither ISO 8601 nor RFC 3339 can write. */
-function inUtc(value: string): string {
+function inUtc(value: string): Conversion & { readonly ok: true } {
   // A zone by its name would be looked up for each value.
   const utc = `pg_catalog.timezone('0'::pg_catalog.interval, ${value})`;
-  const iso = `pg_catalog.rtrim(${toJson(utc)}, '"')`;
-  return withinYears(value, `pg_catalog.textcat(${iso}, '+00:00"')`, ' 00:00:00+00');
+  const [json, midnight] = [toJson(utc), ' 00:00:00+00'];
+  return accepted(
+    withinYears(value, `pg_catalog.textcat(pg_catalog.btrim(${json}, '"'), '+00:00')`, midnight),
+    withinYears(value, `pg_catalog.textcat(pg_catalog.rtrim(${json}, '"'), '+00:00"')`, midnight),
+  );
 }
 
 /** Infinity, and years that ISO 8601 cannot write in four digits, become null. `midnight` follows the bounds' dates. */
@@ -227,15 +237,20 @@ function withinYears(moment: string, value: string, midnight = ''): string {
 }
 
 function asArray(value: string, column: ColumnType): Conversion {
-  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('array', value, column));
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return onlyJson('array', value, column);
   if (column.form !== 'array' || column.element === undefined) {
     return mismatch(column, 'is an array or JSON (to_jsonb(...), array_agg(...))');
   }
-  const json = toJson(value);
   const cleanse = unrepresentable(column.element);
-  return accepted(
-    cleanse === undefined ? json : `pg_catalog.regexp_replace(${json}, '${cleanse}', 'null', 'g')`,
-  );
+  if (cleanse === undefined) return nested(value, column);
+  const json = `pg_catalog.regexp_replace(${toJson(value)}, '${cleanse}', 'null', 'g')`;
+  return accepted(asJson(json), json);
+}
+
+function nested(value: string, column: ColumnType): Conversion {
+  if (!mayHoldUserJson(column)) return accepted(value, toJson(value));
+  const json = onOneLine(toJson(value));
+  return accepted(asJson(json), json);
 }
 
 /** Elements of these types are either bare numbers or one quoted word, so a pattern finds exactly the words. */
@@ -248,19 +263,22 @@ function unrepresentable(element: number): string | undefined {
 }
 
 function asObject(value: string, column: ColumnType): Conversion {
-  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('object', value, column));
-  if (column.form === 'composite' || column.oid === RECORD) return accepted(toJson(value));
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return onlyJson('object', value, column);
+  if (column.form === 'composite' || column.oid === RECORD) return nested(value, column);
   return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
 }
 
 /** JSON of another kind than the declared one becomes null: the type of the column does not tell its kind. */
-function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): string {
+function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): Conversion {
   const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
-  return `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${asText(value)} end`;
+  const only = `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;
+  if (!mayHoldUserJson(column)) return accepted(only);
+  const json = onOneLine(asText(only));
+  return accepted(asJson(json), json);
 }
 
-function accepted(json: string): Conversion {
-  return { ok: true, json };
+function accepted(value: string, json: string = asText(value)): Conversion & { readonly ok: true } {
+  return { ok: true, value, json };
 }
 
 function mismatch(column: ColumnType, wanted: string): Conversion {
