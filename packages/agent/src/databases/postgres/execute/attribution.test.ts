@@ -54,11 +54,11 @@ describe('what administrators see running', { tags: ['sql:attribution'] }, () =>
 describe('standing first, the SQL is planned as where it is wrapped', () => {
   const wrapping: Omit<Wrapping, 'isVolatile'> = {
     capability: 'sample',
-    columns: [{ name: 'a', sql: 'q."a"', nullable: true }],
+    columns: [{ name: 'a', value: 'q."a"', json: 'q."a"::text', nullable: true }],
     limits: { maxRows: 10, maxBytes: 1000 },
     utf8: true,
     unlocks: true,
-    foldLines: false,
+    fewRows: false,
   };
 
   async function planOf(sql: string, form: ResultForm, isVolatile: boolean): Promise<unknown> {

@@ -243,7 +243,7 @@ function tookItsTime(done: TransactionResult, timeoutMs: number): boolean {
 
 type Value = string | null | undefined;
 
-/** Undefined when the result is too large for the form `whole`. */
+/** Undefined when the form `whole` does not take the result: it is too large, or lacks a value that must be there. */
 function resultOf(
   result: Rows | undefined,
   form: ResultForm,
@@ -252,8 +252,8 @@ function resultOf(
   const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
   if (form === 'whole') {
-    const [count, rows, missing] = row;
-    return rows === null && count !== '0' ? undefined : listed(count, rows, missing, false);
+    const [count, rows] = row;
+    return rows === null && count !== '0' ? undefined : listed(count, rows, undefined, false);
   }
   const [count, more, oversized, rows, missing] = row;
   const truncated = more === 't';
