@@ -39,7 +39,7 @@ async function main(argv: readonly string[]): Promise<void> {
       return;
     }
     case 'run':
-      limitYoungGeneration();
+      limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
         await runCommand({
           file: capabilityFile(command.config),

@@ -10,8 +10,8 @@ const CHOSEN_BY_USER = /semi[-_]space/;
  * The limit itself can only be given before the process starts, but by how much it grows is read at each collection.
  * It shrinks by itself while there is little to do, so it must be able to grow again.
  */
-export function limitYoungGeneration(): void {
-  const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
+export function limitYoungGeneration(nodeOptions = ''): void {
+  const flags = [...process.execArgv, nodeOptions];
   if (flags.some((flag) => CHOSEN_BY_USER.test(flag))) return;
   let growing = true;
   new PerformanceObserver(() => {

@@ -63,7 +63,7 @@ async function run(envFile: string | undefined): Promise<void> {
     ]);
     return;
   }
-  limitYoungGeneration();
+  limitYoungGeneration(process.env['NODE_OPTIONS']);
   const log = createLog({
     level: loaded.config.logLevel,
     destination: STANDARD_OUTPUT,
