@@ -47,7 +47,7 @@ const COMPARED: readonly {
 ];
 
 /** Ours as a multiple of each other's. */
-function summary({ cases }: CompareDocument): string {
+function summary({ machine, run, cases }: CompareDocument): string {
   const rows = COMPARED.flatMap(({ title, workload, face, figures }) => {
     const ours = findCase(cases, workload, 'svc', face);
     return figures.map((figure, at) => [
@@ -63,12 +63,15 @@ function summary({ cases }: CompareDocument): string {
         .map((each) => medianOf(each, (round) => round.memoryMegabytes)),
     );
   const memories = INSTEAD.map((name) =>
-    Number.isFinite(memory(name)) ? `${whole(memory('svc'))} to ${whole(memory(name))} MB` : '',
+    Number.isFinite(memory(name)) ? `${whole(memory('svc'))} to ${whole(memory(name))} MB` : '-',
   );
-  return table(
-    ['', 'svc, as a multiple of', ...INSTEAD.map((name) => `the figure of ${labelOf(name)}`)],
+  const place = `svc ${run.version} on Node.js ${machine.node}, ${machine.date}, ${machine.cores} cores for everything:`;
+  const columns = INSTEAD.map((name) => `to ${labelOf(name)}`);
+  const comparison = table(
+    ['svc', '', ...columns],
     [...rows, ['the most after load', 'memory', ...memories]],
   );
+  return `${place}\n\n${comparison}`;
 }
 
 function run({ machine, run, contestants }: CompareDocument): string {
@@ -138,7 +141,7 @@ function nodeVersions({ cases }: CompareDocument): string {
 }
 
 function times(ratio: number): string {
-  return Number.isNaN(ratio) ? '' : `${ratio.toFixed(2)} x`;
+  return Number.isNaN(ratio) ? '-' : `${ratio.toFixed(2)} x`;
 }
 
 function whole(value: number): string {

@@ -57,7 +57,7 @@ const OTHERS = { dark: '#6e7781', light: '#c8cdd3' };
 export function barChart({ title, axis, parts: names, groups }: BarChart): string {
   const labels = Math.max(...groups.flatMap(({ bars }) => bars.map(({ label }) => label.length)), 0) * LETTER;
   const [bar, gap, head] = [20, 5, 34];
-  const left = MARGIN + labels;
+  const left = MARGIN + labels + 8;
   const room = WIDTH - left - MARGIN - (names === undefined ? 60 : 110);
   const most = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value, more = 0 }) => value + more)), 0);
   const scale = ticks(most);
@@ -71,7 +71,8 @@ export function barChart({ title, axis, parts: names, groups }: BarChart): strin
     for (const { label, value, more = 0, ours = false } of group.bars) {
       const [middle, end] = [across(value), across(value + more)];
       const { dark, light } = ours ? OURS : OTHERS;
-      const figures = more === 0 ? number(value) : `${number(value)} + ${number(more)}`;
+      const figures =
+        more === 0 ? number(value) : `${number(Math.round(value))} + ${number(Math.round(more))}`;
       parts.push(
         text(left - 8, y + 15, label, 'end'),
         `<rect x="${round(left)}" y="${y}" width="${round(Math.max(middle - left, 1))}" height="${bar}" fill="${dark}"/>`,
