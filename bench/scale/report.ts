@@ -105,14 +105,16 @@ export function json({ version, node, rounds, seconds, results }: Report): strin
 }
 
 /** The figures that have a goal, as they stand in docs/performance.md. */
-export function goalsPart({ version, node, rounds, seconds, results }: Report): string {
+function goalsPart({ version, node, rounds, seconds, results }: Report): string {
   const rows = results.flatMap(({ row, measurement }) =>
     measurement.figures
       .filter(({ goal }) => goal !== undefined)
       .map((figure) => {
-        const [what, size, value, ratio, goal, verdict] = cellsOf(figure).map((cell) => cell.toLowerCase());
+        const [what, size, value, ratio, goal, verdict] = cellsOf(figure);
         const measured = figure.goal?.of === 'ratio' ? `${ratio}, ${value}` : value;
-        return [`${row.title}: ${what}, ${size}`, goal, measured, verdict].map((cell) => cell ?? '');
+        return [`${row.title}: ${what}, ${size}`, goal, measured, verdict?.toLowerCase()].map(
+          (cell) => cell ?? '',
+        );
       }),
   );
   const place = `svc ${version}, Node.js ${node}, ${rounds} rounds of ${seconds} s.`;
