@@ -61,6 +61,8 @@ function whyNot({ contestants }: CompareOptions): string | undefined {
 async function run(options: CompareOptions, releasers: Releasers): Promise<number> {
   const started = performance.now();
   const { rounds, seconds, nodes } = options;
+  // A page without the markers is known before it has taken a quarter of an hour.
+  if (options.write) await pageWith(() => '');
   const postgres = await startBooks(releasers);
   const contestants = await startContestants(options, postgres, releasers);
   say('checking that all answer the same, and that keys are checked');
@@ -170,8 +172,12 @@ async function write(document: CompareDocument): Promise<void> {
   const files = { 'bench.json': documentText(document), ...charts(document) };
   await mkdir(OUTPUT, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(OUTPUT, name), text);
-  let page = await readFile(PAGE, 'utf8');
-  for (const [name, part] of Object.entries(PAGE_PARTS)) page = replacePart(page, name, part(document));
-  await writeFile(PAGE, page);
+  await writeFile(PAGE, await pageWith((part) => part(document)));
   say(`wrote docs/performance.md and docs/performance/: ${Object.keys(files).join(', ')}`);
+}
+
+async function pageWith(content: (part: (typeof PAGE_PARTS)[string]) => string): Promise<string> {
+  let page = await readFile(PAGE, 'utf8');
+  for (const [name, part] of Object.entries(PAGE_PARTS)) page = replacePart(page, name, content(part));
+  return page;
 }
