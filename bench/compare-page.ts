@@ -115,7 +115,7 @@ function figures({ cases }: CompareDocument): string {
   const head = ['', 'calls/s', 'p50 ms', 'p99 ms', 'CPU us', 'database us', 'both us', 'MB'];
   const failed = cases.map(failures).filter((line) => line !== '');
   const failedText =
-    failed.length === 0 ? 'No call failed.' : failed.map((line) => `- ${line.trimEnd()}`).join('\n');
+    failed.length === 0 ? 'No call failed.' : failed.map((line) => `- ${code(line.trimEnd())}`).join('\n');
   return `${table(head, rows)}\n\n${failedText}`;
 }
 
