@@ -121,10 +121,9 @@ function goalsPart({ version, node, rounds, seconds, results }: Report): string 
   return `${place}\n\n${markdownTable(['what', 'wanted', 'measured (least to most)', ''], rows)}`;
 }
 
-/** `scale.json`, and `scale-<row>.svg` of each row that has a chart, in the folder; and its part of the page. */
+/** In the folder `scale.json`, and `scale-<row>.svg` of each row that has a chart; then its part of the page. */
 export async function writeReport(report: Report, page: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  await writeFile(page, replacePart(await readFile(page, 'utf8'), 'scale', goalsPart(report)));
   await writeFile(join(folder, 'scale.json'), `${json(report)}\n`);
   for (const { row, measurement } of report.results) {
     if (row.chart === undefined) continue;
@@ -138,4 +137,5 @@ export async function writeReport(report: Report, page: string, folder: string):
     const chart = lineChart({ title: row.title, xAxis, yAxis, xScale: 'log', series });
     await writeFile(join(folder, `scale-${row.name}.svg`), chart);
   }
+  await writeFile(page, replacePart(await readFile(page, 'utf8'), 'scale', goalsPart(report)));
 }
