@@ -21,7 +21,7 @@ import {
 import type { TimeLimit } from '../pool/wait-queue.ts';
 
 export interface Transaction {
-  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'checksClient'>;
+  readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId'>;
   readonly statements: readonly Statement[];
   /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
@@ -81,12 +81,13 @@ export function runTransaction(
 ): Promise<TransactionResult> {
   return new Promise((resolve) => {
     const started = performance.now();
-    const { searchPath, checksClient } = session.facts;
+    const { searchPath, checksClient, keepsSettings } = session.facts;
     const { queue } = session;
     const settings = applySettings({
       timeoutMs: limit.timeoutMs,
       searchPath,
       checksClient,
+      keepsSettings,
       ...transaction.settings,
     });
     const { statements } = transaction;
