@@ -92,6 +92,7 @@ export function runTransaction(
     });
     const { statements } = transaction;
     const setUp = [BEGIN, settings];
+    const ending = transaction.unlocks === true ? [ROLLBACK] : endOf(session);
 
     let answered = false;
     let ranMs = 0;
@@ -109,7 +110,7 @@ export function runTransaction(
       const end = setUp.length + statements.length;
       resolve({
         results: results.slice(setUp.length, end),
-        // What fails behind the last statement, the rollback, is the session's trouble only.
+        // What fails behind the last statement is the session's trouble only.
         error: results.length < end ? error : undefined,
         begun: results.length >= setUp.length,
         stopped,
@@ -169,13 +170,11 @@ export function runTransaction(
     }
 
     function onCompleted(unit: UnitResult): void {
-      // One result more than that: the rollback's.
-      if (!unit.idle || unit.results.length !== setUp.length + statements.length + 1) {
+      if (!unit.idle || unit.results.length !== setUp.length + statements.length + ending.length) {
         queue.claim(queued);
         closeDoubtful(pool, session);
         return;
       }
-      if (transaction.unlocks !== true) unlock(pool, session);
       pool.release(session);
     }
 
@@ -198,7 +197,7 @@ export function runTransaction(
     }
     queue.add(queued);
     // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
-    send(session, [...setUp, ...statements, ROLLBACK], onUnitResult);
+    send(session, [...setUp, ...statements, ...ending], onUnitResult);
     if (limit.signal.aborted) stop('cancelled');
   });
 }
@@ -253,7 +252,6 @@ async function reset(pool: SessionPool, session: DatabaseSession): Promise<void>
   });
   clearTimeout(timer);
   if (ended === true) {
-    unlock(pool, session);
     session.queue.reopen();
     pool.release(session);
   } else if (ended === 'late' && session.queue.length > 0) {
@@ -265,19 +263,13 @@ async function reset(pool: SessionPool, session: DatabaseSession): Promise<void>
 }
 
 async function endTransaction(session: DatabaseSession): Promise<boolean> {
-  const [unit] = await sendAll(session, [[ROLLBACK]]);
+  const [unit] = await sendAll(session, [endOf(session)]);
   return unit?.idle === true;
 }
 
-/** Without waiting for it: what the next transaction sends comes after it on the connection. */
-function unlock(pool: SessionPool, session: DatabaseSession): void {
-  if (!session.facts.unlocks) return;
-  send(session, [UNLOCK], ({ error }) => {
-    // A cancel request for the query behind it may have hit it: that one gives back all locks in its turn, and has to
-    // be cancelled again, which an ended connection could not be.
-    const isLeftToNext = sqlStateOf(error) === QUERY_CANCELED && session.queue.length > 0;
-    if (error !== undefined && !isLeftToNext) pool.discard(session);
-  });
+/** One unit, since a pooler gives the session, with the locks that are left, to another client once the unit is over. */
+function endOf({ facts }: DatabaseSession): readonly Statement[] {
+  return facts.unlocks ? [ROLLBACK, UNLOCK] : [ROLLBACK];
 }
 
 /** Why a sound session may fail to be set up: a value refused, a statement forgotten, a cancel request. */
