@@ -21,7 +21,7 @@ import {
 import type { TimeLimit } from '../pool/wait-queue.ts';
 
 export interface Transaction {
-  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'checksClient'>;
+  readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId'>;
   readonly statements: readonly Statement[];
   /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
@@ -83,16 +83,18 @@ export function runTransaction(
 ): Promise<TransactionResult> {
   return new Promise((resolve) => {
     const started = performance.now();
-    const { searchPath, checksClient } = session.facts;
+    const { searchPath, checksClient, keepsSettings } = session.facts;
     const { queue } = session;
     const settings = applySettings({
       timeoutMs: limit.timeoutMs,
       searchPath,
       checksClient,
+      keepsSettings,
       ...transaction.settings,
     });
     const { statements } = transaction;
     const setUp = [BEGIN, settings];
+    const ending = transaction.unlocks === true ? [ROLLBACK] : endOf(session);
 
     let answered = false;
     let ranMs = 0;
@@ -110,7 +112,7 @@ export function runTransaction(
       const end = setUp.length + statements.length;
       resolve({
         results: results.slice(setUp.length, end),
-        // What fails behind the last statement, the rollback, is the session's trouble only.
+        // What fails behind the last statement is the session's trouble only.
         error: results.length < end ? error : undefined,
         begun: results.length >= setUp.length,
         stopped,
@@ -183,13 +185,11 @@ export function runTransaction(
     }
 
     function onCompleted(unit: UnitResult): void {
-      // One result more than that: the rollback's.
-      if (!unit.idle || unit.results.length !== setUp.length + statements.length + 1) {
+      if (!unit.idle || unit.results.length !== setUp.length + statements.length + ending.length) {
         queue.claim(queued);
         closeDoubtful(pool, session);
         return;
       }
-      if (transaction.unlocks !== true) unlock(pool, session);
       pool.release(session);
     }
 
@@ -203,7 +203,7 @@ export function runTransaction(
       return;
     }
     // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
-    const unit = [...setUp, ...statements, ROLLBACK];
+    const unit = [...setUp, ...statements, ...ending];
     const queued: QueuedTransaction = {
       texts: statements.map(({ text }) => text),
       batch: send(session, unit, onUnitResult, transaction.shortMs),
@@ -270,7 +270,6 @@ async function reset(pool: SessionPool, session: DatabaseSession): Promise<void>
   });
   clearTimeout(timer);
   if (ended === true) {
-    unlock(pool, session);
     session.queue.reopen();
     pool.release(session);
   } else if (ended === 'late' && session.queue.length > 0) {
@@ -282,19 +281,13 @@ async function reset(pool: SessionPool, session: DatabaseSession): Promise<void>
 }
 
 async function endTransaction(session: DatabaseSession): Promise<boolean> {
-  const [unit] = await sendAll(session, [[ROLLBACK]]);
+  const [unit] = await sendAll(session, [endOf(session)]);
   return unit?.idle === true;
 }
 
-/** Without waiting for it: what the next transaction sends comes after it on the connection. */
-function unlock(pool: SessionPool, session: DatabaseSession): void {
-  if (!session.facts.unlocks) return;
-  send(session, [UNLOCK], ({ error }) => {
-    // A cancel request for the query behind it may have hit it: that one gives back all locks in its turn, and has to
-    // be cancelled again, which an ended connection could not be.
-    const isLeftToNext = sqlStateOf(error) === QUERY_CANCELED && session.queue.length > 0;
-    if (error !== undefined && !isLeftToNext) pool.discard(session);
-  });
+/** One unit, since a pooler gives the session, with the locks that are left, to another client once the unit is over. */
+function endOf({ facts }: DatabaseSession): readonly Statement[] {
+  return facts.unlocks ? [ROLLBACK, UNLOCK] : [ROLLBACK];
 }
 
 /** Why a sound session may fail to be set up: a value refused, a statement forgotten, a cancel request. */
