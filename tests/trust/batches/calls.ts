@@ -20,7 +20,7 @@ export interface KnownCall {
 }
 
 /** Names that need two and three bytes for a letter are among them. */
-export const KEY_NAMES = ['reports', 'batch "job"', 'Zürich', '東京', "o'brien"] as const;
+const KEY_NAMES = ['reports', 'batch "job"', 'Zürich', '東京', "o'brien"] as const;
 /** How many rows of `owned` each key has for each value of `bucket`. */
 const OWNED = 3;
 
