@@ -59,10 +59,11 @@ export function wrapSelect(select: string, wrapping: Wrapping, form: ResultForm)
 }
 
 function whole(source: string, wrapping: Wrapping): string {
-  const { columns, utf8, fewRows } = wrapping;
+  const { columns, utf8 } = wrapping;
   const { maxRows, maxBytes } = wrapping.limits;
-  const fields = fieldsOf(columns, fewRows ? 'value' : 'json');
-  const row = fewRows ? rowByType(columns) : joinedRow(columns, ({ nullable }) => nullable);
+  const byType = isByType(wrapping);
+  const fields = fieldsOf(columns, byType ? 'value' : 'json');
+  const row = byType ? checkedRow(columns) : joinedRow(columns, ({ nullable }) => nullable);
   // Rows of any length, gathered before their lengths are known, could take the server any amount of memory.
   const rowMax = Math.min(maxBytes, Math.floor(WHOLE_MAX_BYTES / (maxRows + 1)));
   const gathered = `filter (where ${lengthOf(wrapping)} ${AT_MOST} ${rowMax})`;
@@ -81,10 +82,11 @@ from (select ${row} as j from (select ${fields} from ${source}) r limit ${maxRow
 function prefix(source: string, wrapping: Wrapping): string {
   const { columns } = wrapping;
   const { maxRows, maxBytes } = wrapping.limits;
-  const fields = fieldsOf(columns, 'json');
-  const row = joinedRow(columns, () => true);
+  const byType = isByType(wrapping);
+  const fields = fieldsOf(columns, byType ? 'value' : 'json');
+  const row = byType ? ROW_BY_TYPE : joinedRow(columns, () => true);
   const nulls = columns.flatMap(({ name, nullable }) =>
-    nullable ? [] : [`when r.${quoteIdentifier(name)} is null then ${quoteLiteral(name)}`],
+    nullable ? [] : [`when ${isNull(name)} then ${quoteLiteral(name)}`],
   );
   const missing = nulls.length === 0 ? '' : `, case ${nulls.join(' ')} end as missing`;
   const size = `${lengthOf(wrapping)} operator(pg_catalog.+) 1`;
@@ -106,15 +108,23 @@ function fieldsOf(columns: readonly OutputColumn[], form: 'value' | 'json'): str
   return columns.map((column) => `${column[form]} as ${quoteIdentifier(column.name)}`).join(', ');
 }
 
-/** The JSON of a row, null where a field is null that must not be: looks up every column's type for each row. */
-function rowByType(columns: readonly OutputColumn[]): string {
-  // `r` alone would be a field of that name.
-  const row = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
-  const nulls = columns.flatMap(({ name, nullable }) =>
-    // Unlike "is null", this is false for a row whose fields are all null.
-    nullable ? [] : [`r.${quoteIdentifier(name)} is not distinct from null`],
-  );
-  return nulls.length === 0 ? row : `case when not (${nulls.join(' or ')}) then ${row} end`;
+/** The JSON of a row: looks up every column's type for each. `r` alone would be a field of that name. */
+const ROW_BY_TYPE = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
+
+/** It is shorter, too: what stands before a volatile statement must leave it in the first kilobyte. */
+function isByType({ fewRows, isVolatile }: Wrapping): boolean {
+  return fewRows || isVolatile;
+}
+
+/** Null where a field is null that must not be. */
+function checkedRow(columns: readonly OutputColumn[]): string {
+  const nulls = columns.flatMap(({ name, nullable }) => (nullable ? [] : [isNull(name)]));
+  return nulls.length === 0 ? ROW_BY_TYPE : `case when not (${nulls.join(' or ')}) then ${ROW_BY_TYPE} end`;
+}
+
+/** Unlike "is null", this is false for a row whose fields are all null. */
+function isNull(column: string): string {
+  return `r.${quoteIdentifier(column)} is not distinct from null`;
 }
 
 /** The same text of the JSON of the columns, null where one is that `mayBeNull` does not name: dearer to begin with. */
