@@ -11,15 +11,13 @@ import {
 import { runPgbench } from './contestants/pgbench.ts';
 import { load, type LoadResult } from './load/wrk.ts';
 
-/** One line of the table: a contestant under a workload. */
+/** A contestant under a workload. */
 export interface Case {
-  /** `WORKLOAD CONTESTANT FACE`; goals name cases by it. */
-  readonly id: string;
   readonly workload: Workload;
   readonly name: ContestantName;
   /** With its version. */
   readonly contestant: string;
-  /** How it is called, where the workload leaves a choice; else empty. */
+  /** How it is called, e.g. `MCP 2025-11-25`; empty for what is no service. */
   readonly face: string;
   readonly processes: Readonly<Record<string, RunningProcess>>;
   run(seconds: number): Promise<LoadResult>;
@@ -47,9 +45,8 @@ function caseOf(workload: Workload, contestant: Contestant, face: Face): Case {
   const { most } = QUERIES[query];
   const bodies = Array.from({ length: BODIES }, () => face.body(query, 1 + Math.floor(Math.random() * most)));
   const { url } = contestant;
-  const tolerated = contestant.name === 'svc' ? 0 : TOLERATED_OF_PEERS;
+  const tolerated = contestant.name.startsWith('svc') ? 0 : TOLERATED_OF_PEERS;
   return {
-    id: `${workload.name} ${contestant.name} ${face.title}`,
     workload,
     name: contestant.name,
     contestant: contestant.title,
@@ -65,7 +62,6 @@ function caseOf(workload: Workload, contestant: Contestant, face: Face): Case {
 
 export function pgbenchCase(workload: Workload, postgres: Postgres, folder: TemporaryFolder): Case {
   return {
-    id: `${workload.name} pgbench`,
     workload,
     name: 'pgbench',
     contestant: `pgbench, ${DATABASE_CONNECTIONS} clients`,
@@ -98,8 +94,12 @@ export async function answerOf(
   return text;
 }
 
-/** Throws unless all answer the same rows, as many as there must be, to the first, the last and others between. */
+/**
+ * Throws unless all answer the same rows, as many as there must be, to the first, the last and others between; and
+ * unless those that want a key refuse calls without it.
+ */
 export async function checkAnswers(contestants: readonly Contestant[]): Promise<void> {
+  for (const contestant of contestants) if (contestant.wantsKey) await checkKey(contestant);
   for (const query of ['point', 'list'] as const) {
     const { most } = QUERIES[query];
     const expected = query === 'point' ? 1 : 100;
@@ -117,6 +117,21 @@ export async function checkAnswers(contestants: readonly Contestant[]): Promise<
           );
         }
       }
+    }
+  }
+}
+
+async function checkKey({ title, url, faces }: Contestant): Promise<void> {
+  for (const face of faces) {
+    const { authorization: key = '', ...others } = face.headers('point');
+    for (const headers of [others, { ...others, authorization: `${key.slice(0, -1)}-` }]) {
+      const { status } = await ask(`${url}${face.path('point')}`, {
+        method: 'POST',
+        headers,
+        body: face.body('point', 1),
+      });
+      if (key !== '' && status === 401) continue;
+      throw new Error(`cannot compare: ${title}, ${face.title} answers ${status} to a call without its key`);
     }
   }
 }

@@ -1,7 +1,7 @@
-import { cpuMicroseconds, sizeOf, type Postgres, type RunningProcess } from '@svc/testkit';
+import type { Postgres, RunningProcess } from '@svc/testkit';
 import type { Case } from './compare-cases.ts';
-import { databaseMicroseconds } from './load/database-cpu.ts';
-import { median } from './report/statistics.ts';
+import type { ContestantName } from './contestants/contestant.ts';
+import { treeMegabytes, treeMicroseconds } from './load/process-tree.ts';
 
 /** Of one round. What a contestant does not have, or does not tell, is NaN. */
 export interface Measured {
@@ -24,7 +24,19 @@ export interface Measured {
   readonly processes: Readonly<Record<string, { cpuMicroseconds: number; memoryMegabytes: number }>>;
 }
 
-export type Results = ReadonlyMap<Case, readonly Measured[]>;
+/** What was measured of a case, in the form of docs/performance/bench.json. */
+export interface MeasuredCase {
+  /** The name of the workload. */
+  readonly workload: string;
+  /** The title of the workload. */
+  readonly title: string;
+  readonly connections: number;
+  readonly name: ContestantName;
+  /** With its version. */
+  readonly contestant: string;
+  readonly face: string;
+  readonly rounds: readonly Measured[];
+}
 
 /** What a server still does for callers who have gone must not count for the next. */
 const PAUSE_MS = 150;
@@ -37,7 +49,7 @@ export async function measure(
   postgres: Postgres,
   { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
   progress: (line: string) => void,
-): Promise<Results> {
+): Promise<readonly MeasuredCase[]> {
   const each = Math.round(cases.length * (seconds + 2 * (PAUSE_MS / 1000)));
   progress(`warming up; then ${rounds} rounds of some ${each} s`);
   for (const each of cases) await watched(each, each.run(warmUpSeconds(each, cases, seconds)));
@@ -52,16 +64,21 @@ export async function measure(
       }
     }
   }
-  return results;
+  return [...results].map(([{ workload, name, contestant, face }, rounds]) => ({
+    workload: workload.name,
+    title: workload.title,
+    connections: workload.connections,
+    name,
+    contestant,
+    face,
+    rounds,
+  }));
 }
 
 async function measureOnce(each: Case, postgres: Postgres, seconds: number): Promise<Measured> {
   const processes = Object.entries(each.processes);
   const cpu = (): Promise<readonly number[]> =>
-    Promise.all([
-      databaseMicroseconds(postgres),
-      ...processes.map(([, process]) => cpuMicroseconds(process)),
-    ]);
+    Promise.all([treeMicroseconds(postgres), ...processes.map(([, process]) => treeMicroseconds(process))]);
   const [databaseBefore = 0, ...before] = await cpu();
   const ownBefore = process.cpuUsage();
   const {
@@ -75,11 +92,11 @@ async function measureOnce(each: Case, postgres: Postgres, seconds: number): Pro
   } = await watched(each, each.run(seconds));
   const own = process.cpuUsage(ownBefore);
   const [databaseAfter = 0, ...after] = await cpu();
-  const memory = await Promise.all(processes.map(([, process]) => sizeOf(process)));
+  const memory = await Promise.all(processes.map(([, process]) => treeMegabytes(process)));
   const used = processes.map(([name], at) => ({
     name,
     cpuMicroseconds: ((after[at] ?? 0) - (before[at] ?? 0)) / calls,
-    memoryMegabytes: memory[at]?.megabytes ?? 0,
+    memoryMegabytes: memory[at] ?? 0,
   }));
   const total = (of: (one: (typeof used)[number]) => number): number =>
     used.length === 0 ? Number.NaN : used.reduce((sum, one) => sum + of(one), 0);
@@ -99,12 +116,12 @@ async function measureOnce(each: Case, postgres: Postgres, seconds: number): Pro
 }
 
 /** Rejects when a process of the contestant ends in the meantime, with its last words. */
-async function watched<T>({ id, processes }: Case, work: Promise<T>): Promise<T> {
+async function watched<T>({ workload, contestant, face, processes }: Case, work: Promise<T>): Promise<T> {
   const died = Object.entries(processes).map(([name, process]) => death(name, process));
   try {
     return await Promise.race([work, ...died]);
   } catch (error) {
-    throw new Error(`cannot measure "${id}"`, { cause: error });
+    throw new Error(`cannot measure ${workload.name}, ${contestant}, ${face}`, { cause: error });
   }
 }
 
@@ -115,17 +132,12 @@ async function death(name: string, process: RunningProcess): Promise<never> {
 }
 
 /** No more than two measurements take. */
-function warmUpSeconds({ name }: Case, cases: readonly Case[], seconds: number): number {
-  const share = WARM_UP_SECONDS.together / cases.filter((each) => each.name === name).length;
+function warmUpSeconds({ contestant }: Case, cases: readonly Case[], seconds: number): number {
+  const share = WARM_UP_SECONDS.together / cases.filter((each) => each.contestant === contestant).length;
   return Math.min(2 * seconds, Math.max(WARM_UP_SECONDS.each, Math.ceil(share)));
 }
 
 function rotated<T>(values: readonly T[], by: number): readonly T[] {
   const start = by % values.length;
   return [...values.slice(start), ...values.slice(0, start)];
-}
-
-/** The median of one figure over the rounds. */
-export function medianOf(rounds: readonly Measured[], figure: (round: Measured) => number): number {
-  return median(rounds.map(figure));
 }

@@ -1,11 +1,11 @@
-import type { Case } from './compare-cases.ts';
-import { GOAL_COUNT, type JudgedGoal } from './compare-goals.ts';
-import type { ContestantName } from './contestants/contestant.ts';
-import { medianOf, type Measured, type Results } from './compare-measure.ts';
-import { barChart, type Bar, type BarGroup } from './report/plot.ts';
+import type { CompareDocument } from './compare-document.ts';
+import { FIGURES, medianOf } from './compare-figures.ts';
+import type { JudgedGoal } from './compare-goals.ts';
+import { labelOf, labelOfCase } from './compare-labels.ts';
+import type { Measured, MeasuredCase } from './compare-measure.ts';
 import { fixed, table } from './report/table.ts';
 
-const COLUMNS = [
+const RESULT_COLUMNS = [
   { title: 'workload' },
   { title: 'contestant' },
   { title: 'calls/s', right: true },
@@ -14,119 +14,114 @@ const COLUMNS = [
   { title: 'CPU us', right: true },
   { title: 'of each', right: true },
   { title: 'DB us', right: true },
+  { title: 'both us', right: true },
   { title: 'load us', right: true },
   { title: 'MB', right: true },
 ];
 
-const LEGEND = `Medians of the rounds. Per call, user and system time: CPU us of the contestant, of each of its processes;
-DB us of the database; load us of wrk and of this program. MB: resident memory of the contestant after the load.
+const LEGEND = `Medians of the rounds. Per call, user and system time: CPU us of the contestant, of each of its programs; DB us of
+the database; both us of the two; load us of wrk and of this program. MB: resident memory after the load.
 `;
 
-/** The medians of the rounds, a line for each case; at most 120 columns. */
-export function resultsTable(results: Results): string {
-  let last: string | undefined;
-  const rows = [...results].map(([each, rounds]) => {
-    const { name } = each.workload;
-    const workload = name === last ? '' : name;
-    last = name;
+const GOAL_COLUMNS = [
+  { title: 'to' },
+  { title: 'what' },
+  { title: 'wanted' },
+  { title: 'median', right: true },
+  { title: 'least..most', right: true },
+  { title: '' },
+];
+
+/** For a terminal. */
+export function compareReport(document: CompareDocument, isColoured: boolean): string {
+  const { machine, run, contestants, cases, goals } = document;
+  const { date, cores, cpu, memoryGigabytes, node, postgres } = machine;
+  const place = `svc ${run.version}, ${date}, ${cores} cores (${cpu}), ${memoryGigabytes} GB, Node.js ${node}, PostgreSQL ${postgres}\n`;
+  const settings = contestants.map(({ title, settings }) => `${title}: ${settings}\n`).join('');
+  return `${place}At most ${run.databaseConnections} database connections each.\n${settings}\n${results(cases)}\n${goalsTable(goals, isColoured)}`;
+}
+
+/** A line for each case. */
+function results(cases: readonly MeasuredCase[]): string {
+  const rows = cases.map((each, at) => {
     const cell = (figure: (round: Measured) => number, digits: number): string =>
-      fixed(medianOf(rounds, figure), digits);
-    const parts = Object.keys(each.processes);
+      fixed(medianOf(each, figure), digits);
     return [
-      workload,
-      label(each),
-      cell((round) => round.callsPerSecond, 0),
-      cell((round) => round.p50Ms, 2),
-      cell((round) => round.p99Ms, 2),
-      cell((round) => round.cpuMicroseconds, 0),
-      parts.length < 2
-        ? ''
-        : parts
-            .map((part) => cell((round) => round.processes[part]?.cpuMicroseconds ?? Number.NaN, 0))
-            .join('+'),
+      each.workload === cases[at - 1]?.workload ? '' : each.workload,
+      labelOfCase(each),
+      cell(FIGURES.throughput.of, 0),
+      cell(FIGURES.p50.of, 2),
+      cell(FIGURES.p99.of, 2),
+      cell(FIGURES.cpu.of, 0),
+      cpuOfEach(each, '+'),
       cell((round) => round.databaseMicroseconds, 0),
+      cell(FIGURES.withDatabase.of, 0),
       cell((round) => round.generatorMicroseconds, 0),
       cell((round) => round.memoryMegabytes, 0),
     ];
   });
-  return table(COLUMNS, rows) + LEGEND + [...results].map(failures).join('');
+  return table(RESULT_COLUMNS, rows) + LEGEND + cases.map(failures).join('');
 }
 
-function failures([each, rounds]: readonly [Case, readonly Measured[]]): string {
+/** Empty where there is one program or none. */
+export function cpuOfEach(each: MeasuredCase, separator: string): string {
+  const programs = Object.keys(each.rounds[0]?.processes ?? {});
+  if (programs.length < 2) return '';
+  return programs
+    .map((program) =>
+      fixed(
+        medianOf(each, ({ processes }) => processes[program]?.cpuMicroseconds ?? Number.NaN),
+        0,
+      ),
+    )
+    .join(separator);
+}
+
+/** A line, or nothing where none failed. */
+export function failures(each: MeasuredCase): string {
   const sum = (figure: (round: Measured) => number): number =>
-    rounds.reduce((total, round) => total + figure(round), 0);
+    each.rounds.reduce((total, round) => total + figure(round), 0);
   const failed = sum((round) => round.failed);
   if (failed === 0) return '';
-  const example = rounds.find(({ failure }) => failure !== '')?.failure ?? '';
+  const example = each.rounds.find(({ failure }) => failure !== '')?.failure ?? '';
   const calls = failed + sum((round) => round.calls);
-  return `${each.workload.name}, ${label(each)}: ${failed} of ${calls} calls failed: ${example}\n`;
+  return `${each.workload}, ${labelOfCase(each)}: ${failed} of ${calls} calls failed: ${example}\n`;
 }
 
-export function goalsTable(goals: readonly JudgedGoal[], isColoured: boolean): string {
-  const right = true;
-  const columns = [
-    { title: 'goal' },
-    { title: 'wanted' },
-    { title: 'median', right },
-    { title: 'least..most', right },
-    { title: '' },
-  ];
-  const rows = goals.map(({ title, unit, bound, measured, isMet }) => {
-    const digits = unit === 'MB' ? 0 : 2;
-    const { median, least, most } = measured;
-    const [sign, value] = 'least' in bound ? ['>=', bound.least] : ['<=', bound.most];
+function goalsTable(goals: readonly JudgedGoal[], isColoured: boolean): string {
+  const rows = goals.map((goal) => {
+    const { against, measured, isMet } = goal;
+    const { wanted, median, range, verdict } = goalCells(goal);
+    const colour = isMet === undefined || !isColoured ? undefined : isMet ? 32 : 31;
     return [
-      title,
-      `${sign} ${value} ${unit}`,
-      fixed(median, digits),
-      `${fixed(least, digits)}..${fixed(most, digits)}`,
-      verdict(isMet, isColoured),
+      against === undefined ? '' : labelOf(against),
+      goalTitle(goal),
+      wanted,
+      ...(measured === undefined ? ['', ''] : [median, range]),
+      colour === undefined ? verdict : `\u001B[${colour}m${verdict}\u001B[0m`,
     ];
   });
-  const unmeasured = GOAL_COUNT - goals.length;
-  return table(columns, rows) + (unmeasured === 0 ? '' : `${unmeasured} of the goals were not measured.\n`);
+  return table(GOAL_COLUMNS, rows);
 }
 
-function verdict(isMet: boolean, isColoured: boolean): string {
-  const word = isMet ? 'met' : 'MISSED';
-  return isColoured ? `\u001B[${isMet ? 32 : 31}m${word}\u001B[0m` : word;
+export function goalTitle({ title, figure }: JudgedGoal): string {
+  return `${title}: ${figure === 'memoryMegabytes' ? 'memory' : FIGURES[figure].title}`;
 }
 
-/** They do less than a service and would make all other bars short. */
-const FLOORS: ReadonlySet<ContestantName> = new Set(['node-http', 'pgbench']);
-
-/** File names and SVG documents; bars are medians of the rounds. */
-export function charts(results: Results): Readonly<Record<string, string>> {
+export function goalCells({ figure, kind, bound, measured, isMet }: JudgedGoal): {
+  readonly wanted: string;
+  readonly median: string;
+  readonly range: string;
+  readonly verdict: string;
+} {
+  const [unit, digits] = figure === 'memoryMegabytes' ? ['MB', 0] : ['x', 2];
+  const [sign, value] = 'least' in bound ? ['>=', bound.least] : ['<=', bound.most];
+  const { median, least, most } = measured ?? { median: Number.NaN, least: Number.NaN, most: Number.NaN };
+  const word = isMet === undefined ? 'not measured' : isMet ? 'met' : 'missed';
   return {
-    'throughput.svg': barChart({
-      title: 'Throughput: more is better',
-      axis: 'calls per second',
-      groups: groups(results, (round) => round.callsPerSecond),
-    }),
-    'cpu.svg': barChart({
-      title: 'CPU per call, without the database: less is better',
-      axis: 'microseconds of user and system time per call',
-      groups: groups(results, (round) => round.cpuMicroseconds),
-    }),
+    wanted: `${sign} ${value} ${unit}`,
+    median: `${fixed(median, digits)} ${unit}`,
+    range: `${fixed(least, digits)} to ${fixed(most, digits)}`,
+    verdict: kind === 'aim' ? `${word} (an aim)` : word,
   };
-}
-
-function groups(results: Results, figure: (round: Measured) => number): readonly BarGroup[] {
-  const cases = [...results.keys()].filter(({ name }) => !FLOORS.has(name));
-  return [...new Set(cases.map(({ workload }) => workload))].map((workload) => ({
-    title: workload.title,
-    bars: cases
-      .filter((each) => each.workload === workload)
-      .map((each): Bar => ({
-        label: label(each),
-        value: medianOf(results.get(each) ?? [], figure),
-        ours: each.name === 'svc',
-      }))
-      .filter(({ value }) => !Number.isNaN(value)),
-  }));
-}
-
-/** The face is named where the workload leaves a choice. */
-function label({ contestant, face, workload }: Case): string {
-  return workload.kind === 'mcp' ? `${contestant}, ${face}` : contestant;
 }

@@ -11,8 +11,8 @@ export interface Workload {
   readonly contestants: readonly ContestantName[];
 }
 
-const REST = ['svc', 'toolbox', 'fastify'] as const;
-const MCP = ['svc', 'toolbox'] as const;
+const REST = ['svc', 'same-topology', 'toolbox', 'fastify'] as const;
+const MCP = ['svc', 'same-topology', 'toolbox'] as const;
 
 function point(connections: number, further: readonly ContestantName[] = []): Workload {
   return {
@@ -26,8 +26,8 @@ function point(connections: number, further: readonly ContestantName[] = []): Wo
 }
 
 export const WORKLOADS: readonly Workload[] = [
-  point(1),
-  point(32, ['node-http', 'pgbench']),
+  point(1, ['svc-other-node']),
+  point(32, ['svc-other-node', 'node-http', 'pgbench']),
   point(64),
   point(128),
   {
@@ -44,7 +44,7 @@ export const WORKLOADS: readonly Workload[] = [
     query: 'list',
     kind: 'rest',
     connections: 32,
-    contestants: [...REST, 'node-http'],
+    contestants: [...REST, 'svc-other-node'],
   },
   {
     name: 'list-mcp',
@@ -52,6 +52,6 @@ export const WORKLOADS: readonly Workload[] = [
     query: 'list',
     kind: 'mcp',
     connections: 32,
-    contestants: MCP,
+    contestants: ['svc', 'toolbox'],
   },
 ];

@@ -1,32 +1,40 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createReleasers, startPostgres, temporaryFolder, type Postgres, type Releasers } from '@svc/testkit';
 import { stopRequest } from '../examples/start-stop-request.ts';
+import { replacePart } from '../scripts/docs/markdown.ts';
 import { answerOf, casesOf, checkAnswers, pgbenchCase, type Case } from './compare-cases.ts';
-import { judgeGoals, type JudgedGoal } from './compare-goals.ts';
-import { measure, type Results } from './compare-measure.ts';
+import { charts } from './compare-charts.ts';
+import { documentText, type CompareDocument } from './compare-document.ts';
+import { judgeGoals } from './compare-goals.ts';
+import { measure } from './compare-measure.ts';
 import { readCompareOptions, type CompareOptions } from './compare-options.ts';
-import { charts, goalsTable, resultsTable } from './compare-report.ts';
+import { PAGE_PARTS } from './compare-page.ts';
+import { compareReport } from './compare-report.ts';
 import { BOOKS_DATABASE, BOOKS_SQL } from './contestants/books.ts';
 import { DATABASE_CONNECTIONS, type Contestant } from './contestants/contestant.ts';
 import { startFastify } from './contestants/fastify.ts';
 import { installPeers } from './contestants/install-peers.ts';
+import { OWN_NODE } from './contestants/node-executable.ts';
 import { startNodeHttp } from './contestants/node-http.ts';
 import { whyNoPgbench } from './contestants/pgbench.ts';
+import { startSameTopology, whyNoSameTopology } from './contestants/same-topology/same-topology.ts';
 import { startSvc } from './contestants/svc.ts';
-import { startToolbox, whyNoToolbox } from './contestants/toolbox.ts';
+import { startToolbox } from './contestants/toolbox.ts';
+import { whyNoToolbox } from './contestants/toolbox-server.ts';
 import { whyNoLoad } from './load/wrk.ts';
-import { machine, type Machine } from './report/machine.ts';
+import { machine } from './report/machine.ts';
+import { version } from './report/version.ts';
 
 const OUTPUT = fileURLToPath(new URL('../docs/performance', import.meta.url));
+const PAGE = `${OUTPUT}.md`;
 
-/** Resolves to the exit code: 0, 1 when a goal is missed or something failed, 2 for wrong usage or a missing wrk, 130 after a signal. */
+/** Resolves to the exit code: those of the usage, 130 after a signal. */
 export async function main(args: readonly string[]): Promise<number> {
   const options = readCompareOptions(args);
   if (typeof options === 'number') return options;
-  const problem =
-    process.platform === 'linux' ? whyNoLoad() : 'cannot measure: CPU time is read from /proc of Linux';
+  const problem = whyNot(options);
   if (problem !== undefined) {
     say(problem);
     return 2;
@@ -45,22 +53,39 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+function whyNot({ contestants }: CompareOptions): string | undefined {
+  if (process.platform !== 'linux') return 'cannot measure: CPU time is read from /proc of Linux';
+  return whyNoLoad() ?? (contestants.has('same-topology') ? whyNoSameTopology() : undefined);
+}
+
 async function run(options: CompareOptions, releasers: Releasers): Promise<number> {
   const started = performance.now();
+  const { rounds, seconds, nodes } = options;
+  // A page without the markers is known before it has taken a quarter of an hour.
+  if (options.write) await pageWith(() => '');
   const postgres = await startBooks(releasers);
   const contestants = await startContestants(options, postgres, releasers);
-  say('checking that all answer the same');
+  say('checking that all answer the same, and that keys are checked');
   await checkAnswers(contestants);
-  const cases = await casesToMeasure(options, contestants, postgres, releasers);
-  const results = await measure(cases, postgres, options, say);
-  const goals = judgeGoals(results);
-  const facts = await machine(/PostgreSQL (\d+[.\d]*)/.exec(postgres.output())?.[1] ?? 'unknown');
-  const json = asJson(facts, options, contestants, results, goals);
-  if (options.json) process.stdout.write(json);
-  else process.stdout.write(asText(facts, contestants, results, goals));
-  if (options.write) await write({ 'bench.json': json, ...charts(results) });
+  const measured = await measure(
+    await casesToMeasure(options, contestants, postgres, releasers),
+    postgres,
+    options,
+    say,
+  );
+  const postgresVersion = /PostgreSQL (\d+[.\d]*)/.exec(postgres.output())?.[1] ?? 'unknown';
+  const document: CompareDocument = {
+    machine: await machine(nodes[0]?.version ?? '', postgresVersion),
+    run: { version: await version(), rounds, seconds, databaseConnections: DATABASE_CONNECTIONS },
+    contestants: contestants.map(({ name, title, settings }) => ({ name, title, settings })),
+    goals: judgeGoals(measured),
+    cases: measured,
+  };
+  const isColoured = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
+  process.stdout.write(options.json ? documentText(document) : compareReport(document, isColoured));
+  if (options.write) await write(document);
   say(`ended after ${Math.round((performance.now() - started) / 1000)} s`);
-  return goals.every(({ isMet }) => isMet) ? 0 : 1;
+  return document.goals.some(({ kind, isMet }) => kind === 'goal' && isMet === false) ? 1 : 0;
 }
 
 /** The message, and those of what caused it. */
@@ -83,7 +108,7 @@ async function startBooks(releasers: Releasers): Promise<Postgres> {
 }
 
 async function startContestants(
-  { contestants: chosen }: CompareOptions,
+  { contestants: chosen, nodes: [node = OWN_NODE, ...otherNodes] }: CompareOptions,
   postgres: Postgres,
   releasers: Releasers,
 ): Promise<readonly Contestant[]> {
@@ -93,15 +118,22 @@ async function startContestants(
     await releasers.add(() => contestant.stop());
     contestants.push(contestant);
   };
-  if (chosen.has('toolbox') || chosen.has('fastify')) await installPeers(say);
+  if (chosen.has('same-topology') || chosen.has('toolbox') || chosen.has('fastify')) await installPeers(say);
   say('starting the contestants');
-  if (chosen.has('svc')) await add(startSvc(postgres));
-  if (chosen.has('toolbox')) {
-    const reason = whyNoToolbox();
-    if (reason === undefined) await add(startToolbox(postgres));
-    else say(`SKIPPED toolbox: ${reason}`);
+  if (chosen.has('svc')) {
+    await add(startSvc('svc', postgres, node));
+    for (const other of otherNodes) await add(startSvc('svc-other-node', postgres, other));
   }
-  if (chosen.has('fastify')) await add(startFastify(postgres));
+  const noToolbox = whyNoToolbox();
+  for (const [name, start] of [
+    ['same-topology', startSameTopology],
+    ['toolbox', startToolbox],
+  ] as const) {
+    if (!chosen.has(name)) continue;
+    if (noToolbox === undefined) await add(start(postgres));
+    else say(`SKIPPED ${name}: ${noToolbox}`);
+  }
+  if (chosen.has('fastify')) await add(startFastify(postgres, node));
   // It repeats what another says, so that its answers are of the same size.
   const [model] = contestants;
   const [face] = model?.faces ?? [];
@@ -110,7 +142,7 @@ async function startContestants(
       await answerOf(model, face, 'point', 500),
       await answerOf(model, face, 'list', 500),
     ];
-    await add(startNodeHttp({ point, list }));
+    await add(startNodeHttp({ point, list }, node));
   } else if (chosen.has('node-http')) {
     say('SKIPPED node-http: it repeats the answer of another contestant; name one beside it');
   }
@@ -136,50 +168,16 @@ async function casesToMeasure(
   ]);
 }
 
-function asText(
-  { date, cores, cpu, memoryGigabytes, node, postgres }: Machine,
-  contestants: readonly Contestant[],
-  results: Results,
-  goals: readonly JudgedGoal[],
-): string {
-  const settings = contestants.map(({ title, settings }) => `${title}: ${settings}\n`).join('');
-  const place = `${date}, ${cores} cores (${cpu}), ${memoryGigabytes} GB, Node.js ${node}, PostgreSQL ${postgres}\n`;
-  const isColoured = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
-  return `${place}At most ${DATABASE_CONNECTIONS} database connections each.\n${settings}\n${resultsTable(results)}\n${goalsTable(goals, isColoured)}`;
-}
-
-function asJson(
-  machine: Machine,
-  { rounds, seconds }: CompareOptions,
-  contestants: readonly Contestant[],
-  results: Results,
-  goals: readonly JudgedGoal[],
-): string {
-  const document = {
-    machine,
-    run: { rounds, seconds, databaseConnections: DATABASE_CONNECTIONS },
-    contestants: contestants.map(({ name, title, settings }) => ({ name, title, settings })),
-    goals,
-    cases: [...results].map(([{ workload, name, contestant, face }, rounds]) => ({
-      workload: workload.name,
-      title: workload.title,
-      connections: workload.connections,
-      name,
-      contestant,
-      face,
-      rounds,
-    })),
-  };
-  return `${JSON.stringify(document, (_, value: unknown) => (typeof value === 'number' ? rounded(value) : value), 2)}\n`;
-}
-
-/** Six digits say more than any of these figures knows. */
-function rounded(value: number): number | null {
-  return Number.isFinite(value) ? Number(value.toPrecision(6)) : null;
-}
-
-async function write(files: Readonly<Record<string, string>>): Promise<void> {
+async function write(document: CompareDocument): Promise<void> {
+  const files = { 'bench.json': documentText(document), ...charts(document) };
   await mkdir(OUTPUT, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(OUTPUT, name), text);
-  say(`wrote docs/performance/: ${Object.keys(files).join(', ')}`);
+  await writeFile(PAGE, await pageWith((part) => part(document)));
+  say(`wrote docs/performance.md and docs/performance/: ${Object.keys(files).join(', ')}`);
+}
+
+async function pageWith(content: (part: (typeof PAGE_PARTS)[string]) => string): Promise<string> {
+  let page = await readFile(PAGE, 'utf8');
+  for (const [name, part] of Object.entries(PAGE_PARTS)) page = replacePart(page, name, content(part));
+  return page;
 }

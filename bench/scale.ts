@@ -2,7 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createReleasers, startPostgres } from '@svc/testkit';
 import { readOrUsage, wholeNumber } from '../tests/trust/read-or-usage.ts';
+import { nodeExecutable, OWN_NODE, pathWith, type NodeExecutable } from './contestants/node-executable.ts';
 import { whyNoLoad } from './load/wrk.ts';
+import { version } from './report/version.ts';
 import { agentStart } from './scale/agent-start.ts';
 import { capabilities } from './scale/capabilities.ts';
 import { idleConnections } from './scale/idle-connections.ts';
@@ -25,14 +27,18 @@ const ROWS: readonly Row[] = [
 ];
 const FOLDER = fileURLToPath(new URL('../docs/performance', import.meta.url));
 
-const USAGE = `Usage: npm run bench:scale [-- --rounds N --seconds S] [--only ROW] [--json] [--write]
+const PAGE = `${FOLDER}.md`;
+
+const USAGE = `Usage: npm run bench:scale [-- --rounds N --seconds S] [--only ROW] [--node PATH] [--json] [--write]
 
 How cost grows: with capabilities and keys, tools, idle connections and the size of results. What is compared runs in
 turn, in N rounds (default 5) of S seconds (default 3); figures are medians, ratios are taken within each round. The
 whole takes some ten minutes and a quiet machine. Linux only; needs wrk.
 
 --only ROW  one row: ${ROWS.map(({ name }) => name).join(', ')}
---write     also writes docs/performance/scale.json and a chart for each row; not with --only
+--node PATH runs the service with this executable of Node.js, instead of the one that runs this
+--write     also writes docs/performance/scale.json, a chart for each row and the table of docs/performance.md; not with
+            --only
 
 Ends with 1 when a goal is missed or something could not be measured, 2 for wrong usage.
 `;
@@ -41,6 +47,7 @@ interface Options {
   readonly rounds: number;
   readonly seconds: number;
   readonly rows: readonly Row[];
+  readonly node: NodeExecutable;
   readonly json: boolean;
   readonly write: boolean;
 }
@@ -56,7 +63,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const report = await measureAll(options);
   process.stdout.write(`${options.json ? json(report) : table(report)}\n`);
-  if (options.write) await writeReport(report, FOLDER);
+  if (options.write) await writeReport(report, PAGE, FOLDER);
   const missed = missedGoals(report);
   for (const each of missed) process.stderr.write(`missed: ${each}\n`);
   const complete = report.results.every(({ measurement }) => measurement.isComplete);
@@ -69,13 +76,14 @@ function read(args: readonly string[]): Options | undefined {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     only: { type: 'string' },
+    node: { type: 'string' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
   if (values.help) return undefined;
-  const { only } = values;
+  const { only, node } = values;
   const rows = only === undefined ? ROWS : ROWS.filter(({ name }) => name === only);
   if (rows.length === 0) {
     throw new TypeError(`--only must be one of ${ROWS.map(({ name }) => name).join(', ')}`);
@@ -85,15 +93,20 @@ function read(args: readonly string[]): Options | undefined {
     rounds: wholeNumber('rounds', values.rounds, 100),
     seconds: wholeNumber('seconds', values.seconds, 60),
     rows,
+    node: node === undefined ? OWN_NODE : nodeExecutable(node),
     json: values.json,
     write: values.write,
   };
 }
 
 /** Each row with a service of its own, all with the same database. */
-async function measureAll({ rounds, seconds, rows }: Options): Promise<Report> {
+async function measureAll({ rounds, seconds, rows, node }: Options): Promise<Report> {
   const whole = createReleasers();
   try {
+    const { PATH, folder } = await pathWith(node);
+    await whole.add(() => folder.remove());
+    // All that is started from here on gets it.
+    process.env['PATH'] = PATH;
     const postgres = await startPostgres();
     await whole.add(() => postgres.stop());
     await postgres.createDatabase(DATABASE);
@@ -109,7 +122,7 @@ async function measureAll({ rounds, seconds, rows }: Options): Promise<Report> {
         await releasers.closeAll();
       }
     }
-    return { rounds, seconds, results };
+    return { version: await version(), node: node.version, rounds, seconds, results };
   } finally {
     await whole.closeAll();
   }

@@ -1,8 +1,9 @@
 import type { RunningProcess } from '@svc/testkit';
 import type { Query } from './books.ts';
 
-export const CONTESTANTS = ['svc', 'toolbox', 'fastify', 'node-http', 'pgbench'] as const;
-export type ContestantName = (typeof CONTESTANTS)[number];
+export const CONTESTANTS = ['svc', 'same-topology', 'toolbox', 'fastify', 'node-http', 'pgbench'] as const;
+/** Also ours on each further Node.js that is compared. */
+export type ContestantName = (typeof CONTESTANTS)[number] | 'svc-other-node';
 
 /** One of the ways in which a contestant can be called. */
 export interface Face {
@@ -20,13 +21,15 @@ export interface Face {
 /** A server that runs and can be measured. */
 export interface Contestant {
   readonly name: ContestantName;
-  /** With its version. */
+  /** With its version, if it is not ours. */
   readonly title: string;
   /** How it was set up, in a few words. */
   readonly settings: string;
   readonly url: string;
-  /** By what each is for; their CPU time and memory are the contestant's. */
+  /** By what each is for; their CPU time and memory, and those of what they start, are the contestant's. */
   readonly processes: Readonly<Record<string, RunningProcess>>;
+  /** Whether a call without its headers for authorization must be refused. */
+  readonly wantsKey: boolean;
   readonly faces: readonly Face[];
   stop(): Promise<unknown>;
 }

@@ -4,12 +4,17 @@ import type { Postgres } from '@svc/testkit';
 import { BOOKS_DATABASE, QUERIES } from './books.ts';
 import { DATABASE_CONNECTIONS, type Contestant } from './contestant.ts';
 import { PEERS_FOLDER } from './install-peers.ts';
+import type { NodeExecutable } from './node-executable.ts';
 import { startNodeProgram } from './node-program.ts';
 import { restFace } from './rest-face.ts';
 
 /** What a developer would write by hand, with Fastify and pg. */
-export async function startFastify({ host, port, user, password }: Postgres): Promise<Contestant> {
+export async function startFastify(
+  { host, port, user, password }: Postgres,
+  node: NodeExecutable,
+): Promise<Contestant> {
   const { url, server } = await startNodeProgram(
+    node,
     join(PEERS_FOLDER, 'fastify-service.mjs'),
     {
       database: { host, port, user, password, database: BOOKS_DATABASE },
@@ -25,10 +30,11 @@ export async function startFastify({ host, port, user, password }: Postgres): Pr
   });
   return {
     name: 'fastify',
-    title: `Fastify ${fastify} + pg ${pg}`,
-    settings: 'schemas of body and answer, named prepared statements, no log, no authentication',
+    title: `Fastify ${fastify} + pg ${pg}, Node.js ${node.version}`,
+    settings: 'schemas of body and answer, named prepared statements, no log, no key',
     url,
     processes: { fastify: server },
+    wantsKey: false,
     faces: [
       restFace(
         (name) => `/${name}`,

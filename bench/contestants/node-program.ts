@@ -1,4 +1,5 @@
 import { startProcess, type RunningProcess } from '@svc/testkit';
+import type { NodeExecutable } from './node-executable.ts';
 
 export interface NodeProgram {
   readonly url: string;
@@ -7,11 +8,12 @@ export interface NodeProgram {
 
 /** Starts a server that takes its settings as one JSON argument and prints `listening on PORT`. */
 export async function startNodeProgram(
+  node: NodeExecutable,
   file: string,
   settings: unknown,
   env: Readonly<Record<string, string>> = {},
 ): Promise<NodeProgram> {
-  const server = await startProcess(process.execPath, [file, JSON.stringify(settings)], { env });
+  const server = await startProcess(node.path, [file, JSON.stringify(settings)], { env });
   try {
     const line = await server.waitForLine((text) => text.startsWith('listening on '));
     return { url: `http://127.0.0.1:${line.slice('listening on '.length)}`, server };

@@ -1,114 +1,19 @@
-import { accessSync, chmodSync, constants, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { freePort, startProcess, temporaryFolder, type Postgres } from '@svc/testkit';
-import { BOOKS_DATABASE, QUERIES, type QueryShape } from './books.ts';
-import { DATABASE_CONNECTIONS, type Contestant } from './contestant.ts';
-import { PEERS_FOLDER } from './install-peers.ts';
-import { mcpFace, REVISIONS } from './mcp-face.ts';
-import { restFace } from './rest-face.ts';
+import type { Postgres } from '@svc/testkit';
+import type { Contestant } from './contestant.ts';
+import { startToolboxServer, toolboxFaces } from './toolbox-server.ts';
 
-const PACKAGE = join(PEERS_FOLDER, 'node_modules/@toolbox-sdk', `server-${process.platform}-${process.arch}`);
-
-/** Why MCP Toolbox cannot run here; undefined when it can. */
-export function whyNoToolbox(): string | undefined {
-  try {
-    accessSync(join(PACKAGE, 'package.json'), constants.R_OK);
-    return undefined;
-  } catch {
-    return `there is no MCP Toolbox for ${process.platform}-${process.arch} in bench/peers/package.json`;
-  }
-}
-
-function source({ host, port, user, password }: Postgres): string {
-  return `kind: source
-name: books
-type: postgres
-host: ${host}
-port: "${port}"
-database: ${BOOKS_DATABASE}
-user: ${user}
-password: ${JSON.stringify(password)}
-queryExecMode: cache_statement
-queryParams:
-  pool_max_conns: "${DATABASE_CONNECTIONS}"
-`;
-}
-
-function tool({ name, parameter, sql }: QueryShape): string {
-  return `kind: tool
-name: ${name}
-type: postgres-sql
-source: books
-description: Books of the library
-parameters:
-  - name: ${parameter}
-    type: integer
-    description: A number of a book
-statement: ${sql}
-`;
-}
-
-/** MCP Toolbox for Databases, without the log record that it writes for each request at its default level. */
+/** MCP Toolbox as it is: one process, called directly. */
 export async function startToolbox(postgres: Postgres): Promise<Contestant> {
-  const { version }: { version: string } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
-  const folder = await temporaryFolder('toolbox');
-  const config = join(folder.path, 'tools.yaml');
-  await writeFile(config, [source(postgres), ...Object.values(QUERIES).map(tool)].join('---\n'));
-  const program = join(PACKAGE, 'bin/toolbox');
-  // npm unpacks it without the right to run it.
-  chmodSync(program, 0o755);
-  const port = await freePort();
-  const flags = ['--enable-api', '--disable-reload', '--disable-version-check', '--log-level', 'WARN'];
-  const server = await startProcess(program, ['--config', config, '--port', String(port), ...flags]);
-  const url = `http://127.0.0.1:${port}`;
-  const stop = async (): Promise<void> => {
-    await server.stop();
-    await folder.remove();
-  };
-  try {
-    await answers(url, () => server.output(), server.exited);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const toolbox = await startToolboxServer(postgres);
+  const { title, settings, url, server } = toolbox;
   return {
     name: 'toolbox',
-    title: `MCP Toolbox ${version}`,
-    settings: '--log-level WARN (no request log), no authentication, statements cached',
+    title,
+    settings: `${settings}, no key`,
     url,
     processes: { toolbox: server },
-    faces: [
-      restFace(
-        (name) => `/api/tool/${name}/invoke`,
-        {},
-        (answer) => {
-          const { result }: { result: string } = JSON.parse(answer);
-          const rows: readonly unknown[] = JSON.parse(result);
-          return rows;
-        },
-      ),
-      ...REVISIONS.map((revision) =>
-        mcpFace(revision, {}, (texts) => texts.map((text): unknown => JSON.parse(text))),
-      ),
-    ],
-    stop,
+    wantsKey: false,
+    faces: toolboxFaces({}),
+    stop: () => toolbox.stop(),
   };
-}
-
-/** It says nothing at this log level once it listens, so it is asked. */
-async function answers(url: string, output: () => string, exited: Promise<unknown>): Promise<void> {
-  let ended = false;
-  void exited.then(() => (ended = true));
-  for (const end = Date.now() + 20_000; Date.now() < end && !ended;) {
-    if (
-      await fetch(url).then(
-        () => true,
-        () => false,
-      )
-    )
-      return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`cannot start MCP Toolbox: it ${ended ? 'ended' : 'does not answer'}\n${output()}`);
 }

@@ -9,13 +9,14 @@ export interface Machine {
   readonly cpu: string;
   readonly memoryGigabytes: number;
   readonly kernel: string;
+  /** Of the services. */
   readonly node: string;
   readonly postgres: string;
   readonly wrk: string;
 }
 
-/** What the figures of a run depend on; `postgres` is the server's version. */
-export async function machine(postgres: string): Promise<Machine> {
+/** What the figures of a run depend on; `node` and `postgres` are versions. */
+export async function machine(node: string, postgres: string): Promise<Machine> {
   const all = cpus();
   const wrk = await runProcess(findProgram('wrk') ?? 'wrk', ['--version']);
   return {
@@ -24,7 +25,7 @@ export async function machine(postgres: string): Promise<Machine> {
     cpu: all[0]?.model.trim() ?? 'unknown',
     memoryGigabytes: Math.round(totalmem() / 2 ** 30),
     kernel: release(),
-    node: process.versions.node,
+    node,
     postgres,
     wrk: /wrk \S+/.exec(wrk.stdout + wrk.stderr)?.[0].slice(4) ?? 'unknown',
   };

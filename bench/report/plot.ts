@@ -3,9 +3,11 @@ export interface BarGroup {
   readonly bars: readonly Bar[];
 }
 
-export interface Bar {
+interface Bar {
   readonly label: string;
   readonly value: number;
+  /** A second part of the bar, in a lighter colour; default 0. */
+  readonly more?: number;
   /** Drawn in the accent colour. */
   readonly ours?: boolean;
 }
@@ -14,6 +16,8 @@ export interface BarChart {
   readonly title: string;
   /** What the values are, with their unit. */
   readonly axis: string;
+  /** What the two parts of each bar are, for a legend. */
+  readonly parts?: readonly [string, string];
   readonly groups: readonly BarGroup[];
 }
 
@@ -45,27 +49,35 @@ const LETTER = 7.5;
 const INK = '#24292f';
 const FAINT = '#d0d7de';
 const COLOURS = ['#0b65c2', '#b35900', '#1a7f37', '#8250df', '#a40e26', '#57606a'];
-const OTHERS = '#8c959f';
+/** Of bars: what is ours, what is not; each with that of the second part. */
+const OURS = { dark: '#0b65c2', light: '#9cc2e7' };
+const OTHERS = { dark: '#6e7781', light: '#c8cdd3' };
 
 /** An SVG document: horizontal bars from 0, in titled groups, each with its value. */
-export function barChart({ title, axis, groups }: BarChart): string {
+export function barChart({ title, axis, parts: names, groups }: BarChart): string {
   const labels = Math.max(...groups.flatMap(({ bars }) => bars.map(({ label }) => label.length)), 0) * LETTER;
   const [bar, gap, head] = [20, 5, 34];
-  const left = MARGIN + labels;
-  const room = WIDTH - left - MARGIN - 60;
-  const scale = ticks(Math.max(...groups.flatMap(({ bars }) => bars.map(({ value }) => value)), 0));
+  const left = MARGIN + labels + 8;
+  const room = WIDTH - left - MARGIN - (names === undefined ? 60 : 110);
+  const most = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value, more = 0 }) => value + more)), 0);
+  const scale = ticks(most);
   const across = (value: number): number => left + (value / scale.end) * room;
-  const parts: string[] = [];
-  let y = 64;
+  const parts = names === undefined ? [] : [legend(names)];
+  const top = names === undefined ? 60 : 82;
+  let y = top + 4;
   for (const group of groups) {
     parts.push(text(MARGIN, y + 18, group.title, 'bold'));
     y += head;
-    for (const { label, value, ours = false } of group.bars) {
-      const end = across(value);
+    for (const { label, value, more = 0, ours = false } of group.bars) {
+      const [middle, end] = [across(value), across(value + more)];
+      const { dark, light } = ours ? OURS : OTHERS;
+      const figures =
+        more === 0 ? number(value) : `${number(Math.round(value))} + ${number(Math.round(more))}`;
       parts.push(
         text(left - 8, y + 15, label, 'end'),
-        `<rect x="${left}" y="${y}" width="${round(Math.max(end - left, 1))}" height="${bar}" fill="${ours ? COLOURS[0] : OTHERS}"/>`,
-        text(end + 6, y + 15, number(value), ours ? 'bold' : 'plain'),
+        `<rect x="${round(left)}" y="${y}" width="${round(Math.max(middle - left, 1))}" height="${bar}" fill="${dark}"/>`,
+        `<rect x="${round(middle)}" y="${y}" width="${round(end - middle)}" height="${bar}" fill="${light}"/>`,
+        text(end + 6, y + 15, figures, ours ? 'bold' : 'plain'),
       );
       y += bar + gap;
     }
@@ -73,11 +85,23 @@ export function barChart({ title, axis, groups }: BarChart): string {
   const bottom = y + 6;
   const grid = scale.at.map(
     (value) =>
-      line(across(value), 60, across(value), bottom, FAINT) +
+      line(across(value), top, across(value), bottom, FAINT) +
       text(across(value), bottom + 16, number(value), 'middle'),
   );
   const caption = text(left + room / 2, bottom + 36, axis, 'middle');
   return svg(bottom + 52, title, [...grid, ...parts, caption]);
+}
+
+/** Below the title: what is dark, what is light. */
+function legend([first, second]: readonly [string, string]): string {
+  const entry = (x: number, part: 'dark' | 'light', name: string): string => {
+    const box = [OURS, OTHERS].map(
+      (colours, at) =>
+        `<rect x="${round(x + at * 12)}" y="50" width="12" height="12" fill="${colours[part]}"/>`,
+    );
+    return box.join('') + text(x + 32, 61, name, 'plain');
+  };
+  return entry(MARGIN, 'dark', first) + entry(MARGIN + 60 + first.length * LETTER, 'light', second);
 }
 
 /** An SVG document: one line per series with a legend below the title; the y axis starts at 0. */

@@ -1,5 +1,5 @@
 import { cpuMicroseconds, type Service } from '@svc/testkit';
-import { databaseMicroseconds } from '../load/database-cpu.ts';
+import { treeMicroseconds } from '../load/process-tree.ts';
 import { load, type Load } from '../load/wrk.ts';
 import type { Scale } from './row.ts';
 
@@ -70,7 +70,7 @@ interface Cpu {
 
 async function cpuOf({ postgres }: Scale, service: Service): Promise<Cpu> {
   const [database, gateway, ...agents] = await Promise.all([
-    databaseMicroseconds(postgres),
+    treeMicroseconds(postgres),
     cpuMicroseconds(service.gateway),
     ...service.agents.map(cpuMicroseconds),
   ]);

@@ -1,11 +1,16 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cpus, totalmem } from 'node:os';
+import { replacePart, table as markdownTable } from '../../scripts/docs/markdown.ts';
 import { lineChart } from '../report/plot.ts';
 import { isMet, type Figure, type Measurement, type Row } from './row.ts';
 
 /** What was measured, and how. */
 export interface Report {
+  /** Of this service. */
+  readonly version: string;
+  /** The version of Node.js that it ran on. */
+  readonly node: string;
   readonly rounds: number;
   readonly seconds: number;
   readonly results: readonly Result[];
@@ -78,10 +83,11 @@ export function missedGoals({ results }: Report): readonly string[] {
 }
 
 /** Without line break. */
-export function json({ rounds, seconds, results }: Report): string {
+export function json({ version, node, rounds, seconds, results }: Report): string {
   return JSON.stringify(
     {
-      node: process.version,
+      version,
+      node,
       cores: cpus().length,
       memoryGb: Math.round(totalmem() / 2 ** 30),
       rounds,
@@ -98,8 +104,25 @@ export function json({ rounds, seconds, results }: Report): string {
   );
 }
 
-/** `scale.json`, and `scale-<row>.svg` of each row that has a chart; makes the folder. */
-export async function writeReport(report: Report, folder: string): Promise<void> {
+/** The figures that have a goal, as they stand in docs/performance.md. */
+function goalsPart({ version, node, rounds, seconds, results }: Report): string {
+  const rows = results.flatMap(({ row, measurement }) =>
+    measurement.figures
+      .filter(({ goal }) => goal !== undefined)
+      .map((figure) => {
+        const [what, size, value, ratio, goal, verdict] = cellsOf(figure);
+        const measured = figure.goal?.of === 'ratio' ? `${ratio}, ${value}` : value;
+        return [`${row.title}: ${what}, ${size}`, goal, measured, verdict?.toLowerCase()].map(
+          (cell) => cell ?? '',
+        );
+      }),
+  );
+  const place = `svc ${version}, Node.js ${node}, ${rounds} rounds of ${seconds} s.`;
+  return `${place}\n\n${markdownTable(['what', 'wanted', 'measured (least to most)', ''], rows)}`;
+}
+
+/** In the folder `scale.json`, and `scale-<row>.svg` of each row that has a chart; then its part of the page. */
+export async function writeReport(report: Report, page: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'scale.json'), `${json(report)}\n`);
   for (const { row, measurement } of report.results) {
@@ -114,4 +137,5 @@ export async function writeReport(report: Report, folder: string): Promise<void>
     const chart = lineChart({ title: row.title, xAxis, yAxis, xScale: 'log', series });
     await writeFile(join(folder, `scale-${row.name}.svg`), chart);
   }
+  await writeFile(page, replacePart(await readFile(page, 'utf8'), 'scale', goalsPart(report)));
 }

@@ -7,8 +7,10 @@ import { text } from 'node:stream/consumers';
 import {
   createAgentSecret,
   createReleasers,
+  findPgBouncer,
   freePort,
   runProcess,
+  startPgBouncer,
   startProcess,
   startService,
   SVC_AGENT,
@@ -89,6 +91,30 @@ test.skipIf(!needs('systemd-analyze'))(
       });
       expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(25);
     }
+  },
+);
+
+const pooler = findPgBouncer();
+if (pooler?.keepsPreparedStatements !== true) {
+  process.stderr.write('\nSKIPPED: the test of docs/guides/deploy.md that needs PgBouncer 1.21 or later\n');
+}
+test.skipIf(pooler?.keepsPreparedStatements !== true)(
+  'an agent is served by PgBouncer with the settings of the guide',
+  async () => {
+    const [text = ''] = blocksOf('ini pgbouncer');
+    const lines = text.slice(text.indexOf('[pgbouncer]')).matchAll(/^(\w+) = (.*)$/gm);
+    const settings = Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+    expect(settings).toMatchObject({ pool_mode: 'transaction' });
+    const database = await testDatabase();
+    const started = await startPgBouncer({ server: database, settings });
+    await releasers.add(() => started.stop());
+    const { host, port } = started;
+    const service = await startService({
+      database: { ...database, host, port },
+      capabilities: 'capabilities: { one: { sql: select 1 as n, result: { n: { type: integer } } } }',
+    });
+    await releasers.add(() => service.stop());
+    expect(await service.call('one', {})).toMatchObject({ status: 200 });
   },
 );
 

@@ -361,6 +361,10 @@ export const requirements: readonly Requirement[] = [
     signals:
       'SIGQUIT is SIGTERM, SIGHUP too for the gateway; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
   }),
+  ...rows('memory', {
+    'young-generation': 'each process keeps V8 from letting young objects grow far beyond 8 MB',
+    'own-flags': "the user's own flags about it go first",
+  }),
   ...rows('limit', {
     'body-size': 'default 1,048,576 bytes, exactly',
     'body-time': 'a slow sender is cut off',

@@ -1,7 +1,7 @@
 import './ignored-signals.ts';
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { firstSignal, tolerateClosedOutput } from '@svc/edge';
+import { firstSignal, limitYoungGeneration, tolerateClosedOutput } from '@svc/edge';
 import { parseArguments } from './cli/arguments.ts';
 import { checkCommand } from './cli/check-command.ts';
 import { EXIT } from './cli/exit-code.ts';
@@ -39,6 +39,7 @@ async function main(argv: readonly string[]): Promise<void> {
       return;
     }
     case 'run':
+      limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
         await runCommand({
           file: capabilityFile(command.config),

@@ -18,3 +18,4 @@ export {
 export { serveMetrics, type MetricsListener } from './metrics/serve-metrics.ts';
 export { nearest, nearestWithin } from './nearest.ts';
 export { readProblem } from './read-problem.ts';
+export { limitYoungGeneration } from './young-generation.ts';

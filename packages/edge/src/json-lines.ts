@@ -158,9 +158,9 @@ function linesIn(text: string): number {
 }
 
 function jsonLine(level: string, record: object): string {
-  const line = `{"time":"${isoTime()}","level":"${level}",${JSON.stringify(record).slice(1)}`;
-  // JSON itself escapes some of them only.
-  return `${printable(line)}\n`;
+  // JSON itself escapes some of them only. Looked for in the whole line, they would cost a copy of it.
+  const json = printable(JSON.stringify(record));
+  return `{"time":"${isoTime()}","level":"${level}",${json.slice(1)}\n`;
 }
 
 function escapeCharacter(char: string): string {

@@ -2,7 +2,7 @@ import './ignored-signals.ts';
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { randomBytes } from 'node:crypto';
-import { errorText, firstSignal, readProblem, tolerateClosedOutput } from '@svc/edge';
+import { errorText, firstSignal, limitYoungGeneration, readProblem, tolerateClosedOutput } from '@svc/edge';
 import { startGateway } from './gateway.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { HELP } from './cli/help.ts';
@@ -63,6 +63,7 @@ async function run(envFile: string | undefined): Promise<void> {
     ]);
     return;
   }
+  limitYoungGeneration(process.env['NODE_OPTIONS']);
   const log = createLog({
     level: loaded.config.logLevel,
     destination: STANDARD_OUTPUT,

@@ -2,6 +2,13 @@ export { dial, type RawConnection } from './network/dial.ts';
 export { freePort, isPortFree } from './network/free-port.ts';
 export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
 export { startPostgres, type Postgres, type PostgresOptions } from './postgres/start-postgres.ts';
+export {
+  findPgBouncer,
+  startPgBouncer,
+  type PgBouncer,
+  type PgBouncerOptions,
+  type PgBouncerProgram,
+} from './postgres/start-pgbouncer.ts';
 export { databaseUrl, type ServerAddress } from './postgres/server-address.ts';
 export { canEnter, serverAccount } from './postgres/server-account.ts';
 export { testDatabase, dropTestDatabases, type TestDatabase } from './postgres/test-database.ts';

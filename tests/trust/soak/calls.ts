@@ -1,5 +1,5 @@
 import { ask, type Answer, type Service } from '@svc/testkit';
-import { pick } from './random.ts';
+import { pick } from '../random.ts';
 
 const ITEMS = 2000;
 const LIST = 100;

@@ -35,8 +35,11 @@ export function compileParameters(capability: Capability): (body: Uint8Array) =>
   return (body) => {
     const submitted = parseObject(body);
     const problems: string[] = [];
-    const values = Object.fromEntries(checks.map((entry) => readParam(entry, submitted, problems)));
-    problems.push(...unknownParams(submitted, declared));
+    const values: Record<string, unknown> = {};
+    // No parameter can be called `__proto__`.
+    for (const entry of checks) values[entry.param.name] = readParam(entry, submitted, problems);
+    const unknown = Object.keys(submitted).filter((name) => !declared.has(name));
+    if (unknown.length > 0) problems.push(...unknownParams(unknown));
     if (problems.length > 0) throw new InvalidParams(joinProblems(problems));
     return values;
   };
@@ -59,17 +62,17 @@ function readParam(
   { param, check }: Checked,
   submitted: Readonly<Record<string, unknown>>,
   problems: string[],
-): [name: string, value: unknown] {
+): unknown {
   const { name, required, schema } = param;
   const value = Object.hasOwn(submitted, name) ? submitted[name] : null;
   if (value === null) {
     if (required) problems.push(`${name}: is required`);
-    return [name, schema.default ?? null];
+    return schema.default ?? null;
   }
   for (const { at, message } of check(value)) {
     problems.push(`${name}${at.map(step).join('')}: ${message}`);
   }
-  return [name, value];
+  return value;
 }
 
 /** `.ids`, `[2]`; a key is submitted text too, so one that may be anything is `.*`. */
@@ -79,11 +82,7 @@ function step(at: string | number): string {
 }
 
 /** A name is submitted text too: it is repeated only where it cannot be anything but a name. */
-function unknownParams(
-  submitted: Readonly<Record<string, unknown>>,
-  declared: ReadonlySet<string>,
-): readonly string[] {
-  const unknown = Object.keys(submitted).filter((name) => !declared.has(name));
+function unknownParams(unknown: readonly string[]): readonly string[] {
   const named = unknown.filter((name) => PARAM_NAME.test(name)).map((name) => `${name}: unknown parameter`);
   return named.length < unknown.length ? [...named, 'an unknown parameter'] : named;
 }

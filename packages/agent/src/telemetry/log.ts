@@ -20,7 +20,8 @@ export interface LogOptions {
   readonly standardError: { write(text: string): unknown };
 }
 
-const GATHER_CHARACTERS = 8192;
+/** Some 70 calls: each write takes a promise, a thread of Node's pool, and waking both. */
+const GATHER_CHARACTERS = 16_384;
 /** Reasons come from gateways and proxies, who may say anything. */
 const REASON_MAX_CHARACTERS = 200;
 

@@ -7,7 +7,7 @@ import type { Observe } from '../telemetry/events.ts';
 import type { Cors } from '../access/cors.ts';
 import { errorResponse } from './error-response.ts';
 import { readRequestHeaders, type RequestHeaders } from './request/headers.ts';
-import { streamAnswer, writeAnswer } from './response-writer.ts';
+import { streamAnswer, writeAnswer, type AnswerPart } from './response-writer.ts';
 
 /** What the log says of one call. */
 export interface CallLog {
@@ -43,14 +43,14 @@ export interface Exchange {
   send(
     status: number,
     headers: readonly string[],
-    parts: readonly Uint8Array[],
+    parts: readonly AnswerPart[],
     delivered?: () => void,
   ): void;
   /** Sends an answer whose pieces are made as the caller takes them. */
   stream(
     status: number,
     headers: readonly string[],
-    pieces: Iterable<Uint8Array>,
+    pieces: Iterable<AnswerPart>,
     delivered?: () => void,
   ): void;
   sendError(code: CallErrorCode, message: string, extraHeaders?: readonly string[]): void;
@@ -116,7 +116,7 @@ export function openExchange(
   function write(
     status: number,
     extra: readonly string[],
-    parts: readonly Uint8Array[],
+    parts: readonly AnswerPart[],
     errorCode: string,
     delivered?: () => void,
   ): void {

@@ -12,6 +12,13 @@ interface AnsweredRequest {
   readonly bodyTaken: boolean;
 }
 
+/** A piece of an answer; in a text, each byte is the character of its number, as in latin1. */
+export type AnswerPart = Uint8Array | string;
+
+export function bytesOf(part: AnswerPart): Uint8Array {
+  return typeof part === 'string' ? Buffer.from(part, 'latin1') : part;
+}
+
 /** On every answer. */
 const COMMON_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store'];
 /** A caller that takes nothing of an answer for this long is cut off. */
@@ -31,7 +38,7 @@ export function writeAnswer(
   cors: Cors | undefined,
   status: number,
   extra: readonly string[],
-  parts: readonly Uint8Array[],
+  parts: readonly AnswerPart[],
   delivered: (() => void) | undefined,
 ): void {
   const { request, headers, bodyTaken } = answered;
@@ -44,7 +51,7 @@ export function writeAnswer(
   if (!bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) {
     response.shouldKeepAlive = false;
     response.writeHead(status, all);
-    endAfterBody(request, response, Buffer.concat(parts, length));
+    endAfterBody(request, response, joined(parts));
     delivered?.();
     return;
   }
@@ -55,7 +62,7 @@ export function writeAnswer(
     delivered?.();
     return;
   }
-  for (const part of parts) response.write(part);
+  for (const part of parts) response.write(part, 'latin1');
   response.end();
   watchStalled(response, delivered);
 }
@@ -67,7 +74,7 @@ export function streamAnswer(
   cors: Cors | undefined,
   status: number,
   extra: readonly string[],
-  pieces: Iterable<Uint8Array>,
+  pieces: Iterable<AnswerPart>,
   delivered: (() => void) | undefined,
 ): void {
   if (answered.bodyTaken) readEnd(answered.request);
@@ -105,18 +112,20 @@ function endWith(response: ServerResponse, text: string): void {
 }
 
 /** Each byte as the character of its number: Node writes a string together with the head, but a buffer behind it. */
-function joined(parts: readonly Uint8Array[]): string {
+function joined(parts: readonly AnswerPart[]): string {
   let text = '';
-  for (const { buffer, byteOffset, byteLength } of parts) {
-    text += Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
-  }
+  for (const part of parts) text += typeof part === 'string' ? part : latin1(part);
   return text;
 }
 
+function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+}
+
 /** The next piece is made when the caller has taken those before it. */
-function writePieces(response: ServerResponse, pieces: Iterator<Uint8Array>): void {
+function writePieces(response: ServerResponse, pieces: Iterator<AnswerPart>): void {
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
-    if (response.write(next.value)) continue;
+    if (response.write(next.value, 'latin1')) continue;
     response.once('drain', () => writePieces(response, pieces));
     return;
   }
@@ -165,8 +174,8 @@ function watchStalled(response: ServerResponse, delivered?: () => void): void {
  * The whole answer leaves at once, but the connection ends only when the refused body has been read and
  * forgotten, within bounds: closing with data unread resets the connection and can take the answer along.
  */
-function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
-  response.write(body);
+function endAfterBody(request: IncomingMessage, response: ServerResponse, body: string): void {
+  response.write(body, 'latin1');
   watchStalled(response);
   let discarded = 0;
   const end = (): void => {

@@ -6,6 +6,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const LAST_BLANK = 0x20;
+const BEYOND_ASCII = 0x80;
 
 /**
  * The bytes of the value at this path of keys, as they stand in `object`; undefined when there is none. `object` must
@@ -47,8 +48,17 @@ export function rawItems(array: Buffer): Buffer[] {
 
 /** Keys may be written with escapes. */
 function isKey(bytes: Buffer, start: number, end: number, key: string): boolean {
-  const text = bytes.toString('utf8', start, end);
-  return text.includes('\\') ? JSON.parse(text) === key : text === `"${key}"`;
+  for (let at = start + 1; ; at++) {
+    const byte = bytes[at] ?? QUOTE;
+    // A text for each key that is passed over would cost more than all the rest.
+    if (byte >= BEYOND_ASCII || byte === BACKSLASH) return textOf(bytes, start, end) === key;
+    if (byte === QUOTE) return at - start - 1 === key.length;
+    if (byte !== key.charCodeAt(at - start - 1)) return false;
+  }
+}
+
+function textOf(bytes: Buffer, start: number, end: number): unknown {
+  return JSON.parse(bytes.toString('utf8', start, end));
 }
 
 function skipBlanks(bytes: Buffer, from: number): number {

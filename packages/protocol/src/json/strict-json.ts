@@ -50,18 +50,23 @@ function countKeys(node: unknown, depthMax: number, depth = 1): number {
     if (!Number.isFinite(node)) throw new JsonError('a number is too large');
     return 0;
   }
-  if (typeof node !== 'object' || node === null) return 0;
+  if (!isObject(node)) return 0;
   if (depth > depthMax) throw new JsonError(`more than ${depthMax} levels of nesting`);
   let keys = 0;
   if (Array.isArray(node)) {
     for (const item of node) keys += countKeys(item, depthMax, depth + 1);
     return keys;
   }
-  for (const [key, item] of Object.entries(node)) {
+  // Without the pairs of Object.entries, which take longer to make than all else here.
+  for (const key of Object.keys(node)) {
     if (key === '__proto__') throw new JsonError('a key is not allowed');
-    keys += 1 + countKeys(item, depthMax, depth + 1);
+    keys += 1 + countKeys(node[key], depthMax, depth + 1);
   }
   return keys;
+}
+
+function isObject(node: unknown): node is Readonly<Record<string, unknown>> {
+  return typeof node === 'object' && node !== null;
 }
 
 const QUOTE = 0x22;

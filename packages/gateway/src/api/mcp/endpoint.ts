@@ -1,6 +1,7 @@
 import { JSON_DEPTH_MAX, JsonError, parseStrictJson } from '@svc/protocol';
 import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import type { AnswerPart } from '../../http/response-writer.ts';
 import type { RefuseOrigin } from '../../access/origin.ts';
 import type { RateLimiter } from '../../access/rate-limit.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
@@ -55,7 +56,9 @@ export function createMcpHandler(options: McpOptions): (exchange: Exchange) => P
       return;
     }
     const principal = await authenticate(exchange);
-    const body = await readJsonBody(exchange, bodyLimits);
+    const reading = readJsonBody(exchange, bodyLimits);
+    // It has nearly always arrived by now, and awaiting it makes garbage all the same.
+    const body = reading instanceof Promise ? await reading : reading;
     send(exchange, await serve(body, exchange, principal));
   };
 }
@@ -86,9 +89,9 @@ function send(exchange: Exchange, { status, headers = [], parts, rest, release }
 }
 
 function* following(
-  parts: Iterable<Uint8Array>,
+  parts: Iterable<AnswerPart>,
   rest: Iterable<Uint8Array>,
-): Generator<Uint8Array, void, undefined> {
+): Generator<AnswerPart, void, undefined> {
   yield* parts;
   yield* rest;
 }

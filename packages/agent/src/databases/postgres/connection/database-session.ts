@@ -6,10 +6,10 @@ import type { PostgresConfig } from '../config.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { CancelTarget } from './cancel-request.ts';
 import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
-import { sendAll, type PipelinedConnection } from './pipeline.ts';
+import { pipelinedConnection, sendAll, type PipelinedConnection } from './pipeline.ts';
 import { createPipelineQueue, type PipelineQueue } from './pipeline-queue.ts';
 import { whyUnsupported } from './server-support.ts';
-import { RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
+import { isKept, keepSettings, RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
 
 /** One connection, its queue, and what was learnt when it was made. */
 export interface DatabaseSession extends PipelinedConnection {
@@ -31,6 +31,8 @@ export interface SessionFacts {
   readonly unlocks: boolean;
   /** Whether the server can be made to end a query by itself once its client is gone. */
   readonly checksClient: boolean;
+  /** Whether what is the same for every transaction was set for the session, which no pooler gives to other clients. */
+  readonly keepsSettings: boolean;
   /** Which process serves the session; absent where that may change, as behind a pooler. */
   readonly backend?: Backend;
 }
@@ -133,7 +135,7 @@ async function attempt(
       key === undefined || address === undefined
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
-    const connection = { client, prepared: new Set<string>() };
+    const connection = pipelinedConnection(client);
     const facts = await readFacts(connection, key?.processId);
     const queue = createPipelineQueue(await measureRoundTrip(connection));
     return { ...connection, madeAt: performance.now(), queue, facts, ...cancelTarget };
@@ -196,14 +198,15 @@ async function readFacts(
   keyProcessId: number | undefined,
 ): Promise<SessionFacts> {
   // What need not succeed has a unit of its own, or its failure would skip what is needed.
-  const [unit, watch, self] = await sendAll(connection, [
+  const [unit, watch, self, ...kept] = await sendAll(connection, [
     [{ text: FACTS }],
     [{ text: TRY_WATCH }],
     [{ text: BACKEND }],
+    ...keepSettings(keyProcessId),
   ]);
   if (unit?.error !== undefined) throw unit.error;
   // A connection lost meanwhile must not go to the pool, which would never be told of its end.
-  for (const optional of [watch, self]) {
+  for (const optional of [watch, self, ...kept]) {
     if (optional?.error !== undefined && kindOf(optional.error) === 'unavailable') throw optional.error;
   }
   const [searchPath, version, encoding, conforming, unlocks] = unit?.results[0]?.rows[0] ?? [];
@@ -214,12 +217,16 @@ async function readFacts(
   const [processId, startedAt] = self?.results[0]?.rows[0] ?? [];
   // A pooler makes up the key, so that it names no process of the server.
   const isDirect = typeof processId === 'string' && Number(processId) === keyProcessId;
-  return {
+  const told = {
     searchPath: searchPath ?? '',
+    checksClient: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
+  };
+  return {
+    ...told,
     version: facts.version,
     utf8: encoding === 'UTF8',
     unlocks: unlocks === 't',
-    checksClient: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
+    keepsSettings: isDirect && isKept(kept.at(-1), told),
     ...(isDirect && typeof startedAt === 'string' ? { backend: { processId, startedAt } } : {}),
   };
 }

@@ -18,7 +18,7 @@ export interface Rows {
   readonly fields: readonly pg.FieldDef[];
 }
 
-/** How a unit, all statements up to one Sync, has ended. An error is that of the statement behind the last result, or of the connection. */
+/** How a unit has ended. An error is that of the statement behind the last result, or of the connection. */
 export interface UnitResult {
   readonly results: readonly Rows[];
   readonly error: Error | undefined;
@@ -30,10 +30,25 @@ export interface UnitResult {
 export interface PipelinedConnection {
   readonly client: pg.Client;
   readonly prepared: Set<string>;
+  /** What others may join until the end of the event-loop turn. */
+  readonly outgoing: { batch: UnitBatch | undefined };
+}
+
+/** Units under one Sync: when a statement of one fails, the server skips the rest of it and all units behind it. */
+export interface Batch {
+  readonly size: number;
 }
 
 const EXECUTE = serialize.execute();
 const SYNC = serialize.sync();
+
+/** The answers of a batch come together, so the first waits for the last: how many units, and how long they may take. */
+const BATCH_MAX = 8;
+const BATCH_MS = 1;
+
+export function pipelinedConnection(client: pg.Client): PipelinedConnection {
+  return { client, prepared: new Set(), outgoing: { batch: undefined } };
+}
 
 /** Sends all units at once and resolves with how each ended, in order: see `send`. Never rejects. */
 export function sendAll(
@@ -46,22 +61,40 @@ export function sendAll(
 }
 
 /**
- * Sends a unit by the extended protocol, behind whatever is under way, and calls `onResult` once with how it ended. A unit
- * ends with its only Sync: when one of its statements fails, the server skips all that follow it in the unit. What is
- * sent in one turn of the event loop leaves in one write. A lost connection is the error of every unit without a result.
+ * Sends a unit by the extended protocol, behind whatever is under way, and calls `onResult` once with how it ended: when
+ * one of its statements fails, the server skips all that follow it in the unit. Units that are expected to be short, and
+ * whose last statement ends their transaction, may be sent in a batch with others of the same turn of the event loop:
+ * `shortMs` is how long such a unit is expected to take. What is sent in one turn leaves in one write. A lost connection is
+ * the error of every unit without a result.
  */
 export function send(
   connection: PipelinedConnection,
   statements: readonly Statement[],
   onResult: (result: UnitResult) => void,
-): void {
-  const { client, prepared } = connection;
+  shortMs?: number,
+): Batch {
+  const { client, prepared, outgoing } = connection;
   const { stream } = client.connection;
+  const unit = { statements, onResult };
   if (stream.writableCorked === 0) {
     stream.cork();
-    process.nextTick(() => stream.uncork());
+    process.nextTick(() => {
+      submitBatch(connection);
+      stream.uncork();
+    });
   }
-  client.query(new Unit(client, statements, prepared, onResult));
+  if (shortMs !== undefined && outgoing.batch?.join(unit, shortMs) === true) return outgoing.batch;
+  submitBatch(connection);
+  const batch = new UnitBatch(client, prepared, unit, shortMs ?? 0);
+  if (shortMs === undefined) client.query(batch);
+  else outgoing.batch = batch;
+  return batch;
+}
+
+function submitBatch({ client, outgoing }: PipelinedConnection): void {
+  const { batch } = outgoing;
+  outgoing.batch = undefined;
+  if (batch !== undefined) client.query(batch);
 }
 
 /** A statement without values, whose messages are made once; one without a name yields no rows. */
@@ -71,35 +104,53 @@ export function constantStatement(text: string, name?: string): Statement {
   return { text, bytes: Buffer.concat([serialize.parse({ text }), ...run]) };
 }
 
+interface Unit {
+  readonly statements: readonly Statement[];
+  readonly onResult: (result: UnitResult) => void;
+}
+
+/** What the server says of the statement that ends a transaction; nothing that can be prepared in SQL yields it. */
+const ENDED = 'ROLLBACK';
+
 /** What node-postgres sends as one query: its client calls `submit`, and `handle...` for each message of the answer. */
-class Unit extends pg.Query {
+class UnitBatch extends pg.Query implements Batch {
   readonly #client: pg.Client;
-  readonly #statements: readonly Statement[];
   readonly #prepared: Set<string>;
-  readonly #onResult: (result: UnitResult) => void;
-  readonly #results: Rows[] = [];
+  readonly #units: Unit[];
+  #expectedMs: number;
+  /** The unit that the next message of the answer belongs to. */
+  #at = 0;
+  #results: Rows[] = [];
   #rows: (string | null)[][] = [];
   #fields: pg.FieldDef[] = [];
 
-  constructor(
-    client: pg.Client,
-    statements: readonly Statement[],
-    prepared: Set<string>,
-    onResult: (result: UnitResult) => void,
-  ) {
+  constructor(client: pg.Client, prepared: Set<string>, unit: Unit, expectedMs: number) {
     super('');
     this.#client = client;
-    this.#statements = statements;
     this.#prepared = prepared;
-    this.#onResult = onResult;
+    this.#units = [unit];
+    this.#expectedMs = expectedMs;
+  }
+
+  get size(): number {
+    return this.#units.length;
+  }
+
+  /** False where the batch has no place left for it. */
+  join(unit: Unit, expectedMs: number): boolean {
+    if (this.#units.length === BATCH_MAX || this.#expectedMs + expectedMs > BATCH_MS) return false;
+    this.#units.push(unit);
+    this.#expectedMs += expectedMs;
+    return true;
   }
 
   override submit = ({ stream }: pg.Connection): Error | undefined => {
     try {
       const messages: Buffer[] = [];
-      for (const statement of this.#statements) addMessages(messages, statement, this.#prepared);
+      for (const { statements } of this.#units)
+        for (const statement of statements) addMessages(messages, statement, this.#prepared);
       messages.push(SYNC);
-      // Otherwise the connection has ended, and its end becomes the error of this unit.
+      // Otherwise the connection has ended, and its end becomes the error of these units.
       if (stream.writable) stream.write(Buffer.concat(messages));
       return undefined;
     } catch (error) {
@@ -117,11 +168,14 @@ class Unit extends pg.Query {
     this.#rows.push(message.fields);
   }
 
-  handleCommandComplete(): void {
+  handleCommandComplete(message?: { readonly text?: string }): void {
     this.#markPrepared();
     this.#results.push({ rows: this.#rows, fields: this.#fields });
     this.#rows = [];
     this.#fields = [];
+    // Of the last unit `handleReadyForQuery` tells whether its transaction is over.
+    const isOver = this.#results.length === this.#units[this.#at]?.statements.length;
+    if (isOver && this.#at + 1 < this.#units.length) this.#end(undefined, message?.text === ENDED);
   }
 
   handleEmptyQuery(): void {
@@ -131,16 +185,23 @@ class Unit extends pg.Query {
   handleError(error: Error): void {
     // A pooler that lost one has lost them all.
     if (sqlStateOf(error) === UNKNOWN_STATEMENT) this.#prepared.clear();
-    this.#onResult({ results: this.#results, error, idle: false });
+    this.#end(error, false);
+    const skipped = new Error('skipped behind a unit that failed');
+    while (this.#at < this.#units.length) this.#end(skipped, false);
   }
 
   handleReadyForQuery(): void {
-    const idle = this.#client.getTransactionStatus() === 'I';
-    this.#onResult({ results: this.#results, error: undefined, idle });
+    this.#end(undefined, this.#client.getTransactionStatus() === 'I');
+  }
+
+  #end(error: Error | undefined, idle: boolean): void {
+    const results = this.#results;
+    this.#results = [];
+    this.#units[this.#at++]?.onResult({ results, error, idle });
   }
 
   #markPrepared(): void {
-    const name = this.#statements[this.#results.length]?.name;
+    const name = this.#units[this.#at]?.statements[this.#results.length]?.name;
     if (name !== undefined) this.#prepared.add(name);
   }
 }

@@ -3,10 +3,12 @@ import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
 export const QUERY_CANCELED = '57014';
-/** SQLSTATE 55P03: lock_timeout, which every call sets to its own time. */
+/** SQLSTATE 55P03: lock_timeout, which behind a pooler every call sets to its own time. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 /** SQLSTATE 26000: the server behind a pooler does not know the prepared statement. */
 export const UNKNOWN_STATEMENT = '26000';
+/** SQLSTATE 08P01: what stands under the name of the prepared statement takes other parameters. */
+export const OTHER_STATEMENT = '08P01';
 /** How those SQLSTATEs begin by which the server itself ends a session, be it by an administrator or by a time-out. */
 export const OPERATOR_INTERVENTION = '57P';
 /** SQLSTATE 53300: the server, or its limit for the account. */

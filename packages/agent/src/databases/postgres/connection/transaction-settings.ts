@@ -1,4 +1,4 @@
-import { constantStatement, type Statement } from './pipeline.ts';
+import { constantStatement, type Statement, type UnitResult } from './pipeline.ts';
 
 /** What a transaction is told before its query runs. */
 export interface TransactionSettings {
@@ -9,6 +9,8 @@ export interface TransactionSettings {
   readonly requestId: string;
   /** Whether the server takes `WATCH`: see `SessionFacts`. */
   readonly checksClient: boolean;
+  /** Whether the session has `SESSION_SETTINGS`: see `SessionFacts`. */
+  readonly keepsSettings: boolean;
 }
 
 const SETTINGS = [
@@ -25,13 +27,69 @@ const SETTINGS = [
 ] as const;
 
 const CALLS = SETTINGS.map(([name, value]) => setConfig(name, value));
+const CHECK_INTERVAL = 'client_connection_check_interval';
 /** Makes the server end a query whose client is gone, as when the agent was killed: it looks once a second. */
-const WATCH = setConfig('client_connection_check_interval', "'1s'");
+const WATCH = setConfig(CHECK_INTERVAL, "'1s'");
 const PLAIN = { name: 'svc/settings', text: apply(CALLS) };
 const WATCHED = { name: 'svc/settings', text: apply([...CALLS, WATCH]) };
 
+/** What a transaction is still told on a session that has `SESSION_SETTINGS`. */
+const DIFFERING = apply([
+  setConfig('statement_timeout', '$1'),
+  setConfig('svc.api_key_name', '$2'),
+  setConfig('svc.capability', '$3'),
+  setConfig('svc.request_id', '$4'),
+]);
+
 /** A row where the server takes `WATCH`; none before PostgreSQL 14, an error where the system cannot tell. */
-export const TRY_WATCH: string = `select ${WATCH} from pg_catalog.pg_settings where name = 'client_connection_check_interval'`;
+export const TRY_WATCH: string = `select ${WATCH} from pg_catalog.pg_settings where name = '${CHECK_INTERVAL}'`;
+
+/**
+ * What is the same for every transaction, with its value in SQL and as the server then shows it. What a query's function
+ * changes, even for the session, ends with the rollback. Without these, what the account has by default would hold.
+ */
+const SESSION_SETTINGS = [
+  // statement_timeout ends a query that waits for a lock, too; an account may have a limit that is shorter.
+  ['lock_timeout', "'0'", '0'],
+  // Meant for an agent that is lost before it has sent the end of a transaction.
+  ['idle_in_transaction_session_timeout', "'30s'", '30s'],
+  ['search_path', current('search_path'), undefined],
+  ['client_encoding', "'UTF8'", 'UTF8'],
+  ['extra_float_digits', "'1'", '1'],
+] as const;
+
+/** Where this is false, the connection is a pooler's, which would give the session with its settings to other clients. */
+const IS_KEY_PROCESS = 'pg_catalog.pg_backend_pid() operator(pg_catalog.=) $1::pg_catalog.int4';
+
+const KEEP = `select ${SESSION_SETTINGS.map(([name, value]) => setConfig(name, value, false)).join(', ')} where ${IS_KEY_PROCESS}`;
+const KEEP_WATCH = `select ${setConfig(CHECK_INTERVAL, "'1s'", false)} where ${IS_KEY_PROCESS} and ${current(CHECK_INTERVAL)} is not null`;
+const SHOW_KEPT = `select ${[...SESSION_SETTINGS.map(([name]) => current(name)), current(CHECK_INTERVAL)].join(', ')} where ${IS_KEY_PROCESS}`;
+
+/**
+ * Three units that set `SESSION_SETTINGS` where the server process is the one that the connection's cancel key names, and
+ * then show, in a transaction as calls have, whether they hold there and the process is still the same: see `isKept`.
+ */
+export function keepSettings(keyProcessId: number | undefined): readonly (readonly Statement[])[] {
+  const values = [keyProcessId === undefined ? null : String(keyProcessId)];
+  return [
+    [{ text: KEEP, values }],
+    // In a unit of its own: see `TRY_WATCH`.
+    [{ text: KEEP_WATCH, values }],
+    [BEGIN, { text: SHOW_KEPT, values }, { text: ROLLBACK.text }],
+  ];
+}
+
+/** Whether the last of the units of `keepSettings` has shown that a transaction need not be told of `SESSION_SETTINGS`. */
+export function isKept(
+  unit: UnitResult | undefined,
+  { searchPath, checksClient }: Pick<TransactionSettings, 'searchPath' | 'checksClient'>,
+): boolean {
+  const shown = unit?.results[1]?.rows[0];
+  if (shown === undefined || unit?.idle !== true) return false;
+  const expected = SESSION_SETTINGS.map(([, , value]) => value ?? searchPath);
+  const isWatched = !checksClient || shown[expected.length] === '1s';
+  return isWatched && expected.every((value, index) => shown[index] === value);
+}
 
 /**
  * Parsed each time: a function that the SQL calls can DEALLOCATE a name and PREPARE something else under it, and then the
@@ -45,24 +103,25 @@ export const RELEASE_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
 /** Parsed each time: it is seldom sent. */
 export const UNLOCK: Statement = { text: `select ${RELEASE_LOCKS}` };
 
-/** All settings end with the transaction, so nothing stays on a connection that a pooler gives to another client. */
+/** What is set here ends with the transaction, so nothing stays on a connection that a pooler gives to another client. */
 export function applySettings(settings: TransactionSettings): Statement {
+  const { searchPath, apiKeyName, capability, requestId } = settings;
   // The server reads 0 as "no limit".
-  const timeout = Math.max(Math.ceil(settings.timeoutMs), 1);
-  return {
-    values: [
-      String(timeout),
-      settings.searchPath,
-      settings.apiKeyName,
-      settings.capability,
-      settings.requestId,
-    ],
-    ...(settings.checksClient ? WATCHED : PLAIN),
-  };
+  const timeout = String(Math.max(Math.ceil(settings.timeoutMs), 1));
+  if (settings.keepsSettings) {
+    return { name: 'svc/settings', text: DIFFERING, values: [timeout, apiKeyName, capability, requestId] };
+  }
+  const { name, text } = settings.checksClient ? WATCHED : PLAIN;
+  return { name, text, values: [timeout, searchPath, apiKeyName, capability, requestId] };
 }
 
-function setConfig(name: string, value: string): string {
-  return `pg_catalog.set_config('${name}', ${value}, true)`;
+function setConfig(name: string, value: string, isLocal: boolean = true): string {
+  return `pg_catalog.set_config('${name}', ${value}, ${isLocal})`;
+}
+
+/** Null where the server has no setting of that name. */
+function current(name: string): string {
+  return `pg_catalog.current_setting('${name}', true)`;
 }
 
 /** Yields no row, which each side would have to write or read. */

@@ -54,11 +54,12 @@ describe('what administrators see running', { tags: ['sql:attribution'] }, () =>
 describe('standing first, the SQL is planned as where it is wrapped', () => {
   const wrapping: Omit<Wrapping, 'isVolatile'> = {
     capability: 'sample',
-    columns: [{ name: 'a', sql: 'q."a"', nullable: true }],
+    columns: [{ name: 'a', value: 'q."a"', json: 'q."a"::text', nullable: true }],
     limits: { maxRows: 10, maxBytes: 1000 },
     utf8: true,
     unlocks: true,
-    foldLines: false,
+    // A volatile statement gets the JSON of few rows, so that only the place of the SQL differs.
+    fewRows: true,
   };
 
   async function planOf(sql: string, form: ResultForm, isVolatile: boolean): Promise<unknown> {

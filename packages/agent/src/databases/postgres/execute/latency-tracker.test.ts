@@ -16,25 +16,37 @@ function times<T>(count: number, value: T): T[] {
 }
 
 test('a query is short once three runs in a row were over within 10 ms', () => {
-  expect(trackerAfter().isShort).toBe(false);
-  expect(trackerAfter(...times(2, QUICK)).isShort).toBe(false);
-  expect(trackerAfter(...times(3, QUICK)).isShort).toBe(true);
-  expect(trackerAfter(...times(3, [10, true] as const)).isShort).toBe(true);
+  expect(trackerAfter().shortMs).toBeUndefined();
+  expect(trackerAfter(...times(2, QUICK)).shortMs).toBeUndefined();
+  expect(trackerAfter(...times(3, QUICK)).shortMs).toBeDefined();
+  expect(trackerAfter(...times(3, [10, true] as const)).shortMs).toBeDefined();
 });
 
 test.each([
   ['took long', SLOW],
   ['failed', FAILED],
 ])('one that %s is not trusted any more, and has to earn it again', (_title, bad) => {
-  expect(trackerAfter(...times(3, QUICK), bad).isShort).toBe(false);
-  expect(trackerAfter(...times(3, QUICK), bad, ...times(2, QUICK)).isShort).toBe(false);
-  expect(trackerAfter(...times(3, QUICK), bad, ...times(3, QUICK)).isShort).toBe(true);
-  expect(trackerAfter(...times(9, bad)).isShort).toBe(false);
-  expect(trackerAfter(...times(9, bad), ...times(3, QUICK)).isShort).toBe(true);
+  expect(trackerAfter(...times(3, QUICK), bad).shortMs).toBeUndefined();
+  expect(trackerAfter(...times(3, QUICK), bad, ...times(2, QUICK)).shortMs).toBeUndefined();
+  expect(trackerAfter(...times(3, QUICK), bad, ...times(3, QUICK)).shortMs).toBeDefined();
+  expect(trackerAfter(...times(9, bad)).shortMs).toBeUndefined();
+  expect(trackerAfter(...times(9, bad), ...times(3, QUICK)).shortMs).toBeDefined();
 });
 
 test('a long one among many quick ones is forgiven, a second one at once is not, however many were quick', () => {
-  expect(trackerAfter(...times(1000, QUICK), SLOW).isShort).toBe(true);
-  expect(trackerAfter(...times(1000, QUICK), SLOW, SLOW).isShort).toBe(false);
-  expect(trackerAfter(...times(1000, QUICK), SLOW, ...times(4, QUICK), FAILED).isShort).toBe(true);
+  expect(trackerAfter(...times(1000, QUICK), SLOW).shortMs).toBeDefined();
+  expect(trackerAfter(...times(1000, QUICK), SLOW, SLOW).shortMs).toBeUndefined();
+  expect(trackerAfter(...times(1000, QUICK), SLOW, ...times(4, QUICK), FAILED).shortMs).toBeDefined();
+});
+
+test('what is expected follows the quicker runs, and the length of the answers', () => {
+  expect(trackerAfter(...times(3, QUICK)).shortMs).toBeLessThan(0.5);
+  const steady = trackerAfter(...times(500, [2, true] as const));
+  expect(steady.shortMs).toBeGreaterThan(1.5);
+  expect(steady.shortMs).toBeLessThan(2.5);
+  // A busy machine: one in five takes what the query takes.
+  for (let count = 0; count < 2000; count += 1) steady.record(count % 5 === 0 ? 0.2 : 4, true);
+  expect(steady.shortMs).toBeLessThan(0.4);
+  for (let count = 0; count < 50; count += 1) steady.recordSize(16_384);
+  expect(steady.shortMs).toBeCloseTo(2, 1);
 });

@@ -60,15 +60,17 @@ async function atRest(which: TestedDatabase = database): Promise<void> {
 }
 
 test('short calls share a connection, and each has its own transaction, settings and result', async () => {
+  network.delay(2);
   open(1);
   const run = await prepareCall(database);
-  network.delay(100);
+  const before = performance.now();
+  for (const n of numbers(10)) await run({ n });
   const started = performance.now();
   const answers = await Promise.all(
     numbers(10).map((n) => run({ n }, { apiKeyName: `key ${n}`, requestId: `request ${n}` })),
   );
-  // One after the other they would take ten round trips of 200 ms.
-  expect(performance.now() - started).toBeLessThan(600);
+  // Ten round trips of 4 ms one after the other.
+  expect(performance.now() - started).toBeLessThan((started - before) / 2);
   expect(answers).toMatchObject(
     numbers(10).map((n) => ({ n, who: `key ${n}/request ${n}`, readOnly: 'on' })),
   );
@@ -160,10 +162,10 @@ describe('a call that gives up', () => {
     // A cancel request would be a connection of its own for as long as the delay.
     const watching = setInterval(() => (most = Math.max(most, network.connections())), 5);
     const long = run({ n: 100, s: 0.5 });
+    await asleep();
     const abort = new AbortController();
     const given = numbers(3).map((n) => kindOfRefusal(run({ n }, { signal: abort.signal })));
     const calls = Promise.all(numbers(5).map((n) => run({ n })));
-    await asleep();
     const started = performance.now();
     abort.abort();
     expect(await Promise.all(given)).toEqual(['cancelled', 'cancelled', 'cancelled']);
@@ -299,14 +301,16 @@ describe('a connection that is lost with many calls on it', () => {
   test.each([
     ['it', () => network.strand(), 'answered'],
     ['every connection', () => network.stall('both'), 'timeout'],
-  ])('keeps their deadlines when %s falls silent', async (_title, silence, others) => {
+  ])('keeps their deadlines when %s falls silent', async (_title, silence, ended) => {
     open(2);
     const run = await prepareCall(database);
     silence();
     const started = performance.now();
     const calls = await Promise.all(numbers(8).map((n) => kindOfRefusal(run({ n }, { timeoutMs: 300 }))));
     expect(performance.now() - started).toBeLessThan(2300);
-    expect(calls).toEqual(numbers(8).map((n) => (n === 1 ? 'timeout' : others)));
+    // The first may have been sent in a batch, of which none is waited for.
+    expect(['timeout', ended]).toContain(calls[0]);
+    expect(calls.slice(1)).toEqual(numbers(7).map(() => ended));
     network.resume();
     expect(await run({ n: 9 })).toMatchObject({ n: 9 });
     await atRest();

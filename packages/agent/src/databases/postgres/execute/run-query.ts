@@ -11,6 +11,7 @@ import {
   LOCK_NOT_AVAILABLE,
   nameOf,
   OPERATOR_INTERVENTION,
+  OTHER_STATEMENT,
   QUERY_CANCELED,
   sqlStateOf,
   UNKNOWN_STATEMENT,
@@ -92,21 +93,24 @@ async function run(
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
+  let isSuspected = false;
   for (let attempt = 1; ; attempt += 1) {
     const limit = { signal: call.signal, timeoutMs: deadline - performance.now() };
+    const shortMs = isSuspected ? undefined : latency.shortMs;
     const session =
-      (call.signal.aborted ? undefined : pool.tryAcquire(latency.isShort)) ??
-      (await pool.acquire(limit, latency.isShort));
+      (call.signal.aborted ? undefined : pool.tryAcquire(shortMs)) ?? (await pool.acquire(limit, shortMs));
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
-    const form = forms.next(latency.isShort);
-    const done = await runTransaction(pool, session, transactionOf(verified, form, call), {
-      ...limit,
-      timeoutMs,
-    });
+    const form = forms.next(shortMs !== undefined);
+    const transaction = { ...transactionOf(verified, form, call), shortMs };
+    const done = await runTransaction(pool, session, transaction, { ...limit, timeoutMs });
     const { error } = done;
-    if (done.moved) {
+    if (done.moved !== undefined) {
+      if (done.moved === 'suspected') {
+        isSuspected = true;
+        latency.record(done.elapsedMs, false);
+      }
       if (deadline <= performance.now()) throw pool.overdue(startedAt, 'given up behind other queries');
       attempt -= 1;
       continue;
@@ -115,7 +119,10 @@ async function run(
     if (done.begun || done.stopped === undefined) latency.record(done.ranMs, error === undefined);
     if (error === undefined) {
       const result = resultOf(done.results[0], form.form, verified.limits);
-      if (result !== undefined) return result;
+      if (result !== undefined) {
+        latency.recordSize(result.rows.length);
+        return result;
+      }
       forms.exceeded();
       attempt -= 1;
       continue;
@@ -203,7 +210,7 @@ function isLostBefore(error: Error, done: TransactionResult, isFresh: boolean): 
 /** Whether the error says nothing of the query, and may not come again over another session. */
 function maySucceedElsewhere(error: Error, done: TransactionResult, timeoutMs: number): boolean {
   const state = sqlStateOf(error);
-  if (state === UNKNOWN_STATEMENT) return true;
+  if (state === UNKNOWN_STATEMENT || state === OTHER_STATEMENT) return true;
   // A cancel request that was meant for another query, as poolers and administrators may send it.
   if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
   // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.
@@ -236,7 +243,7 @@ function tookItsTime(done: TransactionResult, timeoutMs: number): boolean {
 
 type Value = string | null | undefined;
 
-/** Undefined when the result is too large for the form `whole`. */
+/** Undefined when the form `whole` does not take the result: it is too large, or lacks a value that must be there. */
 function resultOf(
   result: Rows | undefined,
   form: ResultForm,
@@ -245,8 +252,8 @@ function resultOf(
   const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
   if (form === 'whole') {
-    const [count, rows, missing] = row;
-    return rows === null && count !== '0' ? undefined : listed(count, rows, missing, false);
+    const [count, rows] = row;
+    return rows === null && count !== '0' ? undefined : listed(count, rows, undefined, false);
   }
   const [count, more, oversized, rows, missing] = row;
   const truncated = more === 't';

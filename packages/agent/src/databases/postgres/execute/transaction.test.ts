@@ -80,15 +80,45 @@ describe('a query never runs outside its READ ONLY transaction', () => {
     }
   });
 
+  test('and a function that has replaced how settings are made changes none that is the same for every call', async () => {
+    const role = `${server.name}_reader`;
+    await server.execute(`create role ${role} login password 'reader'; alter role ${role} set extra_float_digits = -15;
+      alter role ${role} set lock_timeout = 7; alter role ${role} set client_encoding = 'LATIN1'`);
+    const reader = configOf({ ...server, user: role, password: 'reader' });
+    pool = new SessionPool((signal) => openSession(reader, signal), 3);
+    const look: Statement = {
+      text: `select current_setting('extra_float_digits'), current_setting('lock_timeout'), current_setting('client_encoding')`,
+    };
+    const session = await pool.acquire(FOREVER);
+    const [before] = (await send(session, [PID, look])).results.slice(1);
+    const lie = 'with x as (select concat($1::text, $2::text, $3::text, $4::text)) select from x where false';
+    const replace = [{ text: 'deallocate "svc/settings"' }, { text: `prepare "svc/settings" as ${lie}` }];
+    expect((await send(await pool.acquire(FOREVER), replace)).error).toBeUndefined();
+    const next = await pool.acquire(FOREVER);
+    expect(next).toBe(session);
+    const after = await send(next, [look, { text: "select current_setting('svc.api_key_name', true)" }]);
+    // The lie has worked: the name of the key is missing.
+    expect(after.results[1]?.rows).toEqual([['']]);
+    expect(after.results[0]?.rows).toEqual([['1', '0', 'UTF8']]);
+    expect(before?.rows).toEqual(after.results[0]?.rows);
+    await pool.close();
+    await server.execute(`drop role ${role}`);
+  });
+
   test('when the settings are refused, and the connection serves on', async () => {
     const session = await warmSession();
     const [before] = (await send(session, [PID])).results;
     const { facts } = session;
-    Object.assign(await pool.acquire(FOREVER), { facts: { ...facts, searchPath: '"open' } });
+    // As behind a pooler, where each transaction sets the search path.
+    session.prepared.clear();
+    Object.assign(await pool.acquire(FOREVER), {
+      facts: { ...facts, keepsSettings: false, searchPath: '"open' },
+    });
     const refused = await send(session, [WRITE]);
     expect([refused.begun, sqlStateOf(refused.error)]).toEqual([false, '22023']);
     expect(session.client.getTransactionStatus()).toBe('I');
     expect(await notes()).toBe(0);
+    session.prepared.clear();
     Object.assign(await pool.acquire(FOREVER), { facts });
     expect((await send(session, [PID])).results[0]?.rows).toEqual(before?.rows);
   });
@@ -150,14 +180,14 @@ describe('a query never runs outside its READ ONLY transaction', () => {
   });
 
   test('what goes on behind a query that no cancel request could reach is counted until it is over', async () => {
-    const session = await pool.acquire(FOREVER, true);
+    const session = await pool.acquire(FOREVER, 1);
     Object.assign(session.cancelTarget ?? {}, { address: { host: server.host, port: 1 } });
     const abort = new AbortController();
     const first = send(session, [{ text: 'select pg_sleep(0.2)' }], abort.signal);
-    expect(pool.tryAcquire(true)).toBe(session);
+    expect(pool.tryAcquire(1)).toBe(session);
     const behind = send(session, [{ text: 'select pg_sleep(0.4)' }]);
     abort.abort();
-    expect(await behind).toMatchObject({ moved: true });
+    expect(await behind).toMatchObject({ moved: 'behind' });
     expect(await first).toMatchObject({ stopped: 'cancelled', error: undefined });
     expect(pool.connections.busy).toBe(1);
     const sleeping = `select from pg_stat_activity

@@ -8,7 +8,7 @@ import {
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
 import { sendAll, send, type UnitResult, type Rows, type Statement } from '../connection/pipeline.ts';
-import type { QueuedTransaction } from '../connection/pipeline-queue.ts';
+import type { MoveReason, QueuedTransaction } from '../connection/pipeline-queue.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { orphan, type DatabaseSession } from '../connection/database-session.ts';
 import {
@@ -21,10 +21,12 @@ import {
 import type { TimeLimit } from '../pool/wait-queue.ts';
 
 export interface Transaction {
-  readonly settings: Omit<TransactionSettings, 'timeoutMs' | 'searchPath' | 'checksClient'>;
+  readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId'>;
   readonly statements: readonly Statement[];
   /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
+  /** How long it is expected to take, where it may be sent in a batch: see `send`. It must give back its locks itself. */
+  readonly shortMs?: number | undefined;
 }
 
 export interface TransactionResult {
@@ -36,8 +38,8 @@ export interface TransactionResult {
   readonly begun: boolean;
   /** Set when the query was cancelled from here, by the signal or by the deadline. */
   readonly stopped: 'timeout' | 'cancelled' | undefined;
-  /** Given up behind another transaction, which took long or failed: to be sent again over another session. */
-  readonly moved: boolean;
+  /** Given up to be sent again over another session. */
+  readonly moved: MoveReason | undefined;
   /** What it took at the server, without the wait behind other transactions. */
   readonly ranMs: number;
   readonly elapsedMs: number;
@@ -81,16 +83,18 @@ export function runTransaction(
 ): Promise<TransactionResult> {
   return new Promise((resolve) => {
     const started = performance.now();
-    const { searchPath, checksClient } = session.facts;
+    const { searchPath, checksClient, keepsSettings } = session.facts;
     const { queue } = session;
     const settings = applySettings({
       timeoutMs: limit.timeoutMs,
       searchPath,
       checksClient,
+      keepsSettings,
       ...transaction.settings,
     });
     const { statements } = transaction;
     const setUp = [BEGIN, settings];
+    const ending = transaction.unlocks === true ? [ROLLBACK] : endOf(session);
 
     let answered = false;
     let ranMs = 0;
@@ -99,7 +103,7 @@ export function runTransaction(
     let cancelSent: Promise<boolean> | undefined;
     let timer: NodeJS.Timeout | undefined;
 
-    function answer(unit: Omit<UnitResult, 'idle'>, moved: boolean): void {
+    function answer(unit: Omit<UnitResult, 'idle'>, moved?: MoveReason): void {
       if (answered) return;
       answered = true;
       clearTimeout(deadline);
@@ -108,7 +112,7 @@ export function runTransaction(
       const end = setUp.length + statements.length;
       resolve({
         results: results.slice(setUp.length, end),
-        // What fails behind the last statement, the rollback, is the session's trouble only.
+        // What fails behind the last statement is the session's trouble only.
         error: results.length < end ? error : undefined,
         begun: results.length >= setUp.length,
         stopped,
@@ -118,86 +122,100 @@ export function runTransaction(
       });
     }
 
+    function move(reason: MoveReason): void {
+      answer(failed('given up behind another query'), reason);
+    }
+
     function stop(reason: 'timeout' | 'cancelled'): void {
       if (state === 'over' || stopped !== undefined) return;
       stopped = reason;
-      if (queue.isFirst(queued)) cancel();
-      // Its turn has not come: it ends by itself, or by `onFirst`.
-      else answer(failed('given up before it began'), false);
+      if (queue.isRunning(queued)) {
+        cancel();
+        return;
+      }
+      // Its turn has not come, or may be over: it ends by itself, by `onFirst`, or with its batch.
+      answer(failed('given up before it began'));
+      queue.cancelUnwanted();
     }
 
     function cancel(): void {
       const cancelledAt = performance.now();
+      if (state !== 'sent') return;
+      clearTimeout(timer);
       // The request hits whatever runs when it arrives, so nothing may run behind this one.
       if (!queue.claim(queued)) return;
       state = checkedStep(state, 'cancelling');
       timer = setTimeout(() => {
         state = checkedStep(state, 'over');
         pool.orphan(session, queue.texts, cancelledAt);
-        answer(failed('no answer after the cancel request'), false);
+        answer(failed('no answer after the cancel request'));
       }, CANCEL_TIMEOUT_MS);
       cancelSent = requestCancel(session, () => state === 'over');
     }
 
     function onUnitResult(unit: UnitResult): void {
       clearTimeout(timer);
-      ranMs = queue.firstRanMs;
-      queue.remove(queued);
+      ranMs = queue.remove(queued);
       // Orphaned before: this is the end of its connection.
       if (state === 'over') return;
       state = checkedStep(state, 'over');
       if (cancelSent === undefined && unit.error === undefined) {
         onCompleted(unit);
-        answer(unit, false);
+        answer(unit);
         return;
       }
       const isBegun = unit.results.length >= setUp.length;
       const settled =
         cancelSent === undefined ? afterError(unit.error, isBegun) : recover(pool, session, cancelSent);
       // A caller that is told of a failure finds its transaction over, unless its time is up already.
-      if (stopped === 'timeout') answer(unit, false);
-      else void settled.then(() => answer(unit, false));
+      if (stopped === 'timeout') answer(unit);
+      else void settled.then(() => answer(unit));
     }
 
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
-      const isSound = !isLoss(error) && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
+      const isLost = isLoss(error);
+      const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
+      // The server may have been at any of its batch, whose answers it keeps back: each has to show alone that it is sound.
+      const isSuspected = isLost && !isBegun && queued.batch.size > 1;
+      if (isSuspected) move('suspected');
       // Those behind it fail, too: its transaction is still open, and takes no statement but the end of it.
-      if (!queue.claim(queued)) pool.release(session);
+      if (!(isSuspected ? queue.claimLost(queued) : queue.claim(queued))) pool.release(session);
       else if (isSound) await reset(pool, session);
       else closeDoubtful(pool, session);
     }
 
     function onCompleted(unit: UnitResult): void {
-      // One result more than that: the rollback's.
-      if (!unit.idle || unit.results.length !== setUp.length + statements.length + 1) {
+      if (!unit.idle || unit.results.length !== setUp.length + statements.length + ending.length) {
         queue.claim(queued);
         closeDoubtful(pool, session);
         return;
       }
-      if (transaction.unlocks !== true) unlock(pool, session);
       pool.release(session);
     }
 
-    const queued: QueuedTransaction = {
-      texts: statements.map(({ text }) => text),
-      move: () => answer(failed('given up behind another query'), true),
-      onFirst() {
-        if (!answered) return;
-        timer = setTimeout(cancel, UNWANTED_MS);
-      },
-    };
     const onAbort = (): void => stop('cancelled');
     const deadline = setTimeout(() => stop('timeout'), limit.timeoutMs + DEADLINE_GRACE_MS);
     limit.signal.addEventListener('abort', onAbort);
     if (!queue.isOpen) {
       // Closed between the time when the session was acquired and now.
       pool.release(session);
-      queued.move();
+      move('behind');
       return;
     }
-    queue.add(queued);
     // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
-    send(session, [...setUp, ...statements, ROLLBACK], onUnitResult);
+    const unit = [...setUp, ...statements, ...ending];
+    const queued: QueuedTransaction = {
+      texts: statements.map(({ text }) => text),
+      batch: send(session, unit, onUnitResult, transaction.shortMs),
+      move,
+      isWanted: () => !answered,
+      cancel,
+      onFirst() {
+        if (!answered) return;
+        timer = setTimeout(cancel, UNWANTED_MS);
+      },
+    };
+    queue.add(queued);
     if (limit.signal.aborted) stop('cancelled');
   });
 }
@@ -252,7 +270,6 @@ async function reset(pool: SessionPool, session: DatabaseSession): Promise<void>
   });
   clearTimeout(timer);
   if (ended === true) {
-    unlock(pool, session);
     session.queue.reopen();
     pool.release(session);
   } else if (ended === 'late' && session.queue.length > 0) {
@@ -264,19 +281,13 @@ async function reset(pool: SessionPool, session: DatabaseSession): Promise<void>
 }
 
 async function endTransaction(session: DatabaseSession): Promise<boolean> {
-  const [unit] = await sendAll(session, [[ROLLBACK]]);
+  const [unit] = await sendAll(session, [endOf(session)]);
   return unit?.idle === true;
 }
 
-/** Without waiting for it: what the next transaction sends comes after it on the connection. */
-function unlock(pool: SessionPool, session: DatabaseSession): void {
-  if (!session.facts.unlocks) return;
-  send(session, [UNLOCK], ({ error }) => {
-    // A cancel request for the query behind it may have hit it: that one gives back all locks in its turn, and has to
-    // be cancelled again, which an ended connection could not be.
-    const isLeftToNext = sqlStateOf(error) === QUERY_CANCELED && session.queue.length > 0;
-    if (error !== undefined && !isLeftToNext) pool.discard(session);
-  });
+/** One unit, since a pooler gives the session, with the locks that are left, to another client once the unit is over. */
+function endOf({ facts }: DatabaseSession): readonly Statement[] {
+  return facts.unlocks ? [ROLLBACK, UNLOCK] : [ROLLBACK];
 }
 
 /** Why a sound session may fail to be set up: a value refused, a statement forgotten, a cancel request. */

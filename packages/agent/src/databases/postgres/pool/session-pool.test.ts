@@ -8,15 +8,15 @@ test('short transactions do not overtake one that waits for a session alone', as
   const server = await testDatabase();
   const limit = { signal: new AbortController().signal, timeoutMs: 5000 };
   const pool = new SessionPool((signal) => openSession(configOf(server), signal), 1);
-  const session = await pool.acquire(limit, true);
-  expect(pool.tryAcquire(true)).toBe(session);
+  const session = await pool.acquire(limit, 1);
+  expect(pool.tryAcquire(1)).toBe(session);
   const alone = pool.acquire(limit);
-  expect(pool.tryAcquire(true)).toBeUndefined();
+  expect(pool.tryAcquire(1)).toBeUndefined();
   pool.release(session);
-  expect(pool.tryAcquire(true)).toBeUndefined();
+  expect(pool.tryAcquire(1)).toBeUndefined();
   pool.release(session);
   expect(await alone).toBe(session);
-  expect(pool.tryAcquire(true)).toBeUndefined();
+  expect(pool.tryAcquire(1)).toBeUndefined();
   pool.release(session);
   await pool.close();
 });
@@ -25,10 +25,10 @@ test('a session that is being closed is not handed out, not even to a short tran
   const server = await testDatabase();
   const limit = { signal: new AbortController().signal, timeoutMs: 5000 };
   const pool = new SessionPool((signal) => openSession(configOf(server), signal), 3);
-  const [hung, idle] = [await pool.acquire(limit), await pool.acquire(limit, true)];
+  const [hung, idle] = [await pool.acquire(limit), await pool.acquire(limit, 1)];
   pool.release(idle);
   pool.orphan(hung, [], performance.now() + 1);
-  expect(pool.tryAcquire(true)).toBeUndefined();
+  expect(pool.tryAcquire(1)).toBeUndefined();
   await pool.close();
 });
 

@@ -3,6 +3,7 @@ import { DatabaseError } from '../../errors.ts';
 import type { DatabaseConnections, DatabaseChange } from '../../driver.ts';
 import { unavailable, copyOf } from '../connection/server-errors.ts';
 import { closeGracefully, destroy, orphan, type DatabaseSession } from '../connection/database-session.ts';
+import { LATE_MS } from '../connection/pipeline-queue.ts';
 import { createOrphanedSessions, type CheckSession, type OrphanedSessions } from './orphaned-sessions.ts';
 import { createOutage, type Outage } from './outage.ts';
 import { joinWaitQueue, type TimeLimit, type Waiter } from './wait-queue.ts';
@@ -25,6 +26,8 @@ interface LiveSession {
   state: SessionState;
   /** How many have acquired it and not yet released it. */
   acquired: number;
+  /** How long those are expected to take together, in milliseconds. */
+  expectedMs: number;
   /** When the server last answered, by `performance.now()`. */
   answeredAt: number;
 }
@@ -40,10 +43,12 @@ const DOUBTFUL_CLOSE_MS = 250;
 
 /** How many transactions may be under way over one session. */
 const PIPELINE_MAX = 16;
+/** Over so many sessions short transactions are spread, where there are so many: few calls at once wait for none. */
+const SPREAD = 3;
+/** How long a short transaction may then be expected to wait behind others before another session is woken for it. */
+const JOIN_MS = 0.2;
 /** How many sessions are compared to find the least busy. */
 const COMPARED_MAX = 8;
-/** When the first query on a session has taken this long, those behind it are sent over other sessions. */
-const LATE_MS = 10;
 
 /** A database used so lately that ends the last session is asked whether it is lost; one long unused may want to sleep. */
 const IN_USE_MS = 60_000;
@@ -52,9 +57,9 @@ const IN_USE_MS = 60_000;
 const GROW_AGAIN_MS = 1000;
 
 /**
- * Hands out each session to one transaction, or to several short ones, first come, first served. An idle session goes
- * first; only without one is a short transaction sent behind other short ones, and moved to another session when the one
- * before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
+ * Hands out each session to one transaction, or to several short ones, first come, first served. An idle
+ * session goes first, but while several serve short ones, a short one is sent behind others where it hardly waits: each
+ * session that is woken costs as much again as the transaction. It is moved to another session when one before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
  * while idle, and forgotten when they break.
  */
 export class SessionPool {
@@ -64,6 +69,10 @@ export class SessionPool {
   /** The live ones again, as a list for `#leastBusy` to go round. */
   readonly #sessions: DatabaseSession[] = [];
   #cursor = 0;
+  /** How many are in the state `shared`. */
+  #shared = 0;
+  /** The one that was last given to a short transaction. */
+  #lastShared: DatabaseSession | undefined;
   /** Those in the state `idle`; the last one was used last. */
   readonly #idle: DatabaseSession[] = [];
   readonly #orphans: OrphanedSessions;
@@ -106,10 +115,10 @@ export class SessionPool {
    * A session for one transaction alone, or for a short one: see `LatencyTracker`. Throws `DatabaseError`: `cancelled` by
    * the signal, `timeout`, or `unavailable` when no connection can be made.
    */
-  async acquire(limit: TimeLimit, isShort: boolean = false): Promise<DatabaseSession> {
+  async acquire(limit: TimeLimit, shortMs?: number): Promise<DatabaseSession> {
     if (this.#closing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
     if (limit.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
-    return this.tryAcquire(isShort) ?? this.#waitForSession(limit, isShort);
+    return this.tryAcquire(shortMs) ?? this.#waitForSession(limit, shortMs);
   }
 
   /** For a call whose time is up: where the database was away for some of it, that is the reason. */
@@ -119,9 +128,9 @@ export class SessionPool {
   }
 
   /** As `acquire`, where that is possible at once. */
-  tryAcquire(isShort: boolean): DatabaseSession | undefined {
+  tryAcquire(shortMs: number | undefined): DatabaseSession | undefined {
     // Without this, short calls would overtake one that waits for a session alone, which might then never get one.
-    return this.#closing || this.#waiters.size > 0 ? undefined : this.#assign(isShort);
+    return this.#closing || this.#waiters.size > 0 ? undefined : this.#assign(shortMs);
   }
 
   /** Gives back a session that is fit for the next transaction; without effect on one that has ended meanwhile. */
@@ -130,8 +139,10 @@ export class SessionPool {
     if (live === undefined) return;
     if (live.acquired === 0) throw new Error(`released a session that is ${live.state}`);
     live.answeredAt = performance.now();
+    live.expectedMs -= live.expectedMs / live.acquired;
     live.acquired -= 1;
     if (live.acquired === 0) {
+      if (live.state === 'shared') this.#shared -= 1;
       session.queue.reopen();
       if (this.#closing) {
         live.state = 'closing';
@@ -187,21 +198,39 @@ export class SessionPool {
     });
   }
 
-  #assign(isShort: boolean): DatabaseSession | undefined {
+  #assign(shortMs: number | undefined): DatabaseSession | undefined {
+    const isShort = shortMs !== undefined;
+    const joined = isShort && this.#shared >= SPREAD ? this.#joinable() : undefined;
     // The most recently used one first: its caches are warm, and a pooler may let go the server connections of the others.
-    const session = this.#idle.pop() ?? (isShort ? this.#leastBusy() : undefined);
+    const session = joined ?? this.#idle.pop() ?? (isShort ? this.#leastBusy() : undefined);
     const live = session && this.#live.get(session);
     if (live === undefined) return undefined;
     if (live.state !== 'idle' && live.state !== 'shared') {
       throw new Error(`assigned a session that is ${live.state}`);
     }
+    if (isShort && live.state === 'idle') this.#shared += 1;
     live.state = isShort ? 'shared' : 'exclusive';
     live.acquired += 1;
+    if (!isShort) return session;
+    live.expectedMs += shortMs;
+    this.#lastShared = session;
     if (live.acquired > 1) {
-      if (live.answeredAt > this.#refusedAt + GROW_AGAIN_MS) this.#grow(1);
+      if (joined === undefined && live.answeredAt > this.#refusedAt + GROW_AGAIN_MS) this.#grow(1);
       this.#watchForLate();
     }
     return session;
+  }
+
+  /** The one that was last given to a short transaction, so that many leave in a batch; else the least busy. */
+  #joinable(): DatabaseSession | undefined {
+    const session = this.#isJoinable(this.#lastShared) ? this.#lastShared : this.#leastBusy();
+    return this.#isJoinable(session) ? session : undefined;
+  }
+
+  #isJoinable(session: DatabaseSession | undefined): boolean {
+    const live = session && this.#live.get(session);
+    if (live?.state !== 'shared' || session?.queue.isOpen !== true) return false;
+    return live.expectedMs <= JOIN_MS && live.acquired < PIPELINE_MAX;
   }
 
   /** Among some of the shared ones. */
@@ -220,20 +249,25 @@ export class SessionPool {
   }
 
   #watchForLate(): void {
-    this.#lateTimer ??= setTimeout(() => {
-      this.#lateTimer = undefined;
-      for (const { queue } of this.#sessions) {
-        if (queue.length < 2 || !queue.isOpen) continue;
-        const isFree = this.#idle.length > 0 || this.#size < this.#max;
-        if (isFree && queue.firstRanMs > LATE_MS) queue.close();
-        else this.#watchForLate();
-      }
-    }, LATE_MS);
+    // What came while this process was busy is read before it is judged.
+    this.#lateTimer ??= setTimeout(() => setImmediate(() => this.#moveLate()), LATE_MS);
   }
 
-  #waitForSession(limit: TimeLimit, isShort: boolean): Promise<DatabaseSession> {
+  #moveLate(): void {
+    this.#lateTimer = undefined;
+    if (this.#closing) return;
+    for (const { queue } of this.#sessions) {
+      if (queue.length < 2 || !queue.isOpen) continue;
+      // Of a batch those that the server has answered wait too, so they are moved even if they then wait for a session.
+      const mayMove = queue.isBatchFirst || this.#idle.length > 0 || this.#size < this.#max;
+      if (mayMove && queue.isFirstLate) queue.close();
+      else this.#watchForLate();
+    }
+  }
+
+  #waitForSession(limit: TimeLimit, shortMs: number | undefined): Promise<DatabaseSession> {
     const since = performance.now();
-    const session = joinWaitQueue(this.#waiters, limit, isShort, () =>
+    const session = joinWaitQueue(this.#waiters, limit, shortMs, () =>
       this.overdue(since, 'no database connection became free in time'),
     );
     // In a short outage the next attempt to connect is scheduled already.
@@ -271,7 +305,7 @@ export class SessionPool {
       this.#settleClose();
       return;
     }
-    this.#live.set(session, { state: 'idle', acquired: 0, answeredAt: session.madeAt });
+    this.#live.set(session, { state: 'idle', acquired: 0, expectedMs: 0, answeredAt: session.madeAt });
     this.#sessions.push(session);
     // The end comes some time after what announces it: a call that was handed the session meanwhile would fail.
     session.client.once('error', () => this.discard(session));
@@ -284,7 +318,7 @@ export class SessionPool {
 
   #serveWaiters(): void {
     for (const waiter of this.#waiters) {
-      const session = this.#assign(waiter.isShort);
+      const session = this.#assign(waiter.shortMs);
       if (session === undefined) return;
       waiter.give(session);
     }
@@ -302,6 +336,7 @@ export class SessionPool {
   #removeLive(session: DatabaseSession): boolean {
     const at = this.#sessions.indexOf(session);
     if (at >= 0) this.#sessions.splice(at, 1);
+    if (this.#live.get(session)?.state === 'shared') this.#shared -= 1;
     return this.#live.delete(session);
   }
 

@@ -10,7 +10,8 @@ export interface TimeLimit {
 
 /** A transaction that waits for a session. */
 export interface Waiter {
-  readonly isShort: boolean;
+  /** See `LatencyTracker`. */
+  readonly shortMs: number | undefined;
   readonly give: (session: DatabaseSession) => void;
   readonly refuse: (error: DatabaseError) => void;
 }
@@ -19,7 +20,7 @@ export interface Waiter {
 export function joinWaitQueue(
   queue: Set<Waiter>,
   limit: TimeLimit,
-  isShort: boolean,
+  shortMs: number | undefined,
   whyLate: () => DatabaseError,
 ): Promise<DatabaseSession> {
   return new Promise((resolve, reject) => {
@@ -29,7 +30,7 @@ export function joinWaitQueue(
       queue.delete(waiter);
     };
     const waiter: Waiter = {
-      isShort,
+      shortMs,
       give: (session) => {
         leave();
         resolve(session);

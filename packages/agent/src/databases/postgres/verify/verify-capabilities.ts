@@ -14,7 +14,7 @@ import {
   unknownTypes,
   type TypeCatalog,
 } from './types/column-types.ts';
-import { convertColumn, mayHoldUserJson } from './types/convert-column.ts';
+import { convertColumn } from './types/convert-column.ts';
 import { readPlan } from './functions/known-functions.ts';
 import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
@@ -31,6 +31,8 @@ interface PostgresVerification extends Verification {
 
 /** How many capabilities are checked at once: enough to hide the round trips, few enough not to load the database. */
 const WORKERS = 4;
+/** Up to this many rows cost more to prepare for, at each call, than looking up their types. */
+const FEW_ROWS = 10;
 const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
@@ -105,10 +107,11 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   const wrapping: Wrapping = {
     capability: capability.name,
     isVolatile,
-    ...output,
+    columns: output,
     limits: capability.limits,
     utf8: planned.facts.utf8,
     unlocks: planned.facts.unlocks,
+    fewRows: plan.rows <= FEW_ROWS,
   };
   const whole = wrapSelect(text, wrapping, 'whole');
   const prefix = wrapSelect(text, wrapping, 'prefix');
@@ -149,7 +152,7 @@ function outputOf(
   catalog: TypeCatalog,
   facts: SessionFacts,
   faults: VerificationFault[],
-): Pick<Wrapping, 'columns' | 'foldLines'> {
+): readonly OutputColumn[] {
   const path = `capabilities.${capability.name}`;
   const output: OutputColumn[] = [];
   const byName = new Map<string, pg.FieldDef>();
@@ -164,7 +167,6 @@ function outputOf(
     }
     byName.set(column.name, column);
   }
-  let foldLines = false;
   for (const field of capability.result) {
     const column = byName.get(field.name);
     const at = { path: `${path}.result.${field.name}`, position: field.position };
@@ -179,9 +181,8 @@ function outputOf(
     }
     const type = typeOfColumn(catalog, column);
     const conversion = convertColumn(field, type, facts.version);
-    if (conversion.ok) output.push({ name: field.name, sql: conversion.sql, nullable: field.nullable });
+    if (conversion.ok) output.push({ ...conversion, name: field.name, nullable: field.nullable });
     else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
-    foldLines ||= field.type !== 'string' && mayHoldUserJson(type);
   }
-  return { columns: output, foldLines };
+  return output;
 }

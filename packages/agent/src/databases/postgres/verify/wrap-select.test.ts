@@ -9,11 +9,11 @@ beforeAll(loadModule);
 const subselect: Wrapping = {
   capability: 'sample',
   isVolatile: true,
-  columns: [{ name: 'a', sql: 'q."a"', nullable: false }],
+  columns: [{ name: 'a', value: 'q."a"', json: 'q."a"::text', nullable: false }],
   limits: { maxRows: 10, maxBytes: 1000 },
   utf8: true,
   unlocks: true,
-  foldLines: false,
+  fewRows: false,
 };
 
 const FORMS: readonly ResultForm[] = ['whole', 'prefix'];
@@ -21,6 +21,7 @@ const FORMS: readonly ResultForm[] = ['whole', 'prefix'];
 const WRAPPINGS = [
   ['a subselect', subselect],
   ['a WITH query', { ...subselect, isVolatile: false }],
+  ['a subselect of few rows', { ...subselect, fewRows: true }],
 ] as const;
 const cases = FORMS.flatMap((form) => WRAPPINGS.map(([title, wrapping]) => ({ form, title, wrapping })));
 
@@ -39,12 +40,12 @@ describe.each(cases)('$form, as $title', ({ form, wrapping }) => {
   test.each([
     'select 1 as a) q, (select 2',
     'select 1 as a) q offset 0) q) r limit 1) x; drop table t; --',
-    'select 1 as a) q offset 0) q) r limit 1) x) y; drop table t; --',
+    'select 1 as a) q offset 0) q offset 0) r limit 1) x) y; drop table t; --',
     'select 1 as a), z as (select 2',
     'select 1 as a) select 1 --',
     'select 1 as a) select 1; drop table t; --',
-    'select 1 as a limit 1) q offset 0) q) r limit 11) x cross join (select * from (((select 1',
-    'select 1 as a limit 1) q offset 0) q) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (((select 1',
+    'select 1 as a limit 1) q offset 0) q) r limit 11) x cross join (select * from (select * from (select * from (select 1',
+    'select 1 as a limit 1) q offset 0) q offset 0) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (select * from (select * from (select * from (select 1',
   ])('%s does not pass as its first part', (sql) => {
     const read = inspectSelect('select 1 as a');
     let exact = false;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { bytesOf } from '../../../http/response-writer.ts';
 import { asEventStream, errorAnswer, wantsEventStream } from './answer.ts';
 import { RPC, RpcError } from './rpc-error.ts';
 
@@ -28,7 +29,8 @@ test('an event is one line of data, whatever blanks the JSON has', () => {
 
 test('an error echoes the id as it was spelt, and has none where none was read', () => {
   const error = new RpcError(RPC.invalidParams, 'a "quoted" word', { data: { a: 1 } });
-  const text = (id: string | undefined): string => Buffer.concat(errorAnswer(id, error).parts).toString();
+  const text = (id: string | undefined): string =>
+    Buffer.concat(errorAnswer(id, error).parts.map(bytesOf)).toString();
   const body = '"error":{"code":-32602,"message":"a \\"quoted\\" word","data":{"a":1}}';
   expect(text('1.0')).toBe(`{"jsonrpc":"2.0","id":1.0,${body}}`);
   expect(text(undefined)).toBe(`{"jsonrpc":"2.0",${body}}`);

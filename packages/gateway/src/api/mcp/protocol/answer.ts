@@ -1,3 +1,4 @@
+import { bytesOf, type AnswerPart } from '../../../http/response-writer.ts';
 import type { RpcError } from './rpc-error.ts';
 
 /** What goes back for one message, or for a batch of them. */
@@ -6,7 +7,7 @@ export interface Answer {
   /** Names and values in turn, besides those of every answer. */
   readonly headers?: readonly string[];
   /** JSON; empty for what is not answered: a notification, a cancelled call. */
-  readonly parts: readonly Uint8Array[];
+  readonly parts: readonly AnswerPart[];
   /** The end of a long one, made as it is taken. */
   readonly rest?: Iterable<Uint8Array> | undefined;
   /** To be called once the parts need no more memory. */
@@ -53,9 +54,9 @@ const CARRIAGE_RETURN = 0x0d;
 const BLANK = 0x20;
 
 /** JSON as the one message of an event stream. */
-export function* asEventStream(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+export function* asEventStream(parts: Iterable<AnswerPart>): Generator<Uint8Array, void, undefined> {
   yield EVENT;
-  for (const part of parts) yield onOneLine(part);
+  for (const part of parts) yield onOneLine(bytesOf(part));
   yield EVENT_END;
 }
 

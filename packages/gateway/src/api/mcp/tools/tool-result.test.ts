@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CallError, type CallErrorCode } from '../../../calls/call-error.ts';
+import { bytesOf } from '../../../http/response-writer.ts';
 import type { Answer } from '../protocol/answer.ts';
 import { failedAnswer, rowsAnswer } from './tool-result.ts';
 
@@ -12,7 +13,7 @@ interface Result {
 }
 
 function read({ parts, rest = [] }: Answer): { readonly id: unknown; readonly result: Result } {
-  return JSON.parse(Buffer.concat([...parts, ...rest]).toString());
+  return JSON.parse(Buffer.concat([...parts.map(bytesOf), ...rest]).toString());
 }
 
 function answerTo(rows: string, options: { id?: string; truncated?: boolean } = {}): Answer {
@@ -59,7 +60,7 @@ test('rows that were cut are followed by a note', () => {
 
 test('ids and frames keep characters beyond ASCII', () => {
   const answer = answerTo('[]', { id: '"ключ 🔑"' });
-  expect(Buffer.concat(answer.parts).toString()).toBe(
+  expect(Buffer.concat(answer.parts.map(bytesOf)).toString()).toBe(
     '{"jsonrpc":"2.0","id":"ключ 🔑","result":{"é":1,"content":[{"type":"text","text":"{\\"rows\\":[],\\"count\\":7}"}],"structuredContent":{"rows":[],"count":7},"ü":2}}',
   );
 });

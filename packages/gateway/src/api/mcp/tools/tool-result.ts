@@ -34,7 +34,7 @@ export function rowsAnswer(id: string, frame: ResultFrame, result: AgentResult):
   if (rows.length <= PIECE_BYTES) {
     const text = rows.toString(BYTES);
     const all = `${head}${quoted(`{"rows":${text}${end}`)}${between}${text}${end}${tail}`;
-    return { status: 200, parts: [Buffer.from(all, BYTES)], release };
+    return { status: 200, parts: [all], release };
   }
   const rest = inPieces(rows, `${quoted(end)}${between}`, `${end}${tail}`);
   return { status: 200, parts: [Buffer.from(`${head}${quoted('{"rows":')}`, BYTES)], rest, release };

@@ -87,6 +87,8 @@ export function readPlan(plan: unknown): {
   readonly nodes: ReadonlySet<string>;
   readonly functions: readonly QualifiedName[];
   readonly operators: readonly string[];
+  /** How many the planner expects. */
+  readonly rows: number;
 } {
   const nodes = new Set<string>();
   const functions: QualifiedName[] = [];
@@ -106,7 +108,10 @@ export function readPlan(plan: unknown): {
     }
   };
   visit('', plan);
-  return { nodes, functions, operators: [...operators] };
+  const [statement]: readonly unknown[] = Array.isArray(plan) ? plan : [];
+  const top = isNode(statement) ? statement['Plan'] : undefined;
+  const rows = isNode(top) ? Number(top['Plan Rows']) : Number.NaN;
+  return { nodes, functions, operators: [...operators], rows };
 }
 
 function tokensIn(expression: string): readonly Token[] {

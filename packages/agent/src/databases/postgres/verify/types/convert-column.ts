@@ -14,7 +14,13 @@ export interface ColumnType {
 }
 
 export type Conversion =
-  | { readonly ok: true; /** SQL over `q."column"`. */ readonly sql: string }
+  | {
+      readonly ok: true;
+      /** SQL over `q."column"` of the value. */
+      readonly value: string;
+      /** SQL over `q."column"` of the text that `row_to_json` makes of the value; null where that is. */
+      readonly json: string;
+    }
   | { readonly ok: false; readonly problem: string };
 
 const BOOL = 16;
@@ -58,6 +64,8 @@ const JSON_CASTS: ReadonlyMap<number, string> = new Map([
 /** With their schema, since an account that may create in a schema of the search path could define others of that name. */
 const EQUALS = 'operator(pg_catalog.=)';
 const BELOW = 'operator(pg_catalog.<)';
+/** From here on there is JSON_SCALAR: `to_json` that looks up the type once for all rows. */
+const JSON_SCALAR_VERSION = 170_000;
 /** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
 const FIRST_USER_OID = 16_384;
 
@@ -68,14 +76,14 @@ export function convertColumn(
   version: number,
 ): Conversion {
   const column = `q.${quoteIdentifier(name)}`;
-  if (declared === 'string') return accepted(asString(column, type));
+  if (declared === 'string') return asString(column, type, version);
   const lasting = type.form === 'scalar' ? LASTING.get(type.oid) : undefined;
   const cast = lasting?.cast ?? JSON_CASTS.get(type.oid);
   const value = cast === undefined ? column : `${column}::pg_catalog.${cast}`;
   const converted = convertValue(value, declared, type, version);
-  if (!converted.ok) return converted;
   const takes = lasting?.takes ?? takesForm(type);
-  return takes === undefined ? converted : accepted(onlyWhere(takes(column), converted.sql));
+  if (!converted.ok || takes === undefined) return converted;
+  return accepted(onlyWhere(takes(column), converted.value), onlyWhere(takes(column), converted.json));
 }
 
 function convertValue(
@@ -93,7 +101,7 @@ function convertValue(
       return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
     case 'date':
       return column.oid === DATE
-        ? accepted(withinYears(value, value))
+        ? accepted(withinYears(value, value), withinYears(value, toJson(value)))
         : mismatch(column, 'is a date (::date)');
     case 'datetime':
       return asDatetime(value, column);
@@ -128,7 +136,7 @@ function takesForm({ form, oid }: ColumnType): ((column: string) => string) | un
 }
 
 /** Whether JSON text written by a user may end up in the row, line breaks included. */
-export function mayHoldUserJson(column: ColumnType): boolean {
+function mayHoldUserJson(column: ColumnType): boolean {
   return (
     column.oid === JSON_TYPE ||
     column.oid === RECORD ||
@@ -143,11 +151,33 @@ function isUserElement(column: ColumnType): boolean {
   return column.element !== undefined && column.element >= FIRST_USER_OID;
 }
 
+/** Makes line breaks between JSON tokens spaces, so that a row stays one line. */
+function onOneLine(json: string): string {
+  const [lineFeed, carriageReturn] = ['pg_catalog.chr(10)', 'pg_catalog.chr(13)'];
+  return `pg_catalog.replace(pg_catalog.replace(${json}, ${lineFeed}, ' '), ${carriageReturn}, ' ')`;
+}
+
+function asText(value: string): string {
+  return `(${value})::pg_catalog.text`;
+}
+
+function asJson(text: string): string {
+  return `${text}::pg_catalog.json`;
+}
+
+/** Looks up the type of the value each time. */
+function toJson(value: string): string {
+  return asText(`pg_catalog.to_json(${value})`);
+}
+
 /** Needs no guard: every type that a column may change to has a text form. */
-function asString(column: string, { oid }: ColumnType): string {
-  if (oid === BPCHAR) return onlyWhere(call('bpcharout')(column), column);
-  if (oid === INET) return onlyWhere(call('inet_out')(column), column);
-  return `${column}::pg_catalog.text`;
+function asString(column: string, { oid }: ColumnType, version: number): Conversion {
+  if (oid === BPCHAR || oid === INET) {
+    const value = onlyWhere(call(oid === BPCHAR ? 'bpcharout' : 'inet_out')(column), column);
+    return accepted(value, toJson(value));
+  }
+  const text = `${column}::pg_catalog.text`;
+  return accepted(text, version >= JSON_SCALAR_VERSION ? asText(`json_scalar(${text})`) : toJson(text));
 }
 
 function asInteger(value: string, column: ColumnType): Conversion {
@@ -181,20 +211,24 @@ function scaleOf(modifier: number): number | undefined {
 }
 
 function asDatetime(value: string, column: ColumnType): Conversion {
-  if (column.oid === TIMESTAMPTZ) return accepted(inUtc(value));
+  if (column.oid === TIMESTAMPTZ) return inUtc(value);
   // Without an offset it would be no date-time of JSON Schema; the session's time zone is PostgreSQL's own reading.
   if (column.oid === TIMESTAMP) {
-    return accepted(withinYears(value, inUtc(`${value}::pg_catalog.timestamptz`)));
+    const utc = inUtc(`${value}::pg_catalog.timestamptz`);
+    return accepted(withinYears(value, utc.value), withinYears(value, utc.json));
   }
   return mismatch(column, 'is a timestamp (::timestamptz)');
 }
 
 /** In UTC: offsets of old times in other zones have seconds, which neither ISO 8601 nor RFC 3339 can write. */
-function inUtc(value: string): string {
+function inUtc(value: string): Conversion & { readonly ok: true } {
   // A zone by its name would be looked up for each value.
   const utc = `pg_catalog.timezone('0'::pg_catalog.interval, ${value})`;
-  const iso = `pg_catalog.btrim(pg_catalog.to_json(${utc})::pg_catalog.text, '"')`;
-  return withinYears(value, `pg_catalog.textcat(${iso}, '+00:00')`, ' 00:00:00+00');
+  const [json, midnight] = [toJson(utc), ' 00:00:00+00'];
+  return accepted(
+    withinYears(value, `pg_catalog.textcat(pg_catalog.btrim(${json}, '"'), '+00:00')`, midnight),
+    withinYears(value, `pg_catalog.textcat(pg_catalog.rtrim(${json}, '"'), '+00:00"')`, midnight),
+  );
 }
 
 /** Infinity, and years that ISO 8601 cannot write in four digits, become null. `midnight` follows the bounds' dates. */
@@ -203,17 +237,20 @@ function withinYears(moment: string, value: string, midnight = ''): string {
 }
 
 function asArray(value: string, column: ColumnType): Conversion {
-  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('array', value, column));
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return onlyJson('array', value, column);
   if (column.form !== 'array' || column.element === undefined) {
     return mismatch(column, 'is an array or JSON (to_jsonb(...), array_agg(...))');
   }
-  const json = `pg_catalog.to_json(${value})`;
   const cleanse = unrepresentable(column.element);
-  return accepted(
-    cleanse === undefined
-      ? value
-      : `pg_catalog.regexp_replace(${json}::pg_catalog.text, '${cleanse}', 'null', 'g')::pg_catalog.json`,
-  );
+  if (cleanse === undefined) return nested(value, column);
+  const json = `pg_catalog.regexp_replace(${toJson(value)}, '${cleanse}', 'null', 'g')`;
+  return accepted(asJson(json), json);
+}
+
+function nested(value: string, column: ColumnType): Conversion {
+  if (!mayHoldUserJson(column)) return accepted(value, toJson(value));
+  const json = onOneLine(toJson(value));
+  return accepted(asJson(json), json);
 }
 
 /** Elements of these types are either bare numbers or one quoted word, so a pattern finds exactly the words. */
@@ -226,19 +263,22 @@ function unrepresentable(element: number): string | undefined {
 }
 
 function asObject(value: string, column: ColumnType): Conversion {
-  if (column.oid === JSON_TYPE || column.oid === JSONB) return accepted(onlyJson('object', value, column));
-  if (column.form === 'composite' || column.oid === RECORD) return accepted(value);
+  if (column.oid === JSON_TYPE || column.oid === JSONB) return onlyJson('object', value, column);
+  if (column.form === 'composite' || column.oid === RECORD) return nested(value, column);
   return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
 }
 
 /** JSON of another kind than the declared one becomes null: the type of the column does not tell its kind. */
-function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): string {
+function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): Conversion {
   const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
-  return `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;
+  const only = `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;
+  if (!mayHoldUserJson(column)) return accepted(only);
+  const json = onOneLine(asText(only));
+  return accepted(asJson(json), json);
 }
 
-function accepted(sql: string): Conversion {
-  return { ok: true, sql };
+function accepted(value: string, json: string = asText(value)): Conversion & { readonly ok: true } {
+  return { ok: true, value, json };
 }
 
 function mismatch(column: ColumnType, wanted: string): Conversion {

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import {
+  canEnter,
+  createReleasers,
+  serverAccount,
+  temporaryFolder,
+  type Postgres,
+  type Releasers,
+} from '@svc/testkit';
+import { findProgram } from '../../load/programs.ts';
+import type { Contestant } from '../contestant.ts';
+import { startToolboxServer, toolboxFaces } from '../toolbox-server.ts';
+import { startNginx } from './nginx.ts';
+import { CIPHER, startSshTunnel } from './ssh-tunnel.ts';
+
+/** Debian's packages, by program. */
+const PROGRAMS = {
+  nginx: 'nginx',
+  sshd: 'openssh-server',
+  ssh: 'openssh-client',
+  'ssh-keygen': 'openssh-client',
+};
+
+/** What is missing for it, and how it is installed; undefined when nothing is. */
+export function whyNoSameTopology(): string | undefined {
+  const missing = Object.entries(PROGRAMS).filter(([name]) => findProgram(name) === undefined);
+  if (missing.length === 0) return undefined;
+  const [names, packages] = [
+    missing.map(([name]) => name).join(', '),
+    [...new Set(missing.map(([, each]) => each))].join(' '),
+  ];
+  return (
+    `cannot build the same topology from known parts: ${names} not installed; install (Debian: apt-get install ` +
+    `--no-install-recommends ${packages}), or name the contestants that you want by --only`
+  );
+}
+
+/**
+ * What one would run instead of gateway and agent: nginx, which checks a key, outside; MCP Toolbox beside the database;
+ * between them a port that `ssh -R`, dialled from inside, forwards.
+ */
+export async function startSameTopology(postgres: Postgres): Promise<Contestant> {
+  const releasers = createReleasers();
+  try {
+    return await start(postgres, releasers);
+  } catch (error) {
+    await releasers.closeAll();
+    throw error;
+  }
+}
+
+async function start(postgres: Postgres, releasers: Releasers): Promise<Contestant> {
+  // As root, sshd wants a folder of its own in /run, and nginx an account for its workers.
+  const account = await serverAccount();
+  const parent = (await canEnter(tmpdir(), account)) ? tmpdir() : '/tmp';
+  const folder = await temporaryFolder('same-topology', { parent, owner: account });
+  await releasers.add(() => folder.remove());
+  const place = { folder: folder.path, account };
+  const toolbox = await startToolboxServer(postgres);
+  await releasers.add(() => toolbox.stop());
+  const tunnel = await startSshTunnel(toolbox.port, place);
+  await releasers.add(() => tunnel.stop());
+  const key = randomBytes(24).toString('hex');
+  const { url, version, nginx } = await startNginx(key, tunnel.port, place);
+  await releasers.add(() => nginx.stop());
+  return {
+    name: 'same-topology',
+    title: `nginx ${version} + OpenSSH ${tunnel.version} + ${toolbox.title}`,
+    settings: `a map over the key, a worker per core, connections kept, no access log; ssh -R with ${CIPHER}; Toolbox: ${toolbox.settings}`,
+    url,
+    processes: { nginx, sshd: tunnel.sshd, ssh: tunnel.ssh, toolbox: toolbox.server },
+    wantsKey: true,
+    faces: toolboxFaces({ authorization: `Bearer ${key}` }),
+    stop: () => releasers.closeAll(),
+  };
+}

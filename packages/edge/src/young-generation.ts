@@ -1,0 +1,27 @@
+import { PerformanceObserver } from 'node:perf_hooks';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+
+/** Its two halves together. A half as much costs a tenth more CPU a call; more gives nothing that can be measured. */
+const ENOUGH_BYTES = 8 * 1024 * 1024;
+const CHOSEN_BY_USER = /semi[-_]space/;
+
+/**
+ * Keeps V8's young generation at 8 MB, where it would take 32 MB with Node.js 20 and 128 MB with 24.
+ * The limit itself can only be given before the process starts, but by how much it grows is read at each collection.
+ * It shrinks by itself while there is little to do, so it must be able to grow again.
+ */
+export function limitYoungGeneration(nodeOptions = ''): void {
+  const flags = [...process.execArgv, nodeOptions];
+  if (flags.some((flag) => CHOSEN_BY_USER.test(flag))) return;
+  let growing = true;
+  new PerformanceObserver(() => {
+    const may = 2 * youngGenerationBytes() <= ENOUGH_BYTES;
+    if (may === growing) return;
+    growing = may;
+    setFlagsFromString(`--semi-space-growth-factor=${growing ? 2 : 1}`);
+  }).observe({ entryTypes: ['gc'] });
+}
+
+function youngGenerationBytes(): number {
+  return getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')?.space_size ?? 0;
+}
