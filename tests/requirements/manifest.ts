@@ -362,7 +362,7 @@ export const requirements: readonly Requirement[] = [
       'SIGQUIT is SIGTERM, SIGHUP too for the gateway; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
   }),
   ...rows('memory', {
-    'young-generation': 'each process keeps V8 from letting young objects grow far beyond 8 MB',
+    'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',
     'own-flags': "the user's own flags about it go first",
   }),
   ...rows('limit', {

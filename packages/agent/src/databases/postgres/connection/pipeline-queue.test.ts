@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Batch } from './pipeline.ts';
 import {
   createPipelineQueue,
+  type CancelReason,
   type MoveReason,
   type PipelineQueue,
   type QueuedTransaction,
@@ -9,7 +10,7 @@ import {
 
 interface RecordedTransaction extends QueuedTransaction {
   /** What it was told, in order. */
-  readonly told: (MoveReason | 'first' | 'cancel')[];
+  readonly told: (MoveReason | CancelReason | 'first')[];
 }
 
 function recorded(...texts: readonly string[]): RecordedTransaction {
@@ -24,7 +25,7 @@ function recordedIn(batch: Batch, ...texts: readonly string[]): RecordedTransact
     told,
     move: (reason) => told.push(reason),
     isWanted: () => false,
-    cancel: () => told.push('cancel'),
+    cancel: (why) => told.push(why),
     onFirst: () => told.push('first'),
   };
 }
@@ -163,7 +164,7 @@ test('when a queue is closed whose first is in a batch, all are moved, and what 
   const batch = { size: 2 };
   const [a, b, c] = [recordedIn(batch), recordedIn(batch), recorded()];
   queueOf(a, b, c).close();
-  expect([a.told, b.told, c.told]).toEqual([['suspected', 'cancel'], ['suspected'], ['behind']]);
+  expect([a.told, b.told, c.told]).toEqual([['suspected', 'late'], ['suspected'], ['behind']]);
 });
 
 test('the last of a batch is closed as one that was sent alone', () => {

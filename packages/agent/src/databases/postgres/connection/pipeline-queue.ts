@@ -6,6 +6,9 @@ import type { Batch } from './pipeline.ts';
  */
 export type MoveReason = 'behind' | 'suspected';
 
+/** Callers who gave up have waited long; what is late may only share a stall with all others. */
+export type CancelReason = 'unwanted' | 'late';
+
 /** A transaction on its way over a session: from when it is sent until its result has come. */
 export interface QueuedTransaction {
   /** The statements that it runs. */
@@ -16,8 +19,8 @@ export interface QueuedTransaction {
   readonly move: (reason: MoveReason) => void;
   /** Whether its caller still waits for its result. */
   readonly isWanted: () => boolean;
-  /** Ends it at the server: no caller waits for it. */
-  readonly cancel: () => void;
+  /** Ends what the server runs: no caller waits for it, or for any of its batch. */
+  readonly cancel: (why: CancelReason) => void;
   /** The results of all before it have come: now the server runs it. */
   readonly onFirst: () => void;
 }
@@ -64,9 +67,9 @@ export interface PipelineQueue {
 
 /**
  * - `open`: transactions are added. At the start, and by `reopen`, once the session is in order again or released.
- * - `closed`: none is added. From `open`, by `close`, when the first takes long.
+ * - `closed`: none is added. From `open`, by `close`, when the first takes long and is in no batch.
  * - claimed: none is added, and one transaction, alone, resets or ends the session. From `open` and `closed`, by `claim`,
- *   when a transaction has failed or is to be cancelled.
+ *   or `claimLost`, when a transaction has failed or is to be cancelled, or a batch is late.
  */
 type QueueState = 'open' | 'closed' | { readonly claimedBy: QueuedTransaction };
 
@@ -160,7 +163,7 @@ export function createPipelineQueue(
     cancelUnwanted() {
       const [first] = transactions;
       const isWanted = transactions.some((each) => each.batch === first?.batch && each.isWanted());
-      if (!isWanted) first?.cancel();
+      if (!isWanted) first?.cancel('unwanted');
     },
     close() {
       if (state !== 'open') throw new Error('closed a queue that is not open');
@@ -171,7 +174,7 @@ export function createPipelineQueue(
         return;
       }
       moveAll(first.batch);
-      first.cancel();
+      first.cancel('late');
     },
     claim(transaction) {
       moveAllBut(transaction);

@@ -36,10 +36,10 @@ export function createLatencyTracker(): LatencyTracker {
   let sizeMs = 0;
   return {
     get shortMs() {
-      return trust >= TRUSTED_FROM ? Math.max(expectedMs, sizeMs, LEAST_MS) : undefined;
+      return trust >= TRUSTED_FROM ? Math.max(expectedMs, sizeMs) : undefined;
     },
     record(ms, succeeded) {
-      if (succeeded) expectedMs *= ms < expectedMs ? QUICKER : SLOWER;
+      if (succeeded) expectedMs = Math.max(LEAST_MS, expectedMs * (ms < expectedMs ? QUICKER : SLOWER));
       trust = succeeded && ms <= SHORT_MS ? Math.min(trust + 1, TRUST_MAX) : Math.max(trust - SETBACK, 0);
     },
     recordSize(bytes) {

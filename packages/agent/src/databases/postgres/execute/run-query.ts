@@ -107,10 +107,8 @@ async function run(
     const done = await runTransaction(pool, session, transaction, { ...limit, timeoutMs });
     const { error } = done;
     if (done.moved !== undefined) {
-      if (done.moved === 'suspected') {
-        isSuspected = true;
-        latency.record(done.elapsedMs, false);
-      }
+      // It may be what its batch waited for, or what ended the connection: alone it shows, and is counted then.
+      if (done.moved === 'suspected') isSuspected = true;
       if (deadline <= performance.now()) throw pool.overdue(startedAt, 'given up behind other queries');
       attempt -= 1;
       continue;
@@ -130,7 +128,9 @@ async function run(
     if (done.stopped === undefined && deadline > performance.now()) {
       const isFresh = session.madeAt > startedAt;
       if (isLostBefore(error, done, isFresh)) continue;
-      if (attempt === 1 && maySucceedElsewhere(error, done, timeoutMs)) continue;
+      // One that has ended two connections may end each.
+      const isSecond = attempt > 1 || (isSuspected && isLoss(error));
+      if (!isSecond && maySucceedElsewhere(error, done, timeoutMs)) continue;
     }
     const left = { ...limit, timeoutMs: deadline - performance.now() };
     const problems =

@@ -8,7 +8,7 @@ import {
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
 import { sendAll, send, type UnitResult, type Rows, type Statement } from '../connection/pipeline.ts';
-import type { MoveReason, QueuedTransaction } from '../connection/pipeline-queue.ts';
+import type { CancelReason, MoveReason, QueuedTransaction } from '../connection/pipeline-queue.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { orphan, type DatabaseSession } from '../connection/database-session.ts';
 import {
@@ -47,8 +47,13 @@ export interface TransactionResult {
 
 /** The server's own statement_timeout comes first; this is for a server that does not keep it. */
 const DEADLINE_GRACE_MS = 250;
-/** How long a cancelled query is waited for, and a cancel request may take. */
+/** How long cancel requests are sent, and each may take. */
 const CANCEL_TIMEOUT_MS = 1000;
+/**
+ * How long a cancelled query is waited for before its connection is given up. A pooler or network that halts for a while
+ * makes every connection late: to give them all up would cost more than to wait.
+ */
+const ANSWER_TIMEOUT_MS: Readonly<Record<CancelReason, number>> = { unwanted: CANCEL_TIMEOUT_MS, late: 5000 };
 /** The first pause between two cancel requests; each is twice as long as the one before. */
 const CANCEL_AGAIN_MS = 20;
 /** How long a query whose caller waits no more may run at the server before it is cancelled. */
@@ -130,7 +135,7 @@ export function runTransaction(
       if (state === 'over' || stopped !== undefined) return;
       stopped = reason;
       if (queue.isRunning(queued)) {
-        cancel();
+        cancel('unwanted');
         return;
       }
       // Its turn has not come, or may be over: it ends by itself, by `onFirst`, or with its batch.
@@ -138,7 +143,7 @@ export function runTransaction(
       queue.cancelUnwanted();
     }
 
-    function cancel(): void {
+    function cancel(why: CancelReason): void {
       const cancelledAt = performance.now();
       if (state !== 'sent') return;
       clearTimeout(timer);
@@ -149,7 +154,7 @@ export function runTransaction(
         state = checkedStep(state, 'over');
         pool.orphan(session, queue.texts, cancelledAt);
         answer(failed('no answer after the cancel request'));
-      }, CANCEL_TIMEOUT_MS);
+      }, ANSWER_TIMEOUT_MS[why]);
       cancelSent = requestCancel(session, () => state === 'over');
     }
 
@@ -175,8 +180,8 @@ export function runTransaction(
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
       const isLost = isLoss(error);
       const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
-      // The server may have been at any of its batch, whose answers it keeps back: each has to show alone that it is sound.
-      const isSuspected = isLost && !isBegun && queued.batch.size > 1;
+      // Without a word of the server it may have been at any of its batch: each has to show alone that it is sound.
+      const isSuspected = isLost && !isBegun && queued.batch.size > 1 && sqlStateOf(error) === undefined;
       if (isSuspected) move('suspected');
       // Those behind it fail, too: its transaction is still open, and takes no statement but the end of it.
       if (!(isSuspected ? queue.claimLost(queued) : queue.claim(queued))) pool.release(session);
@@ -212,7 +217,7 @@ export function runTransaction(
       cancel,
       onFirst() {
         if (!answered) return;
-        timer = setTimeout(cancel, UNWANTED_MS);
+        timer = setTimeout(() => queue.cancelUnwanted(), UNWANTED_MS);
       },
     };
     queue.add(queued);
