@@ -1,10 +1,10 @@
 export { createAbort, type AbortSignalLike } from './abort.ts';
 export { createByteBudget, type ByteBudget, type Reservation } from './byte-budget.ts';
-export { tolerateClosedOutput } from './closed-output.ts';
+export { tolerateClosedOutput } from './process/closed-output.ts';
 export { counted } from './counted.ts';
 export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';
-export { firstSignal } from './first-signal.ts';
+export { firstSignal } from './process/first-signal.ts';
 export { createJsonLines, printable, type JsonLines, type LineSink } from './json-lines.ts';
 export { CannotListen, listen, type AcceptFailure } from './listen.ts';
 export { readListenAddress, type ListenAddress } from './listen-address.ts';
@@ -18,4 +18,4 @@ export {
 export { serveMetrics, type MetricsListener } from './metrics/serve-metrics.ts';
 export { nearest, nearestWithin } from './nearest.ts';
 export { readProblem } from './read-problem.ts';
-export { limitYoungGeneration } from './young-generation.ts';
+export { limitYoungGeneration } from './process/young-generation.ts';

@@ -24,7 +24,7 @@ export interface BatchesReport {
   readonly outcomes: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
   readonly seconds: number;
-  /** What is wrong, the first of each kind; empty where nothing is. */
+  /** What is wrong, the last of each kind; empty where nothing is. */
   readonly wrong: readonly string[];
 }
 
@@ -90,7 +90,6 @@ export async function runBatches({
     outcomes[kind] = (outcomes[kind] ?? 0) + 1;
     const during = (times: readonly number[]): number =>
       times.filter((at) => at >= from - 50 && at <= until).length;
-    // A session that was lost, or was left in doubt by a function that lies, may have been at this very query.
     if (text === 'unavailable') unavailable += 1;
     const isAllowed =
       text === call.expected ||

@@ -35,7 +35,7 @@ export interface PipelineQueue {
   readonly length: number;
   /**
    * Whether the first, or its batch, takes long at the server, the time on the network not counted: longer than
-   * `LATE_MS`, and than what came before it on this connection, since on a busy machine all take longer.
+   * `LATE_MS`, and several times as long as what came before it on this connection: on a busy machine all take longer.
    */
   readonly isFirstLate: boolean;
   /** Whether others of the first's batch are under way, so that nobody knows which of them the server runs. */
@@ -73,6 +73,7 @@ export interface PipelineQueue {
  */
 type QueueState = 'open' | 'closed' | { readonly claimedBy: QueuedTransaction };
 
+/** Less than this is never late; how often the pool looks is the same. */
 export const LATE_MS = 10;
 const LATE_TIMES = 4;
 /** So that a query that was meant to take long does not make all behind it wait. */
