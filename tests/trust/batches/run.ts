@@ -96,8 +96,6 @@ export async function runBatches({
       (text === 'cancelled' && call.abortMs !== undefined) ||
       (text === 'unavailable' && during(lost) > 0) ||
       (text === 'timeout' && silenced.some((at) => at >= from - SILENCE_MS && at <= until)) ||
-      // A function that puts another statement under our names, and is cancelled meanwhile: nothing is written.
-      (typeof ended !== 'string' && ended.message.startsWith('SQLSTATE 25006')) ||
       // A cancellation that comes from elsewhere is tried again once.
       (text === 'failed' && during(cancelled) > 1);
     if (!isAllowed) {

@@ -37,13 +37,16 @@ interface Limit {
   readonly timeoutMs?: number;
 }
 
+/** A statement alone, or with its limit. */
+type Asked = Statement | readonly [Statement, Limit];
+
 interface Sent {
   readonly session: DatabaseSession;
   readonly results: Promise<TransactionResult>[];
 }
 
-/** Sends them in one turn over one session; each is a statement alone, or with its limit. */
-async function sendBatch(...sent: readonly (Statement | readonly [Statement, Limit])[]): Promise<Sent> {
+/** Sends them in one turn over one session. */
+async function sendBatch(...sent: readonly Asked[]): Promise<Sent> {
   const session = await pool.acquire(FOREVER, BRIEF_MS);
   const results = sent.map((each, index) => {
     const [statement, limit] = 'text' in each ? [each, {}] : each;
@@ -64,6 +67,15 @@ function outcome({ results, error, moved, stopped }: TransactionResult): unknown
 
 async function outcomes({ results }: Sent): Promise<readonly unknown[]> {
   return (await Promise.all(results)).map(outcome);
+}
+
+/** Sends them until they are not late as a whole, as they may be on a busy machine; then they leave no trace. */
+async function inTime(...sent: readonly Asked[]): Promise<readonly unknown[]> {
+  for (;;) {
+    const ended = await outcomes(await sendBatch(...sent));
+    await atRest();
+    if (!ended.includes('suspected')) return ended;
+  }
 }
 
 const OURS = "datname = current_database() and application_name = 'svc-agent'";
@@ -88,12 +100,16 @@ test('up to eight go under one Sync, each with its own transaction, settings and
   });
   pool.release(session);
   const names = Array.from({ length: 9 }, (_, index) => `key ${index}`);
-  const sent = await sendBatch(...names.map(() => value("current_setting('svc.api_key_name')")));
-  expect(await outcomes(sent)).toEqual(names);
+  const asked = names.map(() => value("current_setting('svc.api_key_name')"));
+  const sent = await sendBatch(...asked);
+  // They leave at the end of this turn.
+  await new Promise((resolve) => process.nextTick(resolve));
   expect(syncs).toBe(2);
-  const times = await outcomes(await sendBatch(...names.slice(1).map(() => value('now()'))));
-  expect(new Set(times).size).toBe(8);
+  await outcomes(sent);
   await atRest();
+  expect(await inTime(...asked)).toEqual(names);
+  const times = await inTime(...names.slice(1).map(() => value('now()')));
+  expect(new Set(times).size).toBe(8);
 });
 
 test('one that fails costs those before it nothing, and those behind it are sent again', async () => {

@@ -13,6 +13,7 @@ import {
   OPERATOR_INTERVENTION,
   OTHER_STATEMENT,
   QUERY_CANCELED,
+  READ_ONLY_VIOLATED,
   sqlStateOf,
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
@@ -35,6 +36,8 @@ const CLOCK_SLACK_MS = 2;
 const IDLE_LOSS_MS = 1000;
 /** What does not exist, or not for these types, or may not be read: at the start it was otherwise. */
 const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
+/** A function may have put another statement under the name of ours: prepared anew, it is the right one. */
+const STATEMENT_LOST = new Set([UNKNOWN_STATEMENT, OTHER_STATEMENT, READ_ONLY_VIOLATED]);
 const CHANGED_HINT =
   'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
 
@@ -210,7 +213,7 @@ function isLostBefore(error: Error, done: TransactionResult, isFresh: boolean): 
 /** Whether the error says nothing of the query, and may not come again over another session. */
 function maySucceedElsewhere(error: Error, done: TransactionResult, timeoutMs: number): boolean {
   const state = sqlStateOf(error);
-  if (state === UNKNOWN_STATEMENT || state === OTHER_STATEMENT) return true;
+  if (state !== undefined && STATEMENT_LOST.has(state)) return true;
   // A cancel request that was meant for another query, as poolers and administrators may send it.
   if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
   // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.
