@@ -2,7 +2,7 @@
 // know is what it depends on, whether or not anything of it is left when the program runs.
 // A type written as import('...').Type would go unseen; the linter refuses it, and process.env in most places.
 
-/** Which folders and files a folder may use besides itself, `protocol` and `edge`. The files above the folders may use all. */
+/** Which folders and files a folder may use besides itself, `protocol`, `edge` and `identity`. The files above the folders may use all. */
 const FOLDERS = {
   // gateway: from what is known of everybody to what answers somebody.
   'gateway/telemetry': ['gateway/config'],
@@ -49,6 +49,7 @@ const LIBRARIES = {
   'pg-protocol': ['agent/src/databases/postgres/connection/'],
   'libpg-query': ['agent/src/databases/postgres/verify/'],
   bcryptjs: ['gateway/src/auth/api-keys/'],
+  jose: ['identity/src/'],
   'sonic-boom': ['gateway/src/telemetry/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
@@ -70,9 +71,9 @@ const PURE = [
 /** What a request can fail with is the language of all folders of the gateway. */
 const EVERYBODYS = ['^packages/gateway/src/calls/call-error\\.ts$'];
 
-const SHIPPED = '^packages/(?:protocol|edge|gateway|agent)/src/';
+const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent)/src/';
 const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '-for-test\\.ts$', '^packages/testkit/'];
-const SHARED = '^packages/(?:protocol|edge)/';
+const SHARED = '^packages/(?:protocol|edge|identity)/';
 
 const DATABASES = '^packages/agent/src/databases/';
 const POSTGRES = `${DATABASES}postgres/`;
@@ -104,6 +105,12 @@ export default {
       'protocol and edge know neither of the programs, nor each other.',
       { path: '^packages/(protocol|edge)/src/', pathNot: TEST_CODE },
       { path: '^packages/', pathNot: '^packages/$1/' },
+    ),
+    forbid(
+      'identity-is-shared',
+      'Both programs check tokens by the same code, which knows neither of them.',
+      { path: '^packages/identity/src/', pathNot: TEST_CODE },
+      { path: '^packages/', pathNot: '^packages/(?:identity|protocol|edge)/' },
     ),
     forbid(
       'own-program',
