@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly agentEnv?: Readonly<Record<string, string>>;
   /** Keys besides `all`, which may call everything: name to comma-separated capabilities. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** Further fields of the records of keys, by name. */
+  readonly keyFields?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** The bcrypt cost of the keys; default the least. */
   readonly keyCost?: number;
   /** The port that agents dial, when something stands between them and the gateway; default the gateway's own. */
@@ -78,7 +80,7 @@ async function start(
   const gatewayEnv = {
     ...gatewaySettings(
       secret.agent_public_key,
-      created.map(([, key]) => key.record),
+      created.map(([name, { record }]) => ({ ...record, ...options.keyFields?.[name] })),
     ),
     ...options.gatewayEnv,
   };
