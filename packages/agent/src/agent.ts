@@ -78,6 +78,7 @@ export async function startAgent(
       audience: normalizeAudience(gateway.url),
       maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
       manifestSha256: createHash('sha256').update(description).digest('hex'),
+      trust: undefined,
     },
     handle: createRunCall({
       capabilities,
