@@ -102,6 +102,13 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     operator: '`params` of the capability.',
     repeat: 'no',
   },
+  AGENT_PRINCIPAL_REFUSED: {
+    when: 'The agent does not accept the key or the token, or the capability takes something from who calls that is missing or does not fit. Only with `identity` in the capability file.',
+    caller: 'Use a credential of somebody who has what the capability takes, or a fresh token.',
+    operator:
+      '`detail` of the `call` record; `identity` and `from` in the capability file; `claims` of the key record or of the issuer.',
+    repeat: 'no',
+  },
   AGENT_BUSY: {
     when: 'The agent runs and queues as many calls as it may.',
     caller: 'Wait for `Retry-After` seconds.',

@@ -11,6 +11,7 @@ import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
 import { createResultMemory } from './calls/result-memory.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { compileParameters } from './capabilities/parameters.ts';
+import { compilePinned } from './capabilities/pinned-parameters.ts';
 import type { Database } from './databases/driver.ts';
 import { openReconnectingLink } from './gateway-link/reconnect.ts';
 import type { Log } from './telemetry/log.ts';
@@ -41,7 +42,15 @@ export async function startAgent(
     const query = queries.get(capability.name);
     if (query === undefined) throw new Error(`cannot start: ${capability.name} has not been verified`);
     const { timeoutMs, maxBytes } = capability.limits;
-    capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs, maxBytes });
+    const read = compileParameters(capability);
+    const pin = compilePinned(capability.params);
+    capabilities.set(capability.name, {
+      read,
+      ...(pin === undefined ? {} : { pin }),
+      query,
+      timeoutMs,
+      maxBytes,
+    });
   }
   const concurrencyLimit = createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize);
   const register = config.metricsListen && (await createMetricsRegister());
@@ -78,6 +87,7 @@ export async function startAgent(
       audience: normalizeAudience(gateway.url),
       maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
       manifestSha256: createHash('sha256').update(description).digest('hex'),
+      trust: config.identity?.trust,
     },
     handle: createRunCall({
       capabilities,

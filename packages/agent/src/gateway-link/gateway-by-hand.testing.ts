@@ -43,6 +43,8 @@ export interface AgentSide {
 }
 
 export interface SmallGatewayOptions {
+  /** What it speaks, whatever the agent offers; default 2. */
+  readonly version?: number;
   /** What happens instead of the welcome; default: nothing, the agent is welcomed. */
   readonly instead?: {
     readonly hello?: (socket: WebSocket) => void;
@@ -77,7 +79,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
         conn_id: `connection-${dials}`,
         replica_id: 'replica',
         gateway_nonce: randomBytes(32).toString('base64url'),
-        version: 1,
+        version: options.version ?? 2,
         limits: { max_params_bytes: 1000 },
       }),
     );
@@ -119,6 +121,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
       audience: url,
       maxInflight: 64,
       manifestSha256: 'ab'.repeat(32),
+      trust: undefined,
     },
     dials: () => dials,
     next: async () => ready.shift() ?? new Promise((resolve) => waiting.push(resolve)),
@@ -148,7 +151,8 @@ function welcome(socket: WebSocket, hello: Hello): AgentSide {
     hello,
     received,
     closed,
-    say: (...frames) => socket.send(Buffer.concat(frames.map(encodeFrame)), { binary: true }),
+    say: (...frames) =>
+      socket.send(Buffer.concat(frames.map((frame) => encodeFrame(frame))), { binary: true }),
     frame(type) {
       return new Promise((resolve) => {
         const look = (): void => {

@@ -34,7 +34,7 @@ afterEach(() => {
 function join(options: { timeoutMs?: number; maxInflight?: number } = {}): AgentByHand {
   const agent = agentByHand(createResultBudget(1_000_000), options.maxInflight);
   const manifest = [{ name: 'get', exposed: true, timeout_ms: options.timeoutMs ?? TIMEOUT_MS }];
-  agent.session.setManifest(manifest);
+  agent.session.setDescription({ manifest });
   registry.add(agent.session);
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   catalog.add(offering({ openapi, manifest }));
@@ -223,16 +223,20 @@ test('a call that moved on because it was not started may still be tried again a
   expect(await result).toMatchObject({ count: 0 });
 });
 
-test('parameters that one agent refuses are not offered to the next', async () => {
-  const [first, second] = [join(), join()];
-  const failed = failure(call());
-  first.say(refusal('AGENT_INVALID_PARAMS', true));
-  expect(second.session.inFlight).toBe(0);
-  expect(await failed).toMatchObject({ code: 'AGENT_INVALID_PARAMS' });
-});
+test.each(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED'] as const)(
+  'what one agent refuses as %s is not offered to the next',
+  async (code) => {
+    const [first, second] = [join(), join()];
+    const failed = failure(call());
+    first.say(refusal(code, true));
+    expect(second.session.inFlight).toBe(0);
+    expect(await failed).toMatchObject({ code });
+  },
+);
 
 test.each<[AgentErrorCode, string]>([
   ['AGENT_INVALID_PARAMS', 'AGENT_INVALID_PARAMS'],
+  ['AGENT_PRINCIPAL_REFUSED', 'AGENT_PRINCIPAL_REFUSED'],
   ['AGENT_QUERY_TIMEOUT', 'AGENT_QUERY_TIMEOUT'],
   ['AGENT_RESULT_TOO_LARGE', 'AGENT_RESULT_TOO_LARGE'],
   ['AGENT_QUERY_FAILED', 'AGENT_QUERY_FAILED'],

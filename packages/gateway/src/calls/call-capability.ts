@@ -16,6 +16,8 @@ export interface CapabilityCall {
   readonly signal: AbortSignalLike;
 }
 
+const REFUSED: ReadonlySet<string> = new Set(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED']);
+
 export type CallCapability = (call: CapabilityCall) => Promise<AgentResult>;
 
 /** How much longer than the capability's own time the agent may take to answer. */
@@ -96,12 +98,12 @@ export function createCallCapability(
 }
 
 /**
- * A call that provably never started may move on freely, one that was lost only once. Parameters that one
- * agent refuses are not offered to every other.
+ * A call that provably never started may move on freely, one that was lost only once. What one agent refuses of the
+ * parameters or of who calls is not offered to every other.
  */
 function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
   if (outcome.kind === 'lost') return !outcome.answerBegun && !retried;
-  return outcome.kind === 'error' && outcome.notStarted && outcome.code !== 'AGENT_INVALID_PARAMS';
+  return outcome.kind === 'error' && outcome.notStarted && !REFUSED.has(outcome.code);
 }
 
 function chooseAgent(registry: Registry, catalog: Catalog, capability: string): AgentSession {

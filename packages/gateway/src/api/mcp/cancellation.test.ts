@@ -34,7 +34,7 @@ beforeEach(async () => {
   sessions = createSessions(SECRET);
   agent = agentByHand(createResultBudget(10_000_000));
   const manifest = [{ name: 'get', exposed: true, timeout_ms: 60_000 }];
-  agent.session.setManifest(manifest);
+  agent.session.setDescription({ manifest });
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   registry.add(agent.session);
   const catalog = createCatalog(() => {});

@@ -56,7 +56,7 @@ afterEach(async () => {
 function join(): AgentByHand {
   agent = agentByHand(budget);
   const manifest = [{ name: 'get', exposed: true, timeout_ms: 5000 }];
-  agent.session.setManifest(manifest);
+  agent.session.setDescription({ manifest });
   registry.add(agent.session);
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   catalog.add(offering({ openapi, manifest }));

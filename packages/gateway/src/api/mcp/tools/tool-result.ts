@@ -62,6 +62,8 @@ function explain({ code, message }: CallError, requestId: string): string {
   switch (code) {
     case 'AGENT_INVALID_PARAMS':
       return `The arguments were refused: ${message}. Correct them and call again.`;
+    case 'AGENT_PRINCIPAL_REFUSED':
+      return `The call was refused: ${message}. Other arguments will not help.`;
     case 'AGENT_RESULT_TOO_LARGE':
       return `The result is too large: ${message}. Call again with arguments that match less.`;
     case 'AGENT_QUERY_TIMEOUT':
