@@ -6,3 +6,6 @@ export type Claims = Readonly<Record<string, ClaimValue>>;
 
 /** Where a claim stands: the names of objects inside each other. A name may hold dots, slashes and colons. */
 export type ClaimPath = readonly string[];
+
+/** What travels to agents and into settings of the database. */
+export const CLAIMS_JSON_MAX_BYTES = 8192;

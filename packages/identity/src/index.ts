@@ -1,4 +1,7 @@
-export type { ClaimPath, Claims, ClaimValue } from './claims.ts';
+export { CLAIMS_JSON_MAX_BYTES, type ClaimPath, type Claims, type ClaimValue } from './claims.ts';
+export { parseClaims, type ParsedClaims } from './config/parse-claims.ts';
+export { parseIssuers, type ParsedIssuers } from './config/parse-issuers.ts';
+export type { Problem } from './config/problem.ts';
 export type { Grant, Issuer, KeySource, RequiredClaim } from './issuer.ts';
 export {
   TOKEN_FAILURES,
@@ -10,3 +13,5 @@ export {
   type UnavailableIssuer,
   type VerifiedToken,
 } from './verified-token.ts';
+export type { KeysEvent } from './keys/keys-event.ts';
+export { canBeToken } from './verify/can-be-token.ts';
