@@ -32,6 +32,12 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
     flags: {
       name: 'Required. The name of the key, as it appears in logs: 1 to 128 characters without control characters.',
       capabilities: 'Required. Names separated by commas, or `"*"` for all; mind the quotes.',
+      principal:
+        'Whose key it is; by default the name. Several keys of one principal count as one caller, and must have equal capabilities and claims.',
+      claim:
+        '`name=text`, or `name:=json` for a number, true, false or a list of texts; may be given several times. What capabilities may take of their caller as parameters that it neither sees nor sets.',
+      'expires-at':
+        'From when on the key is refused: a date and time of RFC 3339 with its offset, like `2027-01-31T00:00:00Z`.',
       json: `${JSON_OUTPUT} \`{"api_key": "...", "record": {...}}\``,
       help: HELP,
       version: VERSION,

@@ -1,5 +1,7 @@
 import type { GatewayEvent } from '../../packages/gateway/src/telemetry/events.ts';
+import { AUTH_FAILURES } from '../../packages/gateway/src/auth/auth-failure.ts';
 import type { RecordDocs } from './log-record.ts';
+import { code } from './markdown.ts';
 
 const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
@@ -62,6 +64,30 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       mcp_method: {
         type: 'string',
         meaning: 'The [MCP](mcp.md) method of a request to `/mcp`; `unknown` for one that MCP does not know.',
+        optional: true,
+      },
+      principal: {
+        type: 'string',
+        meaning:
+          'Who calls: `key:` and `principal` of the record of the key, or `token:`, the name of the issuer and the subject. This and the fields below are there only where GATEWAY_ISSUERS_JSON has an issuer.',
+        optional: true,
+      },
+      issuer: { type: 'string', meaning: '`name` of the record of the issuer of the token.', optional: true },
+      subject: {
+        type: 'string',
+        meaning:
+          '`sub` of the token; with `"log_subject": false` the first 22 characters of its SHA-256 in base64url.',
+        optional: true,
+      },
+      client_id: {
+        type: 'string',
+        meaning: '`client_id`, else `azp`, else `cid` of the token.',
+        optional: true,
+      },
+      token_id: { type: 'string', meaning: '`jti` of the token.', optional: true },
+      auth_failure: {
+        type: 'string',
+        meaning: `Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good.`,
         optional: true,
       },
     },

@@ -7,6 +7,7 @@ import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
 import type { AgentResult } from '../agents/agent-session.ts';
 import { createCallCapability, type CapabilityCall } from './call-capability.ts';
+import { keyPrincipal, tokenPrincipal } from '../auth/principal.testing.ts';
 import { CallerGone } from './call-error.ts';
 
 const TIMEOUT_MS = 1000;
@@ -56,7 +57,7 @@ function call(overrides: Partial<CapabilityCall> = {}): Promise<AgentResult> {
   )({
     capability: 'get',
     params: Buffer.from('{}'),
-    apiKeyName: 'reporting',
+    principal: keyPrincipal('reporting'),
     requestId: 'r1',
     traceparent: undefined,
     signal: new AbortController().signal,
@@ -89,7 +90,12 @@ test('a call reaches the agent with its time and whom it is for', async () => {
     capability: 'get',
     params: Buffer.from('{"id":7}'),
     timeoutMs: TIMEOUT_MS,
-    metadata: { request_id: 'r1', api_key_name: 'reporting', traceparent: '00-aa-bb-01' },
+    metadata: {
+      request_id: 'r1',
+      api_key_name: 'reporting',
+      principal: 'key:reporting',
+      traceparent: '00-aa-bb-01',
+    },
   });
   agent.say(smallResult(1, '[{"id":7}]', 1));
   expect(await result).toMatchObject({ count: 1, truncated: false });
@@ -99,7 +105,11 @@ test('a call without traceparent travels without', async () => {
   const agent = join();
   const result = call();
   const [sent] = await requests(agent);
-  expect({ ...sent?.metadata }).toEqual({ request_id: 'r1', api_key_name: 'reporting' });
+  expect({ ...sent?.metadata }).toEqual({
+    request_id: 'r1',
+    api_key_name: 'reporting',
+    principal: 'key:reporting',
+  });
   agent.say(smallResult(1));
   await result;
 });
@@ -346,7 +356,7 @@ test('a capability whose whole time passes before the call can be sent is still 
     )({
       capability: 'get',
       params: Buffer.from('{}'),
-      apiKeyName: '',
+      principal: keyPrincipal(''),
       requestId: '',
       traceparent: undefined,
       signal: new AbortController().signal,

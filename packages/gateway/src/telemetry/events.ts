@@ -50,6 +50,33 @@ export interface RequestEvent {
   readonly duration_ms: number;
   readonly error_code: string;
   readonly mcp_method?: string | undefined;
+  readonly principal?: CallerRecord['principal'];
+  readonly issuer?: CallerRecord['issuer'];
+  readonly subject?: CallerRecord['subject'];
+  readonly client_id?: CallerRecord['client_id'];
+  readonly token_id?: CallerRecord['token_id'];
+  readonly auth_failure?: CallerRecord['auth_failure'];
 }
+
+/** What the request records of a gateway that takes tokens have besides. Never a token, and of its claims only these. */
+export interface CallerRecord {
+  readonly principal: string;
+  /** The name of the issuer, as configured. */
+  readonly issuer: string;
+  readonly subject: string;
+  readonly client_id: string;
+  readonly token_id: string;
+  readonly auth_failure: string;
+}
+
+/** Of a request whose caller is not known, or not yet. */
+export const UNKNOWN_CALLER: CallerRecord = {
+  principal: '',
+  issuer: '',
+  subject: '',
+  client_id: '',
+  token_id: '',
+  auth_failure: '',
+};
 
 export type Observe = (event: GatewayEvent) => void;

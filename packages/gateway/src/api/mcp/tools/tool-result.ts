@@ -70,6 +70,7 @@ function explain({ code, message }: CallError, requestId: string): string {
     case 'GATEWAY_AGENT_TIMEOUT':
       return 'The query took longer than it may. Call again with arguments that match fewer rows, or later.';
     case 'AGENT_BUSY':
+    case 'GATEWAY_RATE_LIMITED':
       return 'Too many calls are under way. Call again in some seconds.';
     case 'GATEWAY_AGENT_OFFLINE':
       return 'The database is not reachable at present. Other arguments will not help; call again later.';
