@@ -117,6 +117,31 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'SQLSTATE 22012, division_by_zero, routine int4div',
     },
   },
+  keys_fetched: {
+    level: 'info',
+    when: 'The keys of an issuer are known, or have changed; with `identity.issuers` only.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the issuer.' },
+      keys: { type: 'number', meaning: 'How many of its keys serve.' },
+      left_out: { type: 'number', meaning: 'How many cannot be used: of another kind, or too weak.' },
+    },
+    example: { event: 'keys_fetched', issuer: 'keycloak', keys: 2, left_out: 1 },
+  },
+  keys_fetch_failed: {
+    level: 'warn',
+    when: 'The keys of an issuer could not be fetched; once for each change, not for each try. Also on standard error.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the issuer.' },
+      reason: { type: 'string', meaning: 'Why.' },
+      keys_serve: { type: 'boolean', meaning: 'Whether the keys known before serve on.' },
+    },
+    example: {
+      event: 'keys_fetch_failed',
+      issuer: 'keycloak',
+      reason: 'https://id.example.com/.well-known/openid-configuration answered 503',
+      keys_serve: true,
+    },
+  },
   labels_changed: {
     level: 'warn',
     when: 'After a call with refused parameters: an enum has other labels than when the agent started. Callers are told those of the start; a restart takes the new ones up. Once for each capability. Also on standard error.',

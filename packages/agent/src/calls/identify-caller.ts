@@ -66,7 +66,8 @@ export function createIdentifyCaller(
         const caller = callerOf(outcome);
         if (isTooOld(outcome, rules.maxAgeSeconds, wallClock()))
           return refused('the token is older than max_age', caller);
-        if (!isGranted(outcome, capability)) return refused('no grant of the issuer is for this call', caller);
+        if (!isGranted(outcome, capability))
+          return refused('no grant of the issuer is for this call', caller);
         return { kind: 'known', caller };
       }
     }
@@ -76,7 +77,9 @@ export function createIdentifyCaller(
     const { token } = metadata;
     if (verifier === undefined) return byGateway(metadata);
     if (token === undefined) {
-      return rules.acceptsKeys ? keyByGateway(metadata) : refused('there is no token, and API keys are refused');
+      return rules.acceptsKeys
+        ? keyByGateway(metadata)
+        : refused('there is no token, and API keys are refused');
     }
     const outcome = verifier.verify(token);
     if (outcome instanceof Promise) return outcome.then((verified) => judge(verified, capability));
@@ -100,7 +103,13 @@ function isGranted({ issuer, grants }: VerifiedToken, capability: string): boole
 
 /** The word of the gateway, about keys and tokens alike. */
 function byGateway(metadata: Metadata): Identified {
-  const { principal, issuer = '', subject = '', client_id: clientId = '', api_key_name: name = '' } = metadata;
+  const {
+    principal,
+    issuer = '',
+    subject = '',
+    client_id: clientId = '',
+    api_key_name: name = '',
+  } = metadata;
   if (principal === undefined) return refused('the gateway does not say who calls');
   const isKey = issuer === '' && subject === '';
   return withClaims(metadata, { principal, keyName: isKey ? name : '', issuer, subject, clientId });

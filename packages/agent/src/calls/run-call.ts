@@ -72,7 +72,9 @@ export function createRunCall(options: RunCallOptions): HandleCall {
         ? read
         : await prepareFor(options.identify, call, capability, read.values);
     const ended =
-      'outcome' in prepared ? prepared : await runWithinLimits(call, capability, prepared, timeoutMs, startedAt);
+      'outcome' in prepared
+        ? prepared
+        : await runWithinLimits(call, capability, prepared, timeoutMs, startedAt);
     const { outcome, detail } = ended;
     if (outcome.kind === 'error' && VALUE_REFUSED.has(outcome.code)) {
       void reportChangedLabels(call.capability, capability.query);
@@ -206,7 +208,11 @@ function queryFailed(error: unknown, caller?: Caller): Ended {
   const kind = error instanceof DatabaseError ? error.kind : 'failed';
   switch (kind) {
     case 'timeout':
-      return { outcome: failed('AGENT_QUERY_TIMEOUT', 'the query took longer than it may', false), detail, caller };
+      return {
+        outcome: failed('AGENT_QUERY_TIMEOUT', 'the query took longer than it may', false),
+        detail,
+        caller,
+      };
     case 'cancelled':
       return { outcome: failed('AGENT_CANCELLED', 'the call was cancelled', false), detail, caller };
     case 'too_large':
@@ -228,7 +234,11 @@ function queryFailed(error: unknown, caller?: Caller): Ended {
       return principalRefused(detail, caller, false);
     case 'unavailable':
     case 'failed':
-      return { outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false), detail, caller };
+      return {
+        outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false),
+        detail,
+        caller,
+      };
   }
 }
 

@@ -82,10 +82,7 @@ async function importFor(entry: JsonObject, alg: string): Promise<VerificationKe
 }
 
 /** Short keys can be broken, and long ones make each forged token dear. */
-function isStrong(
-  algorithm: { readonly name: string; readonly modulusLength?: number },
-  e: unknown,
-): boolean {
+function isStrong(algorithm: { readonly name: string; readonly modulusLength?: number }, e = ''): boolean {
   const { modulusLength: bits } = algorithm;
   if (bits === undefined) return true;
   return bits >= RSA_BITS.least && bits <= RSA_BITS.most && e.length <= RSA_EXPONENT_MAX_LENGTH;

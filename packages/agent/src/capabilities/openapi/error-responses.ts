@@ -123,34 +123,37 @@ export const responseHeaders: Readonly<Record<string, unknown>> = requestId;
 export function responseComponents(asksWhoCalls: boolean): Readonly<Record<string, unknown>> {
   const failures = Object.values(asksWhoCalls ? { ...FAILURES, ...PRINCIPAL_FAILURES } : FAILURES);
   return {
-  // One for each status: a client that handles every code of a status can have its compiler say so.
-  schemas: Object.fromEntries(
-    failures.map(({ component, codes }) => [component, errorSchema(Object.keys(codes))]),
-  ),
-  headers: {
-    RequestId: {
-      description: 'Names this request in the log: the `X-Request-Id` of the request, or a new one.',
-      schema: { type: 'string' },
+    // One for each status: a client that handles every code of a status can have its compiler say so.
+    schemas: Object.fromEntries(
+      failures.map(({ component, codes }) => [component, errorSchema(Object.keys(codes))]),
+    ),
+    headers: {
+      RequestId: {
+        description: 'Names this request in the log: the `X-Request-Id` of the request, or a new one.',
+        schema: { type: 'string' },
+      },
     },
-  },
-  responses: Object.fromEntries(
-    failures.map(({ component, description, codes, headers }) => [
-      component,
-      {
-        description,
-        headers: { ...requestId, ...headers },
-        content: {
-          'application/json': {
-            schema: { $ref: `#/components/schemas/${component}` },
-            examples: Object.fromEntries(
-              Object.entries(codes).map(([code, message]) => [code, { value: { error: { code, message } } }]),
-            ),
+    responses: Object.fromEntries(
+      failures.map(({ component, description, codes, headers }) => [
+        component,
+        {
+          description,
+          headers: { ...requestId, ...headers },
+          content: {
+            'application/json': {
+              schema: { $ref: `#/components/schemas/${component}` },
+              examples: Object.fromEntries(
+                Object.entries(codes).map(([code, message]) => [
+                  code,
+                  { value: { error: { code, message } } },
+                ]),
+              ),
+            },
           },
         },
-      },
-    ]),
-  ),
-};
+      ]),
+    ),
+  };
 }
 
 function errorSchema(codes: readonly string[]): Readonly<Record<string, unknown>> {

@@ -66,7 +66,10 @@ export function checkPinned(root: unknown, path: Path, faults: FaultLog): void {
   }
   for (const name of OF_SENT_PARAMETERS) {
     if (name in spec)
-      faults.addForKey([...path, name], 'does not go with `from`: callers neither send the parameter nor see it');
+      faults.addForKey(
+        [...path, name],
+        'does not go with `from`: callers neither send the parameter nor see it',
+      );
   }
   checkType(spec, path, faults);
   if (isRecord(identity)) checkSource(identity, spec['from'], from, faults);
@@ -76,13 +79,17 @@ export function checkPinned(root: unknown, path: Path, faults: FaultLog): void {
 function checkType(spec: Readonly<Record<string, unknown>>, path: Path, faults: FaultLog): void {
   const { type, from, items } = spec;
   const isClaim = CLAIM.test(String(from));
-  if (type === 'object') faults.add([...path, 'type'], 'no claim is an object: name one of its members in `claims`');
+  if (type === 'object')
+    faults.add([...path, 'type'], 'no claim is an object: name one of its members in `claims`');
   else if (!isClaim && typeof type === 'string' && !TEXT_TYPES.has(type)) {
     faults.add([...path, 'type'], `must be string, uuid, date or datetime: \`${String(from)}\` is a text`);
   }
   const itemType = isRecord(items) ? items['type'] : undefined;
   if (isClaim && typeof itemType === 'string' && !TEXT_TYPES.has(itemType)) {
-    faults.add([...path, 'items', 'type'], 'must be string, uuid, date or datetime: lists of claims hold texts');
+    faults.add(
+      [...path, 'items', 'type'],
+      'must be string, uuid, date or datetime: lists of claims hold texts',
+    );
   }
 }
 
@@ -96,7 +103,10 @@ function checkSource(
   const { trust, api_keys: apiKeys, issuers } = identity;
   if (trust !== 'token' || apiKeys === 'accept' || !Array.isArray(issuers)) return;
   if (source === 'principal.key_name') {
-    faults.add(from, 'is never known: `identity` refuses API keys; set `api_keys: accept`, or take something else');
+    faults.add(
+      from,
+      'is never known: `identity` refuses API keys; set `api_keys: accept`, or take something else',
+    );
   }
   const claim = CLAIM.exec(source)?.[1];
   const maps: readonly unknown[] = issuers.map((issuer: unknown) => valueAt(issuer, ['claims']));

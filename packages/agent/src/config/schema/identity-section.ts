@@ -1,7 +1,11 @@
 import { choice, filledText, flag, text, type JsonSchema } from '../../capabilities/json-schema.ts';
 import { duration, section } from './section-schema.ts';
 
-const texts = (description: string): JsonSchema => ({ type: 'array', items: { type: 'string' }, description });
+const texts = (description: string): JsonSchema => ({
+  type: 'array',
+  items: { type: 'string' },
+  description,
+});
 
 /** What a record may hold; `parseIssuers` judges the values, for the gateway takes the same records. */
 const issuer: JsonSchema = section(
@@ -31,7 +35,8 @@ const issuer: JsonSchema = section(
     },
     claims: {
       type: 'object',
-      description: 'What of a token goes on: a name for `from` and for `svc.claims`, and the path of a claim.',
+      description:
+        'What of a token goes on: a name for `from` and for `svc.claims`, and the path of a claim.',
     },
     scopes: texts('For the gateway alone.'),
     advertise: flag('For the gateway alone.', true),
