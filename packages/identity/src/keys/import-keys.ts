@@ -23,7 +23,9 @@ export async function importKeys(bytes: Uint8Array, algorithms: readonly string[
   const entries = readKeySet(bytes);
   const imported = await Promise.all(entries.map(async (entry) => importKey(entry, algorithms)));
   const used = imported.filter((keys) => keys.length > 0).length;
-  return { keys: imported.flat(), used, leftOut: entries.length - used };
+  // Two entries of one key are one key, not two that fit.
+  const keys = new Map(imported.flat().map((key) => [key.fingerprint, key]));
+  return { keys: [...keys.values()], used, leftOut: entries.length - used };
 }
 
 function readKeySet(bytes: Uint8Array): readonly unknown[] {
@@ -82,10 +84,7 @@ async function importFor(entry: JsonObject, alg: string): Promise<VerificationKe
 }
 
 /** Short keys can be broken, and long ones make each forged token dear. */
-function isStrong(
-  algorithm: { readonly name: string; readonly modulusLength?: number },
-  e: unknown,
-): boolean {
+function isStrong(algorithm: { readonly name: string; readonly modulusLength?: number }, e = ''): boolean {
   const { modulusLength: bits } = algorithm;
   if (bits === undefined) return true;
   return bits >= RSA_BITS.least && bits <= RSA_BITS.most && e.length <= RSA_EXPONENT_MAX_LENGTH;
