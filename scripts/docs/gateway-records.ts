@@ -169,6 +169,37 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       other_key_id: 'If4x36FUomFia_hUBG_SJw',
     },
   },
+  keys_fetched: {
+    level: 'info',
+    when: 'The keys of an issuer were fetched for the first time, are others than before, or can be fetched again.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
+      keys: { type: 'number', meaning: 'Keys that tokens are verified with.' },
+      left_out: {
+        type: 'number',
+        meaning: 'Keys that are not for signatures, too weak or of an unknown kind.',
+      },
+    },
+    example: { event: 'keys_fetched', issuer: 'idp', keys: 2, left_out: 1 },
+  },
+  keys_fetch_failed: {
+    level: 'warn',
+    when: 'The keys of an issuer could not be fetched; once until they can be again, and once more when those fetched before are given up.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
+      message: { type: 'string', meaning: 'What went wrong.' },
+      keys_serve: {
+        type: 'boolean',
+        meaning: 'Whether keys fetched before serve on; if not, its tokens are answered 503.',
+      },
+    },
+    example: {
+      event: 'keys_fetch_failed',
+      issuer: 'idp',
+      message: 'connect ECONNREFUSED 192.0.2.7:443',
+      keys_serve: true,
+    },
+  },
   shutting_down: {
     level: 'info',
     when: 'A signal asks for the end. What was accepted is still answered, for at most 25 s.',

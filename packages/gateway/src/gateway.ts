@@ -14,7 +14,7 @@ import { createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
-import { UNKNOWN_CALLER } from './telemetry/events.ts';
+import { keysEvent, UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -22,6 +22,7 @@ import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator } from './auth/api-keys/authenticator.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
+import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
@@ -68,6 +69,17 @@ export async function startGateway(
   });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
+  const issuers = config.tokens?.issuers ?? [];
+  const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
+  const tokens =
+    config.tokens &&
+    protectedResource &&
+    openTokens({
+      ...config.tokens,
+      metadataUrl: protectedResource.metadataUrl,
+      sharePermissions,
+      onKeys: (event) => observe(keysEvent(event)),
+    });
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
@@ -75,6 +87,7 @@ export async function startGateway(
       agentCallsInFlight: () => registry.callsInFlight,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
+      tokens: tokens && (() => tokens.counters),
       logRecordsLost: () => log.recordsLost,
       isCapability: (name) => catalog.knows(name),
     });
@@ -84,7 +97,7 @@ export async function startGateway(
     };
   }
   const catalog = createCatalog(observe);
-  const described = { publicUrl: config.publicUrl, issuers: config.tokens?.issuers ?? [] };
+  const described = { publicUrl: config.publicUrl, issuers };
   if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
   const endpoint = createAgentEndpoint({
     rules: {
@@ -102,11 +115,11 @@ export async function startGateway(
     config.principalRateLimit === undefined
       ? undefined
       : createRateLimiter({ ...config.principalRateLimit, now });
-  const protectedResource =
-    config.tokens === undefined
-      ? undefined
-      : createProtectedResource(config.tokens.publicUrl, config.tokens.issuers);
-  const authenticate = createAuthenticate({ authenticator, tokens: undefined, principalRate });
+  const authenticate = createAuthenticate({
+    authenticator,
+    tokens: tokens?.authentication,
+    principalRate,
+  });
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
   const bodyLimits = {
@@ -179,6 +192,7 @@ export async function startGateway(
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      tokens?.close();
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();

@@ -1,3 +1,4 @@
+import { canBeToken } from '@svc/identity';
 import { CallError } from '../calls/call-error.ts';
 import type { RequestHeaders } from '../http/request/headers.ts';
 
@@ -13,12 +14,9 @@ export function readCredential(headers: RequestHeaders): string | undefined {
   return /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
 }
 
-/** bcrypt reads no further, so no key is longer: what is longer is a token. */
-const KEY_MAX_BYTES = 72;
-
-/** Whether the credential that `readCredential` found is a token. Each of its characters is a byte of the header. */
+/** Whether the credential that `readCredential` found is a token, good or bad. */
 export function isToken(credential: string, { apiKey }: RequestHeaders): boolean {
-  return apiKey === undefined && credential.length > KEY_MAX_BYTES;
+  return apiKey === undefined && canBeToken(credential);
 }
 
 /** One answer for every kind of wrong key. */

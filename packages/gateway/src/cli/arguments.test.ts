@@ -25,9 +25,16 @@ describe('parseArguments', () => {
     ],
     [
       [
-        ...['create-key', '--name', 'a', '--capabilities', 'b', '--principal', 'ann'],
-        ...['--claim', 'org=a=b', '--claim=level:=3', '--claim', 'teams:=["x"]'],
-        ...['--expires-at', '2027-01-31T00:00:00Z'],
+        ...KEY,
+        '--principal',
+        'ann',
+        '--claim',
+        'org=a=b',
+        '--claim=level:=3',
+        '--claim',
+        'teams:=["x"]',
+        '--expires-at',
+        '2027-01-31T00:00:00Z',
       ],
       {
         command: 'create-key',

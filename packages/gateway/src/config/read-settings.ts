@@ -7,11 +7,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Reads settings one by one; what is wrong with them is gathered in `faults`. An empty value counts as absent. */
 export interface ReadSettings {
   readonly faults: Fault[];
-  isSet(setting: Setting): boolean;
+  readonly isSet: (setting: Setting) => boolean;
   /** Undefined when it is absent or at fault. */
-  read<T>(setting: Setting, parse: (text: string) => Parsed<T>): T | undefined;
+  readonly read: <T>(setting: Setting, parse: (text: string) => Parsed<T>) => T | undefined;
   /** Its absence is a fault. */
-  required<T>(setting: Setting, remedy: string, parse: (text: string) => Parsed<T>): T | undefined;
+  readonly required: <T>(
+    setting: Setting,
+    remedy: string,
+    parse: (text: string) => Parsed<T>,
+  ) => T | undefined;
 }
 
 export function createReadSettings(env: Environment): ReadSettings {

@@ -1,5 +1,5 @@
 import { CallerGone } from '../calls/call-error.ts';
-import { ANY_PAGE_MAY_READ, type Cors } from '../access/cors.ts';
+import { ANY_PAGE_MAY_READ } from '../access/cors.ts';
 import type { SourcePolicy } from '../access/source-policy.ts';
 import { MAX_PIPELINED } from './connections.ts';
 import type { Exchange } from './exchange.ts';

@@ -49,7 +49,7 @@ describe('parseIssuers', () => {
       audiences: ['api://a'],
       other_audiences: [],
       jwks_uri: 'https://keys.example.com/jwks',
-      algorithms: ['ES512'],
+      algorithms: ['ES512', 'ES512'],
       types: ['application/AT+JWT', ''],
       id_tokens: true,
       required_claims: { hd: 'example.com', 'https://a.b/c': [1, true] },

@@ -59,6 +59,10 @@ describe('importKeys', () => {
     expect({ used, leftOut }).toEqual({ used: 1, leftOut: 1 });
   });
 
+  it('takes a key that is there twice once', async () => {
+    expect((await importKeys(setOf(EC, EC), ALL)).keys).toHaveLength(1);
+  });
+
   it('takes 100 keys and no more', async () => {
     const keys = Array.from({ length: 101 }, (_, index) => ({ ...EC, kid: `k${index}` }));
     expect(await importKeys(setOf(...keys.slice(1)), ALL)).toMatchObject({ used: 100 });

@@ -113,11 +113,16 @@ describe('a verified token', () => {
     });
   });
 
-  it('makes the oldest be forgotten when 10,000 are remembered', async () => {
+  it('makes the oldest be forgotten when 10,000 are remembered, which refused ones do not', async () => {
     const tokens = Array.from({ length: 10_001 }, (_, index) => token(KEY, { sub: `user-${index}` }));
-    for (const presented of tokens) await verifier.verify(presented);
-    expect(verifier.verify(tokens[1] ?? '')).toMatchObject({ kind: 'verified', subject: 'user-1' });
-    expect(verifier.verify(tokens[0] ?? '')).toBeInstanceOf(Promise);
+    const [first = '', second = ''] = tokens;
+    const last = tokens.pop() ?? '';
+    await Promise.all(tokens.map(async (presented) => verifier.verify(presented)));
+    await verifier.verify(token(REPLACED));
+    expect(verifier.verify(first)).toMatchObject({ kind: 'verified', subject: 'user-0' });
+    await verifier.verify(last);
+    expect(verifier.verify(second)).toMatchObject({ kind: 'verified', subject: 'user-1' });
+    expect(verifier.verify(first)).toBeInstanceOf(Promise);
   });
 });
 
@@ -150,18 +155,5 @@ describe('a refused token', () => {
     await refetch();
     verifier.clock.ms = 0;
     expect(await verifier.verify(presented)).toMatchObject({ kind: 'verified' });
-  });
-
-  it('leaves verified ones remembered, however many there are', async () => {
-    const presented = token();
-    await verifier.verify(presented);
-    const [header, payload] = presented.split('.');
-    for (let index = 0; index < 10_100; index++) {
-      const signature = Buffer.alloc(64, index)
-        .fill(index >> 8, 0, 32)
-        .toString('base64url');
-      await verifier.verify(`${header}.${payload}.${signature}`);
-    }
-    expect(verifier.verify(presented)).toMatchObject({ kind: 'verified' });
   });
 });

@@ -1,3 +1,4 @@
+import { parseIssuers } from '@svc/identity';
 import type { Description } from '@svc/protocol';
 import { expect, test } from 'vitest';
 import type { Permissions } from '../../auth/permission.ts';
@@ -81,4 +82,40 @@ test('a document is made once for a description and a permission set', () => {
   const documentFor = documentsFor();
   const permission = new Set(['get']);
   expect(documentFor(description, permission)).toBe(documentFor(description, permission));
+});
+
+test('where tokens are taken, the document says how to get one, beside what the agent says of keys', () => {
+  const components = { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas: {} };
+  const { openapi, manifest } = describing('get');
+  const described = { manifest, openapi: { ...openapi, security: [{ bearer: [] }], components } };
+  const issuer = (name: string, changes: object): object => ({
+    name,
+    issuer: `https://${name}.example/`,
+    grants: [{ capabilities: ['get'], scope: 'read' }],
+    ...changes,
+  });
+  const parsed = parseIssuers(
+    [
+      issuer('found', {}),
+      issuer('fixed', { jwks_uri: 'https://fixed.example/jwks' }),
+      issuer('secret', { advertise: false }),
+    ],
+    { resource: 'https://gateway.example/mcp' },
+  );
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  for (const permissions of ['*', new Set<string>()] as const) {
+    const document = parse(documentsFor({ issuers: parsed.issuers })(described, permissions));
+    expect(document['security']).toEqual([{ bearer: [] }, { token_found: [] }, { token_fixed: [] }]);
+    expect(document['components']).toMatchObject({
+      securitySchemes: {
+        bearer: components.securitySchemes.bearer,
+        token_found: {
+          type: 'openIdConnect',
+          openIdConnectUrl: 'https://found.example/.well-known/openid-configuration',
+        },
+        token_fixed: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+    });
+    expect(JSON.stringify(document)).not.toContain('secret');
+  }
 });
