@@ -113,12 +113,11 @@ function createProvider(issuer: string, keys: readonly JWK[], options: IdentityP
             },
           ]),
     ],
-    scopes: ['openid', 'offline_access', ...scopes],
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...claims }) }),
     extraTokenClaims: () => ({ ...claims }),
     pkce: { required: () => true },
     cookies: { keys: ['of the tests'] },
-    ttl: { AccessToken: tokenSeconds, ClientCredentials: tokenSeconds },
+    ttl: { AccessToken: tokenSeconds, ClientCredentials: tokenSeconds, Interaction: 60, Session: 60, Grant: 600 },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     issueRefreshToken: () => true,
     features: {
@@ -158,7 +157,7 @@ async function consent(
     return;
   }
   const grant = new provider.Grant({ accountId: session?.accountId ?? USER, clientId: String(params['client_id']) });
-  grant.addOIDCScope('openid offline_access');
+  grant.addOIDCScope(String(params['scope'] ?? 'openid'));
   const missing = prompt.details['missingResourceScopes'] as Record<string, string[]> | undefined;
   for (const [indicator, wanted] of Object.entries(missing ?? {})) {
     grant.addResourceScope(indicator, wanted.join(' '));
