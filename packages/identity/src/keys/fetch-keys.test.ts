@@ -173,7 +173,7 @@ describe('keys of jwks_file', () => {
     await expect(fetched({ jwks_file: join(folder, 'none') })).rejects.toThrow(
       'cannot be read: there is no such file',
     );
-    await expect(fetched({ jwks_file: folder })).rejects.toThrow('cannot be read: it is a folder');
+    await expect(fetched({ jwks_file: folder })).rejects.toThrow('jwks_file is no file');
   });
 
   it('can be checked before anything starts', async () => {
