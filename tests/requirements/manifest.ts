@@ -217,7 +217,8 @@ export const requirements: readonly Requirement[] = [
     'GATEWAY_INVALID_REQUEST.object': '400 for a body that is not an object',
     AGENT_INVALID_PARAMS: '400; names every refused parameter and why, no value',
     'AGENT_INVALID_PARAMS.query': '400 for an argument that a function or clause of the query refuses',
-    AGENT_PRINCIPAL_REFUSED: '403 for callers whom the agent does not accept, or who lack what it takes from them',
+    AGENT_PRINCIPAL_REFUSED:
+      '403 for callers whom the agent does not accept, or who lack what it takes from them',
     AGENT_BUSY: '503 with Retry-After when the queue is full',
     AGENT_QUERY_TIMEOUT: '504 when the query takes too long',
     GATEWAY_AGENT_TIMEOUT: '504 when the agent does not answer in the time of the capability and 2 s',
@@ -230,7 +231,8 @@ export const requirements: readonly Requirement[] = [
   }),
   ...rows('identity', {
     settings: 'svc.subject, svc.issuer, svc.client_id and svc.claims hold who calls, for one call alone',
-    tenants: 'a row policy by svc.claims keeps the rows of tenants apart, however their calls share connections',
+    tenants:
+      'a row policy by svc.claims keeps the rows of tenants apart, however their calls share connections',
     'lying-gateway': 'under trust: token a gateway can invent no caller, and change none',
     'unavailable-keys': 'tokens of an issuer whose keys are not known yet are AGENT_BUSY, not refused',
   }),
