@@ -64,7 +64,7 @@ function signatureOf({ alg, privateKey: key }: Pick<SigningKey, 'alg' | 'private
 }
 
 /** What a path answers; a function is asked each time. */
-export interface Answer {
+interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;

@@ -68,6 +68,13 @@ describe('the keys of an issuer', () => {
     expect(setup.keySet.find('RS256', 'a')).toBe('algorithm');
   });
 
+  it('are not chosen where two fit', async () => {
+    await setup.end(await imported(A, B, { ...B, jwk: { ...B.jwk, kid: 'a' } }));
+    expect(setup.keySet.find('ES256', 'a')).toBe('ambiguous_key');
+    expect(setup.keySet.find('ES256', undefined)).toBe('ambiguous_key');
+    expect(setup.keySet.find('ES256', 'b')).toMatchObject({ kid: 'b' });
+  });
+
   it('are fetched again and again', async () => {
     await setup.end(await imported(A));
     await vi.advanceTimersByTimeAsync(10 * MINUTE - 1);
