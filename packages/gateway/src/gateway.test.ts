@@ -202,7 +202,7 @@ describe('what is refused says how to go on', () => {
     expect(started.events).toContainEqual({
       event: 'keys_fetch_failed',
       issuer: 'idp',
-      message: expect.any(String),
+      reason: expect.any(String),
       keys_serve: false,
     });
     expect(started.requests()).toMatchObject([

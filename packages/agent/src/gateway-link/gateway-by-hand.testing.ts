@@ -40,6 +40,8 @@ export interface AgentSide {
   say(...frames: Frame[]): void;
   /** The first frame, now or later, that fits. */
   frame(type: Frame['type']): Promise<Frame>;
+  /** The first frame, now or later, about this call. */
+  answer(id: number): Promise<Frame>;
 }
 
 export interface SmallGatewayOptions {
@@ -146,6 +148,17 @@ function welcome(socket: WebSocket, hello: Hello): AgentSide {
     socket.once('close', (code) => resolve(code));
   });
   socket.send(JSON.stringify({ type: 'welcome', replica_count: 1 }));
+  const first = (fits: (frame: Frame) => boolean): Promise<Frame> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const found = received.find(fits);
+        if (found === undefined) return;
+        watchers.delete(look);
+        resolve(found);
+      };
+      watchers.add(look);
+      look();
+    });
   return {
     socket,
     hello,
@@ -153,18 +166,8 @@ function welcome(socket: WebSocket, hello: Hello): AgentSide {
     closed,
     say: (...frames) =>
       socket.send(Buffer.concat(frames.map((frame) => encodeFrame(frame))), { binary: true }),
-    frame(type) {
-      return new Promise((resolve) => {
-        const look = (): void => {
-          const found = received.find((frame) => frame.type === type);
-          if (found === undefined) return;
-          watchers.delete(look);
-          resolve(found);
-        };
-        watchers.add(look);
-        look();
-      });
-    },
+    frame: (type) => first((frame) => frame.type === type),
+    answer: (id) => first((frame) => 'id' in frame && frame.id === id),
   };
 }
 

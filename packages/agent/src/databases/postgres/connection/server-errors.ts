@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
-import type { TransactionSettings } from './transaction-settings.ts';
+import type { QueryCall } from '../../driver.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
 export const QUERY_CANCELED = '57014';
@@ -104,7 +104,7 @@ function isScarcity(error: unknown): boolean {
 /** Whether a transaction could not be set up because the database cannot hold what it is told of who calls. */
 export function isCallerRefused(
   error: unknown,
-  { apiKeyName, caller }: Pick<TransactionSettings, 'apiKeyName' | 'caller'>,
+  { apiKeyName, caller }: Pick<QueryCall, 'apiKeyName' | 'caller'>,
 ): boolean {
   if (!NOT_IN_ENCODING.test(sqlStateOf(error) ?? '')) return false;
   const texts = [apiKeyName, caller?.subject, caller?.issuer, caller?.clientId, caller?.claimsJson];
