@@ -187,7 +187,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     when: 'The keys of an issuer could not be fetched; once until they can be again, and once more when those fetched before are given up.',
     fields: {
       issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
-      message: { type: 'string', meaning: 'What went wrong.' },
+      reason: { type: 'string', meaning: 'What went wrong.' },
       keys_serve: {
         type: 'boolean',
         meaning: 'Whether keys fetched before serve on; if not, its tokens are answered 503.',
@@ -196,7 +196,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     example: {
       event: 'keys_fetch_failed',
       issuer: 'idp',
-      message: 'connect ECONNREFUSED 192.0.2.7:443',
+      reason: 'connect ECONNREFUSED 192.0.2.7:443',
       keys_serve: true,
     },
   },

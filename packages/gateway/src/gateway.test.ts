@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTokenIssuer, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
 import { compareSync } from 'bcryptjs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAgentKey } from './agents/unauthenticated-peer.testing.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
-import { ISSUER, issuerByHand, type IssuerByHand } from './auth/tokens/issuer-by-hand.testing.ts';
 import { loadConfig } from './config/load.ts';
 import { startGateway, type RunningGateway } from './gateway.ts';
 import { ask, type Answer } from './http/server-by-hand.testing.ts';
@@ -16,11 +18,17 @@ const S = 'scope="library.read"';
 const key = createKey({ name: 'reports', capabilities: ['*'], randomBytes });
 const agentKey = createAgentKey();
 
-let issuer: IssuerByHand;
-beforeAll(() => {
-  issuer = issuerByHand();
+const ISSUER = 'https://idp.example';
+const issuer = createTokenIssuer(ISSUER, 'https://gateway.example/mcp');
+
+let folder: TemporaryFolder;
+let jwksFile: string;
+beforeAll(async () => {
+  folder = await temporaryFolder('issuer');
+  jwksFile = join(folder.path, 'jwks.json');
+  await writeFile(jwksFile, issuer.jwks);
 });
-afterAll(() => issuer.close());
+afterAll(() => folder.remove());
 
 interface Started {
   readonly gateway: RunningGateway;
@@ -36,7 +44,7 @@ afterEach(async () => {
 const usualIssuer = (): object => ({
   name: 'idp',
   issuer: ISSUER,
-  jwks_file: issuer.jwksFile,
+  jwks_file: jwksFile,
   grants: [{ capabilities: ['find_book'], scope: 'library.read' }],
 });
 
@@ -88,7 +96,8 @@ const challengeOf = ({ headers }: Answer): unknown => headers['www-authenticate'
 const errorOf = ({ text }: Answer): { readonly code: string; readonly message: string } =>
   JSON.parse(text).error;
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-const scoped = (payload: object = {}): string => issuer.token({ scope: 'library.read', ...payload });
+const ann = { sub: 'ann', jti: 'token-1', client_id: 'app' };
+const scoped = (claims: object = {}): string => issuer.token({ ...ann, scope: 'library.read', ...claims });
 
 describe('without an issuer', () => {
   test('a credential of more than 72 bytes is a wrong key, nothing describes the resource, and records are as ever', async () => {
@@ -142,7 +151,7 @@ describe('what is refused says how to go on', () => {
     expect(await refused(bearer('wrong'))).toEqual([401, 'Bearer', unauthorized]);
     expect(await refused({ 'X-API-Key': scoped() })).toEqual([401, 'Bearer', unauthorized]);
     const insufficient = `Bearer error="insufficient_scope", ${S}, ${metadata}`;
-    expect(await refused(bearer(issuer.token({ scope: 'library.rea *' })))).toEqual([
+    expect(await refused(bearer(scoped({ scope: 'library.rea *' })))).toEqual([
       403,
       insufficient,
       'GATEWAY_CAPABILITY_NOT_PERMITTED',
@@ -193,7 +202,7 @@ describe('what is refused says how to go on', () => {
     expect(started.events).toContainEqual({
       event: 'keys_fetch_failed',
       issuer: 'idp',
-      message: expect.any(String),
+      reason: expect.any(String),
       keys_serve: false,
     });
     expect(started.requests()).toMatchObject([
@@ -305,12 +314,12 @@ describe('the record of a request', () => {
     await request(started, CALL, bearer(key.apiKey));
     await request(started, CALL, bearer(scoped({ exp: 1, iat: 0 })));
     await request(started, CALL, bearer(`${token}x`));
-    await request(started, CALL, bearer(issuer.token()));
+    await request(started, CALL, bearer(scoped({ scope: undefined })));
     await request(started, CALL);
     await request(started, CALL, bearer('wrong'));
     await request(started, '/healthz', {}, 'GET');
     const nobody = { principal: '', issuer: '', subject: '', client_id: '', token_id: '', api_key_name: '' };
-    const ann = {
+    const known = {
       principal: 'token:idp:ann',
       issuer: 'idp',
       subject: 'ann',
@@ -319,11 +328,11 @@ describe('the record of a request', () => {
       api_key_name: '',
     };
     expect(started.requests()).toMatchObject([
-      { ...ann, auth_failure: '', error_code: 'GATEWAY_AGENT_OFFLINE', capability: 'find_book' },
+      { ...known, auth_failure: '', error_code: 'GATEWAY_AGENT_OFFLINE', capability: 'find_book' },
       { ...nobody, principal: 'key:reports', api_key_name: 'reports', auth_failure: '' },
       { ...nobody, issuer: 'idp', auth_failure: 'expired' },
       { ...nobody, auth_failure: expect.stringMatching(/^(malformed|signature)$/) },
-      { ...ann, auth_failure: 'insufficient_scope' },
+      { ...known, auth_failure: 'insufficient_scope' },
       { ...nobody, auth_failure: 'no_credential' },
       { ...nobody, auth_failure: 'api_key' },
       { ...nobody, auth_failure: '' },

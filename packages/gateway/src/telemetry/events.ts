@@ -47,7 +47,7 @@ export type GatewayEvent =
       /** Once until they are fetched again, and once more when those fetched before are given up. */
       readonly event: 'keys_fetch_failed';
       readonly issuer: string;
-      readonly message: string;
+      readonly reason: string;
       readonly keys_serve: boolean;
     }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
@@ -59,7 +59,7 @@ export function keysEvent(event: KeysEvent): GatewayEvent {
   const { kind, issuer } = event;
   return kind === 'keys_fetched'
     ? { event: kind, issuer, keys: event.keys, left_out: event.leftOut }
-    : { event: kind, issuer, message: event.reason, keys_serve: event.keysServe };
+    : { event: kind, issuer, reason: event.reason, keys_serve: event.keysServe };
 }
 
 /** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */

@@ -16,9 +16,8 @@ export function differingPrincipals(
       first.set(record.principal, { place, record });
       continue;
     }
-    const differing = (['capabilities', 'claims'] as const).filter(
-      (field) => canonical(record[field]) !== canonical(earlier.record[field]),
-    );
+    const [own, other] = [comparable(record), comparable(earlier.record)];
+    const differing = (['capabilities', 'claims'] as const).filter((field) => own[field] !== other[field]);
     if (differing.length === 0) continue;
     problems.push(
       `record ${place} (${quoted(record.name)}): ${differing.join(' and ')} differ from those of record ` +
@@ -29,9 +28,13 @@ export function differingPrincipals(
   return problems;
 }
 
-/** Equal for equal values, in whatever order they were written. */
-function canonical(value: KeyRecord['capabilities' | 'claims']): string {
-  if (typeof value === 'string') return value;
-  if (value instanceof Set) return [...value].toSorted().join(',');
-  return JSON.stringify(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+/** Texts that are equal for equal values, in whatever order they were written. */
+function comparable({
+  capabilities,
+  claims,
+}: KeyRecord): Readonly<Record<'capabilities' | 'claims', string>> {
+  return {
+    capabilities: capabilities === '*' ? '*' : [...capabilities].toSorted().join(','),
+    claims: JSON.stringify(Object.entries(claims).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  };
 }
