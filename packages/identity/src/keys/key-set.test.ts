@@ -193,6 +193,7 @@ describe('the keys of an issuer', () => {
     await asked;
     expect(setup.fetches[1]?.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(30_000);
     expect(setup.keySet.refetch()).toBe(undefined);
     expect(setup.fetches).toHaveLength(2);
     expect(setup.events).toHaveLength(1);
