@@ -7,6 +7,7 @@ import {
   rawPublicKey,
   RESULT_MAX_BYTES,
 } from '@svc/protocol';
+import { createCallers } from './calls/callers.ts';
 import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
 import { createResultMemory } from './calls/result-memory.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
@@ -82,6 +83,7 @@ export async function startAgent(
     handle: createRunCall({
       capabilities,
       description,
+      callers: createCallers(),
       concurrencyLimit,
       resultMemory: createResultMemory(RESULT_MAX_BYTES),
       observe,

@@ -5,6 +5,7 @@ import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
 import { type Query, type QueryCall } from '../databases/driver.ts';
 import type { IncomingCall } from '../gateway-link/call-session.ts';
 import type { AgentEvent } from '../telemetry/events.ts';
+import { createCallers, type Callers } from './callers.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
 import { createResultMemory, type ResultMemory } from './result-memory.ts';
 import { createRunCall, type RunnableCapability } from './run-call.ts';
@@ -16,6 +17,7 @@ const SECRET = 'relation "users" does not exist';
 let now: number;
 let events: AgentEvent[];
 let draining: boolean;
+let callers: Callers;
 let concurrencyLimit: ConcurrencyLimit;
 let resultMemory: ResultMemory;
 let maxBytes: number;
@@ -23,6 +25,7 @@ beforeEach(() => {
   now = 100;
   events = [];
   draining = false;
+  callers = createCallers();
   concurrencyLimit = createConcurrencyLimit(1, 0);
   resultMemory = createResultMemory(MEMORY_BYTES);
   maxBytes = 1000;
@@ -37,6 +40,7 @@ function run(
   const handle = createRunCall({
     capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes }]]),
     description: DESCRIPTION,
+    callers,
     concurrencyLimit,
     resultMemory,
     observe: (event) => events.push(event),
@@ -71,7 +75,14 @@ test('a call runs with its values, for whom it is, and within its time', async (
   );
   expect(outcome).toMatchObject({ kind: 'result', ...ROWS });
   expect(calls).toEqual([
-    { values: { id: 7 }, apiKeyName: 'reporting', requestId: 'r1', timeoutMs: 400, signal },
+    {
+      values: { id: 7 },
+      apiKeyName: 'reporting',
+      requestId: 'r1',
+      timeoutMs: 400,
+      caller: callers.of('reporting'),
+      signal,
+    },
   ]);
   expect(events).toEqual([
     {
@@ -106,7 +117,7 @@ test.each([
 
 test('time spent waiting for a slot counts against the timeout of the call', async () => {
   concurrencyLimit = createConcurrencyLimit(1, 1);
-  const release = await concurrencyLimit.acquire(1000, new AbortController().signal);
+  const release = await concurrencyLimit.acquire(1000, new AbortController().signal, callers.of('other'));
   let given = 0;
   const outcome = run(async (call) => {
     given = call.timeoutMs;
@@ -146,13 +157,13 @@ describe('a call that is not started', () => {
   });
 
   test('because all slots are taken and the queue is full', async () => {
-    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    await concurrencyLimit.acquire(1000, new AbortController().signal, callers.of('other'));
     expect(await run(never)).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
   });
 
   test('because its time passed while it waited', async () => {
     concurrencyLimit = createConcurrencyLimit(1, 1);
-    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    await concurrencyLimit.acquire(1000, new AbortController().signal, callers.of('other'));
     expect(await run(never, { timeoutMs: 1 })).toMatchObject({
       code: 'AGENT_QUERY_TIMEOUT',
       notStarted: true,
@@ -161,7 +172,7 @@ describe('a call that is not started', () => {
 
   test('because it was cancelled while it waited', async () => {
     concurrencyLimit = createConcurrencyLimit(1, 1);
-    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    await concurrencyLimit.acquire(1000, new AbortController().signal, callers.of('other'));
     const caller = new AbortController();
     const outcome = run(never, { signal: caller.signal });
     caller.abort();

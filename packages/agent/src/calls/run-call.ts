@@ -4,6 +4,7 @@ import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
 import type { Observe } from '../telemetry/events.ts';
+import type { Callers } from './callers.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { ResultMemory } from './result-memory.ts';
 
@@ -21,6 +22,7 @@ export interface RunCallOptions {
   readonly capabilities: ReadonlyMap<string, RunnableCapability>;
   /** JSON of the Description: the answer of the meta capability. */
   readonly description: Uint8Array;
+  readonly callers: Callers;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly resultMemory: ResultMemory;
   readonly observe: Observe;
@@ -86,7 +88,8 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
     const reservation = reserving && (await reserving);
     if (typeof reservation === 'string') return { outcome: refused(reservation) };
-    const acquiring = options.concurrencyLimit.acquire(left(), call.signal);
+    const caller = options.callers.of(principalOf(call));
+    const acquiring = options.concurrencyLimit.acquire(left(), call.signal, caller);
     const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
     if (typeof releaseSlot === 'string') {
       reservation?.release();
@@ -103,6 +106,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
         requestId: call.metadata['request_id'] ?? '',
         timeoutMs: left(),
         signal: call.signal,
+        caller,
       });
       reservation?.shrink(result.rows.length);
       const releaseRows = release ?? resultMemory.holdSmall(result.rows.length);
@@ -116,6 +120,10 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       releaseSlot();
     }
   }
+}
+
+function principalOf({ metadata }: IncomingCall): string {
+  return metadata['principal'] ?? metadata['api_key_name'] ?? '';
 }
 
 function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {

@@ -98,10 +98,11 @@ async function run(
   const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
   let isSuspected = false;
   for (let attempt = 1; ; attempt += 1) {
-    const limit = { signal: call.signal, timeoutMs: deadline - performance.now() };
+    const { signal, caller } = call;
+    const limit = { signal, timeoutMs: deadline - performance.now(), caller };
     const shortMs = isSuspected ? undefined : latency.shortMs;
     const session =
-      (call.signal.aborted ? undefined : pool.tryAcquire(shortMs)) ?? (await pool.acquire(limit, shortMs));
+      (signal.aborted ? undefined : pool.tryAcquire(shortMs, caller)) ?? (await pool.acquire(limit, shortMs));
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
