@@ -7,6 +7,8 @@ export interface Registry {
   remove(session: AgentSession): void;
   /** The less loaded of two agents picked at random among those that have the capability. */
   choose(capability: string, except: readonly AgentSession[]): AgentChoice;
+  /** An agent that `choose` finds busy, after a call of another principal has given its place there to one of this. */
+  makePlace(capability: string, except: readonly AgentSession[], principal: string): AgentSession | undefined;
   readonly connected: boolean;
   readonly connections: number;
   /** Calls that the connected agents have and have not answered. */
@@ -46,6 +48,13 @@ export function createRegistry(random: () => number): Registry {
         if (session.available) candidates.push(session);
       }
       return pick(candidates) ?? (knows ? 'busy' : 'offline');
+    },
+    makePlace(capability, except, principal) {
+      for (const session of sessions) {
+        const mayServe = !except.includes(session) && session.capability(capability) !== undefined;
+        if (mayServe && session.makePlace(principal)) return session;
+      }
+      return undefined;
     },
     get connected() {
       return sessions.size > 0;

@@ -352,3 +352,33 @@ test('a capability whose whole time passes before the call can be sent is still 
   agent.say(refusal('AGENT_QUERY_TIMEOUT', false));
   expect(await failed).toMatchObject({ code: 'AGENT_QUERY_TIMEOUT' });
 });
+
+describe('where no agent has place', () => {
+  test('the newest call of the principal with most gives way to one of another, and is refused', async () => {
+    const [first, second] = [join({ maxInflight: 3 }), join({ maxInflight: 3 })];
+    const many = Array.from({ length: 6 }, () => failure(call({ apiKeyName: 'many' })));
+    const few = call({ apiKeyName: 'few' });
+    const refused = await Promise.race(many);
+    expect(refused).toMatchObject({
+      code: 'AGENT_BUSY',
+      message: 'the agent has as many calls as it takes, try again shortly',
+    });
+    const sent = (await requests(first)).find(({ metadata }) => metadata['api_key_name'] === 'few');
+    expect(sent?.id).toBe(4);
+    first.say(smallResult(4));
+    expect(await few).toMatchObject({ count: 0 });
+    for (const agent of [first, second]) lose(agent);
+    await Promise.all(many);
+  });
+
+  test('a principal with as many calls is refused itself', async () => {
+    const agent = join({ maxInflight: 2 });
+    const calls = ['one', 'other'].map((apiKeyName) => failure(call({ apiKeyName })));
+    for (const apiKeyName of ['one', 'other', 'third']) {
+      expect(await failure(call({ apiKeyName }))).toMatchObject({ code: 'AGENT_BUSY' });
+    }
+    expect(await requests(agent)).toHaveLength(2);
+    lose(agent);
+    await Promise.all(calls);
+  });
+});

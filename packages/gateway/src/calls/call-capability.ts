@@ -36,7 +36,7 @@ export function createCallCapability(
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
       const tried: AgentSession[] = [];
-      const first = chooseAgent(registry, catalog, call.capability);
+      const first = firstAgent(chooseAgent(registry, call, tried), catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
       let current = first;
@@ -63,7 +63,13 @@ export function createCallCapability(
         const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
         const { capability, params } = call;
         const stop = agent.call(
-          { capability, params, timeoutMs: Math.max(1, remainingMs), metadata: metadataOf(call) },
+          {
+            capability,
+            params,
+            timeoutMs: Math.max(1, remainingMs),
+            metadata: metadataOf(call),
+            principal: call.apiKeyName,
+          },
           onOutcome,
         );
         // An agent that was lost already settles at once, and the call may be with the next one by now.
@@ -77,7 +83,7 @@ export function createCallCapability(
         }
         const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
         const another =
-          timeLeft && mayRetry(outcome, retried) ? registry.choose(call.capability, tried) : 'offline';
+          timeLeft && mayRetry(outcome, retried) ? chooseAgent(registry, call, tried) : 'offline';
         if (typeof another === 'string') {
           finish(() => reject(asCallError(outcome)));
           return;
@@ -104,8 +110,18 @@ function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
   return outcome.kind === 'error' && outcome.notStarted && outcome.code !== 'AGENT_INVALID_PARAMS';
 }
 
-function chooseAgent(registry: Registry, catalog: Catalog, capability: string): AgentSession {
-  const choice = registry.choose(capability, []);
+type AgentChoice = ReturnType<Registry['choose']>;
+
+function chooseAgent(
+  registry: Registry,
+  { capability, apiKeyName }: CapabilityCall,
+  tried: readonly AgentSession[],
+): AgentChoice {
+  const choice = registry.choose(capability, tried);
+  return choice === 'busy' ? (registry.makePlace(capability, tried, apiKeyName) ?? choice) : choice;
+}
+
+function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): AgentSession {
   switch (choice) {
     case 'offline':
       // Before the first agent has connected, it is not known which capabilities exist.
