@@ -102,6 +102,9 @@ export function createCallers(now: () => number = () => performance.now()): Call
     }
 
     return {
+      get isAlone() {
+        return callers.size < 2;
+      },
       get running() {
         return running;
       },

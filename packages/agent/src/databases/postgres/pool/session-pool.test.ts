@@ -46,7 +46,7 @@ test('a session that is released twice is a defect, and not handed out twice', a
 
 /** One that may hold `most` sessions. */
 function callerWith(most: number): CallerShare {
-  return { most: () => most, spare: () => 0 };
+  return { isAlone: false, most: () => most, spare: () => 0 };
 }
 
 test('a caller with its share waits, and calls of others go past it until it gives one back', async () => {
@@ -89,7 +89,7 @@ test('a caller with most calls leaves the last session to others, and sends shor
   const pool = new SessionPool((opening) => openSession(configOf(server), opening), 2);
   const all = [await pool.acquire(limit), await pool.acquire(limit)];
   for (const session of all) pool.release(session);
-  const [many, few] = [{ most: () => 2, spare: () => 1 }, callerWith(2)];
+  const [many, few] = [{ isAlone: false, most: () => 2, spare: () => 1 }, callerWith(2)];
   const shared = pool.tryAcquire(1, many);
   expect(pool.tryAcquire(1, many)).toBe(shared);
   const last = pool.tryAcquire(1, few);
