@@ -24,7 +24,8 @@ capabilities:
 const SLOW_CALLS = 500;
 const SLOW_S = 1;
 /** One round is 400 quick calls alone, then as many beside the slow ones; p99 is then the fifth slowest. */
-const ROUNDS = 5;
+const LEAST_ROUNDS = 5;
+const MOST_ROUNDS = 15;
 const QUICK_CALLS = 400;
 const QUICK_AT_ONCE = 4;
 const PATIENTLY = { timeout: 20_000, interval: 50 };
@@ -140,21 +141,22 @@ test('a newcomer is served as soon as one of 500 slow calls of another is over',
   expect(first.ms).toBeLessThan(5 * 2 * SLOW_S * 1000);
 });
 
-// The machine's speed differs from second to second, so both are measured in turn, and their medians compared.
+// The machine's speed differs from second to second, so both are measured in turn, and the medians of all rounds are
+// compared. A machine that is busy with something else gets more rounds; what is slower each time stays slower.
 test.each([
   ['of another capability', 'get_item', (n: number) => ({ id: n })],
   ['of the same capability with other values', 'report', (n: number) => ({ n, seconds: 0 })],
 ])(
   '500 slow calls of one principal neither refuse nor delay the calls of another, %s',
-  { tags: ['limit:fair-turns'], retry: 1 },
+  { tags: ['limit:fair-turns'], timeout: 120_000 },
   async (_title, capability, paramsOf) => {
     const [alone, beside]: [number[], number[]] = [[], []];
     await p99(capability, paramsOf);
-    for (let round = 0; round < ROUNDS; round++) {
+    const isSlower = (): boolean => median(beside) > 2 * median(alone);
+    while (beside.length < LEAST_ROUNDS || (isSlower() && beside.length < MOST_ROUNDS)) {
       alone.push(await p99(capability, paramsOf));
       beside.push(await besideSlowCalls(() => p99(capability, paramsOf)));
     }
-    console.log(alone, beside);
-    expect(median(beside)).toBeLessThanOrEqual(2 * median(alone));
+    expect(isSlower(), `alone: ${alone.join(', ')} ms; beside: ${beside.join(', ')} ms`).toBe(false);
   },
 );

@@ -54,11 +54,11 @@ export function createCallers(now: () => number = () => performance.now()): Call
   /** What all callers want together. */
   let wanted = 0;
   /** Equal shares by what is shared, for as long as nobody wants more or less. */
-  let shares = new Map<number, number>();
+  const shares = new Map<number, number>();
 
   function changeWanted(by: number): void {
     wanted += by;
-    shares = new Map();
+    if (shares.size > 0) shares.clear();
   }
 
   function beginWindow(at: number): void {
@@ -71,7 +71,7 @@ export function createCallers(now: () => number = () => performance.now()): Call
       wanted += caller.wanted();
       if (caller.wanted() === 0) callers.delete(name);
     }
-    shares = new Map();
+    shares.clear();
   }
 
   /**

@@ -85,10 +85,10 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     }
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
     const { resultMemory } = options;
-    const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
+    const caller = options.callers.of(principalOf(call));
+    const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal, caller);
     const reservation = reserving && (await reserving);
     if (typeof reservation === 'string') return { outcome: refused(reservation) };
-    const caller = options.callers.of(principalOf(call));
     const acquiring = options.concurrencyLimit.acquire(left(), call.signal, caller);
     const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
     if (typeof releaseSlot === 'string') {
