@@ -49,18 +49,15 @@ export function createByteBudget<K>(
   }
 
   function grantOne(): boolean {
-    for (const next of queue.heads()) {
-      if (!hasShare(next)) continue;
-      // Not even smaller ones go past it, or it might wait for ever.
-      if (reserved + next.bytes > totalBytes) return false;
-      queue.served(next.key);
-      queue.delete(next.key, next);
-      next.state = 'held';
-      change(next.key, next.bytes);
-      next.granted();
-      return true;
-    }
-    return false;
+    const next = queue.find(hasShare);
+    // Not even smaller ones go past it, or it might wait for ever.
+    if (next === undefined || reserved + next.bytes > totalBytes) return false;
+    queue.served(next.key);
+    queue.delete(next.key, next);
+    next.state = 'held';
+    change(next.key, next.bytes);
+    next.granted();
+    return true;
   }
 
   return {

@@ -6,8 +6,8 @@ export interface TurnQueue<K, T> {
   add(key: K, item: T): void;
   /** Without effect on one that does not wait. */
   delete(key: K, item: T): void;
-  /** The oldest of each key, in the order of their turns. */
-  heads(): Iterable<T>;
+  /** Of the oldest of each key, in the order of their turns, the first that passes. It goes on waiting. */
+  find(passes: (item: T) => boolean): T | undefined;
   /** The key has had its turn. */
   served(key: K): void;
   /** The newest of the key with most, where that has more than this key. */
@@ -18,10 +18,6 @@ export function createTurnQueue<K, T>(): TurnQueue<K, T> {
   /** In the order of their turns; none is empty. */
   const queues = new Map<K, Set<T>>();
   let size = 0;
-
-  function* heads(): Iterable<T> {
-    for (const queue of queues.values()) yield* first(queue);
-  }
 
   return {
     get size() {
@@ -40,7 +36,13 @@ export function createTurnQueue<K, T>(): TurnQueue<K, T> {
       size -= 1;
       if (queue.size === 0) queues.delete(key);
     },
-    heads,
+    find(passes) {
+      for (const queue of queues.values()) {
+        const item = oldest(queue);
+        if (item !== undefined && passes(item)) return item;
+      }
+      return undefined;
+    },
     served(key) {
       const queue = queues.get(key);
       if (queue === undefined || queues.size === 1) return;
@@ -60,9 +62,7 @@ export function createTurnQueue<K, T>(): TurnQueue<K, T> {
   };
 }
 
-function* first<T>(queue: Set<T>): Iterable<T> {
-  for (const item of queue) {
-    yield item;
-    return;
-  }
+function oldest<T>(queue: ReadonlySet<T>): T | undefined {
+  const [item] = queue;
+  return item;
 }

@@ -12,8 +12,8 @@ import type { CallerShare } from '../databases/driver.ts';
  *     eighth is there for others should its calls turn out to take long.
  */
 export interface Callers {
-  /** To be asked for each call: a caller that has no calls is forgotten after a while. */
-  of(name: string): Caller;
+  /** To be asked for each call, at this time: a caller that has no calls is forgotten after a while. */
+  of(name: string, time?: number): Caller;
 }
 
 export interface Caller extends CallerShare {
@@ -21,17 +21,17 @@ export interface Caller extends CallerShare {
   readonly running: number;
   /** A call has arrived, and waits. */
   arrived(): void;
-  /** A call that had arrived has got its slot; returns when, to be told to `ended`. */
-  started(): number;
+  /** A call that had arrived has got its slot; returns when, to be told to `ended`. Undefined where it matters to nobody. */
+  started(): number | undefined;
   /** A call that had started is over. */
-  ended(startedAt: number): void;
+  ended(startedAt: number | undefined): void;
   /** A call that had arrived has left without a slot. */
   left(): void;
 }
 
 /** What a caller had at once is known for this long, and for as long again. */
 const WINDOW_MS = 60_000;
-/** From here on a call takes long: as much as the slowest quarter of all that anybody would call quick. */
+/** What takes longer takes long: who waits for its end waits many times as long as a point query takes. */
 const LONG_MS = 20;
 const LAST_SHARE = 1 / 8;
 const SPARE_SHARE = 1 / 8;
@@ -89,8 +89,8 @@ export function createCallers(now: () => number = () => performance.now()): Call
   function createCaller(): Counted {
     let [running, waiting] = [0, 0];
     let [peak, formerPeak] = [0, 0];
-    /** When its running calls started, added up. */
-    let startedSum = 0;
+    /** Of its running calls those that started beside calls of others: how many, and when they did, added up. */
+    let [timed, startedSum] = [0, 0];
     /** How long its calls usually take; undefined before the first is over. */
     let usualMs: number | undefined;
 
@@ -98,7 +98,7 @@ export function createCallers(now: () => number = () => performance.now()): Call
 
     function takesLong(): boolean {
       if (usualMs === undefined || usualMs > LONG_MS) return true;
-      return running > 0 && now() - startedSum / running > LONG_MS;
+      return timed > 0 && now() - startedSum / timed > LONG_MS;
     }
 
     return {
@@ -128,14 +128,19 @@ export function createCallers(now: () => number = () => performance.now()): Call
       started() {
         waiting -= 1;
         running += 1;
+        // What its calls take matters only beside others, and to look at the clock costs as much as all the rest here.
+        if (callers.size < 2) return undefined;
         const startedAt = now();
+        timed += 1;
         startedSum += startedAt;
         return startedAt;
       },
       ended(startedAt) {
         present -= 1;
         running -= 1;
-        startedSum = running === 0 ? 0 : startedSum - startedAt;
+        if (startedAt === undefined) return;
+        timed -= 1;
+        startedSum = timed === 0 ? 0 : startedSum - startedAt;
         const ms = now() - startedAt;
         usualMs = usualMs === undefined ? ms : usualMs + (ms - usualMs) * LAST_SHARE;
       },
@@ -152,8 +157,8 @@ export function createCallers(now: () => number = () => performance.now()): Call
   }
 
   return {
-    of(name) {
-      const at = Math.floor(now() / WINDOW_MS);
+    of(name, time = now()) {
+      const at = Math.floor(time / WINDOW_MS);
       if (at !== window) beginWindow(at);
       if (last?.name === name) return last.caller;
       const key = callers.has(name) || callers.size < CALLERS_MAX ? name : '';

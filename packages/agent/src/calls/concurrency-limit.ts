@@ -55,9 +55,7 @@ export function createConcurrencyLimit(maxRunning: number, maxQueued: number): C
   }
 
   function nextWaiter(): Waiter | undefined {
-    if (running >= maxRunning) return undefined;
-    for (const waiter of queue.heads()) if (mayRun(waiter.caller)) return waiter;
-    return undefined;
+    return running < maxRunning ? queue.find(({ caller }) => mayRun(caller)) : undefined;
   }
 
   return {

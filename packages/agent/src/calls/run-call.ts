@@ -85,7 +85,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     }
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
     const { resultMemory } = options;
-    const caller = options.callers.of(principalOf(call));
+    const caller = options.callers.of(principalOf(call), startedAt);
     const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal, caller);
     const reservation = reserving && (await reserving);
     if (typeof reservation === 'string') return { outcome: refused(reservation) };

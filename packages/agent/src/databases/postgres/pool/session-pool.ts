@@ -175,8 +175,7 @@ export class SessionPool {
   /** Short calls must not overtake one that waits for a session alone, which might then never get one. */
   #mayOvertake(caller: CallerShare | undefined): boolean {
     if (this.#waiters.waiting(caller) > 0) return false;
-    for (const head of this.#waiters.heads()) if (!this.#isKeptBack(head.shortMs, head.caller)) return false;
-    return true;
+    return this.#waiters.find((waiter) => !this.#isKeptBack(waiter.shortMs, waiter.caller)) === undefined;
   }
 
   /** Whether a caller is to leave to others what is idle; its short calls may still be sent behind others. */
@@ -311,15 +310,14 @@ export class SessionPool {
   }
 
   #serveNext(): boolean {
-    for (const waiter of this.#waiters.heads()) {
-      const session = this.#assign(waiter.shortMs, waiter.caller);
-      if (session !== undefined) {
-        waiter.give(session);
-        return true;
-      }
-      if (!this.#isKeptBack(waiter.shortMs, waiter.caller)) return false;
-    }
-    return false;
+    let session: DatabaseSession | undefined;
+    const next = this.#waiters.find(({ shortMs, caller }) => {
+      session = this.#assign(shortMs, caller);
+      return session !== undefined || !this.#isKeptBack(shortMs, caller);
+    });
+    if (session === undefined) return false;
+    next?.give(session);
+    return true;
   }
 
   /** The session has been taken out of `#idle`. */
@@ -361,7 +359,7 @@ export class SessionPool {
   }
 
   #refuseAll(error: DatabaseError): void {
-    while (this.#waiters.size > 0) for (const waiter of this.#waiters.heads()) waiter.refuse(copyOf(error));
+    while (this.#waiters.size > 0) this.#waiters.find(() => true)?.refuse(copyOf(error));
   }
 
   #forget(session: DatabaseSession): void {
