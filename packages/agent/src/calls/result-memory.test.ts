@@ -15,7 +15,7 @@ function largeResults() {
   return {
     memory,
     order,
-    ask(name: string) {
+    ask: (name: string) => {
       const caller = createAbort();
       void memory.reserveLarge(2 * MB, FAR, caller.signal, callers.of(name))?.then((reservation) => {
         if (typeof reservation === 'string') return;
@@ -24,7 +24,7 @@ function largeResults() {
       });
       return caller;
     },
-    async giveBack(name: string) {
+    giveBack: async (name: string) => {
       const at = held.findIndex((each) => each.name === name);
       held.splice(at, 1)[0]?.reservation.release();
       await new Promise(setImmediate);

@@ -432,7 +432,7 @@ test('the manifest says which capabilities there are', () => {
 
 /** Calls of these principals in turn, each with what it was settled with. */
 function callsOf(agent: AgentByHand, principals: string): AgentOutcome[][] {
-  return [...principals].map((principal) => {
+  return principals.split('').map((principal) => {
     const outcomes: AgentOutcome[] = [];
     agent.session.call(request(undefined, 'get', principal), (outcome) => outcomes.push(outcome));
     return outcomes;
