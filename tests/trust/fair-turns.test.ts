@@ -6,13 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { agentMetricsPort } from '../requirements/metrics-ports.testing.ts';
 import { median } from '../../bench/report/statistics.ts';
 
-const CAPABILITIES = `
-capabilities:
-  get_item:
-    description: One item
-    sql: select id, name from items where id = :id
-    params: { id: { type: integer, required: true } }
-    result: { id: { type: integer }, name: { type: string } }
+const REPORT = `
   report:
     description: Takes its time
     sql: select :n as n from pg_sleep(:seconds)
@@ -20,6 +14,14 @@ capabilities:
     policy: { allow_functions: [pg_sleep] }
     result: { n: { type: integer } }
 `;
+const GET_ITEM = `
+  get_item:
+    description: One item
+    sql: select id, name from items where id = :id
+    params: { id: { type: integer, required: true } }
+    result: { id: { type: integer }, name: { type: string } }
+`;
+const METRICS = 'metrics: { addr: "127.0.0.1:0" }';
 
 const SLOW_CALLS = 500;
 const SLOW_S = 1;
@@ -39,7 +41,7 @@ beforeAll(async () => {
     alter table items add primary key (id)`;
   service = await startService({
     database: await testDatabase({ sql: [items] }),
-    capabilities: `${CAPABILITIES}metrics: { addr: "127.0.0.1:0" }\n`,
+    capabilities: `${METRICS}\ncapabilities:${REPORT}${GET_ITEM}`,
     gatewayEnv: { GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '100000' },
     keys: { slow: '*', quick: '*' },
   });
@@ -92,14 +94,14 @@ async function besideSlowCalls<T>(meanwhile: () => Promise<T>): Promise<T> {
     }
   });
   try {
-    await expect.poll(callsAtAgent, PATIENTLY).toBeGreaterThanOrEqual(SLOW_CALLS);
+    await expect.poll(() => callsAtAgent(), PATIENTLY).toBeGreaterThanOrEqual(SLOW_CALLS);
     const given = await meanwhile();
     expect(await callsAtAgent()).toBeGreaterThanOrEqual(SLOW_CALLS - QUICK_AT_ONCE);
     return given;
   } finally {
     stopping.abort();
     await Promise.all(loops);
-    await expect.poll(callsAtAgent, PATIENTLY).toBe(0);
+    await expect.poll(() => callsAtAgent(), PATIENTLY).toBe(0);
   }
 }
 
@@ -113,8 +115,8 @@ async function statusUntil(signal: AbortSignal, answer: Promise<Answered | undef
 }
 
 /** Calls at the agent, as an operator sees them. */
-async function callsAtAgent(): Promise<number> {
-  const { text } = await ask(`http://127.0.0.1:${metricsPort}/metrics`);
+async function callsAtAgent(port: number = metricsPort): Promise<number> {
+  const { text } = await ask(`http://127.0.0.1:${port}/metrics`);
   const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   return valueOf('svc_agent_calls_running') + valueOf('svc_agent_calls_queued');
 }
@@ -139,6 +141,29 @@ test('a newcomer is served as soon as one of 500 slow calls of another is over',
   expect(first.status).toBe(200);
   // It waits for a slot, and then for a connection.
   expect(first.ms).toBeLessThan(5 * 2 * SLOW_S * 1000);
+});
+
+test('where the agent takes no further call, the newest of the principal with most gives its place to a newcomer', async () => {
+  const small = await startService({
+    database: await testDatabase(),
+    capabilities: `${METRICS}\nruntime: { max_concurrent_requests: 2, queue_size: 2 }\ncapabilities:${REPORT}`,
+    keys: { slow: '*', quick: '*' },
+  });
+  try {
+    const port = await agentMetricsPort(small);
+    const refused: number[] = [];
+    const slow = [0, 1, 2, 3].map(async (n) => {
+      const { status } = await small.call('report', { n, seconds: SLOW_S }, { key: 'slow' });
+      if (status !== 200) refused.push(status);
+    });
+    await expect.poll(() => callsAtAgent(port), PATIENTLY).toBe(4);
+    const newcomer = await small.call('report', { n: 7, seconds: 0 }, { key: 'quick' });
+    expect(newcomer).toMatchObject({ status: 200, text: expect.stringContaining('"n":7') });
+    await Promise.all(slow);
+    expect(refused).toEqual([503]);
+  } finally {
+    await small.stop();
+  }
 });
 
 // The machine's speed differs from second to second, so both are measured in turn, and the medians of all rounds are

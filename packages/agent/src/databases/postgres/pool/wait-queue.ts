@@ -15,7 +15,7 @@ export interface TimeLimit {
 export type WaitQueue = TurnQueue<CallerShare | undefined, Waiter>;
 
 /** A transaction that waits for a session. */
-export interface Waiter {
+interface Waiter {
   /** See `LatencyTracker`. */
   readonly shortMs: number | undefined;
   readonly caller: CallerShare | undefined;
