@@ -159,7 +159,7 @@ export function createCallers(now: () => number = () => performance.now()): Call
   return {
     of(name, time = now()) {
       const at = Math.floor(time / WINDOW_MS);
-      if (at !== window) beginWindow(at);
+      if (at > window) beginWindow(at);
       if (last?.name === name) return last.caller;
       const key = callers.has(name) || callers.size < CALLERS_MAX ? name : '';
       const caller = callers.get(key) ?? createCaller();

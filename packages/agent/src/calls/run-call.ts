@@ -85,10 +85,12 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     }
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
     const { resultMemory } = options;
-    const caller = options.callers.of(principalOf(call), startedAt);
+    let caller = options.callers.of(principalOf(call), startedAt);
     const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal, caller);
     const reservation = reserving && (await reserving);
     if (typeof reservation === 'string') return { outcome: refused(reservation) };
+    // While it waited for memory, a caller without other calls may have been forgotten.
+    if (reservation !== undefined) caller = options.callers.of(principalOf(call));
     const acquiring = options.concurrencyLimit.acquire(left(), call.signal, caller);
     const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
     if (typeof releaseSlot === 'string') {
