@@ -121,7 +121,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'no',
   },
   AGENT_BUSY: {
-    when: 'The agent runs and queues as many calls as it may.',
+    when: 'The agent runs and queues as many calls as it may, and nobody has more of them; or the call has given its place to one of a caller with fewer.',
     caller: 'Wait for `Retry-After` seconds.',
     operator:
       '`runtime.max_concurrent_requests`, `runtime.queue_size`, `database.max_connections`; slow queries; one more agent.',

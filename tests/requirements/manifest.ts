@@ -402,6 +402,8 @@ export const requirements: readonly Requirement[] = [
     'body-size': 'default 1,048,576 bytes, exactly',
     'body-time': 'a slow sender is cut off',
     concurrency: 'runtime.max_concurrent_requests',
+    'fair-turns':
+      '500 slow calls of one principal get none of another refused, and raise its p99 to twice at most',
     timeout: 'of the query',
     rows: 'row cap',
     bytes: 'size cap',

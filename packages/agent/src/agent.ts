@@ -8,6 +8,7 @@ import {
   rawPublicKey,
   RESULT_MAX_BYTES,
 } from '@svc/protocol';
+import { createCallerLoads } from './calls/caller-loads.ts';
 import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
 import { createIdentifyCaller } from './calls/identify-caller.ts';
 import { createResultMemory } from './calls/result-memory.ts';
@@ -98,6 +99,7 @@ export async function startAgent(
       capabilities,
       description,
       ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
+      callerLoads: createCallerLoads(),
       concurrencyLimit,
       resultMemory: createResultMemory(RESULT_MAX_BYTES),
       observe,

@@ -1,7 +1,9 @@
-/** One bound on the bytes that many reservations hold together: first come, first served. */
-export interface ByteBudget {
+import { createTurnQueue } from './turn-queue.ts';
+
+/** One bound on the bytes that many reservations hold together: first come, first served, and keys in turn. */
+export interface ByteBudget<K> {
   /** Calls `granted` as soon as there is enough left: within this call, or when others have given back. */
-  reserve(bytes: number, granted: () => void): Reservation;
+  reserve(bytes: number, granted: () => void, key: K): Reservation;
   readonly reservedBytes: number;
 }
 
@@ -18,37 +20,63 @@ interface Waiting {
   state: 'waiting' | 'held' | 'released';
 }
 
-/** `totalBytes` must be at least the largest reservation. */
-export function createByteBudget(totalBytes: number): ByteBudget {
-  const queue: Waiting[] = [];
+/**
+ * `totalBytes` must be at least the largest reservation. `mostOf` says what all reservations of a key may hold together;
+ * one alone is granted whatever it says.
+ */
+export function createByteBudget<K>(
+  totalBytes: number,
+  mostOf: (key: K) => number = () => totalBytes,
+): ByteBudget<K> {
+  const queue = createTurnQueue<K, Waiting & { readonly key: K }>();
+  const heldBy = new Map<K, number>();
   let reserved = 0;
 
+  function change(key: K, bytes: number): void {
+    reserved += bytes;
+    const held = (heldBy.get(key) ?? 0) + bytes;
+    if (held === 0) heldBy.delete(key);
+    else heldBy.set(key, held);
+  }
+
+  function hasShare({ key, bytes }: Waiting & { readonly key: K }): boolean {
+    const held = heldBy.get(key) ?? 0;
+    return held === 0 || held + bytes <= mostOf(key);
+  }
+
   function grantNext(): void {
-    for (let next = queue[0]; next !== undefined; next = queue[0]) {
-      if (next.state === 'waiting' && reserved + next.bytes > totalBytes) return;
-      queue.shift();
-      if (next.state === 'released') continue;
-      next.state = 'held';
-      reserved += next.bytes;
-      next.granted();
-    }
+    while (queue.size > 0 && grantOne());
+  }
+
+  function grantOne(): boolean {
+    const next = queue.find(hasShare);
+    // Not even smaller ones go past it, or it might wait for ever.
+    if (next === undefined || reserved + next.bytes > totalBytes) return false;
+    queue.served(next.key);
+    queue.delete(next.key, next);
+    next.state = 'held';
+    change(next.key, next.bytes);
+    next.granted();
+    return true;
   }
 
   return {
-    reserve(bytes, granted) {
-      const waiting: Waiting = { bytes, granted, state: 'waiting' };
-      queue.push(waiting);
+    reserve(bytes, granted, key) {
+      const waiting = { bytes, granted, key, state: 'waiting' as Waiting['state'] };
+      queue.add(key, waiting);
       grantNext();
       return {
         shrink(left) {
           if (waiting.state !== 'held' || left >= waiting.bytes) return;
-          reserved -= waiting.bytes - left;
+          change(key, left - waiting.bytes);
           waiting.bytes = left;
           grantNext();
         },
         release() {
-          if (waiting.state === 'held') reserved -= waiting.bytes;
+          if (waiting.state === 'held') change(key, -waiting.bytes);
+          else queue.delete(key, waiting);
           waiting.state = 'released';
+          waiting.bytes = 0;
           grantNext();
         },
       };

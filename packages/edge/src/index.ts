@@ -18,4 +18,5 @@ export {
 export { serveMetrics, type MetricsListener } from './metrics/serve-metrics.ts';
 export { nearest, nearestWithin } from './nearest.ts';
 export { readProblem } from './read-problem.ts';
+export { createTurnQueue, type TurnQueue } from './turn-queue.ts';
 export { limitYoungGeneration } from './process/young-generation.ts';

@@ -1,15 +1,17 @@
-import type { AbortSignalLike } from '@svc/edge';
+import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
+import type { CallerLoad } from './caller-loads.ts';
 
 /**
- * Bounds what runs at once (`runtime.max_concurrent_requests`) and what waits for it
- * (`runtime.queue_size`), first come first served.
+ * Bounds what runs at once (`runtime.max_concurrent_requests`) and what waits for it (`runtime.queue_size`). Callers take
+ * turns, the calls of each come in their order, and how many of each run is bounded by its share: see `Callers`.
  */
 export interface ConcurrencyLimit {
   /**
    * Takes a slot: returns its release, or why there is none; a promise, which never rejects, where the slot has to be
-   * waited for. `waitMs` is how long waiting makes sense.
+   * waited for. `waitMs` is how long waiting makes sense. When the queue is full, the newest call of the caller with
+   * most of them leaves it, unless this caller has as many.
    */
-  acquire(waitMs: number, signal: AbortSignalLike): Acquired | Promise<Acquired>;
+  acquire(waitMs: number, signal: AbortSignalLike, caller: CallerLoad): Acquired | Promise<Acquired>;
   /** Slots taken. */
   readonly running: number;
   /** Calls that wait for a slot. */
@@ -18,49 +20,70 @@ export interface ConcurrencyLimit {
 
 type Acquired = (() => void) | 'full' | 'late' | 'aborted';
 
+interface Waiter {
+  readonly caller: CallerLoad;
+  readonly leave: (outcome: Acquired) => void;
+}
+
 export function createConcurrencyLimit(maxRunning: number, maxQueued: number): ConcurrencyLimit {
-  const queue = new Set<() => void>();
+  const queue = createTurnQueue<CallerLoad, Waiter>();
   let running = 0;
 
-  function release(): void {
-    const [next] = queue;
-    if (next === undefined) {
-      running--;
-      return;
-    }
-    queue.delete(next);
-    next();
-  }
-
-  /** A slot can be given back only once. */
-  function slot(): () => void {
+  /** Of a caller that has arrived. A slot can be given back only once. */
+  function slotOf(caller: CallerLoad): () => void {
+    running += 1;
+    const startedAt = caller.started();
     let held = true;
     return () => {
-      if (held) release();
+      if (!held) return;
       held = false;
+      running -= 1;
+      caller.ended(startedAt);
+      if (queue.size > 0) serve();
     };
   }
 
+  function mayRun(caller: CallerLoad): boolean {
+    return running < maxRunning && caller.running < caller.most(maxRunning);
+  }
+
+  function serve(): void {
+    for (let next = nextWaiter(); next !== undefined; next = nextWaiter()) {
+      queue.served(next.caller);
+      next.leave(slotOf(next.caller));
+    }
+  }
+
+  function nextWaiter(): Waiter | undefined {
+    return running < maxRunning ? queue.find(({ caller }) => mayRun(caller)) : undefined;
+  }
+
   return {
-    acquire(waitMs, signal) {
+    acquire(waitMs, signal, caller) {
       if (signal.aborted) return 'aborted';
-      if (running < maxRunning) {
-        running++;
-        return slot();
+      caller.arrived();
+      if (mayRun(caller) && (queue.size === 0 || queue.waiting(caller) === 0)) return slotOf(caller);
+      if (queue.size >= maxQueued) {
+        const newest = queue.newestOfMost(caller);
+        if (newest === undefined) {
+          caller.left();
+          return 'full';
+        }
+        newest.leave('full');
       }
-      if (queue.size >= maxQueued) return 'full';
       return new Promise<Acquired>((resolve) => {
         const leave = (outcome: Acquired): void => {
           clearTimeout(timer);
           signal.removeEventListener('abort', onAbort);
-          queue.delete(onTurn);
+          queue.delete(caller, waiter);
+          if (typeof outcome === 'string') caller.left();
           resolve(outcome);
         };
-        const onTurn = (): void => leave(slot());
         const onAbort = (): void => leave('aborted');
         const timer = setTimeout(() => leave('late'), waitMs);
         signal.addEventListener('abort', onAbort);
-        queue.add(onTurn);
+        const waiter: Waiter = { caller, leave };
+        queue.add(caller, waiter);
       });
     },
     get running() {

@@ -1,9 +1,11 @@
 import { createByteBudget, type AbortSignalLike, type Reservation } from '@svc/edge';
+import type { CallerLoad } from './caller-loads.ts';
 
 /**
  * Bounds the memory of results from before their query runs until the gateway has taken them. A result that may be
  * large reserves its maximum, and waits for that before its call takes a slot. Small results have as much memory of
- * their own and wait only while other small results fill it. So neither kind keeps the other waiting.
+ * their own and wait only while other small results fill it. So neither kind keeps the other waiting. Callers take turns for
+ * large ones, and beside others none holds more than half of their memory, or one result.
  */
 export interface ResultMemory {
   /** Undefined where the result cannot be large: see `waitForSmall`. Never rejects; `waitMs` is how long waiting makes sense. */
@@ -11,6 +13,7 @@ export interface ResultMemory {
     maxBytes: number,
     waitMs: number,
     signal: AbortSignalLike,
+    caller: CallerLoad,
   ): Promise<Reservation | 'late' | 'aborted'> | undefined;
   /** To be called last before the query runs; undefined where small results have memory left. */
   waitForSmall(waitMs: number, signal: AbortSignalLike): Promise<'late' | 'aborted' | undefined> | undefined;
@@ -24,7 +27,9 @@ const SMALL_MAX_BYTES = 1_048_576;
 
 /** Large results may hold `limitBytes` together, and small ones as much; no result may be larger than that. */
 export function createResultMemory(limitBytes: number): ResultMemory {
-  const large = createByteBudget(limitBytes);
+  const large = createByteBudget<CallerLoad>(limitBytes, ({ isAlone }) =>
+    isAlone ? limitBytes : limitBytes / 2,
+  );
   const waiting = new Set<() => void>();
   let small = 0;
 
@@ -36,7 +41,7 @@ export function createResultMemory(limitBytes: number): ResultMemory {
   }
 
   return {
-    reserveLarge(maxBytes, waitMs, signal) {
+    reserveLarge(maxBytes, waitMs, signal, caller) {
       if (maxBytes <= SMALL_MAX_BYTES) return undefined;
       return new Promise((resolve) => {
         if (signal.aborted) {
@@ -53,8 +58,10 @@ export function createResultMemory(limitBytes: number): ResultMemory {
         const timer = setTimeout(() => leave('late'), waitMs);
         signal.addEventListener('abort', onAbort);
         // May be granted before `reserve` returns, when `reservation` is not assigned yet.
-        const reservation = large.reserve(Math.min(maxBytes, limitBytes), () =>
-          queueMicrotask(() => leave(reservation)),
+        const reservation = large.reserve(
+          Math.min(maxBytes, limitBytes),
+          () => queueMicrotask(() => leave(reservation)),
+          caller,
         );
       });
     },

@@ -6,6 +6,7 @@ import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
 import { type Query, type QueryCall } from '../databases/driver.ts';
 import type { IncomingCall } from '../gateway-link/call-session.ts';
 import type { AgentEvent } from '../telemetry/events.ts';
+import { createCallerLoads, type CallerLoads } from './caller-loads.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Identified, IdentifyCaller } from './identify-caller.ts';
 import { createResultMemory, type ResultMemory } from './result-memory.ts';
@@ -18,6 +19,7 @@ const SECRET = 'relation "users" does not exist';
 let now: number;
 let events: AgentEvent[];
 let draining: boolean;
+let callerLoads: CallerLoads;
 let concurrencyLimit: ConcurrencyLimit;
 let resultMemory: ResultMemory;
 let maxBytes: number;
@@ -25,6 +27,7 @@ beforeEach(() => {
   now = 100;
   events = [];
   draining = false;
+  callerLoads = createCallerLoads();
   concurrencyLimit = createConcurrencyLimit(1, 0);
   resultMemory = createResultMemory(MEMORY_BYTES);
   maxBytes = 1000;
@@ -41,6 +44,7 @@ function run(
     capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes, ...more }]]),
     ...(identify === undefined ? {} : { identify }),
     description: DESCRIPTION,
+    callerLoads,
     concurrencyLimit,
     resultMemory,
     observe: (event) => events.push(event),
@@ -75,7 +79,14 @@ test('a call runs with its values, for whom it is, and within its time', async (
   );
   expect(outcome).toMatchObject({ kind: 'result', ...ROWS });
   expect(calls).toEqual([
-    { values: { id: 7 }, apiKeyName: 'reporting', requestId: 'r1', timeoutMs: 400, signal },
+    {
+      values: { id: 7 },
+      apiKeyName: 'reporting',
+      requestId: 'r1',
+      timeoutMs: 400,
+      share: callerLoads.of('reporting'),
+      signal,
+    },
   ]);
   expect(events).toEqual([
     {
@@ -110,7 +121,7 @@ test.each([
 
 test('time spent waiting for a slot counts against the timeout of the call', async () => {
   concurrencyLimit = createConcurrencyLimit(1, 1);
-  const release = await concurrencyLimit.acquire(1000, new AbortController().signal);
+  const release = await concurrencyLimit.acquire(1000, new AbortController().signal, callerLoads.of('other'));
   let given = 0;
   const outcome = run(async (call) => {
     given = call.timeoutMs;
@@ -150,13 +161,13 @@ describe('a call that is not started', () => {
   });
 
   test('because all slots are taken and the queue is full', async () => {
-    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    await concurrencyLimit.acquire(1000, new AbortController().signal, callerLoads.of('other'));
     expect(await run(never)).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
   });
 
   test('because its time passed while it waited', async () => {
     concurrencyLimit = createConcurrencyLimit(1, 1);
-    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    await concurrencyLimit.acquire(1000, new AbortController().signal, callerLoads.of('other'));
     expect(await run(never, { timeoutMs: 1 })).toMatchObject({
       code: 'AGENT_QUERY_TIMEOUT',
       notStarted: true,
@@ -165,7 +176,7 @@ describe('a call that is not started', () => {
 
   test('because it was cancelled while it waited', async () => {
     concurrencyLimit = createConcurrencyLimit(1, 1);
-    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    await concurrencyLimit.acquire(1000, new AbortController().signal, callerLoads.of('other'));
     const caller = new AbortController();
     const outcome = run(never, { signal: caller.signal });
     caller.abort();
@@ -238,7 +249,7 @@ describe('with identity', () => {
   });
 
   test('a value that cannot be taken from who calls refuses it before a slot is asked for', async () => {
-    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    await concurrencyLimit.acquire(1000, new AbortController().signal, callerLoads.of('other'));
     const outcome = await runFor(() => ({ kind: 'known', caller: CALLER }), never, {
       pin: () => 'tenant: principal.claims.org is not there',
     });

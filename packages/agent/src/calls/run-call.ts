@@ -6,6 +6,7 @@ import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
 import type { CallerFields, Observe } from '../telemetry/events.ts';
+import type { CallerLoads } from './caller-loads.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { IdentifyCaller } from './identify-caller.ts';
 import type { ResultMemory } from './result-memory.ts';
@@ -28,6 +29,7 @@ export interface RunCallOptions {
   readonly description: Uint8Array;
   /** Absent where the agent does not ask who calls. */
   readonly identify?: IdentifyCaller;
+  readonly callerLoads: CallerLoads;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly resultMemory: ResultMemory;
   readonly observe: Observe;
@@ -112,10 +114,14 @@ export function createRunCall(options: RunCallOptions): HandleCall {
   ): Promise<Ended> {
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
     const { resultMemory } = options;
-    const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
+    const principal = principalOf(call, caller);
+    let load = options.callerLoads.of(principal, startedAt);
+    const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal, load);
     const reservation = reserving && (await reserving);
     if (typeof reservation === 'string') return { outcome: refused(reservation), caller };
-    const acquiring = options.concurrencyLimit.acquire(left(), call.signal);
+    // While it waited for memory, a caller without other calls may have been forgotten.
+    if (reservation !== undefined) load = options.callerLoads.of(principal);
+    const acquiring = options.concurrencyLimit.acquire(left(), call.signal, load);
     const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
     if (typeof releaseSlot === 'string') {
       reservation?.release();
@@ -133,6 +139,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
         requestId: call.metadata['request_id'] ?? '',
         timeoutMs: left(),
         signal: call.signal,
+        share: load,
       });
       reservation?.shrink(result.rows.length);
       const releaseRows = release ?? resultMemory.holdSmall(result.rows.length);
@@ -194,6 +201,11 @@ function callerFields(caller: Caller | undefined): CallerFields {
   if (caller === undefined) return { api_key_name: '', principal: '', issuer: '', client_id: '' };
   const { keyName, principal, issuer, clientId, verifiedBy } = caller;
   return { api_key_name: keyName, principal, issuer, client_id: clientId, verified_by: verifiedBy };
+}
+
+/** Whose call it is, for fair turns: where the agent does not ask who calls, on the gateway's word. */
+function principalOf({ metadata }: IncomingCall, caller: Caller | undefined): string {
+  return caller?.principal ?? metadata['principal'] ?? metadata['api_key_name'] ?? '';
 }
 
 function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {

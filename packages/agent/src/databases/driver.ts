@@ -134,6 +134,18 @@ export interface QueryCall {
   readonly timeoutMs: number;
   /** Aborting cancels the query in the database. */
   readonly signal: AbortSignalLike;
+  /** Absent for a call that no other has to give way to. */
+  readonly share?: CallerShare | undefined;
+}
+
+/** What a caller may take of something scarce, beside the other callers that there are or lately were. */
+export interface CallerShare {
+  /** Whether no other caller has had calls lately. */
+  readonly isAlone: boolean;
+  /** How many of `capacity` it may hold at once, at least one; all where it has been alone. */
+  most(capacity: number): number;
+  /** How many of `capacity` it has to leave free also where it shares the others: none unless most calls are its own. */
+  spare(capacity: number): number;
 }
 
 /** Empty where it is not known. */

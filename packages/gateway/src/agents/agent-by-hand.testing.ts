@@ -80,8 +80,12 @@ function isHeartbeat(frame: Frame): frame is Exclude<Frame, LinkFrame> {
   return frame.type === 'ping' || frame.type === 'pong';
 }
 
-export function request(params: Uint8Array = Buffer.from('{}'), capability = 'get'): AgentRequest {
-  return { capability, params, timeoutMs: 1000, metadata: { request_id: 'r1' } };
+export function request(
+  params: Uint8Array = Buffer.from('{}'),
+  capability = 'get',
+  principal = 'reporting',
+): AgentRequest {
+  return { capability, params, timeoutMs: 1000, metadata: { request_id: 'r1' }, principal };
 }
 
 /** A result small enough for one frame. */

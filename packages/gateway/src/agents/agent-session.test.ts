@@ -429,3 +429,106 @@ test('the manifest says which capabilities there are', () => {
   expect(session.capability('get')).toEqual(entry);
   expect(session.capability('constructor')).toBeUndefined();
 });
+
+/** Calls of these principals in turn, each with what it was settled with. */
+function callsOf(agent: AgentByHand, principals: string): AgentOutcome[][] {
+  return principals.split('').map((principal) => {
+    const outcomes: AgentOutcome[] = [];
+    agent.session.call(request(undefined, 'get', principal), (outcome) => outcomes.push(outcome));
+    return outcomes;
+  });
+}
+
+const GAVE_PLACE = { kind: 'error', code: 'AGENT_BUSY', notStarted: false };
+
+test('the newest call of the principal with most gives its place, and is cancelled at the agent', async () => {
+  const agent = connect({ maxInflight: 6 });
+  const calls = callsOf(agent, 'ababaa');
+  await agent.link.sendQueue.drained();
+  expect(agent.session.available).toBe(false);
+  expect(agent.session.makePlace('c')).toBe(true);
+  expect(agent.session.available).toBe(true);
+  await agent.link.sendQueue.drained();
+  expect(agent.received.at(-1)).toEqual({ type: 'cancel', id: 6 });
+  expect(calls.map((outcomes) => outcomes.length)).toEqual([0, 0, 0, 0, 0, 1]);
+  expect(calls[5]).toMatchObject([GAVE_PLACE]);
+  // What the agent had sent before it heard of that is dropped.
+  agent.say(smallResult(6));
+  expect(calls[5]).toHaveLength(1);
+});
+
+test('no call gives its place to a principal that would then have more than its own', () => {
+  const agent = connect({ maxInflight: 5 });
+  callsOf(agent, 'aaabb');
+  expect(agent.session.makePlace('a')).toBe(false);
+  expect(agent.session.makePlace('b')).toBe(false);
+  expect(agent.session.makePlace('c')).toBe(true);
+  callsOf(agent, 'c');
+  expect(agent.session.makePlace('d')).toBe(true);
+  callsOf(agent, 'd');
+  // Each has one or two: whoever is cancelled would come back for the place.
+  expect(agent.session.makePlace('e')).toBe(true);
+  callsOf(agent, 'e');
+  for (const principal of 'abcdef') expect(agent.session.makePlace(principal)).toBe(false);
+});
+
+test('a call whose answer has begun keeps its place', () => {
+  const agent = connect({ maxInflight: 3 });
+  const calls = callsOf(agent, 'aaa');
+  agent.say(resultHead(3, 100, Buffer.alloc(10)));
+  expect(agent.session.makePlace('b')).toBe(true);
+  expect(calls.map((outcomes) => outcomes.length)).toEqual([0, 1, 0]);
+});
+
+test('a session that takes no calls makes no place', () => {
+  const agent = connect({ maxInflight: 3 });
+  callsOf(agent, 'aaa');
+  agent.say({ type: 'go_away', reason: 'leaving' });
+  expect(agent.session.makePlace('b')).toBe(false);
+});
+
+test('in any order of calls, answers and cancellations each call is settled once, and equals keep their places', () => {
+  const step = fc.record({
+    do: fc.constantFrom('call', 'call', 'call', 'answer', 'cancel'),
+    who: fc.constantFrom('a', 'a', 'a', 'b', 'c'),
+    pick: fc.nat(20),
+  });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 6 }), fc.array(step, { maxLength: 60 }), (maxInflight, steps) => {
+      const agent = connect({ maxInflight });
+      const calls: { who: string; settled: number; isOpen: boolean; cancel: () => void }[] = [];
+      const open = (who?: string): typeof calls =>
+        calls.filter((call) => call.isOpen && (who === undefined || call.who === who));
+      for (const { do: what, who, pick } of steps) {
+        const picked = open()[pick % Math.max(1, open().length)];
+        if (what === 'call') {
+          const before = open(who).length;
+          const others = ['a', 'b', 'c'].filter((other) => other !== who);
+          const most = Math.max(...others.map((other) => open(other).length));
+          const isFull = !agent.session.available;
+          const hasPlace = !isFull || agent.session.makePlace(who);
+          expect(hasPlace).toBe(!isFull || most >= before + 2);
+          if (!hasPlace) continue;
+          const made = { who, settled: 0, isOpen: true, cancel: () => {} };
+          made.cancel = agent.session.call(request(undefined, 'get', who), () => {
+            made.settled += 1;
+            made.isOpen = false;
+          });
+          calls.push(made);
+        } else if (picked !== undefined && what === 'answer') {
+          agent.say(smallResult(calls.indexOf(picked) + 1));
+        } else if (picked !== undefined) {
+          picked.cancel();
+          picked.isOpen = false;
+        }
+        expect(agent.session.inFlight).toBe(open().length);
+        expect(agent.session.inFlight).toBeLessThanOrEqual(maxInflight);
+      }
+      agent.lose();
+      expect(calls.filter(({ settled }) => settled > 1)).toEqual([]);
+      expect(open()).toEqual([]);
+      opened.splice(opened.indexOf(agent), 1);
+    }),
+    { numRuns: 200 },
+  );
+});

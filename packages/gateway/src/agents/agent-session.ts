@@ -27,6 +27,8 @@ export interface AgentRequest {
   /** For the whole run at the agent. */
   readonly timeoutMs: number;
   readonly metadata: Metadata;
+  /** The id of the principal that calls: nobody shall take all that the agent takes at once. */
+  readonly principal: string;
 }
 
 /** How a call ended; `lost` when the connection went away first. */
@@ -78,6 +80,12 @@ export interface AgentSession {
   setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
   /** `settle` is called exactly once, unless the returned function (cancel) is called first. */
   call(request: AgentRequest, settle: (outcome: AgentOutcome) => void): () => void;
+  /**
+   * Makes place for a call of this principal, where only a call of another keeps it from being sent: the newest of the
+   * principal with most calls is cancelled, and fails as refused, if that one still has no fewer than this one then.
+   * False where there is none: of calls whose answer has begun none gives way.
+   */
+  makePlace(principal: string): boolean;
   /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
   goAway(reason: string): void;
   end(code: CloseCode, reason: string): void;
@@ -99,6 +107,7 @@ export interface SessionOptions {
 }
 
 interface PendingCall {
+  readonly principal: string;
   readonly settle: (outcome: AgentOutcome) => void;
   result: IncomingResult | undefined;
 }
@@ -139,6 +148,24 @@ export function createSession(options: SessionOptions): AgentSession {
     // Ids are never used again: a new connection brings new ones.
     if (lastId === CALL_ID_MAX && pending.size === 0)
       options.link().end(CLOSE.going_away, 'call ids are used up');
+  }
+
+  function cancel(id: number, call: PendingCall): void {
+    pending.delete(id);
+    call.result?.release();
+    const { sendQueue } = options.link();
+    if (sendQueue.cancelBody(id)) sendQueue.sendControl({ type: 'cancel', id });
+  }
+
+  function mostCallsOf(principal: string): { readonly principal: string; readonly excess: number } {
+    const counts = new Map<string, number>();
+    let [most, calls] = [principal, 0];
+    pending.forEach((call) => {
+      const count = (counts.get(call.principal) ?? 0) + 1;
+      counts.set(call.principal, count);
+      if (count > calls) [most, calls] = [call.principal, count];
+    });
+    return { principal: most, excess: calls - (counts.get(principal) ?? 0) };
   }
 
   function onResult(frame: ResultFrame, call: PendingCall): void {
@@ -249,17 +276,33 @@ export function createSession(options: SessionOptions): AgentSession {
         settleCall({ kind: 'lost', answerBegun: false });
         return NOTHING;
       }
-      const { capability, timeoutMs, metadata, params } = request;
+      const { capability, timeoutMs, metadata, params, principal } = request;
       options.link().sendQueue.sendBody({ type: 'request', id, capability, timeoutMs, metadata }, params);
-      pending.add(id, { settle: settleCall, result: undefined });
+      pending.add(id, { principal, settle: settleCall, result: undefined });
       return () => {
         const call = pending.get(id);
-        if (call === undefined) return;
-        pending.delete(id);
-        call.result?.release();
-        const { sendQueue } = options.link();
-        if (sendQueue.cancelBody(id)) sendQueue.sendControl({ type: 'cancel', id });
+        if (call !== undefined) cancel(id, call);
       };
+    },
+    makePlace(principal) {
+      if (state !== 'open' || lastId === CALL_ID_MAX) return false;
+      const most = mostCallsOf(principal);
+      // With one more or as many, the two would take the place from each other for ever.
+      if (most.excess < 2) return false;
+      let newest = 0;
+      pending.forEach((call, id) => {
+        if (call.principal === most.principal && call.result === undefined) newest = Math.max(newest, id);
+      });
+      const call = pending.get(newest);
+      if (call === undefined) return false;
+      cancel(newest, call);
+      call.settle({
+        kind: 'error',
+        code: 'AGENT_BUSY',
+        message: 'gave its place to another',
+        notStarted: false,
+      });
+      return true;
     },
     goAway(reason) {
       options.link().sendQueue.sendControl({ type: 'go_away', reason });

@@ -216,6 +216,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       params: Buffer.from('{}'),
       timeoutMs: DESCRIBE_TIMEOUT_MS,
       metadata: {},
+      principal: '',
     };
     session.call(request, (outcome) => {
       clearTimeout(timer);

@@ -8,6 +8,13 @@ export interface Registry {
   remove(session: AgentSession): void;
   /** The less loaded of two agents picked at random among those that have the capability. */
   choose(capability: string, except: readonly AgentSession[], leastVersion?: ProtocolVersion): AgentChoice;
+  /** An agent that `choose` finds busy, after a call of another principal has given its place there to one of this. */
+  makePlace(
+    capability: string,
+    except: readonly AgentSession[],
+    principal: string,
+    leastVersion?: ProtocolVersion,
+  ): AgentSession | undefined;
   readonly connected: boolean;
   readonly connections: number;
   /** Calls that the connected agents have and have not answered. */
@@ -58,6 +65,13 @@ export function createRegistry(random: () => number): Registry {
       if (chosen !== undefined) return chosen;
       if (knows) return 'busy';
       return outdated ? 'outdated' : 'offline';
+    },
+    makePlace(capability, except, principal, leastVersion = 1) {
+      for (const session of sessions) {
+        if (except.includes(session) || session.protocolVersion < leastVersion) continue;
+        if (session.capability(capability) !== undefined && session.makePlace(principal)) return session;
+      }
+      return undefined;
     },
     get connected() {
       return sessions.size > 0;

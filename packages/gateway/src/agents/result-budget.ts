@@ -13,9 +13,9 @@ export interface ResultBudget {
 
 /** `totalBytes` must be at least the largest result. */
 export function createResultBudget(totalBytes: number): ResultBudget {
-  const budget = createByteBudget(totalBytes);
+  const budget = createByteBudget<undefined>(totalBytes);
   return {
-    reserve: (bytes, granted) => budget.reserve(bytes, granted).release,
+    reserve: (bytes, granted) => budget.reserve(bytes, granted, undefined).release,
     get reservedBytes() {
       return budget.reservedBytes;
     },

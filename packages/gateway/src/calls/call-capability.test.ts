@@ -461,3 +461,33 @@ describe('who calls', () => {
     expect(await told(agent, keyPrincipal('reporting'))).toMatchObject({ principal: 'key:reporting' });
   });
 });
+
+describe('where no agent has place', () => {
+  test('the newest call of the principal with most gives way to one of another, and is refused', async () => {
+    const [first, second] = [join({ maxInflight: 3 }), join({ maxInflight: 3 })];
+    const many = Array.from({ length: 6 }, () => failure(call({ principal: keyPrincipal('many') })));
+    const few = call({ principal: keyPrincipal('few') });
+    const refused = await Promise.race(many);
+    expect(refused).toMatchObject({
+      code: 'AGENT_BUSY',
+      message: 'the agent has as many calls as it takes, try again shortly',
+    });
+    const sent = (await requests(first)).find(({ metadata }) => metadata['api_key_name'] === 'few');
+    expect(sent?.id).toBe(4);
+    first.say(smallResult(4));
+    expect(await few).toMatchObject({ count: 0 });
+    for (const agent of [first, second]) lose(agent);
+    await Promise.all(many);
+  });
+
+  test('a principal with as many calls is refused itself', async () => {
+    const agent = join({ maxInflight: 2 });
+    const calls = ['one', 'other'].map((name) => failure(call({ principal: keyPrincipal(name) })));
+    for (const name of ['one', 'other', 'third']) {
+      expect(await failure(call({ principal: keyPrincipal(name) }))).toMatchObject({ code: 'AGENT_BUSY' });
+    }
+    expect(await requests(agent)).toHaveLength(2);
+    lose(agent);
+    await Promise.all(calls);
+  });
+});

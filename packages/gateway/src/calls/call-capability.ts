@@ -42,8 +42,7 @@ export function createCallCapability(
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
       const tried: AgentSession[] = [];
-      const leastVersion = call.principal.kind === 'token' ? 2 : 1;
-      const first = chooseAgent(registry, catalog, call.capability, leastVersion);
+      const first = firstAgent(chooseAgent(registry, call, tried), catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
       let current = first;
@@ -75,7 +74,13 @@ export function createCallCapability(
         const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
         const { capability, params } = call;
         const stop = agent.call(
-          { capability, params, timeoutMs: Math.max(1, remainingMs), metadata: metadataFor(call, agent) },
+          {
+            capability,
+            params,
+            timeoutMs: Math.max(1, remainingMs),
+            metadata: metadataFor(call, agent),
+            principal: call.principal.id,
+          },
           onOutcome,
         );
         // An agent that was lost already settles at once, and the call may be with the next one by now.
@@ -89,9 +94,7 @@ export function createCallCapability(
         }
         const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
         const another =
-          timeLeft && mayRetry(outcome, retried)
-            ? registry.choose(call.capability, tried, leastVersion)
-            : 'offline';
+          timeLeft && mayRetry(outcome, retried) ? chooseAgent(registry, call, tried) : 'offline';
         if (typeof another === 'string') {
           finish(() => reject(asCallError(outcome)));
           return;
@@ -128,13 +131,20 @@ function isTooOld(
   return principal.issuedAt === undefined || wallClock() / 1000 - principal.issuedAt > maxTokenAge;
 }
 
+type AgentChoice = ReturnType<Registry['choose']>;
+
 function chooseAgent(
   registry: Registry,
-  catalog: Catalog,
-  capability: string,
-  leastVersion: ProtocolVersion,
-): AgentSession {
-  const choice = registry.choose(capability, [], leastVersion);
+  { capability, principal }: CapabilityCall,
+  tried: readonly AgentSession[],
+): AgentChoice {
+  const leastVersion = principal.kind === 'token' ? 2 : 1;
+  const choice = registry.choose(capability, tried, leastVersion);
+  if (choice !== 'busy') return choice;
+  return registry.makePlace(capability, tried, principal.id, leastVersion) ?? choice;
+}
+
+function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): AgentSession {
   switch (choice) {
     case 'offline':
       // Before the first agent has connected, it is not known which capabilities exist.

@@ -5,6 +5,8 @@ export interface CallTable<T> {
   /** `id` must not be in the table. */
   add(id: number, value: T): void;
   delete(id: number): void;
+  /** `visit` must not change the table. */
+  forEach(visit: (value: T, id: number) => void): void;
   /** As it is now: later changes do not show. */
   entries(): readonly (readonly [id: number, value: T])[];
 }
@@ -81,6 +83,12 @@ export function createCallTable<T>(): CallTable<T> {
       if (ids[slot] !== id) return;
       close(slot);
       size--;
+    },
+    forEach(visit) {
+      for (const [slot, id] of ids.entries()) {
+        const value = values[slot];
+        if (id !== FREE && value !== undefined) visit(value, id);
+      }
     },
     entries,
   };

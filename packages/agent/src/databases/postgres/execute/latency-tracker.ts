@@ -9,9 +9,12 @@ export interface LatencyTracker {
   record(ms: number, succeeded: boolean): void;
   /** How long the answer was. */
   recordSize(bytes: number): void;
+  /** Another that has recorded the same. */
+  copy(): LatencyTracker;
 }
 
-const SHORT_MS = 10;
+/** What takes longer is not short. */
+export const SHORT_MS = 10;
 const TRUSTED_FROM = 3;
 /** Enough to stay trusted after one that took long, as when the machine was busy. */
 const TRUST_MAX = 8;
@@ -30,10 +33,14 @@ const LEAST_MS = 0.025;
 const BYTES_PER_MS = 8192;
 const LAST_SHARE = 1 / 8;
 
-export function createLatencyTracker(): LatencyTracker {
-  let trust = 0;
-  let expectedMs = FIRST_MS;
-  let sizeMs = 0;
+export function createLatencyTracker(
+  from: { readonly trust: number; readonly expectedMs: number; readonly sizeMs: number } = {
+    trust: 0,
+    expectedMs: FIRST_MS,
+    sizeMs: 0,
+  },
+): LatencyTracker {
+  let { trust, expectedMs, sizeMs } = from;
   return {
     get shortMs() {
       return trust >= TRUSTED_FROM ? Math.max(expectedMs, sizeMs) : undefined;
@@ -45,5 +52,6 @@ export function createLatencyTracker(): LatencyTracker {
     recordSize(bytes) {
       sizeMs += (bytes / BYTES_PER_MS - sizeMs) * LAST_SHARE;
     },
+    copy: () => createLatencyTracker({ trust, expectedMs, sizeMs }),
   };
 }

@@ -19,7 +19,7 @@ import {
 } from '../connection/server-errors.ts';
 import { runTransaction, type TransactionResult, type Transaction } from './transaction.ts';
 import type { Rows } from '../connection/pipeline.ts';
-import { createLatencyTracker, type LatencyTracker } from './latency-tracker.ts';
+import { createLatencyByCaller, type LatencyByCaller } from './latency-by-caller.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
@@ -43,10 +43,10 @@ const CHANGED_HINT =
 
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
   const forms = formsOf(verified);
-  const latency = createLatencyTracker();
+  const latencies = createLatencyByCaller();
   const changedLabels = watchLabels(pool, verified.capability, verified.params);
   return {
-    run: (call) => run(pool, verified, forms, latency, call),
+    run: (call) => run(pool, verified, forms, latencies, call),
     ...(changedLabels === undefined ? {} : { changedLabels }),
   };
 }
@@ -91,17 +91,18 @@ async function run(
   pool: SessionPool,
   verified: PreparedQuery,
   forms: Forms,
-  latency: LatencyTracker,
+  latencies: LatencyByCaller,
   call: QueryCall,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
   let isSuspected = false;
   for (let attempt = 1; ; attempt += 1) {
-    const limit = { signal: call.signal, timeoutMs: deadline - performance.now() };
-    const shortMs = isSuspected ? undefined : latency.shortMs;
+    const { signal, share } = call;
+    const limit = { signal, timeoutMs: deadline - performance.now(), share };
+    const shortMs = isSuspected ? undefined : latencies.of(share).shortMs;
     const session =
-      (call.signal.aborted ? undefined : pool.tryAcquire(shortMs)) ?? (await pool.acquire(limit, shortMs));
+      (signal.aborted ? undefined : pool.tryAcquire(shortMs, share)) ?? (await pool.acquire(limit, shortMs));
     // Prepared anew, since another connection may have lost its statements just like the first one.
     if (attempt > 1) session.prepared.clear();
     const timeoutMs = deadline - performance.now();
@@ -117,11 +118,11 @@ async function run(
       continue;
     }
     // One that was stopped before the server came to it says nothing of the query.
-    if (done.begun || done.stopped === undefined) latency.record(done.ranMs, error === undefined);
+    if (done.begun || done.stopped === undefined) latencies.record(share, done.ranMs, error === undefined);
     if (error === undefined) {
       const result = resultOf(done.results[0], form.form, verified.limits);
       if (result !== undefined) {
-        latency.recordSize(result.rows.length);
+        latencies.of(share).recordSize(result.rows.length);
         return result;
       }
       forms.exceeded();

@@ -1,42 +1,14 @@
-import type { AbortSignalLike } from '@svc/edge';
+import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../errors.ts';
-import type { DatabaseConnections, DatabaseChange } from '../../driver.ts';
+import type { CallerShare, DatabaseConnections, DatabaseChange } from '../../driver.ts';
 import { unavailable, copyOf } from '../connection/server-errors.ts';
 import { closeGracefully, destroy, orphan, type DatabaseSession } from '../connection/database-session.ts';
 import { LATE_MS } from '../connection/pipeline-queue.ts';
+import { createExclusiveHolders } from './exclusive-holders.ts';
 import { createOrphanedSessions, type CheckSession, type OrphanedSessions } from './orphaned-sessions.ts';
+import type { LiveSession, Opening } from './live-session.ts';
 import { createOutage, type Outage } from './outage.ts';
-import { joinWaitQueue, type TimeLimit, type Waiter } from './wait-queue.ts';
-
-/**
- * What a live session is doing, and who changes it:
- *
- * - `idle`: in `#idle`. From the start (`#opened`), and again when the last one who acquired it has released it.
- * - `exclusive`: acquired by one, for a query that may be long. From `idle`, by `#assign`.
- * - `shared`: acquired by one or several, all for short queries. From `idle` or `shared`, by `#assign`.
- * - `closing`: told to end, and no longer handed out. From `idle`, by `close` and `orphan`; from `exclusive` and
- *   `shared`, by the last `release` while the pool closes.
- *
- * It stops being live when its connection has ended or is ended (`#forget`), or when it is left with its query running
- * (`orphan`): then it is among `#orphans`, and counts until the server is known to have ended the query.
- */
-type SessionState = 'idle' | 'exclusive' | 'shared' | 'closing';
-
-interface LiveSession {
-  state: SessionState;
-  /** How many have acquired it and not yet released it. */
-  acquired: number;
-  /** How long those are expected to take together, in milliseconds. */
-  expectedMs: number;
-  /** When the server last answered, by `performance.now()`. */
-  answeredAt: number;
-}
-
-interface Opening {
-  /** By `performance.now()`. */
-  readonly since: number;
-  readonly giveUp: AbortController;
-}
+import { joinWaitQueue, type TimeLimit, type WaitQueue } from './wait-queue.ts';
 
 /** How long an idle session may take to close when another got no answer: one whose server still answers closes at once. */
 const DOUBTFUL_CLOSE_MS = 250;
@@ -81,7 +53,8 @@ export class SessionPool {
   #refusedAt = Number.NEGATIVE_INFINITY;
   readonly #openings = new Set<Opening>();
   readonly #outage: Outage;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters: WaitQueue = createTurnQueue();
+  readonly #holders = createExclusiveHolders();
   #closing = false;
   #onClosed: (() => void) | undefined;
 
@@ -118,7 +91,7 @@ export class SessionPool {
   async acquire(limit: TimeLimit, shortMs?: number): Promise<DatabaseSession> {
     if (this.#closing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
     if (limit.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
-    return this.tryAcquire(shortMs) ?? this.#waitForSession(limit, shortMs);
+    return this.tryAcquire(shortMs, limit.share) ?? this.#waitForSession(limit, shortMs);
   }
 
   /** For a call whose time is up: where the database was away for some of it, that is the reason. */
@@ -128,9 +101,9 @@ export class SessionPool {
   }
 
   /** As `acquire`, where that is possible at once. */
-  tryAcquire(shortMs: number | undefined): DatabaseSession | undefined {
-    // Without this, short calls would overtake one that waits for a session alone, which might then never get one.
-    return this.#closing || this.#waiters.size > 0 ? undefined : this.#assign(shortMs);
+  tryAcquire(shortMs: number | undefined, share?: CallerShare): DatabaseSession | undefined {
+    const isTurn = this.#waiters.size === 0 || this.#mayOvertake(share);
+    return this.#closing || !isTurn ? undefined : this.#assign(shortMs, share);
   }
 
   /** Gives back a session that is fit for the next transaction; without effect on one that has ended meanwhile. */
@@ -141,6 +114,7 @@ export class SessionPool {
     live.answeredAt = performance.now();
     live.expectedMs -= live.expectedMs / live.acquired;
     live.acquired -= 1;
+    if (live.state === 'exclusive') this.#holders.gaveBack(session);
     if (live.acquired === 0) {
       if (live.state === 'shared') this.#shared -= 1;
       session.queue.reopen();
@@ -198,19 +172,34 @@ export class SessionPool {
     });
   }
 
-  #assign(shortMs: number | undefined): DatabaseSession | undefined {
+  /** Short calls must not overtake one that waits for a session alone, which might then never get one. */
+  #mayOvertake(share: CallerShare | undefined): boolean {
+    if (this.#waiters.waiting(share) > 0) return false;
+    return this.#waiters.find((waiter) => !this.#isKeptBack(waiter.shortMs, waiter.share)) === undefined;
+  }
+
+  /** Whether a caller is to leave to others what is idle; its short calls may still be sent behind others. */
+  #isKeptBack(shortMs: number | undefined, share: CallerShare | undefined): boolean {
+    if (shortMs === undefined) return !this.#holders.mayTake(share, this.#max);
+    const spare = share?.spare(this.#max) ?? 0;
+    return spare > 0 && this.#live.size - this.#idle.length >= this.#max - spare;
+  }
+
+  #assign(shortMs: number | undefined, share: CallerShare | undefined): DatabaseSession | undefined {
     const isShort = shortMs !== undefined;
     const joined = isShort && this.#shared >= SPREAD ? this.#joinable() : undefined;
     // The most recently used one first: its caches are warm, and a pooler may let go the server connections of the others.
-    const session = joined ?? this.#idle.pop() ?? (isShort ? this.#leastBusy() : undefined);
+    const idle = joined === undefined && !this.#isKeptBack(shortMs, share) ? this.#idle.pop() : undefined;
+    const session = joined ?? idle ?? (isShort ? this.#leastBusy() : undefined);
     const live = session && this.#live.get(session);
-    if (live === undefined) return undefined;
+    if (session === undefined || live === undefined) return undefined;
     if (live.state !== 'idle' && live.state !== 'shared') {
       throw new Error(`assigned a session that is ${live.state}`);
     }
     if (isShort && live.state === 'idle') this.#shared += 1;
     live.state = isShort ? 'shared' : 'exclusive';
     live.acquired += 1;
+    if (!isShort) this.#holders.took(session, share);
     if (!isShort) return session;
     live.expectedMs += shortMs;
     this.#lastShared = session;
@@ -317,11 +306,18 @@ export class SessionPool {
   }
 
   #serveWaiters(): void {
-    for (const waiter of this.#waiters) {
-      const session = this.#assign(waiter.shortMs);
-      if (session === undefined) return;
-      waiter.give(session);
-    }
+    while (this.#waiters.size > 0 && this.#serveNext());
+  }
+
+  #serveNext(): boolean {
+    let session: DatabaseSession | undefined;
+    const next = this.#waiters.find(({ shortMs, share }) => {
+      session = this.#assign(shortMs, share);
+      return session !== undefined || !this.#isKeptBack(shortMs, share);
+    });
+    if (session === undefined) return false;
+    next?.give(session);
+    return true;
   }
 
   /** The session has been taken out of `#idle`. */
@@ -337,6 +333,7 @@ export class SessionPool {
     const at = this.#sessions.indexOf(session);
     if (at >= 0) this.#sessions.splice(at, 1);
     if (this.#live.get(session)?.state === 'shared') this.#shared -= 1;
+    this.#holders.gaveBack(session);
     return this.#live.delete(session);
   }
 
@@ -362,7 +359,7 @@ export class SessionPool {
   }
 
   #refuseAll(error: DatabaseError): void {
-    for (const waiter of this.#waiters) waiter.refuse(copyOf(error));
+    while (this.#waiters.size > 0) this.#waiters.find(() => true)?.refuse(copyOf(error));
   }
 
   #forget(session: DatabaseSession): void {

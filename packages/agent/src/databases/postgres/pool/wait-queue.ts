@@ -1,4 +1,5 @@
-import type { AbortSignalLike } from '@svc/edge';
+import type { AbortSignalLike, TurnQueue } from '@svc/edge';
+import type { CallerShare } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { DatabaseSession } from '../connection/database-session.ts';
 
@@ -6,32 +7,41 @@ import type { DatabaseSession } from '../connection/database-session.ts';
 export interface TimeLimit {
   readonly signal: AbortSignalLike;
   readonly timeoutMs: number;
+  /** For whom; absent for the service itself. */
+  readonly share?: CallerShare | undefined;
 }
 
+/** Transactions that wait, by their callers. */
+export type WaitQueue = TurnQueue<CallerShare | undefined, Waiter>;
+
 /** A transaction that waits for a session. */
-export interface Waiter {
+interface Waiter {
   /** See `LatencyTracker`. */
   readonly shortMs: number | undefined;
+  readonly share: CallerShare | undefined;
   readonly give: (session: DatabaseSession) => void;
   readonly refuse: (error: DatabaseError) => void;
 }
 
-/** Adds a waiter to the end of the queue, which it leaves when it is given a session, refused, aborted or late. */
+/** Adds a waiter to the end of its caller's queue, which it leaves when it is given a session, refused, aborted or late. */
 export function joinWaitQueue(
-  queue: Set<Waiter>,
+  queue: WaitQueue,
   limit: TimeLimit,
   shortMs: number | undefined,
   whyLate: () => DatabaseError,
 ): Promise<DatabaseSession> {
+  const { share } = limit;
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       clearTimeout(timer);
       limit.signal.removeEventListener('abort', onAbort);
-      queue.delete(waiter);
+      queue.delete(share, waiter);
     };
     const waiter: Waiter = {
       shortMs,
+      share,
       give: (session) => {
+        queue.served(share);
         leave();
         resolve(session);
       },
@@ -43,6 +53,6 @@ export function joinWaitQueue(
     const onAbort = (): void => waiter.refuse(new DatabaseError('cancelled', 'cancelled while waiting'));
     const timer = setTimeout(() => waiter.refuse(whyLate()), limit.timeoutMs);
     limit.signal.addEventListener('abort', onAbort);
-    queue.add(waiter);
+    queue.add(share, waiter);
   });
 }

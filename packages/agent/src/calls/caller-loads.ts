@@ -1,0 +1,186 @@
+import type { CallerShare } from '../databases/driver.ts';
+
+/**
+ * Who has calls at the agent or had some lately, and how much of what is scarce, slots of `max_concurrent_requests` and
+ * connections of the database, each may take.
+ *
+ * A caller that has been alone lately may take all. Beside others it leaves room for what they lately had at once:
+ *   - where its calls take long, or nothing is known of them yet, it takes no more than an equal share, and what the
+ *     others lately left of theirs: a call of another then finds a slot and a connection free at once, instead of
+ *     waiting for one of these to end;
+ *   - where its calls are over soon, it leaves an eighth. Those that wait for it wait for milliseconds only, and the
+ *     eighth is there for others should its calls turn out to take long.
+ */
+export interface CallerLoads {
+  /** To be asked for each call, at this time: a caller that has no calls is forgotten after a while. */
+  of(name: string, time?: number): CallerLoad;
+}
+
+export interface CallerLoad extends CallerShare {
+  /** Calls that have a slot. */
+  readonly running: number;
+  /** A call has arrived, and waits. */
+  arrived(): void;
+  /** A call that had arrived has got its slot; returns when, to be told to `ended`. Undefined where it matters to nobody. */
+  started(): number | undefined;
+  /** A call that had started is over. */
+  ended(startedAt: number | undefined): void;
+  /** A call that had arrived has left without a slot. */
+  left(): void;
+}
+
+/** What a caller had at once is known for this long, and for as long again. */
+const WINDOW_MS = 60_000;
+/** What takes longer takes long: who waits for its end waits many times as long as a point query takes. */
+const LONG_MS = 20;
+const LAST_SHARE = 1 / 8;
+const SPARE_SHARE = 1 / 8;
+/** Those beyond count as one, so that names made up by a gateway cannot fill the memory. */
+const CALLERS_MAX = 10_000;
+
+interface Counted extends CallerLoad {
+  /** How many calls it had at once at most, in this window or the one before. */
+  wanted(): number;
+  /** `isNext`: no window lies between the one that ends and the one that begins. */
+  nextWindow(isNext: boolean): void;
+}
+
+export function createCallerLoads(now: () => number = () => performance.now()): CallerLoads {
+  const callers = new Map<string, Counted>();
+  let last: { readonly name: string; readonly caller: Counted } | undefined;
+  let window = 0;
+  /** Calls of all callers that run or wait. */
+  let present = 0;
+  /** What all callers want together. */
+  let wanted = 0;
+  /** Equal shares by what is shared, for as long as nobody wants more or less. */
+  const shares = new Map<number, number>();
+
+  function changeWanted(by: number): void {
+    wanted += by;
+    if (shares.size > 0) shares.clear();
+  }
+
+  function beginWindow(at: number): void {
+    const isNext = at === window + 1;
+    window = at;
+    last = undefined;
+    wanted = 0;
+    for (const [name, caller] of callers) {
+      caller.nextWindow(isNext);
+      wanted += caller.wanted();
+      if (caller.wanted() === 0) callers.delete(name);
+    }
+    shares.clear();
+  }
+
+  /**
+   * The most that a caller can be given so that none which wants as much has less, and none which wants less lacks any;
+   * Infinity where all can have what they want.
+   */
+  function shareOf(capacity: number): number {
+    const known = shares.get(capacity);
+    if (known !== undefined) return known;
+    const share = callers.size >= capacity ? 1 : equalShare(capacity, [...callers.values()]);
+    shares.set(capacity, share);
+    return share;
+  }
+
+  function createCaller(): Counted {
+    let [running, waiting] = [0, 0];
+    let [peak, formerPeak] = [0, 0];
+    /** Of its running calls those that started beside calls of others: how many, and when they did, added up. */
+    let [timed, startedSum] = [0, 0];
+    /** How long its calls usually take; undefined before the first is over. */
+    let usualMs: number | undefined;
+
+    const most = (): number => Math.max(peak, formerPeak);
+
+    function takesLong(): boolean {
+      if (usualMs === undefined || usualMs > LONG_MS) return true;
+      return timed > 0 && now() - startedSum / timed > LONG_MS;
+    }
+
+    return {
+      get isAlone() {
+        return callers.size < 2;
+      },
+      get running() {
+        return running;
+      },
+      most(capacity) {
+        if (callers.size < 2 || wanted <= capacity) return capacity;
+        if (takesLong()) return Math.min(capacity, shareOf(capacity));
+        return Math.max(1, capacity - Math.min(wanted - most(), spareOf(capacity)));
+      },
+      spare(capacity) {
+        const hasMost = callers.size > 1 && 2 * (running + waiting) > present;
+        return hasMost ? spareOf(capacity) : 0;
+      },
+      arrived() {
+        present += 1;
+        waiting += 1;
+        if (running + waiting <= peak) return;
+        const before = most();
+        peak = running + waiting;
+        if (peak > before) changeWanted(peak - before);
+      },
+      started() {
+        waiting -= 1;
+        running += 1;
+        // What its calls take matters only beside others, and to look at the clock costs as much as all the rest here.
+        if (callers.size < 2) return undefined;
+        const startedAt = now();
+        timed += 1;
+        startedSum += startedAt;
+        return startedAt;
+      },
+      ended(startedAt) {
+        present -= 1;
+        running -= 1;
+        if (startedAt === undefined) return;
+        timed -= 1;
+        startedSum = timed === 0 ? 0 : startedSum - startedAt;
+        const ms = now() - startedAt;
+        usualMs = usualMs === undefined ? ms : usualMs + (ms - usualMs) * LAST_SHARE;
+      },
+      left() {
+        present -= 1;
+        waiting -= 1;
+      },
+      wanted: most,
+      nextWindow(isNext) {
+        formerPeak = isNext ? peak : 0;
+        peak = running + waiting;
+      },
+    };
+  }
+
+  return {
+    of(name, time = now()) {
+      const at = Math.floor(time / WINDOW_MS);
+      if (at > window) beginWindow(at);
+      if (last?.name === name) return last.caller;
+      const key = callers.has(name) || callers.size < CALLERS_MAX ? name : '';
+      const caller = callers.get(key) ?? createCaller();
+      callers.set(key, caller);
+      last = { name, caller };
+      return caller;
+    },
+  };
+}
+
+function spareOf(capacity: number): number {
+  return Math.min(Math.ceil(capacity * SPARE_SHARE), capacity - 1);
+}
+
+function equalShare(capacity: number, callers: readonly Counted[]): number {
+  let left = capacity;
+  let sharing = callers.length;
+  for (const wanted of callers.map((caller) => caller.wanted()).toSorted((a, b) => a - b)) {
+    if (wanted * sharing >= left) return Math.max(1, Math.floor(left / sharing));
+    left -= wanted;
+    sharing -= 1;
+  }
+  return Number.POSITIVE_INFINITY;
+}
