@@ -198,4 +198,17 @@ describe('the keys of an issuer', () => {
     expect(setup.fetches).toHaveLength(2);
     expect(setup.events).toHaveLength(1);
   });
+
+  it('keep no process from its end, neither while they are fetched nor between', async () => {
+    vi.useRealTimers();
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const idle = new Setup();
+    expect(timers()).toBe(before);
+    idle.fetches[0]?.settle(await imported(A));
+    await idle.keySet.refetch();
+    expect(idle.keySet.find('ES256', 'a')).toMatchObject({ kid: 'a' });
+    expect(timers()).toBe(before);
+    idle.keySet.close();
+  });
 });
