@@ -157,6 +157,7 @@ describe('parseIssuers', () => {
     [{ ...OWN, id_tokens: 'yes' }, '0.id_tokens is not accepted'],
     [{ ...OWN, required_claims: 'a' }, '0.required_claims is not accepted'],
     [{ ...OWN, required_claims: { a: [] } }, '0.required_claims.a has 0 entries'],
+    [{ ...OWN, required_claims: { a: 2 ** 53 } }, '0.required_claims.a is not accepted'],
     [{ ...OWN, required_claims: { a: null } }, '0.required_claims.a is not accepted'],
     [{ ...OWN, required_claims: { a: '' } }, '0.required_claims.a is not accepted'],
     [{ ...OWN, required_claims: ['a'] }, '0.required_claims.0 is not an object'],
