@@ -41,6 +41,7 @@ describe('importKeys', () => {
     ['a key that may not verify', { ...RSA, key_ops: ['encrypt'] }],
     ['a shared secret', { kty: 'oct', k: 'c2VjcmV0', alg: 'HS256' }],
     ['a shared secret that says RS256', { kty: 'oct', k: 'c2VjcmV0', alg: 'RS256' }],
+    ['a shared secret with the numbers of an RSA key', { ...RSA, kty: 'oct' }],
     ['a key of another algorithm', { ...RSA, alg: 'RSA-OAEP' }],
     ['a key whose alg is of another kind', { ...RSA, alg: 'ES256' }],
     ['a private key', createSigningKey('ES256').privateKey.export({ format: 'jwk' })],

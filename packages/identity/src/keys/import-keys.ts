@@ -58,9 +58,7 @@ function isForSignatures({ use, key_ops: operations, d }: JsonObject): boolean {
 }
 
 function fits(entry: JsonObject, alg: string): boolean {
-  const algorithm = ALGORITHMS.get(alg);
-  if (algorithm === undefined || entry['kty'] !== algorithm.kty) return false;
-  if (algorithm.crv !== undefined && entry['crv'] !== algorithm.crv) return false;
+  if (entry['kty'] !== ALGORITHMS.get(alg)?.kty) return false;
   return entry['alg'] === undefined || entry['alg'] === alg;
 }
 

@@ -193,8 +193,22 @@ describe('the keys of an issuer', () => {
     await asked;
     expect(setup.fetches[1]?.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(30_000);
     expect(setup.keySet.refetch()).toBe(undefined);
     expect(setup.fetches).toHaveLength(2);
     expect(setup.events).toHaveLength(1);
+  });
+
+  it('keep no process from its end, neither while they are fetched nor between', async () => {
+    vi.useRealTimers();
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const idle = new Setup();
+    expect(timers()).toBe(before);
+    idle.fetches[0]?.settle(await imported(A));
+    await idle.keySet.refetch();
+    expect(idle.keySet.find('ES256', 'a')).toMatchObject({ kid: 'a' });
+    expect(timers()).toBe(before);
+    idle.keySet.close();
   });
 });

@@ -144,4 +144,19 @@ describe('a refused token', () => {
     verifier.clock.ms = 0;
     expect(await verifier.verify(presented)).toMatchObject({ kind: 'verified' });
   });
+
+  it('makes no verified one be forgotten, however many there are, but the oldest refused one', async () => {
+    const presented = token();
+    const outcome = await verifier.verify(presented);
+    const [header, payload] = presented.split('.');
+    const forged = Array.from({ length: 10_001 }, (_, index) => {
+      const signature = Buffer.alloc(64);
+      signature.writeUInt32BE(index, 60);
+      return `${header}.${payload}.${signature.toString('base64url')}`;
+    });
+    for (const each of forged) await verifier.verify(each);
+    expect(verifier.verify(presented)).toBe(outcome);
+    expect(verifier.verify(forged[1] ?? '')).toMatchObject({ kind: 'refused', failure: 'signature' });
+    expect(verifier.verify(forged[0] ?? '')).toBeInstanceOf(Promise);
+  });
 });
