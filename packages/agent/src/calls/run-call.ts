@@ -5,7 +5,7 @@ import type { PinParameters } from '../capabilities/pinned-parameters.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
-import type { CallerFields, Observe } from '../telemetry/events.ts';
+import type { CallEvent, CallerFields, Observe } from '../telemetry/events.ts';
 import type { CallerLoads } from './caller-loads.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { IdentifyCaller } from './identify-caller.ts';
@@ -81,12 +81,10 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     if (outcome.kind === 'error' && VALUE_REFUSED.has(outcome.code)) {
       void reportChangedLabels(call.capability, capability.query);
     }
-    options.observe({
+    const record: CallEvent = {
       event: 'call',
       request_id: call.metadata['request_id'] ?? '',
-      ...(options.identify === undefined
-        ? { api_key_name: call.metadata['api_key_name'] ?? '' }
-        : callerFields(ended.caller)),
+      api_key_name: keyNameOf(call, ended.caller, options.identify !== undefined),
       capability: call.capability,
       outcome: outcome.kind === 'result' ? 'OK' : outcome.code,
       duration_ms: Math.round((now() - startedAt) * 1000) / 1000,
@@ -94,7 +92,8 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       bytes: outcome.kind === 'result' ? outcome.rows.length : 0,
       ...(call.metadata['traceparent'] === undefined ? {} : { traceparent: call.metadata['traceparent'] }),
       ...(detail === undefined ? {} : { detail }),
-    });
+    };
+    options.observe(options.identify === undefined ? record : { ...record, ...callerFields(ended.caller) });
     return outcome;
   };
 
@@ -134,7 +133,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       if (refusal !== undefined) return { outcome: refused(refusal), caller };
       const result = await capability.query.run({
         values,
-        apiKeyName: caller === undefined ? (call.metadata['api_key_name'] ?? '') : caller.keyName,
+        apiKeyName: keyNameOf(call, caller, options.identify !== undefined),
         caller,
         requestId: call.metadata['request_id'] ?? '',
         timeoutMs: left(),
@@ -196,11 +195,15 @@ function principalRefused(detail: string, caller: Caller | undefined, notStarted
   return { outcome: failed('AGENT_PRINCIPAL_REFUSED', message, notStarted), detail, caller };
 }
 
-/** The gateway's word counts for none of these where the agent verifies tokens itself. */
+/** Where the agent asks who calls, the name counts only as far as it believes the gateway. */
+function keyNameOf({ metadata }: IncomingCall, caller: Caller | undefined, asks: boolean): string {
+  return asks ? (caller?.keyName ?? '') : (metadata['api_key_name'] ?? '');
+}
+
 function callerFields(caller: Caller | undefined): CallerFields {
-  if (caller === undefined) return { api_key_name: '', principal: '', issuer: '', client_id: '' };
-  const { keyName, principal, issuer, clientId, verifiedBy } = caller;
-  return { api_key_name: keyName, principal, issuer, client_id: clientId, verified_by: verifiedBy };
+  if (caller === undefined) return { principal: '', issuer: '', client_id: '' };
+  const { principal, issuer, clientId, verifiedBy } = caller;
+  return { principal, issuer, client_id: clientId, verified_by: verifiedBy };
 }
 
 /** Whose call it is, for fair turns: where the agent does not ask who calls, on the gateway's word. */

@@ -67,10 +67,8 @@ export type AgentEvent =
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 
-/** Who calls. All but the first only where the capability file has `identity`, and empty where it is not known. */
+/** Who calls; only where the capability file has `identity`, and empty where it is not known. */
 export interface CallerFields {
-  /** Empty for a token. */
-  readonly api_key_name: string;
   readonly principal?: string;
   /** `iss` of the token. */
   readonly issuer?: string;
@@ -80,9 +78,11 @@ export interface CallerFields {
 }
 
 /** One per call that reached the agent. */
-interface CallEvent extends CallerFields {
+export interface CallEvent extends CallerFields {
   readonly event: 'call';
   readonly request_id: string;
+  /** Empty for a token. */
+  readonly api_key_name: string;
   readonly capability: string;
   /** `OK` or an error code. */
   readonly outcome: string;
