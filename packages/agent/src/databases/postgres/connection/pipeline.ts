@@ -39,6 +39,14 @@ export interface Batch {
   readonly size: number;
 }
 
+/** Nothing of a unit has left: the connection had ended before its turn came. */
+export class NotSent extends Error {
+  constructor({ message }: Error) {
+    super(message);
+    this.name = 'NotSent';
+  }
+}
+
 const EXECUTE = serialize.execute();
 const SYNC = serialize.sync();
 
@@ -118,6 +126,7 @@ class UnitBatch extends pg.Query implements Batch {
   readonly #prepared: Set<string>;
   readonly #units: Unit[];
   #expectedMs: number;
+  #isSent = false;
   /** The unit that the next message of the answer belongs to. */
   #at = 0;
   #results: Rows[] = [];
@@ -151,7 +160,10 @@ class UnitBatch extends pg.Query implements Batch {
         for (const statement of statements) addMessages(messages, statement, this.#prepared);
       messages.push(SYNC);
       // Otherwise the connection has ended, and its end becomes the error of these units.
-      if (stream.writable) stream.write(Buffer.concat(messages));
+      if (stream.writable) {
+        this.#isSent = true;
+        stream.write(Buffer.concat(messages));
+      }
       return undefined;
     } catch (error) {
       return error instanceof Error ? error : new Error('cannot encode a statement');
@@ -185,8 +197,9 @@ class UnitBatch extends pg.Query implements Batch {
   handleError(error: Error): void {
     // A pooler that lost one has lost them all.
     if (sqlStateOf(error) === UNKNOWN_STATEMENT) this.#prepared.clear();
-    this.#end(error, false);
-    const skipped = new Error('skipped behind a unit that failed');
+    const notSent = this.#isSent ? undefined : new NotSent(error);
+    this.#end(notSent ?? error, false);
+    const skipped = notSent ?? new Error('skipped behind a unit that failed');
     while (this.#at < this.#units.length) this.#end(skipped, false);
   }
 

@@ -24,8 +24,8 @@ export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
-// Connection exceptions, operator intervention, and the server's own idle time-outs.
-const LOSS = /^(?:08|57P0|57P1|25P03$)/;
+// Connection exceptions, operator intervention, and time-outs of the server by which it ends a session.
+const LOSS = /^(?:08|57P0|57P1|25P0[34]$)/;
 
 /** Conditions that a query which passed verification can still meet, by their names in PostgreSQL's manual. */
 const CONDITIONS: Readonly<Record<string, string>> = {

@@ -70,12 +70,17 @@ async function outcomes({ results }: Sent): Promise<readonly unknown[]> {
 }
 
 /** Sends them until they are not late as a whole, as they may be on a busy machine; then they leave no trace. */
-async function inTime(...sent: readonly Asked[]): Promise<readonly unknown[]> {
+async function sendInTime(...sent: readonly Asked[]): Promise<Sent & { readonly ended: readonly unknown[] }> {
   for (;;) {
-    const ended = await outcomes(await sendBatch(...sent));
+    const batch = await sendBatch(...sent);
+    const ended = await outcomes(batch);
     await atRest();
-    if (!ended.includes('suspected')) return ended;
+    if (!ended.includes('suspected')) return { ...batch, ended };
   }
+}
+
+async function inTime(...sent: readonly Asked[]): Promise<readonly unknown[]> {
+  return (await sendInTime(...sent)).ended;
 }
 
 const OURS = "datname = current_database() and application_name = 'svc-agent'";
@@ -112,14 +117,21 @@ test('up to eight go under one Sync, each with its own transaction, settings and
   expect(new Set(times).size).toBe(8);
 });
 
+test('what has not left when its connection is lost goes on over another', async () => {
+  const sent = await sendBatch(value('1::text'), value('2::text'));
+  // As when the reset is read in the same turn.
+  sent.session.client.connection.stream.emit('error', new Error('read ECONNRESET'));
+  expect(await outcomes(sent)).toEqual(['behind', 'behind']);
+  expect(await inTime(value('3::text'))).toEqual(['3']);
+});
+
 test('one that fails costs those before it nothing, and those behind it are sent again', async () => {
-  const sent = await sendBatch(value('1'), value('2'), value('1 / 0'), value('4'), value('5'));
-  expect(await outcomes(sent)).toEqual(['1', '2', '22012', 'behind', 'behind']);
-  await atRest();
+  const sent = await sendInTime(value('1'), value('2'), value('1 / 0'), value('4'), value('5'));
+  expect(sent.ended).toEqual(['1', '2', '22012', 'behind', 'behind']);
   // The connection is sound, and its next transactions are theirs alone.
-  const { session, results } = await sendBatch(value("current_setting('transaction_read_only')"), value('7'));
+  const { session, ended } = await sendInTime(value("current_setting('transaction_read_only')"), value('7'));
   expect(session === sent.session).toBe(true);
-  expect(await outcomes({ session, results })).toEqual(['on', '7']);
+  expect(ended).toEqual(['on', '7']);
 });
 
 test('one that takes long is cancelled, and all are sent again, those that the server has answered too', async () => {
@@ -129,17 +141,20 @@ test('one that takes long is cancelled, and all are sent again, those that the s
   expect(performance.now() - started).toBeLessThan(500);
   await atRest();
   expect(performance.now() - started).toBeLessThan(2000);
-  expect(await outcomes(await sendBatch(value('4')))).toEqual(['4']);
+  expect(await inTime(value('4'))).toEqual(['4']);
 });
 
 test('what the server has sent of the answers is not waited for', async () => {
   const large = value("repeat('x', 100000)");
-  const { results } = await sendBatch(large, large, { text: 'select from pg_sleep(0.005)' }, value('3'));
-  expect((await Promise.all(results.slice(0, 2))).map(outcome)).toEqual(
-    Array.from({ length: 2 }, () => 'x'.repeat(100_000)),
-  );
-  await Promise.all(results);
-  await atRest();
+  let first: readonly unknown[] = ['suspected'];
+  // On a busy machine the whole batch may be late.
+  while (first.includes('suspected')) {
+    const { results } = await sendBatch(large, large, { text: 'select from pg_sleep(0.005)' }, value('3'));
+    first = (await Promise.all(results.slice(0, 2))).map(outcome);
+    await Promise.all(results);
+    await atRest();
+  }
+  expect(first.map((each) => String(each).length)).toEqual([100_000, 100_000]);
 });
 
 test('one that is given up is answered at once, and costs the others nothing', async () => {
@@ -162,13 +177,8 @@ test('one that is given up is answered at once, and costs the others nothing', a
 });
 
 test('one whose time is up is stopped by the server, and those behind it are sent again', async () => {
-  const sent = await sendBatch(
-    value('1'),
-    [{ text: 'select from pg_sleep(5)' }, { timeoutMs: 4 }],
-    value('3'),
-  );
-  expect(await outcomes(sent)).toEqual(['1', '57014', 'behind']);
-  await atRest();
+  const slow: Asked = [{ text: 'select from pg_sleep(5)' }, { timeoutMs: 4 }];
+  expect(await inTime(value('1'), slow, value('3'))).toEqual(['1', '57014', 'behind']);
 });
 
 test.each([
@@ -221,7 +231,9 @@ test('behind one that has put a statement in the place of our rollback nothing i
 
 test('a cancel request meant for another query fails only the one that it hits', async () => {
   let hits = 0;
-  for (let round = 0; round < 200 && hits < 5; round += 1) {
+  // A busy machine takes long for a round; one that cannot make a hit at all fails.
+  const until = performance.now() + 12_000;
+  for (let round = 0; round < 200 && hits < 5 && performance.now() < until; round += 1) {
     const { session, results } = await sendBatch(
       ...[0, 1, 2, 3].map((n) => ({ text: `select '${n}' from pg_sleep(0.0015)` })),
     );

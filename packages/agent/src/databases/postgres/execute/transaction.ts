@@ -7,7 +7,14 @@ import {
   sqlStateOf,
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
-import { sendAll, send, type UnitResult, type Rows, type Statement } from '../connection/pipeline.ts';
+import {
+  NotSent,
+  sendAll,
+  send,
+  type UnitResult,
+  type Rows,
+  type Statement,
+} from '../connection/pipeline.ts';
 import type { CancelReason, MoveReason, QueuedTransaction } from '../connection/pipeline-queue.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { orphan, type DatabaseSession } from '../connection/database-session.ts';
@@ -181,8 +188,10 @@ export function runTransaction(
       const isLost = isLoss(error);
       const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings));
       // Without a word of the server it may have been at any of its batch: each has to show alone that it is sound.
-      const isSuspected = isLost && !isBegun && queued.batch.size > 1 && sqlStateOf(error) === undefined;
+      const isUntold = isLost && !isBegun && sqlStateOf(error) === undefined;
+      const isSuspected = isUntold && queued.batch.size > 1 && !(error instanceof NotSent);
       if (isSuspected) move('suspected');
+      else if (error instanceof NotSent) move('behind');
       // Those behind it fail, too: its transaction is still open, and takes no statement but the end of it.
       if (!(isSuspected ? queue.claimLost(queued) : queue.claim(queued))) pool.release(session);
       else if (isSound) await reset(pool, session);
