@@ -113,6 +113,7 @@ function createProvider(issuer: string, keys: readonly JWK[], options: IdentityP
             },
           ]),
     ],
+    scopes: ['openid', 'offline_access', ...scopes],
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...claims }) }),
     extraTokenClaims: () => ({ ...claims }),
     pkce: { required: () => true },
