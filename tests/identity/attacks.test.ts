@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createReleasers, startService, temporaryFolder, testDatabase, type Releasers, type Service } from '@svc/testkit';
 import fc from 'fast-check';
@@ -250,4 +251,41 @@ describe('a pinned parameter', () => {
     expect(JSON.stringify(result)).toContain('list_loans');
     expect(JSON.stringify(result)).not.toContain(PINNED);
   });
+});
+
+test('tokens, their digests and what they claim stand in no log, metric and error', async () => {
+  const [mapped, unmapped, id] = ['mapped-canary-7f3a', 'unmapped-canary-91bd', 'id-canary-55e0'];
+  const token = await a.mint('u-canary', { scope: SCOPE, org_id: mapped, email: unmapped, jti: id });
+  const outdated = await a.mint('u-canary', { scope: SCOPE, org_id: mapped, email: unmapped, exp: 1 });
+  const [header, payload] = token.split('.');
+  const tampered = `${header}.${payload}.${'A'.repeat(86)}`;
+  const seen: string[] = [];
+  for (const presented of [token, outdated, tampered]) {
+    for (const capability of ['list_loans', 'hours', 'many_3', 'no_such']) {
+      for (const params of [{}, { unknown: 1 }]) {
+        const answer = await call(presented, capability, params);
+        seen.push(answer.text, JSON.stringify([...answer.headers]));
+      }
+    }
+    seen.push(JSON.stringify(await rpc(presented, 'tools/call', { name: 'list_loans', arguments: { unknown: 1 } })));
+  }
+  const line = await service.gateway.waitForLine((text) => text.includes('"metrics_listening"'));
+  const { port } = JSON.parse(line) as { port: number };
+  seen.push(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+  const agentLog = join(service.agentFolder(0), 'svc-agent.log');
+  // The gateway writes what is gathered after 100 ms, and so does the agent.
+  await expect.poll(() => service.gateway.output()).toContain('"auth_failure":"expired"');
+  await expect.poll(() => readFile(agentLog, 'utf8')).toContain('"verified_by":"token"');
+  seen.push(service.gateway.output(), service.agents[0]?.output() ?? '', await readFile(agentLog, 'utf8'));
+  const text = seen.join('\n');
+  expect(text).toContain('u-canary');
+  // Names the token in the log without being of use to present it.
+  expect(text).toContain(`"token_id":"${id}"`);
+  for (const secret of [mapped, unmapped]) expect(text).not.toContain(secret);
+  for (const presented of [token, outdated, tampered]) {
+    for (const part of presented.split('.').slice(1)) expect(text).not.toContain(part);
+    for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+      expect(text).not.toContain(createHash('sha256').update(presented).digest(encoding));
+    }
+  }
 });

@@ -10,7 +10,7 @@ import {
   type Releasers,
   type Service,
 } from '@svc/testkit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AUTHORITY } from '../requirements/certificates.testing.ts';
 import { startIdentityProvider, type IdentityProvider } from './identity-provider.testing.ts';
 import { browser, connectFirst, connectSecond, REDIRECT_URI, type Registration } from './sign-in.testing.ts';
@@ -19,6 +19,8 @@ import { browser, connectFirst, connectSecond, REDIRECT_URI, type Registration }
 const SCOPE = 'library.read';
 const DOCUMENT = 'https://client.example/svc-tests.json';
 const BY_HAND = 'registered-by-hand';
+/** Long enough for all that the other tests do with one token. */
+const TOKEN_SECONDS = 8;
 
 const SQL = `
   create table loan (tenant text not null, title text not null);
@@ -73,6 +75,7 @@ beforeAll(async () => {
     resource,
     scopes: [SCOPE],
     claims: { org_id: 'north' },
+    tokenSeconds: TOKEN_SECONDS,
     clientDocument: {
       client_id: DOCUMENT,
       client_name: 'svc-tests',
@@ -93,6 +96,7 @@ beforeAll(async () => {
       NODE_EXTRA_CA_CERTS: authority,
       GATEWAY_ADDR: `127.0.0.1:${port}`,
       GATEWAY_PUBLIC_URL: publicUrl,
+      GATEWAY_TOKEN_CLOCK_SKEW: '0s',
       GATEWAY_ISSUERS_JSON: JSON.stringify([
         { name: 'provider', issuer, claims: { org_id: 'org_id' }, grants: [{ scope: SCOPE, capabilities: ['*'] }] },
       ]),
@@ -153,6 +157,28 @@ test('a new key of the provider is fetched once, and tokens of the old one go on
   expect((await call(before)).status).toBe(200);
   // One by the gateway, one by the agent.
   expect(provider.keySetRequests - fetched).toBe(2);
+});
+
+test('a client whose token has ended refreshes it and goes on, without its user', async () => {
+  const client = await connectSecond(resource, {
+    registration: { kind: 'manual', clientId: BY_HAND },
+    signIn: browser(provider.fetch),
+    fetch: provider.fetch,
+  });
+  try {
+    await client.call('list_loans', {});
+    // A token of the provider lives that long; both programs allow for no skew here.
+    await vi.waitFor(
+      async () => {
+        await client.call('list_loans', {});
+        expect(client.tokenGrants).toBe(2);
+      },
+      { timeout: (TOKEN_SECONDS + 10) * 1000, interval: 500 },
+    );
+    expect(client.signIns).toBe(1);
+  } finally {
+    await client.close();
+  }
 });
 
 /** Free now; the provider has to know the gateway's address before the gateway runs. */
