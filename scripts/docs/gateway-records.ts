@@ -87,7 +87,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       token_id: { type: 'string', meaning: '`jti` of the token.', optional: true },
       auth_failure: {
         type: 'string',
-        meaning: `Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good.`,
+        meaning: `Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good, but for \`issuer_unavailable\`.`,
         optional: true,
       },
     },
