@@ -34,15 +34,17 @@ export interface IdentityProviderOptions {
   readonly publicClient?: { readonly id: string; readonly redirectUri: string };
 }
 
-export const MACHINE = { id: 'machine', secret: 'a secret of the tests, long enough' };
-export const USER = 'user-7';
+const MACHINE = { id: 'machine', secret: 'a secret of the tests, long enough' };
+const USER = 'user-7';
 
 export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
   const server = createServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const issuer = `https://localhost:${port}`;
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === 'string')
+    throw new Error('cannot tell the port of the provider');
+  const issuer = `https://localhost:${address.port}`;
   let keys = [await newKey('key-1')];
   let provider = createProvider(issuer, keys, options);
   let keySetRequests = 0;
@@ -66,11 +68,16 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
           authorization: `Basic ${Buffer.from(`${MACHINE.id}:${encodeURIComponent(MACHINE.secret)}`).toString('base64')}`,
           'content-type': 'application/x-www-form-urlencoded',
         },
-        body: new URLSearchParams({ grant_type: 'client_credentials', scope, resource: options.resource }).toString(),
+        body: new URLSearchParams({
+          grant_type: 'client_credentials',
+          scope,
+          resource: options.resource,
+        }).toString(),
       });
-      const body = (await answer.json()) as { access_token?: string };
-      if (body.access_token === undefined) throw new Error(`no token: ${JSON.stringify(body)}`);
-      return body.access_token;
+      const body: unknown = await answer.json();
+      if (typeof body === 'object' && body !== null && 'access_token' in body)
+        return String(body.access_token);
+      throw new Error(`no token: ${JSON.stringify(body)}`);
     },
     async rotateKeys({ keepsOld }) {
       keys = [await newKey(`key-${keys.length + 1}-${Date.now()}`), ...(keepsOld ? keys : [])];
@@ -118,7 +125,13 @@ function createProvider(issuer: string, keys: readonly JWK[], options: IdentityP
     extraTokenClaims: () => ({ ...claims }),
     pkce: { required: () => true },
     cookies: { keys: ['of the tests'] },
-    ttl: { AccessToken: tokenSeconds, ClientCredentials: tokenSeconds, Interaction: 60, Session: 60, Grant: 600 },
+    ttl: {
+      AccessToken: tokenSeconds,
+      ClientCredentials: tokenSeconds,
+      Interaction: 60,
+      Session: 60,
+      Grant: 600,
+    },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     issueRefreshToken: () => true,
     features: {
@@ -139,7 +152,7 @@ function createProvider(issuer: string, keys: readonly JWK[], options: IdentityP
       },
     },
     fetch: async (url) =>
-      String(url) === clientDocument?.client_id
+      new URL(url instanceof Request ? url.url : url).href === clientDocument?.client_id
         ? Response.json(clientDocument)
         : new Response('not found', { status: 404 }),
   };
@@ -157,12 +170,20 @@ async function consent(
     await provider.interactionFinished(request, response, { login: { accountId: USER } });
     return;
   }
-  const grant = new provider.Grant({ accountId: session?.accountId ?? USER, clientId: String(params['client_id']) });
-  grant.addOIDCScope(String(params['scope'] ?? 'openid'));
-  const missing = prompt.details['missingResourceScopes'] as Record<string, string[]> | undefined;
-  for (const [indicator, wanted] of Object.entries(missing ?? {})) {
-    grant.addResourceScope(indicator, wanted.join(' '));
+  const grant = new provider.Grant({
+    accountId: session?.accountId ?? USER,
+    clientId: typeof params['client_id'] === 'string' ? params['client_id'] : '',
+  });
+  grant.addOIDCScope(typeof params['scope'] === 'string' ? params['scope'] : 'openid');
+  const missing: unknown = prompt.details['missingResourceScopes'];
+  for (const [resource, scopes] of Object.entries(missing ?? {})) {
+    grant.addResourceScope(resource, [scopes].flat().join(' '));
   }
   const grantId = await grant.save();
-  await provider.interactionFinished(request, response, { consent: { grantId } }, { mergeWithLastSubmission: true });
+  await provider.interactionFinished(
+    request,
+    response,
+    { consent: { grantId } },
+    { mergeWithLastSubmission: true },
+  );
 }

@@ -98,7 +98,12 @@ beforeAll(async () => {
       GATEWAY_PUBLIC_URL: publicUrl,
       GATEWAY_TOKEN_CLOCK_SKEW: '0s',
       GATEWAY_ISSUERS_JSON: JSON.stringify([
-        { name: 'provider', issuer, claims: { org_id: 'org_id' }, grants: [{ scope: SCOPE, capabilities: ['*'] }] },
+        {
+          name: 'provider',
+          issuer,
+          claims: { org_id: 'org_id' },
+          grants: [{ scope: SCOPE, capabilities: ['*'] }],
+        },
       ]),
     },
     agentEnv: { NODE_EXTRA_CA_CERTS: authority },
@@ -119,74 +124,94 @@ const CLIENTS = [
 ] as const;
 
 describe.each(CLIENTS)('%s', (_name, connect) => {
-  test.each(REGISTRATIONS)('signs in and gets rows, known %s', async (_how, registration) => {
-    const client = await connect(resource, {
-      registration,
-      signIn: browser(provider.fetch),
-      fetch: provider.fetch,
-    });
-    try {
-      expect(await client.toolNames()).toEqual(['list_loans', 'whoami']);
-      expect(await client.call('list_loans', {})).toEqual({ rows: [{ title: 'Read in the north' }], count: 1 });
-      expect(await client.call('whoami', {})).toMatchObject({
-        rows: [{ subject: 'user-7', issuer: provider.issuer, org: 'north' }],
+  test.each(REGISTRATIONS)(
+    'signs in and gets rows, known %s',
+    { tags: ['token:sign-in'] },
+    async (_how, registration) => {
+      const client = await connect(resource, {
+        registration,
+        signIn: browser(provider.fetch),
+        fetch: provider.fetch,
       });
-      expect([client.signIns, client.tokenGrants]).toEqual([1, 1]);
-    } finally {
-      await client.close();
-    }
-  });
+      try {
+        expect(await client.toolNames()).toEqual(['list_loans', 'whoami']);
+        expect(await client.call('list_loans', {})).toEqual({
+          rows: [{ title: 'Read in the north' }],
+          count: 1,
+        });
+        expect(await client.call('whoami', {})).toMatchObject({
+          rows: [{ subject: 'user-7', issuer: provider.issuer, org: 'north' }],
+        });
+        expect([client.signIns, client.tokenGrants]).toEqual([1, 1]);
+      } finally {
+        await client.close();
+      }
+    },
+  );
 });
 
 test('a machine gets rows by its own credentials, over REST', async () => {
   const token = await provider.clientCredentials(SCOPE);
-  const answer = await service.call('list_loans', {}, { key: null, headers: { authorization: `Bearer ${token}` } });
+  const answer = await service.call(
+    'list_loans',
+    {},
+    { key: null, headers: { authorization: `Bearer ${token}` } },
+  );
   expect([answer.status, answer.json]).toEqual([200, { rows: [{ title: 'Read in the north' }], count: 1 }]);
 });
 
-test('a new key of the provider is fetched once, and tokens of the old one go on while it is in the set', async () => {
-  const call = (token: string): Promise<{ readonly status: number }> =>
-    service.call('list_loans', {}, { key: null, headers: { authorization: `Bearer ${token}` } });
-  const before = await provider.clientCredentials(SCOPE);
-  expect((await call(before)).status).toBe(200);
-  const fetched = provider.keySetRequests;
-  await provider.rotateKeys({ keepsOld: true });
-  const after = await provider.clientCredentials(SCOPE);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => call(after)));
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-  expect((await call(before)).status).toBe(200);
-  // One by the gateway, one by the agent.
-  expect(provider.keySetRequests - fetched).toBe(2);
-});
+test(
+  'a new key of the provider is fetched once, and tokens of the old one go on while it is in the set',
+  { tags: ['token:rotation'] },
+  async () => {
+    const call = (token: string): Promise<{ readonly status: number }> =>
+      service.call('list_loans', {}, { key: null, headers: { authorization: `Bearer ${token}` } });
+    const before = await provider.clientCredentials(SCOPE);
+    expect((await call(before)).status).toBe(200);
+    const fetched = provider.keySetRequests;
+    await provider.rotateKeys({ keepsOld: true });
+    const after = await provider.clientCredentials(SCOPE);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call(after)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await call(before)).status).toBe(200);
+    // One by the gateway, one by the agent.
+    expect(provider.keySetRequests - fetched).toBe(2);
+  },
+);
 
-test('a client whose token has ended refreshes it and goes on, without its user', async () => {
-  const client = await connectSecond(resource, {
-    registration: { kind: 'manual', clientId: BY_HAND },
-    signIn: browser(provider.fetch),
-    fetch: provider.fetch,
-  });
-  try {
-    await client.call('list_loans', {});
-    // A token of the provider lives that long; both programs allow for no skew here.
-    await vi.waitFor(
-      async () => {
-        await client.call('list_loans', {});
-        expect(client.tokenGrants).toBe(2);
-      },
-      { timeout: (TOKEN_SECONDS + 10) * 1000, interval: 500 },
-    );
-    expect(client.signIns).toBe(1);
-  } finally {
-    await client.close();
-  }
-});
+test(
+  'a client whose token has ended refreshes it and goes on, without its user',
+  { tags: ['token:refresh'] },
+  async () => {
+    const client = await connectSecond(resource, {
+      registration: { kind: 'manual', clientId: BY_HAND },
+      signIn: browser(provider.fetch),
+      fetch: provider.fetch,
+    });
+    try {
+      await client.call('list_loans', {});
+      // A token of the provider lives that long; both programs allow for no skew here.
+      await vi.waitFor(
+        async () => {
+          await client.call('list_loans', {});
+          expect(client.tokenGrants).toBe(2);
+        },
+        { timeout: (TOKEN_SECONDS + 10) * 1000, interval: 500 },
+      );
+      expect(client.signIns).toBe(1);
+    } finally {
+      await client.close();
+    }
+  },
+);
 
 /** Free now; the provider has to know the gateway's address before the gateway runs. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const address: AddressInfo | string | null = server.address();
   server.close();
   await once(server, 'close');
-  return port;
+  if (address === null || typeof address === 'string') throw new Error('cannot tell a free port');
+  return address.port;
 }

@@ -11,7 +11,7 @@ export type Registration =
   /** Somebody has registered it by hand. */
   | { readonly kind: 'manual'; readonly clientId: string };
 
-export interface SignedInClient {
+interface SignedInClient {
   toolNames(): Promise<readonly string[]>;
   /** What a tool answers, as the client hands it on. */
   call(name: string, params: Record<string, unknown>): Promise<unknown>;
@@ -142,7 +142,8 @@ export const connectSecond: ConnectSignedIn = async (url, { registration, signIn
 /** The client of the first generation. */
 export const connectFirst: ConnectSignedIn = async (url, { registration, signIn, fetch }) => {
   const store = createTokenStore(registration, signIn);
-  const transport = (): FirstTransport => new FirstTransport(new URL(url), { authProvider: store.provider, fetch });
+  const transport = (): FirstTransport =>
+    new FirstTransport(new URL(url), { authProvider: store.provider, fetch });
   let client = new FirstClient(IDENTITY);
   const first = transport();
   await client.connect(first).catch(async (error: unknown) => {

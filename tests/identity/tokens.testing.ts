@@ -13,7 +13,8 @@ export async function createTokenIssuer(issuer: string, audience: string, kid = 
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' };
   return {
     keySet: JSON.stringify({ keys: [jwk] }),
-    mint: (subject, claims = {}) => sign(privateKey, kid, { iss: issuer, aud: audience, sub: subject, ...claims }),
+    mint: (subject, claims = {}) =>
+      sign(privateKey, kid, { iss: issuer, aud: audience, sub: subject, ...claims }),
   };
 }
 

@@ -177,6 +177,13 @@ export const requirements: readonly Requirement[] = [
     metadata: 'the document that says who gives tokens out, for every origin',
     needs: 'lists hide what takes more of the caller than is known',
     'max-age': 'a token that is too old for the agent is 401 before the call is sent',
+    'sign-in':
+      'the official MCP clients sign in with a certified provider, known by document, registration or hand',
+    refresh: 'a client goes on with a refreshed token, without its user',
+    rotation: 'a new key of an issuer is fetched once, when a token names it',
+    principal: 'equal subjects of two issuers, and a key of that name, are different callers',
+    grants: 'REST, tools/list and /openapi.json agree on what any set of claims permits',
+    canary: 'tokens, their digests and claims are in no log, metric and error',
   }),
   ...rows('permission', {
     listed: 'only the listed capabilities',
@@ -253,6 +260,7 @@ export const requirements: readonly Requirement[] = [
     settings: 'svc.subject, svc.issuer, svc.client_id and svc.claims hold who calls, for one call alone',
     tenants:
       'a row policy by svc.claims keeps the rows of tenants apart, however their calls share connections',
+    pinned: 'a parameter taken from who calls is in no schema, and unknown when it is sent',
     'lying-gateway': 'under trust: token a gateway can invent no caller, and change none',
     'unavailable-keys': 'tokens of an issuer whose keys are not known yet are AGENT_BUSY, not refused',
   }),

@@ -13,7 +13,7 @@ export interface Registry {
     capability: string,
     except: readonly AgentSession[],
     principal: string,
-    leastVersion?: ProtocolVersion,
+    maySend: (agent: AgentSession) => boolean,
   ): AgentSession | undefined;
   readonly connected: boolean;
   readonly connections: number;
@@ -66,10 +66,10 @@ export function createRegistry(random: () => number): Registry {
       if (knows) return 'busy';
       return outdated ? 'outdated' : 'offline';
     },
-    makePlace(capability, except, principal, leastVersion = 1) {
+    makePlace(capability, except, principal, maySend) {
       for (const session of sessions) {
-        if (except.includes(session) || session.protocolVersion < leastVersion) continue;
-        if (session.capability(capability) !== undefined && session.makePlace(principal)) return session;
+        if (except.includes(session) || session.capability(capability) === undefined) continue;
+        if (maySend(session) && session.makePlace(principal)) return session;
       }
       return undefined;
     },

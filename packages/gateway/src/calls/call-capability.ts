@@ -1,5 +1,4 @@
 import type { AbortSignalLike } from '@svc/edge';
-import type { ProtocolVersion } from '@svc/protocol';
 import type { Registry } from '../agents/registry.ts';
 import type { AgentOutcome, AgentResult, AgentSession } from '../agents/agent-session.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -42,7 +41,7 @@ export function createCallCapability(
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
       const tried: AgentSession[] = [];
-      const first = firstAgent(chooseAgent(registry, call, tried), catalog, call.capability);
+      const first = firstAgent(chooseAgent(registry, call, tried, wallClock), catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
       let current = first;
@@ -94,7 +93,7 @@ export function createCallCapability(
         }
         const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
         const another =
-          timeLeft && mayRetry(outcome, retried) ? chooseAgent(registry, call, tried) : 'offline';
+          timeLeft && mayRetry(outcome, retried) ? chooseAgent(registry, call, tried, wallClock) : 'offline';
         if (typeof another === 'string') {
           finish(() => reject(asCallError(outcome)));
           return;
@@ -137,11 +136,15 @@ function chooseAgent(
   registry: Registry,
   { capability, principal }: CapabilityCall,
   tried: readonly AgentSession[],
+  wallClock: () => number,
 ): AgentChoice {
   const leastVersion = principal.kind === 'token' ? 2 : 1;
   const choice = registry.choose(capability, tried, leastVersion);
   if (choice !== 'busy') return choice;
-  return registry.makePlace(capability, tried, principal.id, leastVersion) ?? choice;
+  // A call that the agent would refuse takes no place from another.
+  const maySend = (agent: AgentSession): boolean =>
+    agent.protocolVersion >= leastVersion && !isTooOld(principal, agent, wallClock);
+  return registry.makePlace(capability, tried, principal.id, maySend) ?? choice;
 }
 
 function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): AgentSession {
