@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createCallerLoads, type CallerLoad } from './caller-loads.ts';
 
-const WINDOW_MS = 60_000;
+const WINDOW_MS = 2000;
 
 let now = 0;
 
@@ -15,6 +15,12 @@ function after(caller: CallerLoad, calls: number, ms: number, stays = 0): Caller
   return caller;
 }
 
+/** The same again, often enough for a steady caller. */
+function steadily(caller: CallerLoad, calls: number): CallerLoad {
+  for (let made = 0; made < 10; made += calls) after(caller, calls, 1);
+  return caller;
+}
+
 test('a caller that is alone may take all, whatever its calls take', () => {
   const alone = after(createCallerLoads(() => now).of('alone'), 500, 5000, 500);
   expect(alone).toMatchObject({ isAlone: true });
@@ -23,7 +29,7 @@ test('a caller that is alone may take all, whatever its calls take', () => {
 
 test('beside others a caller whose calls take long leaves what they had at once, up to equal shares', () => {
   const callers = createCallerLoads(() => now);
-  after(callers.of('few'), 3, 1);
+  steadily(callers.of('few'), 3);
   const slow = after(callers.of('slow'), 500, 100, 499);
   expect([slow.most(64), slow.most(10), slow.most(4), slow.most(1)]).toEqual([61, 7, 2, 1]);
   after(callers.of('many'), 50, 1);
@@ -45,10 +51,10 @@ test('one whose calls are over soon leaves an eighth at most, until some run for
   expect([quick.most(64), quick.most(10)]).toEqual([32, 5]);
 });
 
-test('what a caller had at once counts for one to two minutes, and what it has for as long as it has it', () => {
+test('what a caller had at once counts for two to four seconds, and what it has for as long as it has it', () => {
   now = 10 * WINDOW_MS;
   const callers = createCallerLoads(() => now);
-  after(callers.of('gone'), 4, 1);
+  steadily(callers.of('gone'), 4);
   const slow = after(callers.of('slow'), 500, 100, 500);
   expect(slow.most(16)).toBe(12);
   now += WINDOW_MS;
@@ -61,6 +67,17 @@ test('what a caller had at once counts for one to two minutes, and what it has f
   now += 5 * WINDOW_MS;
   callers.of('slow');
   expect(slow.most(16)).toBe(15);
+});
+
+test('one that called a few times only counts while it has calls', () => {
+  const callers = createCallerLoads(() => now);
+  const seldom = after(callers.of('seldom'), 3, 1);
+  const slow = after(callers.of('slow'), 500, 100, 500);
+  expect([slow.most(16), slow.spare(16)]).toEqual([16, 0]);
+  seldom.arrived();
+  expect([slow.most(16), slow.spare(16)]).toEqual([13, 2]);
+  seldom.left();
+  expect(slow.most(16)).toBe(16);
 });
 
 test('only the one with more than half of all calls spares connections for others', () => {

@@ -4,7 +4,8 @@ import type { CallerShare } from '../databases/driver.ts';
  * Who has calls at the agent or had some lately, and how much of what is scarce, slots of `max_concurrent_requests` and
  * connections of the database, each may take.
  *
- * A caller that has been alone lately may take all. Beside others it leaves room for what they lately had at once:
+ * A caller that is alone may take all. Beside others, those that have calls now or called steadily of late, it leaves room
+ * for what they lately had at once:
  *   - where its calls take long, or nothing is known of them yet, it takes no more than an equal share, and what the
  *     others lately left of theirs: a call of another then finds a slot and a connection free at once, instead of
  *     waiting for one of these to end;
@@ -30,7 +31,9 @@ export interface CallerLoad extends CallerShare {
 }
 
 /** What a caller had at once is known for this long, and for as long again. */
-const WINDOW_MS = 60_000;
+const WINDOW_MS = 2000;
+/** So many calls in that time are steady. For fewer nothing is kept free: their caller waits for its turn. */
+const STEADY_CALLS = 10;
 /** What takes longer takes long: who waits for its end waits many times as long as a point query takes. */
 const LONG_MS = 20;
 const LAST_SHARE = 1 / 8;
@@ -65,13 +68,10 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
     const isNext = at === window + 1;
     window = at;
     last = undefined;
-    wanted = 0;
     for (const [name, caller] of callers) {
       caller.nextWindow(isNext);
-      wanted += caller.wanted();
       if (caller.wanted() === 0) callers.delete(name);
     }
-    shares.clear();
   }
 
   /**
@@ -89,12 +89,23 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
   function createCaller(): Counted {
     let [running, waiting] = [0, 0];
     let [peak, formerPeak] = [0, 0];
+    let [calls, formerCalls] = [0, 0];
+    /** What it counts for in `wanted`. */
+    let counted = 0;
     /** Of its running calls those that started beside calls of others: how many, and when they did, added up. */
     let [timed, startedSum] = [0, 0];
     /** How long its calls usually take; undefined before the first is over. */
     let usualMs: number | undefined;
 
     const most = (): number => Math.max(peak, formerPeak);
+
+    function recount(): void {
+      const isPresent = running + waiting > 0 || calls + formerCalls >= STEADY_CALLS;
+      const count = isPresent ? most() : 0;
+      if (count === counted) return;
+      changeWanted(count - counted);
+      counted = count;
+    }
 
     function takesLong(): boolean {
       if (usualMs === undefined || usualMs > LONG_MS) return true;
@@ -109,21 +120,20 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
         return running;
       },
       most(capacity) {
-        if (callers.size < 2 || wanted <= capacity) return capacity;
+        if (wanted === counted || wanted <= capacity) return capacity;
         if (takesLong()) return Math.min(capacity, shareOf(capacity));
-        return Math.max(1, capacity - Math.min(wanted - most(), spareOf(capacity)));
+        return Math.max(1, capacity - Math.min(wanted - counted, spareOf(capacity)));
       },
       spare(capacity) {
-        const hasMost = callers.size > 1 && 2 * (running + waiting) > present;
+        const hasMost = wanted > counted && 2 * (running + waiting) > present;
         return hasMost ? spareOf(capacity) : 0;
       },
       arrived() {
         present += 1;
         waiting += 1;
-        if (running + waiting <= peak) return;
-        const before = most();
-        peak = running + waiting;
-        if (peak > before) changeWanted(peak - before);
+        calls += 1;
+        peak = Math.max(peak, running + waiting);
+        recount();
       },
       started() {
         waiting -= 1;
@@ -138,6 +148,7 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
       ended(startedAt) {
         present -= 1;
         running -= 1;
+        if (running + waiting === 0) recount();
         if (startedAt === undefined) return;
         timed -= 1;
         startedSum = timed === 0 ? 0 : startedSum - startedAt;
@@ -147,11 +158,15 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
       left() {
         present -= 1;
         waiting -= 1;
+        if (running + waiting === 0) recount();
       },
-      wanted: most,
+      wanted: () => counted,
       nextWindow(isNext) {
         formerPeak = isNext ? peak : 0;
         peak = running + waiting;
+        formerCalls = isNext ? calls : 0;
+        calls = 0;
+        recount();
       },
     };
   }

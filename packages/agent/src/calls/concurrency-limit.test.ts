@@ -168,9 +168,12 @@ describe('beside other callers', () => {
     const callers = createCallerLoads(() => now);
     const limit = createConcurrencyLimit(16, 1000);
     const quick = callsOf(limit, callers.of('quick'));
-    quick.ask(4);
-    await turn();
-    for (const release of quick.releases.splice(0)) release();
+    // Often enough to be steady.
+    for (let round = 0; round < 3; round++) {
+      quick.ask(4);
+      await turn();
+      for (const release of quick.releases.splice(0)) release();
+    }
     const slow = callsOf(limit, callers.of('slow'));
     slow.ask(500);
     await turn();

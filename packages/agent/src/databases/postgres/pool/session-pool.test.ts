@@ -54,8 +54,8 @@ test('a caller with its share waits, and calls of others go past it until it giv
   const signal = new AbortController().signal;
   const pool = new SessionPool((opening) => openSession(configOf(server), opening), 3);
   const [many, few] = [callerWith(2), callerWith(3)];
-  const ofMany = { signal, timeoutMs: 5000, caller: many };
-  const ofFew = { ...ofMany, caller: few };
+  const ofMany = { signal, timeoutMs: 5000, share: many };
+  const ofFew = { ...ofMany, share: few };
   const held = [await pool.acquire(ofMany), await pool.acquire(ofMany)];
   const order: string[] = [];
   const waiting = [1, 2].map(async (number) => {
