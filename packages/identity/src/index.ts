@@ -15,3 +15,4 @@ export {
 } from './verified-token.ts';
 export type { KeysEvent } from './keys/keys-event.ts';
 export { canBeToken } from './verify/can-be-token.ts';
+export { createTokenVerifier } from './verify/token-verifier.ts';

@@ -1,9 +1,9 @@
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
 import type { ClaimPath } from '../claims.ts';
 import type { Grant, RequiredClaim } from '../issuer.ts';
+import { isObject } from '../json-object.ts';
 import type { Place } from './problem.ts';
 import {
-  isObject,
   ONE_SCOPE,
   readList,
   readText,

@@ -1,8 +1,9 @@
 import { CLAIMS_JSON_MAX_BYTES, type Claims, type ClaimValue } from '../claims.ts';
 import { asClaimValue } from '../claim-value.ts';
 import { CLAIM_NAME } from './claim-rules.ts';
+import { isObject } from '../json-object.ts';
 import { createPlace, type Problem } from './problem.ts';
-import { isObject, readText } from './read-value.ts';
+import { readText } from './read-value.ts';
 
 export type ParsedClaims =
   /** `json` is what `claims` are as JSON. */

@@ -2,17 +2,17 @@ import { parseDuration } from '@svc/edge';
 import { ALGORITHMS } from '../keys/algorithms.ts';
 import type { Grant, Issuer, KeySource } from '../issuer.ts';
 import { readClaimPaths, readGrants, readRequiredClaims } from './claim-rules.ts';
+import { isObject, type JsonObject } from '../json-object.ts';
+import { normalizeType } from '../token-type.ts';
 import type { Place } from './problem.ts';
 import { isEntraForAllTenants, tellingClaim } from './public-issuers.ts';
 import {
   ANY_TEXT,
-  isObject,
   ONE_SCOPE,
   readBoolean,
   readText,
   readTexts,
   refuseUnknownFields,
-  type JsonObject,
   type TextRule,
 } from './read-value.ts';
 
@@ -40,8 +40,8 @@ const NAME: TextRule = {
   accepted: 'a lower-case letter, then up to 31 lower-case letters, digits, _ or -',
 };
 const ALGORITHM: TextRule = {
-  test: (text) => ALGORITHMS.includes(text),
-  accepted: ALGORITHMS.join(', '),
+  test: (text) => ALGORITHMS.has(text),
+  accepted: [...ALGORITHMS.keys()].join(', '),
 };
 const USUAL_ALGORITHMS: readonly string[] = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const USUAL_TYPES: readonly string[] = ['at+jwt', 'jwt', ''];
@@ -147,11 +147,6 @@ function readLifetime(value: unknown, place: Place): number | undefined {
   if (duration > 0) return duration;
   place.fault('is not accepted; accepted: a duration like 1h, or none');
   return undefined;
-}
-
-/** `AT+JWT` and `application/at+jwt` mean the same as `at+jwt`. */
-export function normalizeType(type: string): string {
-  return type.toLowerCase().replace(/^application\//, '');
 }
 
 function scopesOf(grants: readonly Grant[]): readonly string[] {

@@ -1,15 +1,10 @@
 import { nearest } from '@svc/edge';
+import type { JsonObject } from '../json-object.ts';
 import type { Place } from './problem.ts';
 
 /** A text is good enough to be compared and logged. */
 const TEXT = /^[^\p{Cc}\p{Cs}]{1,1024}$/u;
 const TEXT_ACCEPTED = 'a text of 1 to 1,024 characters, none of them a control character';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** What `value` may be, as a text or a pattern to compare with, and in words. */
 export interface TextRule {

@@ -11,7 +11,7 @@ export type KeysEvent =
   | {
       readonly kind: 'keys_fetch_failed';
       readonly issuer: string;
-      /** One line; nothing of what the issuer answered. */
+      /** One line, with nothing of the keys. */
       readonly reason: string;
       /** Whether the last good keys still serve; otherwise its tokens cannot be verified. */
       readonly keysServe: boolean;

@@ -1,0 +1,138 @@
+import { errorText } from '@svc/edge';
+import type { ImportedKeys } from './import-keys.ts';
+import type { KeysEvent } from './keys-event.ts';
+import type { VerificationKey } from './verification-key.ts';
+
+/** All steps of one fetch, discovery included. A call waits for it no longer. */
+const FETCH_DEADLINE_MS = 5000;
+/** How often a made-up `kid` makes us ask the issuer, at most. */
+const ASK_AGAIN_MS = 30_000;
+/** A fetch that failed is tried again sooner than a good one. */
+const RETRY_MS = 30_000;
+
+/** The keys of one issuer, fetched in the background for as long as it is open. */
+export interface KeySet {
+  /** The one key that fits; otherwise why there is none, `unavailable` where no keys are known. */
+  find(
+    alg: string,
+    kid: string | undefined,
+  ): VerificationKey | 'unknown_key' | 'ambiguous_key' | 'algorithm' | 'unavailable';
+  /** Asks the issuer again, all callers together; undefined when it was asked a moment ago. Never rejects. */
+  refetch(): Promise<void> | undefined;
+  /** When it will be asked again. */
+  readonly retryAfterSeconds: number;
+  readonly fetchFailures: number;
+  close(): void;
+}
+
+/**
+ * Its keys are
+ *   none     at first, and when fetches have failed for `maxStaleMs`: `drop`;
+ *   current  after a fetch: `install`;
+ *   kept     after one that failed.
+ * `onKeys` hears of each change between these, and of other keys. `now` is a monotonic clock in milliseconds.
+ */
+export function createKeySet(options: {
+  /** The issuer's name. */
+  readonly name: string;
+  readonly fetch: (signal: AbortSignal) => Promise<ImportedKeys>;
+  readonly refreshMs: number;
+  readonly maxStaleMs: number;
+  readonly onKeys: (event: KeysEvent) => void;
+  readonly now: () => number;
+}): KeySet {
+  const { name, fetch, refreshMs, maxStaleMs, onKeys, now } = options;
+  let keys: readonly VerificationKey[] = [];
+  let state: 'unknown' | 'none' | 'current' | 'kept' = 'unknown';
+  let fetchedAt = Number.NEGATIVE_INFINITY;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let nextAt = 0;
+  let fetchFailures = 0;
+  let running: { readonly abort: AbortController; readonly ended: Promise<void> } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  function run(): Promise<void> {
+    clearTimeout(timer);
+    const abort = new AbortController();
+    const ended = attempt(abort).finally(() => {
+      running = undefined;
+      if (isClosed) return;
+      const wait = state === 'current' ? refreshMs : Math.min(refreshMs, RETRY_MS);
+      nextAt = now() + wait;
+      timer = setTimeout(() => void run(), wait).unref();
+    });
+    running = { abort, ended };
+    return ended;
+  }
+
+  async function attempt(abort: AbortController): Promise<void> {
+    const deadline = setTimeout(() => abort.abort(), FETCH_DEADLINE_MS).unref();
+    try {
+      const fetched = await fetch(abort.signal);
+      if (!isClosed) install(fetched);
+    } catch (error) {
+      if (!isClosed) fail(errorText(error));
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  function install({ keys: fetched, used, leftOut }: ImportedKeys): void {
+    const before = new Map(keys.map((key) => [key.fingerprint, key]));
+    // A key that stays is the same object, so that what it has signed is remembered on.
+    const after = fetched.map((key) => before.get(key.fingerprint) ?? key);
+    const isChanged = after.length !== keys.length || after.some((key) => !keys.includes(key));
+    retire(keys.filter((key) => !after.includes(key)));
+    keys = after;
+    fetchedAt = now();
+    if (isChanged || state !== 'current') onKeys({ kind: 'keys_fetched', issuer: name, keys: used, leftOut });
+    state = 'current';
+  }
+
+  function fail(reason: string): void {
+    fetchFailures++;
+    const next = now() - fetchedAt < maxStaleMs ? 'kept' : 'none';
+    if (next === 'none') {
+      retire(keys);
+      keys = [];
+    }
+    if (next !== state) {
+      onKeys({ kind: 'keys_fetch_failed', issuer: name, reason, keysServe: next === 'kept' });
+    }
+    state = next;
+  }
+
+  void run();
+  return {
+    find(alg, kid) {
+      if (state === 'unknown' || state === 'none') return 'unavailable';
+      const named = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
+      const [key, another] = named.filter((key) => key.alg === alg);
+      if (another !== undefined) return 'ambiguous_key';
+      if (key !== undefined) return key;
+      return kid === undefined || named.length === 0 ? 'unknown_key' : 'algorithm';
+    },
+    refetch() {
+      if (running !== undefined) return running.ended;
+      if (isClosed || now() - askedAt < ASK_AGAIN_MS) return undefined;
+      askedAt = now();
+      return run();
+    },
+    get retryAfterSeconds() {
+      return Math.max(1, Math.ceil((nextAt - now()) / 1000));
+    },
+    get fetchFailures() {
+      return fetchFailures;
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      running?.abort.abort();
+    },
+  };
+}
+
+function retire(keys: readonly VerificationKey[]): void {
+  for (const key of keys) key.retired = true;
+}

@@ -1,0 +1,41 @@
+/** A bounded memory in which every entry lives equally long; the oldest leaves when it is full. */
+export interface BoundedCache<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V): void;
+  delete(key: string): void;
+  clear(): void;
+}
+
+/** `now` is a monotonic clock in milliseconds. */
+export function createBoundedCache<V>(options: {
+  readonly maxEntries: number;
+  readonly lifetimeMs: number;
+  readonly now: () => number;
+}): BoundedCache<V> {
+  const { maxEntries, lifetimeMs, now } = options;
+  const entries = new Map<string, { readonly value: V; readonly until: number }>();
+
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      if (entry.until > now()) return entry.value;
+      entries.delete(key);
+      return undefined;
+    },
+    set(key, value) {
+      entries.delete(key);
+      if (entries.size >= maxEntries) {
+        const oldest = entries.keys().next();
+        if (oldest.done !== true) entries.delete(oldest.value);
+      }
+      entries.set(key, { value, until: now() + lifetimeMs });
+    },
+    delete(key) {
+      entries.delete(key);
+    },
+    clear() {
+      entries.clear();
+    },
+  };
+}

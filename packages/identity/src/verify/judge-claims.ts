@@ -1,0 +1,102 @@
+import { CLAIMS_JSON_MAX_BYTES } from '../claims.ts';
+import type { Issuer } from '../issuer.ts';
+import type { JsonObject } from '../json-object.ts';
+import type { TokenFailure, VerifiedToken } from '../verified-token.ts';
+import { claimAt, claimHolds } from './claim-at.ts';
+import { mapClaims } from './map-claims.ts';
+import { matchGrants } from './match-grants.ts';
+
+/** Beyond OpenID Connect's bound, or with characters that would forge a line or be lost on the way, it names nobody. */
+const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
+/** They tie a token to one login, which access tokens are not tied to. */
+const OF_ID_TOKENS = ['nonce', 'at_hash', 'c_hash'] as const;
+
+interface Times {
+  /** Seconds since 1970. */
+  readonly exp: number;
+  readonly iat: number | undefined;
+}
+
+/** Judges what a token says once its signature is known to be its issuer's. `nowMs` is wall clock time. */
+export function judgeClaims(
+  payload: JsonObject,
+  issuer: Issuer,
+  { nowMs, clockSkewMs }: { readonly nowMs: number; readonly clockSkewMs: number },
+): VerifiedToken | TokenFailure {
+  const times = judgeTimes(payload, issuer, nowMs, clockSkewMs);
+  if (typeof times === 'string') return times;
+  if (!isForUs(payload['aud'], issuer)) return 'audience';
+  if (!issuer.idTokens && OF_ID_TOKENS.some((name) => Object.hasOwn(payload, name))) return 'id_token';
+  // Tokens that tell of an event, a logout for one, do not always say so in `typ`.
+  if (Object.hasOwn(payload, 'events')) return 'type';
+  const isLacking = issuer.requiredClaims.some(
+    ({ path, values }) => !claimHolds(claimAt(payload, path), values),
+  );
+  if (isLacking) return 'required_claim';
+  // It is of use to the holder of another key only, which nobody here asks for.
+  if (Object.hasOwn(payload, 'cnf')) return 'bound_token';
+  const subject = nameOf(payload['sub']);
+  if (subject === '') return 'subject';
+  const claims = mapClaims(issuer, payload);
+  const claimsJson = JSON.stringify(claims);
+  if (Buffer.byteLength(claimsJson) > CLAIMS_JSON_MAX_BYTES) return 'claims_too_large';
+  return {
+    kind: 'verified',
+    issuer,
+    subject,
+    clientId: clientIdOf(payload),
+    tokenId: nameOf(payload['jti']),
+    issuedAt: times.iat,
+    expiresAt: times.exp,
+    claims,
+    claimsJson,
+    grants: matchGrants(issuer, payload),
+  };
+}
+
+function judgeTimes(
+  { exp, nbf, iat }: JsonObject,
+  { maxLifetimeMs }: Issuer,
+  nowMs: number,
+  clockSkewMs: number,
+): Times | TokenFailure {
+  if (exp === undefined) return 'lifetime';
+  if (!isTime(exp) || !isTimeOrAbsent(nbf) || !isTimeOrAbsent(iat)) return 'malformed';
+  if (nowMs >= exp * 1000 + clockSkewMs) return 'expired';
+  if (Math.max(nbf ?? 0, iat ?? 0) * 1000 > nowMs + clockSkewMs) return 'not_yet_valid';
+  if (maxLifetimeMs !== undefined && !(iat !== undefined && (exp - iat) * 1000 <= maxLifetimeMs)) {
+    return 'lifetime';
+  }
+  return { exp, iat };
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number';
+}
+
+function isTimeOrAbsent(value: unknown): value is number | undefined {
+  return value === undefined || isTime(value);
+}
+
+function isForUs(aud: unknown, { audiences, otherAudiences }: Issuer): boolean {
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  const isOurs = (audience: unknown): boolean => audiences.some((own) => own === audience);
+  const mayStandBeside = (audience: unknown): boolean =>
+    otherAudiences === undefined || otherAudiences.some((other) => other === audience);
+  return named.some(isOurs) && named.every((audience) => isOurs(audience) || mayStandBeside(audience));
+}
+
+/** Microsoft's first version names it `appid`, Okta `cid`. */
+function clientIdOf(payload: JsonObject): string {
+  return (
+    nameOf(payload['client_id']) ||
+    nameOf(payload['azp']) ||
+    nameOf(payload['cid']) ||
+    nameOf(payload['appid'])
+  );
+}
+
+/** The text, or an empty one where it cannot name anybody. */
+function nameOf(value: unknown): string {
+  return typeof value === 'string' && NAME.test(value) ? value : '';
+}
