@@ -42,8 +42,8 @@ async function keyOfTheGuide(
 }
 
 const key = createLookAlikeKey('k1');
-const tokenOf = (tenant: unknown): string => {
-  const now = Math.floor(Date.now() / 1000);
+const tokenOf = (tenant: unknown, ageSeconds = 0): string => {
+  const now = Math.floor(Date.now() / 1000) - ageSeconds;
   const payload = {
     iss: 'https://login.example.com',
     aud: RESOURCE,
@@ -53,7 +53,7 @@ const tokenOf = (tenant: unknown): string => {
   };
   return key.sign(
     { alg: 'RS256', kid: 'k1' },
-    { ...payload, exp: now + 60, 'https://example.com/org_id': tenant },
+    { ...payload, exp: now + 2 * 3600, 'https://example.com/org_id': tenant },
   );
 };
 
@@ -65,16 +65,13 @@ beforeAll(async () => {
   database = await testDatabase();
   await database.execute(schema ?? '');
   folder = await temporaryFolder('tenants');
-  const jwks = join(folder.path, 'jwks.json');
-  await writeFile(jwks, key.keySet);
+  await writeFile(join(folder.path, 'jwks.json'), key.keySet);
   const [north, south, nobody] = await Promise.all([
     keyOfTheGuide(),
     keyOfTheGuide((command) => command.replace('north', 'south').replace(NORTH, SOUTH)),
     createKey('nobody', '*'),
   ]);
   callers = { north: north.api_key, south: south.api_key, nobody: nobody.api_key, token: tokenOf(SOUTH) };
-  const [record] = JSON.parse(blocksOf('json issuers')[0] ?? '[]');
-  const grants = [{ ...record.grants[0], capabilities: ['*'] }];
   const [file = ''] = blocksOf('yaml complete');
   const total = guide.blocks.find(({ text }) => text.includes('order_total'))?.text ?? '';
   const all = [north, south, nobody].map(({ record: keyRecord }) => ({ ...keyRecord, capabilities: ['*'] }));
@@ -84,7 +81,7 @@ beforeAll(async () => {
     gatewayEnv: {
       GATEWAY_PUBLIC_URL: 'http://127.0.0.1:1',
       GATEWAY_API_KEYS_JSON: JSON.stringify(all),
-      GATEWAY_ISSUERS_JSON: JSON.stringify([{ ...record, grants, jwks_file: jwks }]),
+      GATEWAY_ISSUERS_JSON: JSON.stringify(issuers()),
     },
   });
 });
@@ -93,6 +90,13 @@ afterAll(async () => {
   await folder?.remove();
   await database.execute(`drop owned by ${reader}; drop role ${reader}`);
 });
+
+/** The issuer of the guide, with keys of ours, and whose tokens may call everything. */
+function issuers(): readonly object[] {
+  const [record] = JSON.parse(blocksOf('json issuers')[0] ?? '[]');
+  const grants = [{ ...record.grants[0], capabilities: ['*'] }];
+  return [{ ...record, grants, jwks_file: join(folder.path, 'jwks.json') }];
+}
 
 const call = (caller: string, capability: string, params: object = {}): Promise<Answer> =>
   service.call(capability, params, {
@@ -171,4 +175,32 @@ describe('the policy', () => {
       await client.end();
     }
   });
+});
+
+test('an agent that trusts tokens refuses keys, and tokens that are older than it takes', async () => {
+  const [file = ''] = blocksOf('yaml complete');
+  const identity = guide.blocks.find(({ text }) => text.includes('trust: token'))?.text ?? '';
+  const ours = `audiences: [${RESOURCE}]\n      jwks_file: ${join(folder.path, 'jwks.json')}`;
+  const trusting = await startService({
+    database: { ...database, user: reader, password: 'choose-a-long-one' },
+    capabilities:
+      identity.replace('claims:', `${ours}\n      claims:`) + file.slice(file.indexOf('capabilities:')),
+    gatewayEnv: {
+      GATEWAY_PUBLIC_URL: 'http://127.0.0.1:1',
+      GATEWAY_ISSUERS_JSON: JSON.stringify(issuers()),
+    },
+  });
+  const ask = (token: string): Promise<Answer> =>
+    trusting.call('list_orders', {}, { key: null, headers: { authorization: `Bearer ${token}` } });
+  try {
+    expect(await ids(ask(tokenOf(SOUTH)))).toEqual([200, [3]]);
+    expect(await trusting.call('list_orders', {})).toMatchObject(refused(403, 'AGENT_PRINCIPAL_REFUSED'));
+    const old = await ask(tokenOf(SOUTH, 3700));
+    expect([old.status, old.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringContaining('the access token has expired'),
+    ]);
+  } finally {
+    await trusting.stop();
+  }
 });
