@@ -12,12 +12,17 @@ export function asClaimValue(value: unknown): ClaimValue | undefined {
     case 'boolean':
       return value;
     case 'number':
-      return Number.isFinite(value) ? value : undefined;
+      return isExactNumber(value) ? value : undefined;
     case 'string':
       return isFit(value) ? value : undefined;
     default:
       return Array.isArray(value) && value.every(isFit) ? value : undefined;
   }
+}
+
+/** Greater integers have been rounded when they were read, so that two tenants may have become one. */
+export function isExactNumber(value: number): boolean {
+  return Number.isFinite(value) && (Number.isSafeInteger(value) || !Number.isInteger(value));
 }
 
 function isFit(value: unknown): value is string {

@@ -13,6 +13,7 @@ export {
   type UnavailableIssuer,
   type VerifiedToken,
 } from './verified-token.ts';
+export { keyFileProblem } from './keys/key-file-problem.ts';
 export type { KeysEvent } from './keys/keys-event.ts';
 export { canBeToken } from './verify/can-be-token.ts';
 export { createTokenVerifier } from './verify/token-verifier.ts';

@@ -15,20 +15,13 @@ export interface SigningKey {
   readonly jwk: Jwk;
 }
 
-export function createSigningKey(
-  alg: string,
-  fields: Jwk = {},
-  options: { readonly modulusLength?: number; readonly publicExponent?: number } = {},
-): SigningKey {
-  const { privateKey } = generate(alg, options);
+export function createSigningKey(alg: string, fields: Jwk = {}): SigningKey {
+  const { privateKey } = generate(alg);
   const jwk = { ...createPublicKey(privateKey).export({ format: 'jwk' }), use: 'sig', alg, ...fields };
   return { alg, privateKey, jwk };
 }
 
-function generate(
-  alg: string,
-  { modulusLength = 2048, publicExponent = 0x10001 }: { modulusLength?: number; publicExponent?: number },
-): { readonly privateKey: KeyObject } {
+function generate(alg: string): { readonly privateKey: KeyObject } {
   switch (alg) {
     case 'ES256':
       return generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -39,7 +32,7 @@ function generate(
     case 'EdDSA':
       return generateKeyPairSync('ed25519');
     default:
-      return generateKeyPairSync('rsa', { modulusLength, publicExponent });
+      return generateKeyPairSync('rsa', { modulusLength: 2048 });
   }
 }
 
@@ -64,7 +57,7 @@ function signatureOf({ alg, privateKey: key }: Pick<SigningKey, 'alg' | 'private
 }
 
 /** What a path answers; a function is asked each time. */
-export interface Answer {
+interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;

@@ -1,4 +1,5 @@
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
+import { isExactNumber } from '../claim-value.ts';
 import type { ClaimPath } from '../claims.ts';
 import type { Grant, RequiredClaim } from '../issuer.ts';
 import { isObject } from '../json-object.ts';
@@ -120,7 +121,7 @@ function readScalars(value: unknown, place: Place): RequiredClaim['values'] {
 
 function readScalar(value: unknown, place: Place): string | number | boolean {
   if (typeof value === 'string') return readText(value, place);
-  if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value;
+  if (typeof value === 'boolean' || (typeof value === 'number' && isExactNumber(value))) return value;
   place.fault(
     `is ${value === undefined ? 'missing' : 'not accepted'}; accepted: a text, a number, true or false`,
   );

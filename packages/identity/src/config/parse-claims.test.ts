@@ -26,6 +26,7 @@ describe('parseClaims', () => {
     [{ org_id: {} }, 'org_id is not accepted'],
     [{ org_id: [1] }, 'org_id is not accepted'],
     [{ org_id: ['a', ''] }, 'org_id is not accepted'],
+    [{ org_id: 2 ** 53 }, 'org_id is not accepted'],
     [{ org_id: Number.NaN }, 'org_id is not accepted'],
     [{ org_id: 'a\0' }, 'org_id is not accepted'],
     [{ org_id: '\ud800' }, 'org_id is not accepted'],

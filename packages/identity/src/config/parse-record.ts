@@ -77,7 +77,7 @@ export function parseRecord(entry: unknown, place: Place, resource: string | und
     audiences: readAudiences(entry['audiences'], place.at('audiences'), resource),
     otherAudiences: list('other_audiences', 0),
     keySource,
-    algorithms: list('algorithms', 1, ALGORITHM) ?? USUAL_ALGORITHMS,
+    algorithms: [...new Set(list('algorithms', 1, ALGORITHM) ?? USUAL_ALGORITHMS)],
     types: list('types', 1, TYPE)?.map(normalizeType) ?? USUAL_TYPES,
     idTokens: readBoolean(entry['id_tokens'], place.at('id_tokens'), false),
     requiredClaims: readRequiredClaims(entry['required_claims'], place.at('required_claims')),

@@ -1,7 +1,5 @@
 interface Algorithm {
   readonly kty: 'RSA' | 'EC' | 'OKP';
-  /** Where the kind of key alone does not decide. */
-  readonly crv?: string;
   /** How WebCrypto verifies it. */
   readonly scheme: {
     readonly name: string;
@@ -18,11 +16,8 @@ const rsaPss = (bits: number): Algorithm => ({
   kty: 'RSA',
   scheme: { name: 'RSA-PSS', hash: `SHA-${bits}`, saltLength: bits / 8 },
 });
-const ecdsa = (crv: string, bits: number): Algorithm => ({
-  kty: 'EC',
-  crv,
-  scheme: { name: 'ECDSA', hash: `SHA-${bits}` },
-});
+/** Its curve is the one that `jose` imports a key of this algorithm for. */
+const ecdsa = (bits: number): Algorithm => ({ kty: 'EC', scheme: { name: 'ECDSA', hash: `SHA-${bits}` } });
 
 /** Signatures that are accepted; whoever can check one with a shared secret could make it, too. */
 export const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>([
@@ -32,8 +27,8 @@ export const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algori
   ['PS256', rsaPss(256)],
   ['PS384', rsaPss(384)],
   ['PS512', rsaPss(512)],
-  ['ES256', ecdsa('P-256', 256)],
-  ['ES384', ecdsa('P-384', 384)],
-  ['ES512', ecdsa('P-521', 512)],
-  ['EdDSA', { kty: 'OKP', crv: 'Ed25519', scheme: { name: 'Ed25519' } }],
+  ['ES256', ecdsa(256)],
+  ['ES384', ecdsa(384)],
+  ['ES512', ecdsa(512)],
+  ['EdDSA', { kty: 'OKP', scheme: { name: 'Ed25519' } }],
 ]);

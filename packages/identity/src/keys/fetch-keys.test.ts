@@ -10,6 +10,7 @@ import { AUTHORITY, createSigningKey, portOf, startTestIssuer, type TestIssuer }
 import { fetchKeys } from './fetch-keys.ts';
 import { createHttpsFetch } from './https-fetch.ts';
 import type { ImportedKeys } from './import-keys.ts';
+import { keyFileProblem } from './key-file-problem.ts';
 
 const KEY = createSigningKey('ES256', { kid: 'k' });
 const KEYS = JSON.stringify({ keys: [KEY.jwk] });
@@ -172,6 +173,22 @@ describe('keys of jwks_file', () => {
     await expect(fetched({ jwks_file: join(folder, 'none') })).rejects.toThrow(
       'cannot be read: there is no such file',
     );
-    await expect(fetched({ jwks_file: folder })).rejects.toThrow('cannot be read: it is a folder');
+    await expect(fetched({ jwks_file: folder })).rejects.toThrow('jwks_file is no file');
+  });
+
+  it('can be checked before anything starts', async () => {
+    const path = join(folder, 'checked.json');
+    const issuer = issuerOf({ name: 'own', issuer: 'kubernetes', audiences: ['a'], jwks_file: path });
+    expect(await keyFileProblem(issuer)).toBe('jwks_file cannot be read: there is no such file');
+    await writeFile(path, '{"keys":[]}');
+    expect(await keyFileProblem(issuer)).toBe('jwks_file has no key that can be used with `algorithms`');
+    await writeFile(path, '{}');
+    expect(await keyFileProblem(issuer)).toBe('the key set has no list of keys');
+    await writeFile(path, KEYS);
+    expect(await keyFileProblem(issuer)).toBe(undefined);
+    expect(await keyFileProblem(issuerOf({ name: 'own', issuer: server.url, audiences: ['a'] }))).toBe(
+      undefined,
+    );
+    expect(server.requests).toEqual([]);
   });
 });

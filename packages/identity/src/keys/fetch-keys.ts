@@ -31,8 +31,11 @@ export async function fetchKeys(
 
 async function readKeyFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
   try {
-    const { size } = await stat(path);
-    if (size > FETCH_MAX_BYTES) throw new KeysProblem(`jwks_file has more than ${FETCH_MAX_BYTES} bytes`);
+    const found = await stat(path);
+    // What is no file, a pipe for one, may give bytes without end, or hold the reader for ever.
+    if (!found.isFile()) throw new KeysProblem('jwks_file is no file');
+    if (found.size > FETCH_MAX_BYTES)
+      throw new KeysProblem(`jwks_file has more than ${FETCH_MAX_BYTES} bytes`);
     return await readFile(path, { signal });
   } catch (error) {
     if (error instanceof KeysProblem) throw error;

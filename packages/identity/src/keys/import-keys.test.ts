@@ -6,13 +6,15 @@ const ALL = ['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const EC = createSigningKey('ES256').jwk;
 const RSA = createSigningKey('RS256').jwk;
 
+/** Nobody can sign with it. */
+const rsaOf = (bits: number): Jwk => ({ ...RSA, n: Buffer.alloc(bits / 8, 0xff).toString('base64url') });
 const setOf = (...keys: readonly unknown[]): Buffer => Buffer.from(JSON.stringify({ keys }));
 
 describe('importKeys', () => {
   it.each<[string, Jwk, readonly string[]]>([
     ['an RSA key without alg', { ...RSA, alg: undefined }, ['RS256', 'PS256']],
     ['an RSA key with alg', RSA, ['RS256']],
-    ['an RSA key of 4096 bits', createSigningKey('PS256', {}, { modulusLength: 4096 }).jwk, ['PS256']],
+    ['an RSA key of 4096 bits', rsaOf(4096), ['RS256']],
     ['a P-256 key', { ...EC, alg: undefined }, ['ES256']],
     ['a P-384 key', { ...createSigningKey('ES384').jwk, alg: undefined }, ['ES384']],
     ['a P-521 key', { ...createSigningKey('ES512').jwk, alg: undefined }, ['ES512']],
@@ -39,12 +41,13 @@ describe('importKeys', () => {
     ['a key that may not verify', { ...RSA, key_ops: ['encrypt'] }],
     ['a shared secret', { kty: 'oct', k: 'c2VjcmV0', alg: 'HS256' }],
     ['a shared secret that says RS256', { kty: 'oct', k: 'c2VjcmV0', alg: 'RS256' }],
+    ['a shared secret with the numbers of an RSA key', { ...RSA, kty: 'oct' }],
     ['a key of another algorithm', { ...RSA, alg: 'RSA-OAEP' }],
     ['a key whose alg is of another kind', { ...RSA, alg: 'ES256' }],
     ['a private key', createSigningKey('ES256').privateKey.export({ format: 'jwk' })],
-    ['RSA of 1024 bits', createSigningKey('RS256', {}, { modulusLength: 1024 }).jwk],
-    ['RSA of 4104 bits', { ...RSA, n: Buffer.alloc(513, 0xff).toString('base64url') }],
-    ['RSA of 16384 bits', { ...RSA, n: Buffer.alloc(2048, 0xff).toString('base64url') }],
+    ['RSA of 1024 bits', rsaOf(1024)],
+    ['RSA of 4104 bits', rsaOf(4104)],
+    ['RSA of 16384 bits', rsaOf(16_384)],
     ['RSA with a long exponent', { ...RSA, e: Buffer.alloc(5, 0xff).toString('base64url') }],
     ['RSA without a modulus', { ...RSA, n: undefined }],
     ['a curve that is not known', { ...EC, crv: 'secp256k1' }],
@@ -57,6 +60,10 @@ describe('importKeys', () => {
     const { keys, used, leftOut } = await importKeys(setOf(jwk, EC), ALL);
     expect(keys.map(({ alg }) => alg)).toEqual(['ES256']);
     expect({ used, leftOut }).toEqual({ used: 1, leftOut: 1 });
+  });
+
+  it('takes a key that is there twice once', async () => {
+    expect((await importKeys(setOf(EC, EC), ALL)).keys).toHaveLength(1);
   });
 
   it('takes 100 keys and no more', async () => {

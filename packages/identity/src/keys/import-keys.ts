@@ -23,7 +23,9 @@ export async function importKeys(bytes: Uint8Array, algorithms: readonly string[
   const entries = readKeySet(bytes);
   const imported = await Promise.all(entries.map(async (entry) => importKey(entry, algorithms)));
   const used = imported.filter((keys) => keys.length > 0).length;
-  return { keys: imported.flat(), used, leftOut: entries.length - used };
+  // Two entries of one key are one key, not two that fit.
+  const keys = new Map(imported.flat().map((key) => [key.fingerprint, key]));
+  return { keys: [...keys.values()], used, leftOut: entries.length - used };
 }
 
 function readKeySet(bytes: Uint8Array): readonly unknown[] {
@@ -56,9 +58,7 @@ function isForSignatures({ use, key_ops: operations, d }: JsonObject): boolean {
 }
 
 function fits(entry: JsonObject, alg: string): boolean {
-  const algorithm = ALGORITHMS.get(alg);
-  if (algorithm === undefined || entry['kty'] !== algorithm.kty) return false;
-  if (algorithm.crv !== undefined && entry['crv'] !== algorithm.crv) return false;
+  if (entry['kty'] !== ALGORITHMS.get(alg)?.kty) return false;
   return entry['alg'] === undefined || entry['alg'] === alg;
 }
 

@@ -68,6 +68,13 @@ describe('the keys of an issuer', () => {
     expect(setup.keySet.find('RS256', 'a')).toBe('algorithm');
   });
 
+  it('are not chosen where two fit', async () => {
+    await setup.end(await imported(A, B, { ...B, jwk: { ...B.jwk, kid: 'a' } }));
+    expect(setup.keySet.find('ES256', 'a')).toBe('ambiguous_key');
+    expect(setup.keySet.find('ES256', undefined)).toBe('ambiguous_key');
+    expect(setup.keySet.find('ES256', 'b')).toMatchObject({ kid: 'b' });
+  });
+
   it('are fetched again and again', async () => {
     await setup.end(await imported(A));
     await vi.advanceTimersByTimeAsync(10 * MINUTE - 1);
@@ -186,8 +193,22 @@ describe('the keys of an issuer', () => {
     await asked;
     expect(setup.fetches[1]?.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(30_000);
     expect(setup.keySet.refetch()).toBe(undefined);
     expect(setup.fetches).toHaveLength(2);
     expect(setup.events).toHaveLength(1);
+  });
+
+  it('keep no process from its end, neither while they are fetched nor between', async () => {
+    vi.useRealTimers();
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const idle = new Setup();
+    expect(timers()).toBe(before);
+    idle.fetches[0]?.settle(await imported(A));
+    await idle.keySet.refetch();
+    expect(idle.keySet.find('ES256', 'a')).toMatchObject({ kid: 'a' });
+    expect(timers()).toBe(before);
+    idle.keySet.close();
   });
 });

@@ -90,12 +90,15 @@ describe('grants by claim', () => {
 });
 
 describe('claims', () => {
-  it.each([['x'], [0], [-1.5], [true], [false], [['x', 'y']], [[]]])('are known that are %j', (value) => {
-    expect(judge({ org: value }, { claims: { org_id: 'org' } })).toMatchObject({
-      claims: { org_id: value },
-      claimsJson: JSON.stringify({ org_id: value }),
-    });
-  });
+  it.each([['x'], [0], [2 ** 53 - 1], [-1.5], [true], [false], [['x', 'y']], [[]]])(
+    'are known that are %j',
+    (value) => {
+      expect(judge({ org: value }, { claims: { org_id: 'org' } })).toMatchObject({
+        claims: { org_id: value },
+        claimsJson: JSON.stringify({ org_id: value }),
+      });
+    },
+  );
 
   it.each([
     [null],
@@ -107,6 +110,7 @@ describe('claims', () => {
     [['x', null]],
     ['a\0b'],
     ['\udc00'],
+    [2 ** 53],
     [undefined],
   ])('are as if absent that are %j', (value) => {
     expect(judge({ org: value }, { claims: { org_id: 'org' } })).toMatchObject({

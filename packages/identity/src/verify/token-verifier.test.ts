@@ -63,7 +63,7 @@ describe('a token that is taken', () => {
   });
 
   it.each(['RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES384', 'ES512'])('is signed by %s', async (alg) => {
-    const key = createSigningKey(alg);
+    const key = alg.startsWith('ES') ? createSigningKey(alg) : { ...RSA, alg, jwk: { ...RSA.jwk, alg } };
     own.publish(key);
     const wide = open([{ name: 'own', issuer: own.url, algorithms: [alg] }]);
     expect(await wide.verify(mint(key, { alg }, claims()))).toMatchObject({ kind: 'verified' });
@@ -141,8 +141,8 @@ describe('a token that is taken', () => {
 
 describe('a token that is refused', () => {
   const rsaHeader = { alg: 'RS256', kid: 'rsa' };
-  const hmacToken = (secret: string): string => {
-    const signed = `${encode({ ...rsaHeader, alg: 'HS256' })}.${encode(claims())}`;
+  const hmacToken = (secret: string, kid?: string): string => {
+    const signed = `${encode({ alg: 'HS256', kid })}.${encode(claims())}`;
     return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
   };
 
@@ -150,7 +150,8 @@ describe('a token that is refused', () => {
     ['1: no algorithm', 'algorithm', () => rsaToken({}, { alg: 'none' })],
     ['1: no algorithm, no signature', 'malformed', () => `${encode({ alg: 'none' })}.${encode(claims())}.`],
     ['1: no algorithm at all', 'algorithm', () => rsaToken({}, { alg: undefined })],
-    ['2: HS256 with the public key', 'algorithm', () => hmacToken(JSON.stringify(RSA.jwk))],
+    ['2: HS256 with the public key', 'algorithm', () => hmacToken(JSON.stringify(RSA.jwk), 'rsa')],
+    ['2: HS256 with the public key, unnamed', 'algorithm', () => hmacToken(JSON.stringify(RSA.jwk))],
     [
       '3: an algorithm off the list',
       'algorithm',
