@@ -11,7 +11,7 @@ const FOLDERS = {
   'gateway/cli': ['gateway/auth/api-keys'],
   'gateway/access': ['gateway/network'],
   'gateway/http': ['gateway/access', 'gateway/network', 'gateway/telemetry'],
-  'gateway/auth': ['gateway/access', 'gateway/http'],
+  'gateway/auth': ['gateway/access', 'gateway/http', 'gateway/telemetry'],
   'gateway/agents': ['gateway/access', 'gateway/http', 'gateway/catalog', 'gateway/telemetry'],
   'gateway/catalog': ['gateway/auth', 'gateway/telemetry'],
   'gateway/calls': ['gateway/agents', 'gateway/auth', 'gateway/catalog'],

@@ -74,7 +74,21 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'One for each call that reached the agent for a capability that it has.',
     fields: {
       request_id: { type: 'string', meaning: 'The `X-Request-Id` of the answer.' },
-      api_key_name: { type: 'string', meaning: '`name` of the record of the key.' },
+      api_key_name: { type: 'string', meaning: '`name` of the record of the key; empty for a token.' },
+      principal: {
+        type: 'string',
+        meaning:
+          'Who calls: `key:<principal>` or `token:<name of the issuer>:<subject>`; empty where that is not known. Like the next three only with `identity` in the capability file.',
+        optional: true,
+      },
+      issuer: { type: 'string', meaning: '`iss` of the token; empty for a key.', optional: true },
+      client_id: { type: 'string', meaning: 'The client that the token was issued to.', optional: true },
+      verified_by: {
+        type: 'string',
+        meaning:
+          'Whose word that is: `token`, which the agent has verified, or `gateway`. Absent where the caller is not known.',
+        optional: true,
+      },
       capability: { type: 'string', meaning: 'The capability.' },
       outcome: { type: 'string', meaning: '`OK` or an [error code](errors.md).' },
       duration_ms: {
@@ -86,7 +100,8 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       traceparent: { type: 'string', meaning: 'The `traceparent` header of the request.', optional: true },
       detail: {
         type: 'string',
-        meaning: 'What the database said: SQLSTATE and names, no values of parameters or rows.',
+        meaning:
+          'What the database said: SQLSTATE and names, no values of parameters or rows. Or why who calls is refused.',
         optional: true,
       },
     },
@@ -100,6 +115,31 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       rows: 0,
       bytes: 0,
       detail: 'SQLSTATE 22012, division_by_zero, routine int4div',
+    },
+  },
+  keys_fetched: {
+    level: 'info',
+    when: 'The keys of an issuer are known, or have changed; with `identity.issuers` only.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the issuer.' },
+      keys: { type: 'number', meaning: 'How many of its keys serve.' },
+      left_out: { type: 'number', meaning: 'How many cannot be used: of another kind, or too weak.' },
+    },
+    example: { event: 'keys_fetched', issuer: 'keycloak', keys: 2, left_out: 1 },
+  },
+  keys_fetch_failed: {
+    level: 'warn',
+    when: 'The keys of an issuer could not be fetched; once for each change, not for each try. Also on standard error.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the issuer.' },
+      reason: { type: 'string', meaning: 'Why.' },
+      keys_serve: { type: 'boolean', meaning: 'Whether the keys known before serve on.' },
+    },
+    example: {
+      event: 'keys_fetch_failed',
+      issuer: 'keycloak',
+      reason: 'https://id.example.com/.well-known/openid-configuration answered 503',
+      keys_serve: true,
     },
   },
   labels_changed: {

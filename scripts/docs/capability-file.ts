@@ -29,11 +29,13 @@ function fieldsOf(schema: JsonSchema, prefix: string): readonly Field[] {
     if (!isRecord(inner)) return [];
     const path = `${prefix}${name}`;
     const entry = inner['additionalProperties'];
+    const item = inner['items'];
     const entryPath = `${path}.${ENTRY_NAMES[name] ?? '<name>'}`;
     return [
       { path, schema: inner, required: names.includes(name) },
       ...fieldsOf(inner, `${path}.`),
       ...(isRecord(entry) ? fieldsOf(entry, `${entryPath}.`) : []),
+      ...(isRecord(item) ? fieldsOf(item, `${path}[].`) : []),
     ];
   });
 }

@@ -32,6 +32,12 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
     flags: {
       name: 'Required. The name of the key, as it appears in logs: 1 to 128 characters without control characters.',
       capabilities: 'Required. Names separated by commas, or `"*"` for all; mind the quotes.',
+      principal:
+        'Whose key it is; by default the name. Several keys of one principal count as one caller, and must have equal capabilities and claims.',
+      claim:
+        '`name=text`, or `name:=json` for a number, true, false or a list of texts; may be given several times. What capabilities may take of their caller as parameters that it neither sees nor sets.',
+      'expires-at':
+        'From when on the key is refused: a date and time of RFC 3339 with its offset, like `2027-01-31T00:00:00Z`.',
       json: `${JSON_OUTPUT} \`{"api_key": "...", "record": {...}}\``,
       help: HELP,
       version: VERSION,
@@ -67,7 +73,7 @@ export const AGENT_COMMANDS: Readonly<Record<keyof typeof FLAGS_OF, CommandDoc>>
       '--offline':
         'Ask no database. With --offline the SQL is parsed and its parameters are matched; tables, columns, types and functions are checked only with the database. Variables and files that the file names must be there.',
       '--json':
-        'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
+        'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
       '--help': HELP,
       '--version': VERSION,
     },

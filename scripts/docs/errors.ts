@@ -13,15 +13,25 @@ interface ErrorDoc {
 
 const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
   GATEWAY_UNAUTHORIZED: {
-    when: 'No API key, or one that no record fits.',
-    caller: 'Send the key as `Authorization: Bearer <key>` or `X-API-Key: <key>`.',
-    operator: 'The record in GATEWAY_API_KEYS_JSON, and whether the gateway was restarted since.',
+    when: 'No API key, or one that no record fits or whose record has expired. Where tokens are taken: or no access token that is valid here, or one that is older than an agent takes.',
+    caller:
+      'Send the key as `Authorization: Bearer <key>` or `X-API-Key: <key>`, a token as `Authorization: Bearer <token>`; get a new token when `WWW-Authenticate` says `invalid_token`.',
+    operator:
+      'The record in GATEWAY_API_KEYS_JSON, and whether the gateway was restarted since; for tokens `auth_failure` of the log record.',
     repeat: 'no',
   },
+  GATEWAY_ISSUER_UNAVAILABLE: {
+    when: 'The keys of the issuer of the access token are not known: they could not be fetched since the start, or for longer than GATEWAY_JWKS_MAX_STALE.',
+    caller: 'Wait for `Retry-After` seconds; the token may be good.',
+    operator: 'The `keys_fetch_failed` records.',
+    repeat: 'after the wait',
+  },
   GATEWAY_CAPABILITY_NOT_PERMITTED: {
-    when: 'The key may not call this capability, whether or not there is one of that name.',
-    caller: 'Ask for the permission, or check the spelling.',
-    operator: '`capabilities` of the record with the `api_key_name` of the log record.',
+    when: 'The key or token may not call this capability, whether or not there is one of that name. Also a token that permits nothing because it lacks a scope, whatever it asks for.',
+    caller:
+      'Ask for the permission, or check the spelling; get a token with the scopes of `WWW-Authenticate` where it says `insufficient_scope`.',
+    operator:
+      '`capabilities` of the record with the `api_key_name` of the log record; for tokens `grants` of the issuer.',
     repeat: 'no',
   },
   GATEWAY_CAPABILITY_NOT_FOUND: {
@@ -61,9 +71,10 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'no',
   },
   GATEWAY_RATE_LIMITED: {
-    when: 'Too many requests from this source; or four new keys were being checked; or too many agents were connecting; or too many bodies were on their way; or too many wrong keys came from this source; or more than 100 requests waited on one connection.',
+    when: 'Too many requests from this source; or four new keys were being checked; or too many agents were connecting; or too many bodies were on their way; or too many wrong keys came from this source; or more than 100 requests waited on one connection; or too many requests or calls of this principal.',
     caller: 'Wait for `Retry-After` seconds.',
-    operator: 'GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND and GATEWAY_RATE_LIMIT_BURST; `source` of the records.',
+    operator:
+      'GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND and GATEWAY_RATE_LIMIT_BURST; `source` of the records; for principals the settings that begin with GATEWAY_PRINCIPAL_.',
     repeat: 'after the wait',
   },
   GATEWAY_REQUEST_TIMEOUT: {
@@ -85,7 +96,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'once',
   },
   GATEWAY_AGENT_OFFLINE: {
-    when: 'No agent that has the capability is connected, or the one with the call was lost and no other could take it.',
+    when: 'No agent that has the capability is connected, or the one with the call was lost and no other could take it. For access tokens: or only agents of version 0.1 have it.',
     caller: 'Repeat with growing pauses.',
     operator: '`agent_disconnected` and `agent_rejected` records; standard error of the agent.',
     repeat: 'yes, with growing pauses',
@@ -100,6 +111,13 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     when: 'Parameters are refused, by their schema or by what the query does with them. The message names each and why, never a value.',
     caller: 'Mend the parameters; `/openapi.json` has their schema.',
     operator: '`params` of the capability.',
+    repeat: 'no',
+  },
+  AGENT_PRINCIPAL_REFUSED: {
+    when: 'The agent does not accept the key or the token, or the capability takes something from who calls that is missing or does not fit. Only with `identity` in the capability file.',
+    caller: 'Use a credential of somebody who has what the capability takes, or a fresh token.',
+    operator:
+      '`detail` of the `call` record; `identity` and `from` in the capability file; `claims` of the key record or of the issuer.',
     repeat: 'no',
   },
   AGENT_BUSY: {

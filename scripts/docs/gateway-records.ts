@@ -1,5 +1,7 @@
 import type { GatewayEvent } from '../../packages/gateway/src/telemetry/events.ts';
+import { AUTH_FAILURES } from '../../packages/gateway/src/auth/auth-failure.ts';
 import type { RecordDocs } from './log-record.ts';
+import { code } from './markdown.ts';
 
 const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
@@ -62,6 +64,30 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       mcp_method: {
         type: 'string',
         meaning: 'The [MCP](mcp.md) method of a request to `/mcp`; `unknown` for one that MCP does not know.',
+        optional: true,
+      },
+      principal: {
+        type: 'string',
+        meaning:
+          'Who calls: `key:` and `principal` of the record of the key, or `token:`, the name of the issuer and the subject. This and the fields below are there only where GATEWAY_ISSUERS_JSON has an issuer.',
+        optional: true,
+      },
+      issuer: { type: 'string', meaning: '`name` of the record of the issuer of the token.', optional: true },
+      subject: {
+        type: 'string',
+        meaning:
+          '`sub` of the token; with `"log_subject": false` the first 22 characters of its SHA-256 in base64url.',
+        optional: true,
+      },
+      client_id: {
+        type: 'string',
+        meaning: '`client_id`, else `azp`, else `cid` of the token.',
+        optional: true,
+      },
+      token_id: { type: 'string', meaning: '`jti` of the token.', optional: true },
+      auth_failure: {
+        type: 'string',
+        meaning: `Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good, but for \`issuer_unavailable\`.`,
         optional: true,
       },
     },
@@ -141,6 +167,37 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       key_id: 'Q1x0PzGm5sVg6m2yQvTn8A',
       other_instance_id: '0b8f7f0e-2c1d-4a0b-9d55-1f0c8f0a6e21',
       other_key_id: 'If4x36FUomFia_hUBG_SJw',
+    },
+  },
+  keys_fetched: {
+    level: 'info',
+    when: 'The keys of an issuer were fetched for the first time, are others than before, or can be fetched again.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
+      keys: { type: 'number', meaning: 'Keys that tokens are verified with.' },
+      left_out: {
+        type: 'number',
+        meaning: 'Keys that are not for signatures, too weak or of an unknown kind.',
+      },
+    },
+    example: { event: 'keys_fetched', issuer: 'idp', keys: 2, left_out: 1 },
+  },
+  keys_fetch_failed: {
+    level: 'warn',
+    when: 'The keys of an issuer could not be fetched; once until they can be again, and once more when those fetched before are given up.',
+    fields: {
+      issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
+      reason: { type: 'string', meaning: 'What went wrong.' },
+      keys_serve: {
+        type: 'boolean',
+        meaning: 'Whether keys fetched before serve on; if not, its tokens are answered 503.',
+      },
+    },
+    example: {
+      event: 'keys_fetch_failed',
+      issuer: 'idp',
+      reason: 'connect ECONNREFUSED 192.0.2.7:443',
+      keys_serve: true,
     },
   },
   shutting_down: {

@@ -1,6 +1,6 @@
 import { block, code, table } from './markdown.ts';
 
-type TypeName<T> = T extends number ? 'number' : 'string';
+type TypeName<T> = T extends number ? 'number' : T extends boolean ? 'boolean' : 'string';
 
 /**
  * What a log record says. Types make it complete: every event of the union, every field of the event, each with

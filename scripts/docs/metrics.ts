@@ -14,6 +14,7 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     agentCallsInFlight: none,
     resultBytesReserved: none,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
+    tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
     logRecordsLost: none,
     isCapability: () => false,
   }),

@@ -21,6 +21,7 @@ export const PARTS: Readonly<Record<string, Readonly<Record<string, () => string
     database: () => fieldTable('database'),
     runtime: () => fieldTable('runtime'),
     defaults: () => fieldTable('defaults'),
+    identity: () => fieldTable('identity'),
     logging: () => fieldTable('logging'),
     metrics: () => fieldTable('metrics'),
     capabilities: () =>

@@ -26,8 +26,41 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     accepted: 'JSON array of at most 100 [records](#api-key-records)',
     example:
       '[{"name":"reports","key_id":"3cb8a443faa5","key_hash":"$2b$10$LCsAtkVUgcTm.KmpcIk1IeQ0jKfRj5YIXDUSqbVM9Gc1uUguQogwe","capabilities":["find_book"]}]',
-    meaning: 'Who may call, and what. `[]` is accepted with a warning: then every call is refused.',
+    meaning:
+      'Who may call, and what. `[]` is accepted; without GATEWAY_ISSUERS_JSON it is a warning, since every call is refused then.',
     refused: ['{}', '[{}]', 'x'],
+  },
+  GATEWAY_ISSUERS_JSON: {
+    standard: { text: 'none: API keys only' },
+    accepted:
+      'JSON array of at most 16 [records](#issuer-records); with one or more, GATEWAY_PUBLIC_URL is required',
+    example:
+      '[{"name":"idp","issuer":"https://idp.example.com","grants":[{"capabilities":["find_book"],"scope":"library.read"}]}]',
+    meaning:
+      'The identity providers whose access tokens are taken beside API keys, and what their bearers may call.',
+    refused: ['{}', '[{}]', 'x'],
+  },
+  GATEWAY_TOKEN_CLOCK_SKEW: {
+    standard: { value: '30s' },
+    accepted: 'a duration from `0s` to `5m`',
+    example: '30s',
+    meaning: 'How far the clocks of issuers and gateway may differ when the times of a token are checked.',
+    refused: ['30', '6m'],
+  },
+  GATEWAY_JWKS_REFRESH: {
+    standard: { value: '10m' },
+    accepted: 'a duration from `10s` to `24h`',
+    example: '10m',
+    meaning:
+      'How often the keys of the issuers are fetched in the background. A token with a key that is not known yet has them fetched at once, every 30 s at most.',
+    refused: ['1s', '25h'],
+  },
+  GATEWAY_JWKS_MAX_STALE: {
+    standard: { value: '24h' },
+    accepted: 'a duration from `1m` to `720h`, at least as long as GATEWAY_JWKS_REFRESH',
+    example: '24h',
+    meaning: 'How long the last keys of an issuer count while they cannot be fetched.',
+    refused: ['10s', '721h', '5m'],
   },
   GATEWAY_ADDR: {
     standard: { value: ':8080' },
@@ -42,7 +75,7 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     accepted: 'an `http://` or `https://` URL without credentials, query and fragment',
     example: 'https://gateway.example.com',
     meaning:
-      'The base URL under which callers reach the gateway: `servers[0].url` in `/openapi.json` (`/` when absent), and the default of GATEWAY_AGENT_URLS.',
+      'The base URL under which callers reach the gateway: `servers[0].url` in `/openapi.json` (`/` when absent), and the default of GATEWAY_AGENT_URLS. Access tokens have to be for this URL with `/mcp` behind it; so with GATEWAY_ISSUERS_JSON it is required, and is `https` but on loopback.',
     refused: ['gateway.example.com', 'https://user:pass@gateway.example.com', 'https://x.example/?a'],
   },
   GATEWAY_AGENT_URLS: {
@@ -89,6 +122,28 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     accepted: 'a whole number from 1 to 1000000',
     example: '100',
     meaning: 'Requests that one source may send at once. Without the rate it is a fault.',
+    refused: ['0', '1.5'],
+  },
+  GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND: {
+    standard: { text: 'no limit' },
+    accepted: 'as for GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND',
+    example: '20',
+    meaning:
+      'Requests per second of one principal, whatever its source: the keys of one `principal`, or one subject of an issuer. After authentication; each entry of an MCP batch counts.',
+    refused: ['0', '-1', '1e3', '1000001'],
+  },
+  GATEWAY_PRINCIPAL_RATE_LIMIT_BURST: {
+    standard: { text: 'the rate, rounded up' },
+    accepted: 'a whole number from 1 to 1000000',
+    example: '40',
+    meaning: 'Requests that one principal may send at once. Without its rate it is a fault.',
+    refused: ['0', '1.5'],
+  },
+  GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS: {
+    standard: { text: 'no limit' },
+    accepted: 'a whole number from 1 to 1000000',
+    example: '32',
+    meaning: 'Calls of one principal that may be under way at once; a further one is 429.',
     refused: ['0', '1.5'],
   },
   GATEWAY_EMIT_OPENAPI_SNAPSHOT: {

@@ -9,9 +9,10 @@ import { createLog as createAgentLog } from '../../packages/agent/src/telemetry/
 import { compileValue } from '../../packages/agent/src/capabilities/values/value-check.ts';
 import { FLAGS } from '../../packages/gateway/src/cli/arguments.ts';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
+import { createProtectedResource } from '../../packages/gateway/src/api/protected-resource.ts';
 import { SETTINGS } from '../../packages/gateway/src/config/settings.ts';
 import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
-import { FIXED_ROUTES, findRoute } from '../../packages/gateway/src/http/routes.ts';
+import { createFindRoute, FIXED_ROUTES } from '../../packages/gateway/src/http/routes.ts';
 import { createLog as createGatewayLog } from '../../packages/gateway/src/telemetry/log.ts';
 import { AGENT_RECORDS } from '../../scripts/docs/agent-records.ts';
 import { FILE_FIELDS } from '../../scripts/docs/capability-file.ts';
@@ -194,8 +195,9 @@ test('HTTP has every path with its methods', () => {
   const rows = [...text.matchAll(/^\| `(\/[^`]*)` +\| `([A-Z, ]+)` /gm)].map(
     ([, path = '', methods]) => [path, methods] as const,
   );
-  const call = findRoute('/api/v1/capabilities/x');
-  const routes = [...FIXED_ROUTES.values(), ...(call === undefined ? [] : [call])];
+  const { routes: further } = createProtectedResource('https://gateway.example', []);
+  const call = createFindRoute()('/api/v1/capabilities/x');
+  const routes = [...FIXED_ROUTES.values(), ...further.values(), ...(call === undefined ? [] : [call])];
   const inCode = routes.map(({ template, methods }) => [template, methods.join(', ')] as const);
   expect(new Map(rows)).toEqual(new Map(inCode));
 });

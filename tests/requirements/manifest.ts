@@ -32,6 +32,7 @@ export const requirements: readonly Requirement[] = [
     'database.ssl_root_cert': 'certificates that the database is checked with',
     'database.max_connections': 'connections at most; default 10',
     'database.require_readonly_account': 'an account that can write fails the start',
+    identity: 'whom the agent believes who calls: tokens that it verifies itself, or the gateway',
     'logging.max_size': 'size at which the log file is rotated; default 10MB',
     'logging.max_files': 'log files kept; default 5',
     'metrics.addr': 'listener of the metrics of the agent; off when absent',
@@ -58,6 +59,7 @@ export const requirements: readonly Requirement[] = [
     'params.minimum': 'lower bound',
     'params.description': 'description of the parameter in the OpenAPI description',
     'params.default': 'bound in place of an absent or null value',
+    'params.from': 'a value taken from who calls; callers neither send nor see it',
     'params.absent': 'an absent or null optional parameter is NULL',
     'params.misfit': 'a constraint that does not fit its type is a fault',
     'policy.timeout': 'overrides defaults.timeout',
@@ -114,6 +116,11 @@ export const requirements: readonly Requirement[] = [
   ...rows('setting', {
     GATEWAY_AGENT_PUBLIC_KEY: 'required; one base64url key of 32 bytes or several',
     GATEWAY_API_KEYS_JSON: 'required; a JSON array of key records',
+    GATEWAY_ISSUERS_JSON:
+      'issuers whose access tokens are taken beside keys; needs an https GATEWAY_PUBLIC_URL',
+    GATEWAY_TOKEN_CLOCK_SKEW: 'how far clocks of issuers may be off; default 30s',
+    GATEWAY_JWKS_REFRESH: 'how often keys of issuers are fetched; default 10m',
+    GATEWAY_JWKS_MAX_STALE: 'how long keys that cannot be fetched count; default 24h',
     GATEWAY_ADDR: ':port or host:port; default :8080; port 0 picks one, which the listening record names',
     GATEWAY_PUBLIC_URL: 'servers[0].url of the OpenAPI description, / when absent',
     GATEWAY_AGENT_URLS: 'URLs under which agents may address the gateway; default from GATEWAY_PUBLIC_URL',
@@ -122,6 +129,9 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_TRUSTED_PROXY_CIDRS: 'proxies whose X-Forwarded-For is believed',
     GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: 'positive number, fractions too; absent is no limit',
     GATEWAY_RATE_LIMIT_BURST: 'positive integer; default the rate rounded up; a fault without a rate',
+    GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND: 'rate of each principal; absent is no limit',
+    GATEWAY_PRINCIPAL_RATE_LIMIT_BURST: 'default the rate rounded up; a fault without a rate',
+    GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS: 'calls of one principal under way; beyond 429, over MCP isError',
     GATEWAY_EMIT_OPENAPI_SNAPSHOT: 'writes openapi.json into the working directory',
     GATEWAY_MAX_REQUEST_BODY_BYTES: 'body limit; default 1048576',
     GATEWAY_BODY_READ_TIMEOUT: 'time to read a body; default 10s',
@@ -139,6 +149,9 @@ export const requirements: readonly Requirement[] = [
     key_hash: 'valid bcrypt hash of $2a$, $2b$, $2y$, cost 4 to 16, checked at start',
     capabilities: 'permitted names',
     key_id: 'a key of the form svc_<id>_<secret> is compared with its record only',
+    claims: 'what is known of the caller: text, number, boolean, list of texts',
+    expires_at: 'from then on the key is unknown, remembered or not',
+    principal: 'keys of one principal are one caller, with equal capabilities and claims',
     'unknown-field': 'refused',
     'at-most-100': 'more records are refused at start',
     foreign: 'another plaintext is compared with the records without key_id',
@@ -156,6 +169,14 @@ export const requirements: readonly Requirement[] = [
     twice: 'two credential headers or a repeated one: 400 GATEWAY_INVALID_REQUEST',
     cache: 'a success is kept for up to 5 minutes',
     'cache-bound': 'at most 1,024 entries',
+  }),
+  ...rows('token', {
+    access: 'a token of an issuer gets rows over REST and MCP as its grants permit',
+    challenge:
+      'WWW-Authenticate says how to go on: nothing sent, refused token, refused key, insufficient scope',
+    metadata: 'the document that says who gives tokens out, for every origin',
+    needs: 'lists hide what takes more of the caller than is known',
+    'max-age': 'a token that is too old for the agent is 401 before the call is sent',
   }),
   ...rows('permission', {
     listed: 'only the listed capabilities',
@@ -197,6 +218,7 @@ export const requirements: readonly Requirement[] = [
     shape: 'exactly error.code and error.message',
     'request-id': 'X-Request-Id on every answer; a valid incoming one is kept',
     GATEWAY_UNAUTHORIZED: '401 with WWW-Authenticate: Bearer',
+    GATEWAY_ISSUER_UNAVAILABLE: '503 with Retry-After while the keys of the issuer are not known',
     GATEWAY_CAPABILITY_NOT_PERMITTED: '403, whether or not the capability exists',
     GATEWAY_CAPABILITY_NOT_FOUND:
       '404 for what is permitted and no agent offers, those that are away included',
@@ -215,6 +237,8 @@ export const requirements: readonly Requirement[] = [
     'GATEWAY_INVALID_REQUEST.object': '400 for a body that is not an object',
     AGENT_INVALID_PARAMS: '400; names every refused parameter and why, no value',
     'AGENT_INVALID_PARAMS.query': '400 for an argument that a function or clause of the query refuses',
+    AGENT_PRINCIPAL_REFUSED:
+      '403 for callers whom the agent does not accept, or who lack what it takes from them',
     AGENT_BUSY: '503 with Retry-After when the queue is full',
     AGENT_QUERY_TIMEOUT: '504 when the query takes too long',
     GATEWAY_AGENT_TIMEOUT: '504 when the agent does not answer in the time of the capability and 2 s',
@@ -224,6 +248,13 @@ export const requirements: readonly Requirement[] = [
       '503 when every agent that has it is away, or lost with the call in flight and no other there',
     GATEWAY_INTERNAL: '500 for a fault of the gateway',
     silence: 'no SQL, database text, credential or submitted value in any answer',
+  }),
+  ...rows('identity', {
+    settings: 'svc.subject, svc.issuer, svc.client_id and svc.claims hold who calls, for one call alone',
+    tenants:
+      'a row policy by svc.claims keeps the rows of tenants apart, however their calls share connections',
+    'lying-gateway': 'under trust: token a gateway can invent no caller, and change none',
+    'unavailable-keys': 'tokens of an issuer whose keys are not known yet are AGENT_BUSY, not refused',
   }),
   ...rows('cors', {
     preflight: 'answered for an allowed origin with methods and headers',
@@ -324,6 +355,7 @@ export const requirements: readonly Requirement[] = [
     request: 'one record a request with all its fields',
     mcp_method:
       'the method of an MCP request, unknown when MCP has none of the name; one record for each of a batch',
+    principal: 'who calls, with issuers: principal, issuer, subject, client_id, token_id, auth_failure',
     'one-line': 'one line a record whatever the input contains',
     listening: 'address and port',
     agent_connected: 'an agent is connected',
@@ -347,6 +379,7 @@ export const requirements: readonly Requirement[] = [
     'in-flight': 'requests that are being answered, and the queue of the agent',
     agents: 'connections of agents',
     keys: 'cache hits and busy bcrypt slots',
+    tokens: 'remembered tokens, and keys of issuers that could not be fetched',
     pool: 'connections to the database',
     database: 'whether the database can be reached',
     process: 'process metrics on both sides',

@@ -17,7 +17,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
 }
 
-/** `name version` of all that the four packages need to run, by the lock file; none of it is installed twice. */
+/** `name version` of all that the five packages need to run, by the lock file; none of it is installed twice. */
 async function neededPackages(): Promise<readonly string[]> {
   const { packages }: Lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
   const names = new Set<string>();
@@ -28,7 +28,8 @@ async function neededPackages(): Promise<readonly string[]> {
       follow(packages[`node_modules/${name}`]);
     }
   };
-  for (const name of ['gateway', 'agent', 'protocol', 'edge']) follow(packages[`packages/${name}`]);
+  for (const name of ['gateway', 'agent', 'protocol', 'edge', 'identity'])
+    follow(packages[`packages/${name}`]);
   return [...names].map((name) => `${name} ${packages[`node_modules/${name}`]?.version}`);
 }
 

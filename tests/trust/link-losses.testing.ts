@@ -170,7 +170,7 @@ const cancels = fault(
           }
         }
         for (let at = 0; at < frames.length; at += 200)
-          socket.send(Buffer.concat(frames.slice(at, at + 200).map(encodeFrame)));
+          socket.send(Buffer.concat(frames.slice(at, at + 200).map((frame) => encodeFrame(frame))));
         await pause(TICK_MS);
       }
       const tookSeconds = (performance.now() - started) / 1000;
@@ -293,6 +293,7 @@ const storm = fault(
               audience: url,
               maxInflight: 64,
               manifestSha256: createHash('sha256').update(description).digest('hex'),
+              trust: undefined,
             },
             handle: async ({ capability }) => answer(capability),
             onConnected: () => {},

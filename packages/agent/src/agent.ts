@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createMetricsRegister, serveMetrics, type AcceptFailure } from '@svc/edge';
+import { createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
 import {
   agentKeyId,
   normalizeAudience,
@@ -8,11 +9,14 @@ import {
   RESULT_MAX_BYTES,
 } from '@svc/protocol';
 import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
+import { createIdentifyCaller } from './calls/identify-caller.ts';
 import { createResultMemory } from './calls/result-memory.ts';
 import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { compileParameters } from './capabilities/parameters.ts';
+import { compilePinned } from './capabilities/pinned-parameters.ts';
 import type { Database } from './databases/driver.ts';
 import { openReconnectingLink } from './gateway-link/reconnect.ts';
+import type { Observe } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { createAgentMetrics } from './telemetry/metrics.ts';
 import type { VerifiedAgent } from './start-up/report.ts';
@@ -41,7 +45,15 @@ export async function startAgent(
     const query = queries.get(capability.name);
     if (query === undefined) throw new Error(`cannot start: ${capability.name} has not been verified`);
     const { timeoutMs, maxBytes } = capability.limits;
-    capabilities.set(capability.name, { read: compileParameters(capability), query, timeoutMs, maxBytes });
+    const read = compileParameters(capability);
+    const pin = compilePinned(capability.params);
+    capabilities.set(capability.name, {
+      read,
+      ...(pin === undefined ? {} : { pin }),
+      query,
+      timeoutMs,
+      maxBytes,
+    });
   }
   const concurrencyLimit = createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize);
   const register = config.metricsListen && (await createMetricsRegister());
@@ -66,6 +78,8 @@ export async function startAgent(
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
+  const { identity } = config;
+  const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, observe) : undefined;
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
   const link = openReconnectingLink({
@@ -78,10 +92,12 @@ export async function startAgent(
       audience: normalizeAudience(gateway.url),
       maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
       manifestSha256: createHash('sha256').update(description).digest('hex'),
+      trust: identity?.trust,
     },
     handle: createRunCall({
       capabilities,
       description,
+      ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
       concurrencyLimit,
       resultMemory: createResultMemory(RESULT_MAX_BYTES),
       observe,
@@ -109,9 +125,32 @@ export async function startAgent(
         in_flight: concurrencyLimit.running + concurrencyLimit.queued,
       });
       await link.stop();
+      verifier?.close();
       await database.close();
       // Last, so that the end can be watched.
       await scraped?.close();
     },
   };
+}
+
+/** As the gateway does it unless its settings say otherwise. */
+const CLOCK_SKEW_MS = 30_000;
+const KEYS_REFRESH_MS = 600_000;
+const KEYS_MAX_STALE_MS = 24 * 3_600_000;
+
+function openVerifier(issuers: readonly Issuer[], observe: Observe): TokenVerifier {
+  return createTokenVerifier({
+    issuers,
+    clockSkewMs: CLOCK_SKEW_MS,
+    refreshMs: KEYS_REFRESH_MS,
+    maxStaleMs: KEYS_MAX_STALE_MS,
+    onKeys(event) {
+      const { kind, issuer } = event;
+      if (kind === 'keys_fetched') {
+        observe({ event: kind, issuer, keys: event.keys, left_out: event.leftOut });
+      } else {
+        observe({ event: kind, issuer, reason: event.reason, keys_serve: event.keysServe });
+      }
+    },
+  });
 }

@@ -7,17 +7,22 @@ import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import { createCallCapability } from './calls/call-capability.ts';
+import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import { createPermitCall } from './calls/permit-call.ts';
 import type { GatewayConfig } from './config/model.ts';
 import { createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
+import { createProtectedResource } from './api/protected-resource.ts';
+import { keysEvent, UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator } from './auth/api-keys/authenticator.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
+import { createSharePermissions } from './auth/permission-sets.ts';
+import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
@@ -54,13 +59,27 @@ export async function startGateway(
   const now = (): number => performance.now();
   const registry = createRegistry(Math.random);
   const budget = createResultBudget(RESULT_MAX_BYTES);
+  const sharePermissions = createSharePermissions();
   const authenticator = createAuthenticator({
     records: config.keys,
     verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
     now,
+    wallClock: Date.now,
+    sharePermissions,
   });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
+  const issuers = config.tokens?.issuers ?? [];
+  const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
+  const tokens =
+    config.tokens &&
+    protectedResource &&
+    openTokens({
+      ...config.tokens,
+      metadataUrl: protectedResource.metadataUrl,
+      sharePermissions,
+      onKeys: (event) => observe(keysEvent(event)),
+    });
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
@@ -68,6 +87,7 @@ export async function startGateway(
       agentCallsInFlight: () => registry.callsInFlight,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
+      tokens: tokens && (() => tokens.counters),
       logRecordsLost: () => log.recordsLost,
       isCapability: (name) => catalog.knows(name),
     });
@@ -77,7 +97,8 @@ export async function startGateway(
     };
   }
   const catalog = createCatalog(observe);
-  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, config.publicUrl, observe, process.cwd());
+  const described = { publicUrl: config.publicUrl, issuers };
+  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: config.agentPublicKeys,
@@ -90,7 +111,15 @@ export async function startGateway(
     budget,
     observe,
   });
-  const authenticate = createAuthenticate(authenticator);
+  const principalRate =
+    config.principalRateLimit === undefined
+      ? undefined
+      : createRateLimiter({ ...config.principalRateLimit, now });
+  const authenticate = createAuthenticate({
+    authenticator,
+    tokens: tokens?.authentication,
+    principalRate,
+  });
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
   const bodyLimits = {
@@ -101,7 +130,12 @@ export async function startGateway(
   };
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
-  const permitCall = createPermitCall(createCallCapability(registry, catalog, now));
+  const callCapability = createCallCapability(registry, catalog, now);
+  const permitCall = createPermitCall(
+    config.principalMaxConcurrentCalls === undefined
+      ? callCapability
+      : limitConcurrentCalls(config.principalMaxConcurrentCalls, callCapability),
+  );
   const http = createGatewayServer({
     handlers: {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
@@ -110,14 +144,16 @@ export async function startGateway(
         refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
         bodyLimits,
         rateLimiter,
+        principalRate,
         serveMessage: createServeMessage({
           catalog,
           permitCall,
           sessions: createSessions(randomBytes(32)),
+          takesTokens: config.tokens !== undefined,
           version,
         }),
       }),
-      openapi: createOpenApiHandler({ authenticate, catalog, publicUrl: config.publicUrl }),
+      openapi: createOpenApiHandler({ authenticate, catalog, ...described }),
       health: createHealth(health),
       ready: createReady(health),
       agent: createAgentUpgradeHandler(endpoint),
@@ -130,6 +166,8 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
+    unknownCaller: config.tokens === undefined ? undefined : UNKNOWN_CALLER,
+    protectedResource,
     observe,
     now,
   });
@@ -154,6 +192,7 @@ export async function startGateway(
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      tokens?.close();
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();

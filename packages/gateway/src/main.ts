@@ -39,9 +39,8 @@ async function main(argv: readonly string[]): Promise<void> {
       complain([command.message]);
       return;
     case 'create-key': {
-      const { name, capabilities, json } = command;
-      const created = createKey({ name, capabilities, randomBytes });
-      process.stdout.write(renderCreatedKey(created, json));
+      const created = createKey({ ...command, randomBytes });
+      process.stdout.write(renderCreatedKey(created, command.json));
       return;
     }
     case 'create-agent-secret':

@@ -1,6 +1,10 @@
+import type { ProtocolVersion } from './limits.ts';
+
 /** How a call can fail at the agent, as it travels on the link. A closed list. */
 export const AGENT_ERROR_CODES = [
   'AGENT_INVALID_PARAMS',
+  /** Who calls is not proved to the agent, or lacks what the capability takes from who calls. From version 2. */
+  'AGENT_PRINCIPAL_REFUSED',
   'AGENT_BUSY',
   'AGENT_QUERY_TIMEOUT',
   'AGENT_RESULT_TOO_LARGE',
@@ -16,6 +20,7 @@ export type AgentErrorCode = (typeof AGENT_ERROR_CODES)[number];
 
 const known: ReadonlySet<string> = new Set(AGENT_ERROR_CODES);
 
-export function isAgentErrorCode(code: string): code is AgentErrorCode {
-  return known.has(code);
+/** Whether a frame of that version may carry the code. */
+export function isAgentErrorCode(code: string, version: ProtocolVersion): code is AgentErrorCode {
+  return known.has(code) && (version > 1 || code !== 'AGENT_PRINCIPAL_REFUSED');
 }

@@ -1,6 +1,9 @@
 /** The meta capability's reserved name does not match it. */
 export const CAPABILITY_NAME_PATTERN = '^[a-z][a-z0-9_]{0,47}$';
 
+/** A property of who calls, as `from` of a parameter names it. */
+export const NEED_PATTERN = '^principal\\.(subject|issuer|client_id|key_name|claims\\.[a-z][a-z0-9_]{0,62})$';
+
 /** Before a capability's name, in the description and at the gateway. */
 export const CAPABILITY_PATH_PREFIX = '/api/v1/capabilities/';
 
@@ -11,6 +14,14 @@ export const CAPABILITY_PATH_PREFIX = '/api/v1/capabilities/';
 export interface Description {
   readonly openapi: OpenApiDocument;
   readonly manifest: readonly ManifestEntry[];
+  /** Absent where the agent bounds nothing. */
+  readonly identity?: IdentityTerms;
+}
+
+/** What the agent asks of those who call, whatever the capability. */
+export interface IdentityTerms {
+  /** The greatest age of a token in seconds, since it was issued. */
+  readonly max_age?: number;
 }
 
 export interface ManifestEntry {
@@ -19,6 +30,8 @@ export interface ManifestEntry {
   readonly exposed: boolean;
   /** The capability's query timeout in milliseconds. */
   readonly timeout_ms: number;
+  /** What the capability takes from who calls, each a NEED_PATTERN; absent where nothing. */
+  readonly needs?: readonly string[];
 }
 
 /** The parts of an OpenAPI 3.1 document that the gateway touches; the rest passes through. */

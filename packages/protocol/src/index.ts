@@ -4,7 +4,9 @@ export { CLOSE, ProtocolError, type CloseCode } from './close-code.ts';
 export {
   CAPABILITY_NAME_PATTERN,
   CAPABILITY_PATH_PREFIX,
+  NEED_PATTERN,
   type Description,
+  type IdentityTerms,
   type ManifestEntry,
   type OpenApiDocument,
 } from './description.ts';

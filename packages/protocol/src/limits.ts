@@ -32,4 +32,6 @@ export const DRAIN_TIMEOUT_MS = 25_000;
 /** Reserved: no capability file can define it and no caller can reach it. */
 export const DESCRIBE_CAPABILITY = '$describe';
 export const WEBSOCKET_SUBPROTOCOL = 'svc-agent.v1';
-export const PROTOCOL_VERSION = 1;
+/** What both executables speak; a gateway takes the greatest that the agent offers. */
+export const PROTOCOL_VERSIONS = [1, 2] as const;
+export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];

@@ -5,6 +5,7 @@ import { AGENT_ERROR_CODES } from './agent-error-code.ts';
 import { CLOSE } from './close-code.ts';
 import { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
 import { TYPE } from './frames/layout.ts';
+import { PROTOCOL_VERSIONS } from './limits.ts';
 import { parseChallenge, parseHello } from './handshake/messages.ts';
 import { signedBytes, signTranscript, verifyTranscript } from './handshake/signature.ts';
 
@@ -61,47 +62,61 @@ test('every frame type, close code and error code is in its table, and no other'
   expect(rows(/^\| (AGENT_[A-Z_]+) +\|/gm)).toEqual([...AGENT_ERROR_CODES]);
 });
 
-test('I22: the worked example is right by its own definition and by the code', () => {
-  const given = Object.fromEntries(
-    Array.from(document.matchAll(/^([a-z_0-9]+) = (.*)$/gm), ([, name = '', value = '']) => [name, value]),
-  );
-  const field = (name: string): string => {
-    const value = given[name];
-    if (value === undefined) throw new TypeError(`cannot read the example: it lacks ${name}`);
-    return value;
-  };
-  const bytes = (name: string): Buffer => Buffer.from(field(name), 'utf8');
-  const lp = (text: Buffer): Buffer => {
-    const length = new DataView(new ArrayBuffer(4));
-    length.setUint32(0, text.length, false);
-    return Buffer.concat([Buffer.from(length.buffer), text]);
-  };
+/** Blocks of lines like `key_id = If4x...`, one for each version. */
+const examples = Array.from(document.matchAll(/^private_seed = .*?(?=^```)/gms), ([block]) =>
+  Object.fromEntries(
+    Array.from(block.matchAll(/^([a-z_0-9]+) = (.*)$/gm), ([, name = '', value = '']) => [name, value]),
+  ),
+);
 
-  const hash = createHash('sha256').update(Buffer.concat([lp(bytes('hello')), lp(bytes('challenge'))]));
-  const messages = hash.digest();
-  expect(messages.toString('hex')).toBe(field('messages_sha256'));
-  const prefix = Buffer.from('svc-agent/v1 auth\u0000');
-  const signed = Buffer.concat([prefix, lp(bytes('audience')), lp(bytes('key_id')), messages]);
-  expect(signed.toString('hex')).toBe(field('signed_bytes'));
-
-  const privateKey = privateKeyFromSeed(Buffer.from(field('private_seed'), 'hex'));
-  expect(sign(null, signed, privateKey).toString('base64url')).toBe(field('signature'));
-
-  const transcript = {
-    audience: field('audience'),
-    keyId: field('key_id'),
-    hello: bytes('hello'),
-    challenge: bytes('challenge'),
-  };
-  expect(signedBytes(transcript).equals(signed)).toBe(true);
-  expect(signTranscript(transcript, privateKey).toString('base64url')).toBe(field('signature'));
-  const publicKey = Buffer.from(field('public_key'), 'hex');
-  expect(rawPublicKey(privateKey).equals(publicKey)).toBe(true);
-  expect(agentKeyId(publicKey)).toBe(field('key_id'));
-  const signature = Buffer.from(field('signature'), 'base64url');
-  expect(verifyTranscript(transcript, publicKeyFromRaw(publicKey), signature)).toBe(true);
-
-  const hello = parseHello(transcript.hello);
-  expect([hello.audience, hello.key_id]).toEqual([transcript.audience, transcript.keyId]);
-  expect(parseChallenge(transcript.challenge).conn_id).toBe('c1');
+test('each version has its worked example', () => {
+  expect(examples.map(({ version }) => Number(version))).toEqual([...PROTOCOL_VERSIONS]);
 });
+
+test.each(examples)(
+  'I22: the worked example of version $version is right by its own definition and by the code',
+  (given) => {
+    const field = (name: string): string => {
+      const value = given[name];
+      if (value === undefined) throw new TypeError(`cannot read the example: it lacks ${name}`);
+      return value;
+    };
+    const bytes = (name: string): Buffer => Buffer.from(field(name), 'utf8');
+    const lp = (text: Buffer): Buffer => {
+      const length = new DataView(new ArrayBuffer(4));
+      length.setUint32(0, text.length, false);
+      return Buffer.concat([Buffer.from(length.buffer), text]);
+    };
+
+    const hash = createHash('sha256').update(Buffer.concat([lp(bytes('hello')), lp(bytes('challenge'))]));
+    const messages = hash.digest();
+    expect(messages.toString('hex')).toBe(field('messages_sha256'));
+    const prefix = Buffer.from('svc-agent/v1 auth\u0000');
+    const signed = Buffer.concat([prefix, lp(bytes('audience')), lp(bytes('key_id')), messages]);
+    expect(signed.toString('hex')).toBe(field('signed_bytes'));
+
+    const privateKey = privateKeyFromSeed(Buffer.from(field('private_seed'), 'hex'));
+    expect(sign(null, signed, privateKey).toString('base64url')).toBe(field('signature'));
+
+    const transcript = {
+      audience: field('audience'),
+      keyId: field('key_id'),
+      hello: bytes('hello'),
+      challenge: bytes('challenge'),
+    };
+    expect(signedBytes(transcript).equals(signed)).toBe(true);
+    expect(signTranscript(transcript, privateKey).toString('base64url')).toBe(field('signature'));
+    const publicKey = Buffer.from(field('public_key'), 'hex');
+    expect(rawPublicKey(privateKey).equals(publicKey)).toBe(true);
+    expect(agentKeyId(publicKey)).toBe(field('key_id'));
+    const signature = Buffer.from(field('signature'), 'base64url');
+    expect(verifyTranscript(transcript, publicKeyFromRaw(publicKey), signature)).toBe(true);
+
+    const hello = parseHello(transcript.hello);
+    expect([hello.audience, hello.key_id]).toEqual([transcript.audience, transcript.keyId]);
+    expect(parseChallenge(transcript.challenge)).toMatchObject({
+      conn_id: 'c1',
+      version: Number(field('version')),
+    });
+  },
+);

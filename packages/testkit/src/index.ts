@@ -25,6 +25,7 @@ export { smallDisk, type SmallDisk } from './small-disk.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
 export { SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
 export { COST_AS_CREATED, createAgentSecret, createKey, type CreatedKey } from './service/secrets.ts';
+export { createTokenIssuer, type TokenIssuer } from './service/token-issuer.ts';
 export { ask, type Answer, type AskOptions } from './service/ask.ts';
 export { makeAgentFolder, nextRecord, startAgent } from './service/start-agent.ts';
 export { gatewaySettings, startGateway, type StartedGateway } from './service/start-gateway.ts';

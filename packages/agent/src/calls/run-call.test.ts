@@ -1,11 +1,13 @@
 import { DESCRIBE_CAPABILITY } from '@svc/protocol';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
 import { type Query, type QueryCall } from '../databases/driver.ts';
 import type { IncomingCall } from '../gateway-link/call-session.ts';
 import type { AgentEvent } from '../telemetry/events.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
+import type { Identified, IdentifyCaller } from './identify-caller.ts';
 import { createResultMemory, type ResultMemory } from './result-memory.ts';
 import { createRunCall, type RunnableCapability } from './run-call.ts';
 
@@ -33,9 +35,11 @@ function run(
   query: Query['run'],
   call: Partial<IncomingCall> = {},
   read: RunnableCapability['read'] = (body) => JSON.parse(Buffer.from(body).toString()),
+  { identify, ...more }: Partial<RunnableCapability> & { readonly identify?: IdentifyCaller } = {},
 ): ReturnType<ReturnType<typeof createRunCall>> {
   const handle = createRunCall({
-    capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes }]]),
+    capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes, ...more }]]),
+    ...(identify === undefined ? {} : { identify }),
     description: DESCRIPTION,
     concurrencyLimit,
     resultMemory,
@@ -166,6 +170,119 @@ describe('a call that is not started', () => {
     const outcome = run(never, { signal: caller.signal });
     caller.abort();
     expect(await outcome).toMatchObject({ code: 'AGENT_CANCELLED', notStarted: true });
+  });
+});
+
+describe('with identity', () => {
+  const CALLER: Caller = {
+    principal: 'token:id:anna',
+    keyName: '',
+    issuer: 'https://id.example',
+    subject: 'anna',
+    clientId: 'app',
+    claims: { org_id: 'north' },
+    claimsJson: '{"org_id":"north"}',
+    verifiedBy: 'token',
+  };
+  const logged = {
+    api_key_name: '',
+    principal: 'token:id:anna',
+    issuer: 'https://id.example',
+    client_id: 'app',
+    verified_by: 'token',
+  };
+  const nobody = { api_key_name: '', principal: '', issuer: '', client_id: '' };
+
+  /** As `run`, for an agent that asks who calls. */
+  function runFor(
+    identify: IdentifyCaller,
+    query: Query['run'],
+    capability: Partial<RunnableCapability> = {},
+  ): ReturnType<typeof run> {
+    return run(query, {}, undefined, { identify, ...capability });
+  }
+
+  test('the query gets who calls, and the values that are taken from there', async () => {
+    const calls: QueryCall[] = [];
+    const asked: unknown[] = [];
+    const outcome = await runFor(
+      (metadata, capability) => {
+        asked.push([metadata['request_id'], capability]);
+        return { kind: 'known', caller: CALLER };
+      },
+      async (call) => {
+        calls.push(call);
+        return ROWS;
+      },
+      {
+        pin(caller, values) {
+          values['tenant'] = caller.claims['org_id'];
+          return undefined;
+        },
+      },
+    );
+    expect(outcome).toMatchObject({ kind: 'result' });
+    expect(asked).toEqual([['r1', 'get']]);
+    expect(calls).toMatchObject([{ values: { id: 7, tenant: 'north' }, apiKeyName: '', caller: CALLER }]);
+    expect(events).toMatchObject([{ ...logged, outcome: 'OK' }]);
+  });
+
+  test.each<[string, Identified, unknown]>([
+    ['who calls is refused', { kind: 'refused', detail: 'why' }, nobody],
+    ['the caller may not call it', { kind: 'refused', detail: 'why', caller: CALLER }, logged],
+  ])('when %s, it is not started, and the log says why', async (_title, identified, who) => {
+    const outcome = await runFor(async () => identified, never);
+    expect(outcome).toMatchObject({ kind: 'error', code: 'AGENT_PRINCIPAL_REFUSED', notStarted: true });
+    expect(events).toMatchObject([{ ...Object(who), outcome: 'AGENT_PRINCIPAL_REFUSED', detail: 'why' }]);
+    if (who === nobody) expect(events[0]).not.toHaveProperty('verified_by');
+  });
+
+  test('a value that cannot be taken from who calls refuses it before a slot is asked for', async () => {
+    await concurrencyLimit.acquire(1000, new AbortController().signal);
+    const outcome = await runFor(() => ({ kind: 'known', caller: CALLER }), never, {
+      pin: () => 'tenant: principal.claims.org is not there',
+    });
+    expect(outcome).toMatchObject({ code: 'AGENT_PRINCIPAL_REFUSED', notStarted: true });
+    expect(JSON.stringify(outcome)).not.toContain('tenant');
+    expect(events).toMatchObject([{ ...logged, detail: 'tenant: principal.claims.org is not there' }]);
+  });
+
+  test('parameters are judged before who calls', async () => {
+    const outcome = await run(
+      never,
+      {},
+      () => {
+        throw new InvalidParams('id: is required');
+      },
+      {
+        identify: () => {
+          throw new Error('nobody must be asked');
+        },
+      },
+    );
+    expect(outcome).toMatchObject({ code: 'AGENT_INVALID_PARAMS' });
+    expect(events).toMatchObject([nobody]);
+  });
+
+  test(
+    'keys that are not known yet are told as a busy agent, so that the call is tried elsewhere and again',
+    { tags: ['identity:unavailable-keys'] },
+    async () => {
+      const outcome = await runFor(() => ({ kind: 'unavailable', detail: 'no keys' }), never);
+      expect(outcome).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
+      expect(events).toMatchObject([{ ...nobody, outcome: 'AGENT_BUSY', detail: 'no keys' }]);
+    },
+  );
+
+  test('a value of who calls that the database does not take is no fault of the parameters', async () => {
+    const outcome = await runFor(
+      () => ({ kind: 'known', caller: CALLER }),
+      async () => {
+        throw new DatabaseError('invalid_principal', 'SQLSTATE 22P02');
+      },
+    );
+    expect(outcome).toMatchObject({ code: 'AGENT_PRINCIPAL_REFUSED' });
+    expect(events).toMatchObject([{ ...logged, detail: 'SQLSTATE 22P02' }]);
   });
 });
 

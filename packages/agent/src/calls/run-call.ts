@@ -1,16 +1,21 @@
 import { DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
+import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
+import type { PinParameters } from '../capabilities/pinned-parameters.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
-import type { Observe } from '../telemetry/events.ts';
+import type { CallEvent, CallerFields, Observe } from '../telemetry/events.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { IdentifyCaller } from './identify-caller.ts';
 import type { ResultMemory } from './result-memory.ts';
 
 /** A capability as the agent runs it. */
 export interface RunnableCapability {
   /** From a JSON object to values ready to bind; throws InvalidParams. */
   readonly read: (body: Uint8Array) => Record<string, unknown>;
+  /** Absent where nothing is taken from who calls. */
+  readonly pin?: PinParameters;
   readonly query: Query;
   readonly timeoutMs: number;
   /** The most that its rows may take. */
@@ -21,6 +26,8 @@ export interface RunCallOptions {
   readonly capabilities: ReadonlyMap<string, RunnableCapability>;
   /** JSON of the Description: the answer of the meta capability. */
   readonly description: Uint8Array;
+  /** Absent where the agent does not ask who calls. */
+  readonly identify?: IdentifyCaller;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly resultMemory: ResultMemory;
   readonly observe: Observe;
@@ -29,7 +36,25 @@ export interface RunCallOptions {
   readonly draining: () => boolean;
 }
 
-/** Handles a call: finds its capability, checks its parameters, waits for memory and a slot, runs its query. */
+/** How a call has ended. */
+interface Ended {
+  readonly outcome: CallOutcome;
+  /** For the log. */
+  readonly detail?: string;
+  /** Undefined where it is not known. */
+  readonly caller?: Caller | undefined;
+}
+
+/** A call that may wait for its turn. */
+interface Prepared {
+  readonly values: Record<string, unknown>;
+  /** Undefined where the agent does not ask. */
+  readonly caller: Caller | undefined;
+}
+
+/**
+ * Handles a call: finds its capability, checks its parameters and who calls, waits for memory and a slot, runs its query.
+ */
 export function createRunCall(options: RunCallOptions): HandleCall {
   const { now } = options;
   return async (call) => {
@@ -41,14 +66,23 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     if (capability === undefined) return failed('AGENT_UNKNOWN_CAPABILITY', 'no such capability', true);
     if (options.draining()) return failed('AGENT_DRAINING', 'the agent is shutting down', true);
     const timeoutMs = Math.min(call.timeoutMs, capability.timeoutMs);
-    const { outcome, detail } = await runWithinLimits(call, capability, timeoutMs, startedAt);
-    if (outcome.kind === 'error' && outcome.code === 'AGENT_INVALID_PARAMS') {
+    const read = readParams(call, capability);
+    const prepared =
+      options.identify === undefined || 'outcome' in read
+        ? read
+        : await prepareFor(options.identify, call, capability, read.values);
+    const ended =
+      'outcome' in prepared
+        ? prepared
+        : await runWithinLimits(call, capability, prepared, timeoutMs, startedAt);
+    const { outcome, detail } = ended;
+    if (outcome.kind === 'error' && VALUE_REFUSED.has(outcome.code)) {
       void reportChangedLabels(call.capability, capability.query);
     }
-    options.observe({
+    const record: CallEvent = {
       event: 'call',
       request_id: call.metadata['request_id'] ?? '',
-      api_key_name: call.metadata['api_key_name'] ?? '',
+      api_key_name: keyNameOf(call, ended.caller, options.identify !== undefined),
       capability: call.capability,
       outcome: outcome.kind === 'result' ? 'OK' : outcome.code,
       duration_ms: Math.round((now() - startedAt) * 1000) / 1000,
@@ -56,7 +90,8 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       bytes: outcome.kind === 'result' ? outcome.rows.length : 0,
       ...(call.metadata['traceparent'] === undefined ? {} : { traceparent: call.metadata['traceparent'] }),
       ...(detail === undefined ? {} : { detail }),
-    });
+    };
+    options.observe(options.identify === undefined ? record : { ...record, ...callerFields(ended.caller) });
     return outcome;
   };
 
@@ -70,36 +105,30 @@ export function createRunCall(options: RunCallOptions): HandleCall {
   async function runWithinLimits(
     call: IncomingCall,
     capability: RunnableCapability,
+    { values, caller }: Prepared,
     timeoutMs: number,
     startedAt: number,
-  ): Promise<{ outcome: CallOutcome; detail?: string }> {
-    let values: Record<string, unknown>;
-    try {
-      values = capability.read(call.params);
-    } catch (error) {
-      if (error instanceof InvalidParams)
-        return { outcome: failed('AGENT_INVALID_PARAMS', error.message, true) };
-      return queryFailed(error);
-    }
+  ): Promise<Ended> {
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
     const { resultMemory } = options;
     const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal);
     const reservation = reserving && (await reserving);
-    if (typeof reservation === 'string') return { outcome: refused(reservation) };
+    if (typeof reservation === 'string') return { outcome: refused(reservation), caller };
     const acquiring = options.concurrencyLimit.acquire(left(), call.signal);
     const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
     if (typeof releaseSlot === 'string') {
       reservation?.release();
-      return { outcome: refused(releaseSlot) };
+      return { outcome: refused(releaseSlot), caller };
     }
     let release = reservation?.release;
     try {
       const waiting = reservation === undefined ? resultMemory.waitForSmall(left(), call.signal) : undefined;
       const refusal = waiting && (await waiting);
-      if (refusal !== undefined) return { outcome: refused(refusal) };
+      if (refusal !== undefined) return { outcome: refused(refusal), caller };
       const result = await capability.query.run({
         values,
-        apiKeyName: call.metadata['api_key_name'] ?? '',
+        apiKeyName: keyNameOf(call, caller, options.identify !== undefined),
+        caller,
         requestId: call.metadata['request_id'] ?? '',
         timeoutMs: left(),
         signal: call.signal,
@@ -108,14 +137,66 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       const releaseRows = release ?? resultMemory.holdSmall(result.rows.length);
       release = undefined;
       const { rows, count, truncated } = result;
-      return { outcome: { kind: 'result', rows, count, truncated, release: releaseRows } };
+      return { outcome: { kind: 'result', rows, count, truncated, release: releaseRows }, caller };
     } catch (error) {
-      return queryFailed(error);
+      return queryFailed(error, caller);
     } finally {
       release?.();
       releaseSlot();
     }
   }
+}
+
+/** What a changed label in the database may be the reason of. */
+const VALUE_REFUSED: ReadonlySet<string> = new Set(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED']);
+
+function readParams(call: IncomingCall, capability: RunnableCapability): Prepared | Ended {
+  try {
+    return { values: capability.read(call.params), caller: undefined };
+  } catch (error) {
+    if (error instanceof InvalidParams)
+      return { outcome: failed('AGENT_INVALID_PARAMS', error.message, true) };
+    return queryFailed(error);
+  }
+}
+
+/** Adds who calls, and what is taken from there. */
+async function prepareFor(
+  identify: IdentifyCaller,
+  call: IncomingCall,
+  { pin }: RunnableCapability,
+  values: Record<string, unknown>,
+): Promise<Prepared | Ended> {
+  const identifying = identify(call.metadata, call.capability);
+  const identified = identifying instanceof Promise ? await identifying : identifying;
+  switch (identified.kind) {
+    case 'unavailable':
+      // Not AGENT_PRINCIPAL_REFUSED: nothing is wrong with the caller, who would give up on it. Another agent may have the keys.
+      return { outcome: refused('full'), detail: identified.detail };
+    case 'refused':
+      return principalRefused(identified.detail, identified.caller, true);
+    case 'known': {
+      const { caller } = identified;
+      const problem = pin?.(caller, values);
+      return problem === undefined ? { values, caller } : principalRefused(problem, caller, true);
+    }
+  }
+}
+
+function principalRefused(detail: string, caller: Caller | undefined, notStarted: boolean): Ended {
+  const message = 'who calls is not accepted, or lacks what the capability takes from who calls';
+  return { outcome: failed('AGENT_PRINCIPAL_REFUSED', message, notStarted), detail, caller };
+}
+
+/** Where the agent asks who calls, the name counts only as far as it believes the gateway. */
+function keyNameOf({ metadata }: IncomingCall, caller: Caller | undefined, asks: boolean): string {
+  return asks ? (caller?.keyName ?? '') : (metadata['api_key_name'] ?? '');
+}
+
+function callerFields(caller: Caller | undefined): CallerFields {
+  if (caller === undefined) return { principal: '', issuer: '', client_id: '' };
+  const { principal, issuer, clientId, verifiedBy } = caller;
+  return { principal, issuer, client_id: clientId, verified_by: verifiedBy };
 }
 
 function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {
@@ -125,14 +206,18 @@ function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {
 }
 
 /** What the database says goes to the log only, and no values of parameters go even there. */
-function queryFailed(error: unknown): { outcome: CallOutcome; detail: string } {
+function queryFailed(error: unknown, caller?: Caller): Ended {
   const detail = error instanceof DatabaseError ? error.message : unexpected(error);
   const kind = error instanceof DatabaseError ? error.kind : 'failed';
   switch (kind) {
     case 'timeout':
-      return { outcome: failed('AGENT_QUERY_TIMEOUT', 'the query took longer than it may', false), detail };
+      return {
+        outcome: failed('AGENT_QUERY_TIMEOUT', 'the query took longer than it may', false),
+        detail,
+        caller,
+      };
     case 'cancelled':
-      return { outcome: failed('AGENT_CANCELLED', 'the call was cancelled', false), detail };
+      return { outcome: failed('AGENT_CANCELLED', 'the call was cancelled', false), detail, caller };
     case 'too_large':
       return {
         outcome: failed(
@@ -141,15 +226,22 @@ function queryFailed(error: unknown): { outcome: CallOutcome; detail: string } {
           false,
         ),
         detail,
+        caller,
       };
     case 'invalid_params': {
       const why = error instanceof DatabaseError ? error.advice : undefined;
       const message = why ?? 'the database does not take a value of a parameter';
-      return { outcome: failed('AGENT_INVALID_PARAMS', message, false), detail };
+      return { outcome: failed('AGENT_INVALID_PARAMS', message, false), detail, caller };
     }
+    case 'invalid_principal':
+      return principalRefused(detail, caller, false);
     case 'unavailable':
     case 'failed':
-      return { outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false), detail };
+      return {
+        outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false),
+        detail,
+        caller,
+      };
   }
 }
 

@@ -35,6 +35,8 @@ export interface Param {
   readonly name: string;
   readonly required: boolean;
   readonly description?: string;
+  /** The property of who calls that gives the value, a NEED_PATTERN; absent where callers send it. */
+  readonly from?: string;
   readonly schema: ParamSchema;
   readonly position: Position;
 }

@@ -42,6 +42,19 @@ function readOne(schema: ParamSchema, value: string): unknown {
   return read([optional('p', schema)], `{"p": ${value}}`);
 }
 
+test('what is taken from who calls is unknown when it is sent', { tags: ['capability:params.from'] }, () => {
+  const params = [
+    optional('id', { type: 'integer' }),
+    { ...required('tenant', { type: 'string' }), from: 'principal.subject' },
+  ];
+  expect(read(params, '{}')).toEqual({ id: null });
+  for (const body of ['{"tenant":"a"}', '{"tenant":null}', String.raw`{"t\u0065nant":5}`]) {
+    const other = read(params.slice(0, 1), body);
+    expect(other).toBe('tenant: unknown parameter');
+    expect(read(params, body)).toBe(other);
+  }
+});
+
 describe('values that fit', () => {
   test.each<[ParamSchema, string]>([
     [{ type: 'integer', minimum: 1 }, '1'],

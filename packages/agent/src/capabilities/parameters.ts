@@ -23,15 +23,14 @@ interface Checked {
 
 /**
  * Prepares the reading of a capability's parameters from the UTF-8 text of a JSON object. What it
- * returns is ready to bind and has every declared parameter, null where absent.
+ * returns is ready to bind and has every declared parameter that callers send, null where absent.
  * The reader throws `InvalidParams`.
  */
 export function compileParameters(capability: Capability): (body: Uint8Array) => Record<string, unknown> {
-  const checks: readonly Checked[] = capability.params.map((param) => ({
-    param,
-    check: compileValue(param.schema),
-  }));
-  const declared = new Set(capability.params.map(({ name }) => name));
+  // What is taken from who calls is to callers as if it were not there.
+  const sent = capability.params.filter(({ from }) => from === undefined);
+  const checks: readonly Checked[] = sent.map((param) => ({ param, check: compileValue(param.schema) }));
+  const declared = new Set(sent.map(({ name }) => name));
   return (body) => {
     const submitted = parseObject(body);
     const problems: string[] = [];

@@ -21,7 +21,7 @@ export async function checkCommand({ file, offline, json, home }: CheckOptions):
       file,
       offline,
       home,
-      onWellFormed: ({ capabilities }) => report.wellFormed(capabilities),
+      onWellFormed: ({ capabilities, identity }) => report.wellFormed(capabilities, identity),
       showFaults: (faults) => report.refused(faults, hasDetails(faults) ? join(home, LOG_FILE) : undefined),
     },
     async ({ outcome, refuse }) => {

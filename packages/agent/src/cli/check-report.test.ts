@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { IdentitySummary } from '../start-up/report.ts';
 import { jsonReport, textReport, type CheckReport } from './check-report.ts';
 
 const UNREADABLE = { path: '', message: 'cannot be read' };
@@ -6,6 +7,7 @@ const FAULTS = [
   { path: 'database', message: 'nothing listens there' },
   { path: 'database.port', message: 'must be >= 1', position: { line: 3, column: 7 } },
 ];
+const IDENTITY = { accepts_keys: false, issuers: [], capabilities: 0 };
 const FINDINGS = [{ problem: 'may write', remedy: 'REVOKE INSERT' }];
 
 const CASES: readonly (readonly [title: string, offline: boolean, say: (report: CheckReport) => void])[] = [
@@ -61,6 +63,30 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
       report.refused(FAULTS.slice(1), undefined);
     },
   ],
+  [
+    'a file that verifies tokens',
+    true,
+    (report) => {
+      report.wellFormed(2, { ...IDENTITY, trust: 'token', issuers: ['a', 'b'], max_age_s: 60 });
+      report.warned([]);
+    },
+  ],
+  [
+    'a file that verifies tokens and takes keys',
+    true,
+    (report) => {
+      report.wellFormed(2, { ...IDENTITY, trust: 'token', issuers: ['a'], accepts_keys: true });
+      report.warned([]);
+    },
+  ],
+  [
+    'a file that believes the gateway',
+    true,
+    (report) => {
+      report.wellFormed(2, { ...IDENTITY, trust: 'gateway', accepts_keys: true, capabilities: 1 });
+      report.warned([]);
+    },
+  ],
   ['a malformed file', false, (report) => report.refused(FAULTS, undefined)],
   [
     'warnings',
@@ -75,6 +101,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
 
 interface JsonReport {
   readonly capabilities?: number;
+  readonly identity?: IdentitySummary;
   readonly faults: readonly JsonFault[];
   readonly warnings: readonly JsonFault[];
   readonly log?: string;
@@ -96,6 +123,17 @@ function written(create: typeof textReport, offline: boolean, say: (report: Chec
   return output;
 }
 
+function meaningOf(identity: IdentitySummary): string {
+  const { trust, issuers, accepts_keys: acceptsKeys, max_age_s: maxAge, capabilities } = identity;
+  const keys = acceptsKeys ? 'API keys on the word of the gateway' : 'no API keys';
+  const whose =
+    trust === 'token'
+      ? `tokens of ${issuers.join(', ')}, verified here; ${keys}`
+      : 'who calls is what the gateway says, for tokens and API keys alike';
+  const age = maxAge === undefined ? '' : `; tokens are at most ${maxAge} s old`;
+  return `${whose}${age}; ${capabilities} ${capabilities === 1 ? 'capability takes' : 'capabilities take'} something from who calls`;
+}
+
 function lineOf({ path, message, line, column }: JsonFault, kind = ''): string {
   const place = line === undefined ? 'a.yaml' : `a.yaml:${line}:${column}`;
   return `${place}  ${kind}${path === '' ? '' : `${path}: `}${message}`;
@@ -106,12 +144,13 @@ test.each(CASES)('JSON tells programs of %s what the lines tell people', (_title
   const json = written(jsonReport, offline, say);
   expect(json.indexOf('\n')).toBe(json.length - 1);
   const report: JsonReport = JSON.parse(json);
-  const { capabilities: count, faults, warnings, log, account } = report;
+  const { capabilities: count, identity, faults, warnings, log, account } = report;
   expect(report).toMatchObject({ ok: faults.length === 0, file: 'a.yaml', offline });
   const told = [
     ...(count === undefined
       ? []
       : [`a.yaml: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}`]),
+    ...(identity === undefined ? [] : [`identity: ${meaningOf(identity)}`]),
     ...faults.map((fault) => lineOf(fault)),
     ...warnings.map((warning) => lineOf(warning, 'warning: ')),
     ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),

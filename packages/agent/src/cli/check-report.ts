@@ -1,5 +1,6 @@
 import { counted } from '@svc/edge';
 import type { Fault } from '../capabilities/fault.ts';
+import type { IdentitySummary } from '../start-up/report.ts';
 import { printFaults } from './print-faults.ts';
 
 /** What the account may do beyond reading, and the statement that mends it. */
@@ -10,7 +11,7 @@ interface Finding {
 
 /** What `svc-agent check` says of the capability file `file`. */
 export interface CheckReport {
-  wellFormed(capabilities: number): void;
+  wellFormed(capabilities: number, identity?: IdentitySummary): void;
   /** The database answers, and every capability has passed. */
   verified(findings: readonly Finding[]): void;
   /** What is allowed and will fail at some calls. */
@@ -28,8 +29,9 @@ interface Output {
 /** Lines for people, as things become known. */
 export function textReport(file: string, offline: boolean, output: Output): CheckReport {
   return {
-    wellFormed(capabilities) {
+    wellFormed(capabilities, identity) {
       output.write(`${file}: well formed, ${counted(capabilities, 'capability', 'capabilities')}\n`);
+      if (identity !== undefined) output.write(`identity: ${meaningOf(identity)}\n`);
       if (offline) {
         output.write('offline: tables, columns, types and functions are checked with the database only\n');
       }
@@ -55,14 +57,17 @@ export function textReport(file: string, offline: boolean, output: Output): Chec
 export function jsonReport(file: string, offline: boolean, output: Output): CheckReport {
   /** Absent when the file could not be understood. */
   let capabilities: number | undefined;
+  /** Absent also when the file has none. */
+  let identity: IdentitySummary | undefined;
   let account: readonly Finding[] = [];
   let warned: readonly Fault[] = [];
   let refused: readonly Fault[] = [];
   /** Absent where it has no more to say. */
   let log: string | undefined;
   return {
-    wellFormed(count) {
+    wellFormed(count, summary) {
       capabilities = count;
+      identity = summary;
     },
     verified(findings) {
       account = findings;
@@ -79,10 +84,21 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
       const warnings = warned.map(flat);
       const findings = account.map(({ problem, remedy }) => ({ problem, remedy }));
       const ok = faults.length === 0;
-      const report = { ok, file, offline, capabilities, faults, warnings, log, account: findings };
+      const report = { ok, file, offline, capabilities, identity, faults, warnings, log, account: findings };
       output.write(`${JSON.stringify(report)}\n`);
     },
   };
+}
+
+function meaningOf({ trust, accepts_keys, max_age_s, issuers, capabilities }: IdentitySummary): string {
+  const keys = accepts_keys ? 'API keys on the word of the gateway' : 'no API keys';
+  return [
+    trust === 'token'
+      ? `tokens of ${issuers.join(', ')}, verified here; ${keys}`
+      : 'who calls is what the gateway says, for tokens and API keys alike',
+    ...(max_age_s === undefined ? [] : [`tokens are at most ${max_age_s} s old`]),
+    `${counted(capabilities, 'capability takes', 'capabilities take')} something from who calls`,
+  ].join('; ');
 }
 
 function flat({ path, message, position }: Fault): object {

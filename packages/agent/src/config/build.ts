@@ -1,9 +1,11 @@
-import type { AgentConfig } from './model.ts';
+import { buildIdentity } from './build-identity.ts';
+import type { AgentConfig, IdentityConfig } from './model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
   type CapabilitySpec,
+  type IdentitySpec,
   type LimitsSpec,
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
@@ -20,16 +22,29 @@ export interface BuildSecrets {
   readonly database: Readonly<Record<string, string>>;
 }
 
-export type PositionOf = (path: Path) => Position;
+/** Where things of the file are. */
+export interface Places {
+  readonly positionOf: (path: Path) => Position;
+  /** The path of a file that the capability file names. */
+  readonly resolveFile: (name: string) => string;
+}
+
+type PositionOf = Places['positionOf'];
 
 /** Makes the configuration of a file without faults, with the defaults of docs/reference/capability-file.md. */
 export function buildConfig(
   file: CapabilityFile,
   secrets: BuildSecrets,
-  positionOf: PositionOf,
+  { positionOf, resolveFile }: Places,
 ): AgentConfig {
-  const { service, runtime, gateway, database, logging, metrics, defaults } = file;
+  const { service, runtime, gateway, database, identity, logging, metrics, defaults } = file;
   const { max_concurrent_requests, queue_size } = { ...RUNTIME_DEFAULTS, ...runtime };
+  const identityOf = (spec: IdentitySpec): IdentityConfig =>
+    buildIdentity(spec, {
+      gatewayUrl: gateway.url,
+      positionOfIssuer: (index) => positionOf(['identity', 'issuers', String(index)]),
+      resolveFile,
+    });
   const metricsListen = readListenAddress(metrics?.addr ?? '');
   return {
     service: {
@@ -54,6 +69,7 @@ export function buildConfig(
       maxFiles: logging?.max_files ?? 5,
     },
     ...(metricsListen === undefined ? {} : { metricsListen }),
+    ...(identity === undefined ? {} : { identity: identityOf(identity) }),
     capabilities: Object.entries(file.capabilities).map(([name, spec]) =>
       buildCapability(name, spec, defaults ?? {}, positionOf),
     ),
@@ -73,10 +89,11 @@ function buildCapability(
     description: spec.description ?? '',
     sql: spec.sql,
     params: Object.entries(spec.params ?? {}).map(
-      ([param, { required = false, description, ...schema }]) => ({
+      ([param, { required = false, description, from, ...schema }]) => ({
         name: param,
-        required,
+        required: required || from !== undefined,
         ...(description === undefined ? {} : { description }),
+        ...(from === undefined ? {} : { from }),
         schema,
         position: positionOf([...path, 'params', param]),
       }),

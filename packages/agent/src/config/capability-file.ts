@@ -16,10 +16,19 @@ export interface CapabilityFile {
   };
   /** What its driver's schema says. */
   readonly database: DatabaseSection;
+  readonly identity?: IdentitySpec;
   readonly logging?: { readonly max_size?: string | number; readonly max_files?: number };
   readonly metrics?: { readonly addr?: string };
   readonly defaults?: LimitsSpec & { readonly readonly?: true };
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
+}
+
+export interface IdentitySpec {
+  readonly trust: 'token' | 'gateway';
+  readonly api_keys?: 'accept' | 'refuse';
+  readonly max_age?: string;
+  /** As `parseIssuers` takes them. */
+  readonly issuers?: readonly unknown[];
 }
 
 export interface LimitsSpec {
@@ -45,6 +54,7 @@ interface PolicySpec extends LimitsSpec {
 export interface ParamSpec extends ParamSchema {
   readonly required?: boolean;
   readonly description?: string;
+  readonly from?: string;
 }
 
 interface ResultSpec {

@@ -7,7 +7,7 @@ import { faultLines, fileText, load, testKey } from './load.fixture.ts';
 
 const seed = new Uint8Array(Buffer.from(testKey.seed, 'base64url'));
 
-const SECTIONS = 'service, runtime, gateway, database, logging, metrics, defaults, capabilities';
+const SECTIONS = 'service, runtime, gateway, database, identity, logging, metrics, defaults, capabilities';
 
 describe('types under the names that SQL has for them', () => {
   test.each([
@@ -67,6 +67,7 @@ describe('the calls that an agent takes, running and waiting,', { tags: ['file:r
 describe('a file without faults', () => {
   test('gets the defaults', () => {
     expect(load(fileText())).toEqual({
+      warnings: [],
       config: {
         service: { title: 'Library', version: '1', description: '' },
         runtime: { maxConcurrentRequests: 64, queueSize: 1000 },

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import { readProblem } from '@svc/edge';
 import type { AgentConfig } from './model.ts';
 import type { Fault } from '../capabilities/fault.ts';
@@ -21,7 +22,9 @@ export interface ConfigSource {
 /** Tens of thousands of capabilities; reading that many takes seconds. */
 const MAX_FILE_BYTES = 4 * 1024 ** 2;
 
-export type LoadedConfig = { readonly config: AgentConfig } | { readonly faults: readonly Fault[] };
+export type LoadedConfig =
+  | { readonly config: AgentConfig; readonly warnings: readonly Fault[] }
+  | { readonly faults: readonly Fault[] };
 
 /**
  * Reads the capability file (docs/reference/capability-file.md): the configuration, or everything
@@ -50,7 +53,7 @@ export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig 
       faults: [{ path: '', message: 'the file is empty: it needs `gateway`, `database` and `capabilities`' }],
     };
   lint(root, faults);
-  checkFile(root, faults);
+  const warnings = checkFile(root, faults);
   const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
 
   const found = faults.list();
@@ -58,5 +61,12 @@ export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig 
     return { faults: found };
   }
   const positionOf = (at: readonly string[]) => faults.placeOf(at)?.key ?? { line: 1, column: 1 };
-  return { config: buildConfig(root, { privateKeySeed, ...texts }, positionOf) };
+  const resolveFile = (name: string): string => resolve(dirname(path), name);
+  return {
+    config: buildConfig(root, { privateKeySeed, ...texts }, { positionOf, resolveFile }),
+    warnings: warnings.map((message) => {
+      const at = ['identity', 'issuers'];
+      return { path: at.join('.'), message, position: positionOf(at) };
+    }),
+  };
 }

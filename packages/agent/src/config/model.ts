@@ -1,4 +1,6 @@
 import type { ListenAddress } from '@svc/edge';
+import type { Issuer } from '@svc/identity';
+import type { Position } from '../capabilities/fault.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { DatabaseConfig } from '../databases/driver.ts';
 
@@ -12,6 +14,22 @@ export interface AgentConfig {
   /** Absent without metrics. */
   readonly metricsListen?: ListenAddress;
   readonly capabilities: readonly Capability[];
+  /** Absent where the agent does not ask who calls. */
+  readonly identity?: IdentityConfig;
+}
+
+/** Whom the agent believes who calls. */
+export interface IdentityConfig {
+  /** `token`: it verifies tokens itself; `gateway`: the gateway's word counts. */
+  readonly trust: 'token' | 'gateway';
+  /** Whether calls without a token are taken, on the gateway's word. */
+  readonly acceptsKeys: boolean;
+  /** Greatest age of a token in seconds; absent for any. */
+  readonly maxAgeSeconds?: number;
+  /** Whose tokens are verified; none under `gateway`. */
+  readonly issuers: readonly Issuer[];
+  /** Where each of them stands in the file. */
+  readonly issuerPositions: readonly Position[];
 }
 
 interface GatewayLinkConfig {

@@ -127,11 +127,22 @@ export interface QueryCall {
   /** Validated parameter values by name; absent and null both bind SQL NULL. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly apiKeyName: string;
+  /** What the database is told of who calls; undefined where the agent does not ask. */
+  readonly caller?: CallerSettings | undefined;
   readonly requestId: string;
   /** What is left for the whole run, waiting for a connection included. */
   readonly timeoutMs: number;
   /** Aborting cancels the query in the database. */
   readonly signal: AbortSignalLike;
+}
+
+/** Empty where it is not known. */
+export interface CallerSettings {
+  readonly subject: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** A JSON object. */
+  readonly claimsJson: string;
 }
 
 export interface QueryResult {

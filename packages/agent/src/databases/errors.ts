@@ -6,6 +6,8 @@ export type DatabaseErrorKind =
   | 'cancelled'
   | 'too_large'
   | 'invalid_params'
+  /** The database does not take a value that is taken from who calls. */
+  | 'invalid_principal'
   | 'failed';
 
 export interface DatabaseErrorOptions extends ErrorOptions {

@@ -53,6 +53,7 @@ function connect(maxInflight = 100, reads = true): GatewayByHand {
       arrived.push({ call, answer: resolve });
     });
   const link = createLink({
+    version: 2,
     socket: {
       send(message, sent) {
         received.push(...decodeMessage(Buffer.from(message)));
@@ -77,7 +78,7 @@ function connect(maxInflight = 100, reads = true): GatewayByHand {
     arrived,
     goAways: () => goAways,
     closedWith: () => closedWith,
-    say: (...frames) => link.receive(Buffer.concat(frames.map(encodeFrame))),
+    say: (...frames) => link.receive(Buffer.concat(frames.map((frame) => encodeFrame(frame)))),
     lose: () => link.socketClosed('connection lost'),
   };
   opened.push(gateway);

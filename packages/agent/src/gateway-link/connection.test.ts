@@ -34,12 +34,23 @@ async function open(
   options: SmallGatewayOptions = {},
   overrides: Partial<ConnectionOptions> = {},
 ): Promise<{ connection: Connection; welcomes: string[] }> {
+  return openTo(await startedGateway(options), overrides);
+}
+
+async function startedGateway(options: SmallGatewayOptions): Promise<SmallGateway> {
   gateway = await startGateway(options);
+  return gateway;
+}
+
+function openTo(
+  { url, identity }: SmallGateway,
+  overrides: Partial<ConnectionOptions>,
+): { connection: Connection; welcomes: string[] } {
   const welcomes: string[] = [];
   const connection = openConnection({
-    url: gateway.url,
+    url,
     ca: undefined,
-    identity: gateway.identity,
+    identity,
     handle: async () => OK,
     onWelcome: (connId) => welcomes.push(connId),
     onGoAway: () => {},
@@ -52,7 +63,7 @@ async function open(
 test('the agent proves itself, is welcomed, and answers calls', async () => {
   const { welcomes, connection } = await open();
   const side = await gateway.next();
-  expect(side.hello).toMatchObject({ audience: gateway.url, max_inflight: 64, versions: [1] });
+  expect(side.hello).toMatchObject({ audience: gateway.url, max_inflight: 64, versions: [1, 2] });
   side.say(request(1));
   expect(await side.frame('result')).toMatchObject({ id: 1, count: 0, fin: true });
   expect(welcomes).toEqual(['connection-1']);
@@ -61,6 +72,34 @@ test('the agent proves itself, is welcomed, and answers calls', async () => {
     reason: 'going_away (1001)',
     connId: 'connection-1',
     refused: false,
+  });
+});
+
+test('an older gateway is answered in its version', async () => {
+  await open({ version: 1 });
+  const side = await gateway.next();
+  side.say(request(1));
+  expect(await side.frame('result')).toMatchObject({ id: 1, fin: true });
+});
+
+describe('I42: an agent that asks who calls', () => {
+  const asking = async (options: SmallGatewayOptions): Promise<string> => {
+    const { identity } = await startedGateway(options);
+    const { connection, welcomes } = openTo(gateway, { identity: { ...identity, trust: 'gateway' } });
+    const { reason } = await connection.over;
+    expect(welcomes).toEqual([]);
+    return reason;
+  };
+
+  test('tells why an older gateway does not take it', async () => {
+    const older = (socket: { close(code: number): void }): void => socket.close(CLOSE.no_common_version);
+    expect(await asking({ instead: { hello: older } })).toMatch(
+      /no_common_version.*`identity`.*update the gateway/,
+    );
+  });
+
+  test('does not answer a gateway that chose version 1 all the same', async () => {
+    expect(await asking({ version: 1 })).toMatch(/chose a version not offered/);
   });
 });
 

@@ -13,6 +13,7 @@ import {
   rawPublicKey,
   WEBSOCKET_SUBPROTOCOL,
   type Link,
+  type ProtocolVersion,
 } from '@svc/protocol';
 import { WebSocket } from 'ws';
 import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
@@ -58,7 +59,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   });
   const helloBytes = sayHello(identity, randomBytes(32));
-  let connId: string | undefined;
+  let agreed: { readonly connId: string; readonly version: ProtocolVersion } | undefined;
   let established: { readonly link: Link; readonly session: CallSession; readonly since: number } | undefined;
   let failure = '';
   let retryAfterMs = 0;
@@ -70,21 +71,22 @@ export function openConnection(options: ConnectionOptions): Connection {
   }
 
   function onHandshakeMessage(data: Buffer): void {
-    if (connId === undefined) {
-      const { challenge, authBytes } = answerChallenge(data, helloBytes, identity);
-      connId = challenge.conn_id;
+    if (agreed === undefined) {
+      const { challenge, version, authBytes } = answerChallenge(data, helloBytes, identity);
+      agreed = { connId: challenge.conn_id, version };
       socket.send(authBytes, { binary: false });
       return;
     }
     parseWelcome(data);
     clearTimeout(deadline);
-    established = establish();
-    options.onWelcome(connId);
+    established = establish(agreed.version);
+    options.onWelcome(agreed.connId);
   }
 
-  function establish(): { link: Link; session: CallSession; since: number } {
+  function establish(version: ProtocolVersion): { link: Link; session: CallSession; since: number } {
     const link = createLink({
       socket: linkSocket(socket),
+      version,
       onFrame: (frame) => session.receive(frame),
       onEnd: (reason) => {
         failure = reason;
@@ -136,7 +138,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       const heldMs = established === undefined ? 0 : performance.now() - established.since;
       resolve({
         reason: explain(code, text, identity),
-        connId: established === undefined ? undefined : connId,
+        connId: established === undefined ? undefined : agreed?.connId,
         heldMs,
         refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
         retryAfterMs,
@@ -182,12 +184,16 @@ function withHint(problem: string): string {
   return `${problem} (is the gateway running, and do host and port of gateway.url lead to it?)`;
 }
 
-function explain(code: number, reason: string, { privateKey }: AgentIdentity): string {
+function explain(code: number, reason: string, { privateKey, trust }: AgentIdentity): string {
   switch (code) {
     case CLOSE.unauthorized:
       return `${reason}: the gateway does not know this agent's key; put ${rawPublicKey(privateKey).toString('base64url')} into GATEWAY_AGENT_PUBLIC_KEY`;
     case CLOSE.wrong_audience:
       return `${reason}: gateway.url is not one of the gateway's own URLs; see the gateway's log`;
+    case CLOSE.no_common_version:
+      return trust === undefined
+        ? reason
+        : `${reason}: the capability file has \`identity\`, which this gateway is too old for; update the gateway`;
     default:
       return reason;
   }

@@ -40,9 +40,13 @@ export interface AgentSide {
   say(...frames: Frame[]): void;
   /** The first frame, now or later, that fits. */
   frame(type: Frame['type']): Promise<Frame>;
+  /** The first frame, now or later, about this call. */
+  answer(id: number): Promise<Frame>;
 }
 
 export interface SmallGatewayOptions {
+  /** What it speaks, whatever the agent offers; default 2. */
+  readonly version?: number;
   /** What happens instead of the welcome; default: nothing, the agent is welcomed. */
   readonly instead?: {
     readonly hello?: (socket: WebSocket) => void;
@@ -77,7 +81,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
         conn_id: `connection-${dials}`,
         replica_id: 'replica',
         gateway_nonce: randomBytes(32).toString('base64url'),
-        version: 1,
+        version: options.version ?? 2,
         limits: { max_params_bytes: 1000 },
       }),
     );
@@ -119,6 +123,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
       audience: url,
       maxInflight: 64,
       manifestSha256: 'ab'.repeat(32),
+      trust: undefined,
     },
     dials: () => dials,
     next: async () => ready.shift() ?? new Promise((resolve) => waiting.push(resolve)),
@@ -143,24 +148,26 @@ function welcome(socket: WebSocket, hello: Hello): AgentSide {
     socket.once('close', (code) => resolve(code));
   });
   socket.send(JSON.stringify({ type: 'welcome', replica_count: 1 }));
+  const first = (fits: (frame: Frame) => boolean): Promise<Frame> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const found = received.find(fits);
+        if (found === undefined) return;
+        watchers.delete(look);
+        resolve(found);
+      };
+      watchers.add(look);
+      look();
+    });
   return {
     socket,
     hello,
     received,
     closed,
-    say: (...frames) => socket.send(Buffer.concat(frames.map(encodeFrame)), { binary: true }),
-    frame(type) {
-      return new Promise((resolve) => {
-        const look = (): void => {
-          const found = received.find((frame) => frame.type === type);
-          if (found === undefined) return;
-          watchers.delete(look);
-          resolve(found);
-        };
-        watchers.add(look);
-        look();
-      });
-    },
+    say: (...frames) =>
+      socket.send(Buffer.concat(frames.map((frame) => encodeFrame(frame))), { binary: true }),
+    frame: (type) => first((frame) => frame.type === type),
+    answer: (id) => first((frame) => 'id' in frame && frame.id === id),
   };
 }
 

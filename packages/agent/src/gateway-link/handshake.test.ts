@@ -9,7 +9,7 @@ import {
   rawPublicKey,
   verifyTranscript,
 } from '@svc/protocol';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
 
 const privateKey = privateKeyFromSeed(randomBytes(32));
@@ -21,6 +21,7 @@ const identity: AgentIdentity = {
   audience: 'wss://gateway.example/ws/agent',
   maxInflight: 64,
   manifestSha256: 'ab'.repeat(32),
+  trust: undefined,
 };
 const challenge = {
   type: 'challenge',
@@ -37,11 +38,38 @@ test('hello says who the agent is', () => {
     type: 'hello',
     instance_id: 'instance',
     key_id: identity.keyId,
-    versions: [1],
+    versions: [1, 2],
     agent_nonce: nonce.toString('base64url'),
     max_inflight: 64,
     manifest_sha256: identity.manifestSha256,
     audience: identity.audience,
+  });
+});
+
+test.each(['token', 'gateway'] as const)(
+  'hello of a file with trust: %s says so and offers version 2 alone',
+  (trust) => {
+    const hello = parseHello(sayHello({ ...identity, trust }, randomBytes(32)));
+    expect(hello).toMatchObject({ versions: [2], identity: trust });
+  },
+);
+
+describe('I41: the version that is spoken', () => {
+  const choose = (version: number, trust?: 'token'): number => {
+    const mine = { ...identity, trust };
+    const bytes = Buffer.from(JSON.stringify({ ...challenge, version }));
+    return answerChallenge(bytes, sayHello(mine, randomBytes(32)), mine).version;
+  };
+
+  test('is the one of the challenge, also that of an older gateway', () => {
+    expect([choose(1), choose(2), choose(2, 'token')]).toEqual([1, 2, 2]);
+  });
+
+  test.each([
+    [3, undefined],
+    [1, 'token' as const],
+  ])('is not %i for a file with trust: %s', (version, trust) => {
+    expect(() => choose(version, trust)).toThrow(ProtocolError);
   });
 });
 
@@ -62,7 +90,6 @@ test('the signature is for this hello, this challenge and this gateway', () => {
 });
 
 test.each([
-  ['a version that was not offered', { ...challenge, version: 2 }],
   ['no nonce', { ...challenge, gateway_nonce: undefined }],
   ['another message', { type: 'welcome', replica_count: 1 }],
 ])('a challenge with %s is not signed', (_title, message) => {

@@ -1,12 +1,13 @@
 import type { KeyObject } from 'node:crypto';
 import {
   parseChallenge,
-  PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
   ProtocolError,
   signTranscript,
   type Auth,
   type Challenge,
   type Hello,
+  type ProtocolVersion,
 } from '@svc/protocol';
 
 /** What the agent sends of itself; PROTOCOL.md, "Handshake". */
@@ -17,6 +18,12 @@ export interface AgentIdentity {
   readonly audience: string;
   readonly maxInflight: number;
   readonly manifestSha256: string;
+  /** Whom it believes who calls, where its file asks; then it needs version 2, which says who calls. */
+  readonly trust: 'token' | 'gateway' | undefined;
+}
+
+function offeredVersions({ trust }: AgentIdentity): readonly ProtocolVersion[] {
+  return trust === undefined ? PROTOCOL_VERSIONS : [2];
 }
 
 /** The agent's half of the handshake as pure steps. `nonce` is 32 fresh random bytes. */
@@ -25,11 +32,12 @@ export function sayHello(identity: AgentIdentity, nonce: Uint8Array): Buffer {
     type: 'hello',
     instance_id: identity.instanceId,
     key_id: identity.keyId,
-    versions: [PROTOCOL_VERSION],
+    versions: offeredVersions(identity),
     agent_nonce: Buffer.from(nonce).toString('base64url'),
     max_inflight: identity.maxInflight,
     manifest_sha256: identity.manifestSha256,
     audience: identity.audience,
+    ...(identity.trust === undefined ? {} : { identity: identity.trust }),
   };
   return Buffer.from(JSON.stringify(hello));
 }
@@ -39,15 +47,15 @@ export function answerChallenge(
   challengeBytes: Uint8Array,
   helloBytes: Uint8Array,
   identity: AgentIdentity,
-): { readonly challenge: Challenge; readonly authBytes: Buffer } {
+): { readonly challenge: Challenge; readonly version: ProtocolVersion; readonly authBytes: Buffer } {
   const challenge = parseChallenge(challengeBytes);
-  if (challenge.version !== PROTOCOL_VERSION)
-    throw new ProtocolError('the gateway chose a version not offered');
+  const version = offeredVersions(identity).find((offered) => offered === challenge.version);
+  if (version === undefined) throw new ProtocolError('the gateway chose a version not offered');
   const { audience, keyId, privateKey } = identity;
   const signature = signTranscript(
     { audience, keyId, hello: helloBytes, challenge: challengeBytes },
     privateKey,
   );
   const auth: Auth = { type: 'auth', signature: signature.toString('base64url') };
-  return { challenge, authBytes: Buffer.from(JSON.stringify(auth)) };
+  return { challenge, version, authBytes: Buffer.from(JSON.stringify(auth)) };
 }

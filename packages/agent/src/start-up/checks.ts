@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
-import type { AgentConfig } from '../config/model.ts';
+import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
 import type { VerifierDatabase } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault } from '../databases/errors.ts';
-import type { AuditFinding, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
+import { checkKeyFiles } from './check-key-files.ts';
+import type { AuditFinding, IdentitySummary, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
 
 /**
  * Checks the file, then its statements, on the database unless `offline`, and reports what it finds.
@@ -25,8 +26,36 @@ export async function runStartUpChecks(
     return;
   }
   const { config } = linted;
-  report({ step: 'well_formed', capabilities: config.capabilities.length, logging: config.logging });
-  report(offline ? await readStatements(config) : await askDatabase(config));
+  const { identity } = config;
+  const faults = identity === undefined ? [] : await checkKeyFiles(identity);
+  if (faults.length > 0) {
+    report({ step: 'malformed', faults });
+    return;
+  }
+  report({
+    step: 'well_formed',
+    capabilities: config.capabilities.length,
+    logging: config.logging,
+    ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
+  });
+  const outcome = offline ? await readStatements(config) : await askDatabase(config);
+  report(
+    'warnings' in outcome ? { ...outcome, warnings: [...linted.warnings, ...outcome.warnings] } : outcome,
+  );
+}
+
+function summaryOf(
+  { trust, acceptsKeys, maxAgeSeconds, issuers }: IdentityConfig,
+  capabilities: readonly Capability[],
+): IdentitySummary {
+  const pinned = capabilities.filter(({ params }) => params.some(({ from }) => from !== undefined));
+  return {
+    trust,
+    accepts_keys: acceptsKeys,
+    ...(maxAgeSeconds === undefined ? {} : { max_age_s: maxAgeSeconds }),
+    issuers: issuers.map(({ name }) => name),
+    capabilities: pinned.length,
+  };
 }
 
 /** The checks that need no database: each statement as it is written. */

@@ -25,6 +25,19 @@ export interface WellFormed {
   readonly step: 'well_formed';
   readonly capabilities: number;
   readonly logging: AgentConfig['logging'];
+  /** Absent where the agent does not ask who calls. */
+  readonly identity?: IdentitySummary;
+}
+
+/** What `identity` means for the file, as `svc-agent check --json` prints it. */
+export interface IdentitySummary {
+  readonly trust: 'token' | 'gateway';
+  readonly accepts_keys: boolean;
+  readonly max_age_s?: number;
+  /** Names of those whose tokens the agent verifies. */
+  readonly issuers: readonly string[];
+  /** How many take something from who calls. */
+  readonly capabilities: number;
 }
 
 export type StartUpOutcome =

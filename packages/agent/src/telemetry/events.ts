@@ -24,6 +24,20 @@ export type AgentEvent =
       readonly retry_in_ms?: number;
     }
   | CallEvent
+  /** The keys of an issuer are known, or have changed. */
+  | {
+      readonly event: 'keys_fetched';
+      readonly issuer: string;
+      readonly keys: number;
+      readonly left_out: number;
+    }
+  | {
+      readonly event: 'keys_fetch_failed';
+      readonly issuer: string;
+      readonly reason: string;
+      /** Whether the last good keys still serve. */
+      readonly keys_serve: boolean;
+    }
   /** An enum has other labels than at the start; the schema that callers see has those of the start. */
   | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
   | {
@@ -53,10 +67,21 @@ export type AgentEvent =
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 
+/** Who calls; only where the capability file has `identity`, and empty where it is not known. */
+export interface CallerFields {
+  readonly principal?: string;
+  /** `iss` of the token. */
+  readonly issuer?: string;
+  readonly client_id?: string;
+  /** Absent where the caller is not known. */
+  readonly verified_by?: 'token' | 'gateway';
+}
+
 /** One per call that reached the agent. */
-interface CallEvent {
+export interface CallEvent extends CallerFields {
   readonly event: 'call';
   readonly request_id: string;
+  /** Empty for a token. */
   readonly api_key_name: string;
   readonly capability: string;
   /** `OK` or an error code. */

@@ -77,11 +77,13 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'metrics_listening':
     case 'connected':
     case 'call':
+    case 'keys_fetched':
     case 'database_back':
     case 'shutting_down':
       return 'info';
     case 'accept_failed':
     case 'disconnected':
+    case 'keys_fetch_failed':
     case 'labels_changed':
     case 'startup_warning':
     case 'database_lost':
@@ -110,6 +112,8 @@ function shortLine(event: AgentEvent): string | undefined {
         ? `the replaced connection to ${event.gateway} has ended: ${reason}`
         : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     }
+    case 'keys_fetch_failed':
+      return `cannot fetch the keys of the issuer ${event.issuer}: ${clip(event.reason)}; ${event.keys_serve ? 'those known before serve on' : 'its tokens cannot be verified'}`;
     case 'labels_changed':
       return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
     case 'database_lost':
@@ -121,6 +125,7 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'shutting_down':
       return `${event.signal}: finishing ${counted(event.in_flight, 'call', 'calls')}`;
     case 'call':
+    case 'keys_fetched':
     case 'database_back':
     case 'account_finding':
     case 'startup_fault':

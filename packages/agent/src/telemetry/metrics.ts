@@ -70,6 +70,8 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'starting':
       case 'metrics_listening':
       case 'accept_failed':
+      case 'keys_fetched':
+      case 'keys_fetch_failed':
       case 'labels_changed':
       case 'database_lost':
       case 'database_back':

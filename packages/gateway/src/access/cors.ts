@@ -57,15 +57,25 @@ export function createCors(origins: readonly string[] | '*'): Cors | undefined {
     preflightHeaders: (headers, methods) =>
       headers.accessControlRequestMethod === undefined || allowed(headers) === undefined
         ? undefined
-        : [
-            'Access-Control-Allow-Methods',
-            methods.join(', '),
-            'Access-Control-Allow-Headers',
-            ALLOWED_HEADERS,
-            'Access-Control-Max-Age',
-            MAX_AGE_SECONDS,
-          ],
+        : preflight(methods),
   };
+}
+
+/** For what says nothing but where a login begins: pages of every origin may read it, whatever is configured. */
+export const ANY_PAGE_MAY_READ: Cors = {
+  answerHeaders: () => ['Access-Control-Allow-Origin', '*'],
+  preflightHeaders: (_headers, methods) => preflight(methods),
+};
+
+function preflight(methods: readonly string[]): readonly string[] {
+  return [
+    'Access-Control-Allow-Methods',
+    methods.join(', '),
+    'Access-Control-Allow-Headers',
+    ALLOWED_HEADERS,
+    'Access-Control-Max-Age',
+    MAX_AGE_SECONDS,
+  ];
 }
 
 function allowing(origin: string): readonly string[] {

@@ -1,4 +1,12 @@
-import { createLink, decodeMessage, encodeFrame, type Frame, type Link, type LinkFrame } from '@svc/protocol';
+import {
+  createLink,
+  decodeMessage,
+  encodeFrame,
+  type Frame,
+  type Link,
+  type LinkFrame,
+  type ProtocolVersion,
+} from '@svc/protocol';
 import type { ResultBudget } from './result-budget.ts';
 import { createSession, type AgentRequest, type AgentSession } from './agent-session.ts';
 
@@ -18,14 +26,20 @@ export interface AgentByHand {
   lose(): void;
 }
 
-export function agentByHand(budget: ResultBudget, maxInflight = 1000): AgentByHand {
+export function agentByHand(
+  budget: ResultBudget,
+  maxInflight = 1000,
+  options: { readonly version?: ProtocolVersion; readonly identity?: 'token' | 'gateway' } = {},
+): AgentByHand {
+  const { version = 2, identity } = options;
   const received: LinkFrame[] = [];
   let drainings = 0;
   let closedWith: number | undefined;
   const link = createLink({
+    version,
     socket: {
       send(message, sent) {
-        for (const frame of decodeMessage(Buffer.from(message))) {
+        for (const frame of decodeMessage(Buffer.from(message), version)) {
           if (!isHeartbeat(frame)) received.push(frame);
         }
         setImmediate(sent);
@@ -44,6 +58,8 @@ export function agentByHand(budget: ResultBudget, maxInflight = 1000): AgentByHa
   const session = createSession({
     connId: 'connection',
     instanceId: 'instance',
+    protocolVersion: version,
+    identity,
     maxInflight,
     link: () => link,
     budget,
@@ -55,7 +71,7 @@ export function agentByHand(budget: ResultBudget, maxInflight = 1000): AgentByHa
     received,
     drainings: () => drainings,
     closedWith: () => closedWith,
-    say: (...frames) => link.receive(Buffer.concat(frames.map(encodeFrame))),
+    say: (...frames) => link.receive(Buffer.concat(frames.map((frame) => encodeFrame(frame, version)))),
     lose: () => link.socketClosed('connection lost'),
   };
 }

@@ -425,7 +425,7 @@ test('I30: an agent gets no more calls at once than it takes', () => {
 test('the manifest says which capabilities there are', () => {
   const { session } = connect();
   const entry = { name: 'get', exposed: true, timeout_ms: 5 };
-  session.setManifest([entry]);
+  session.setDescription({ manifest: [entry] });
   expect(session.capability('get')).toEqual(entry);
   expect(session.capability('constructor')).toBeUndefined();
 });

@@ -9,11 +9,13 @@ import {
   type AgentErrorCode,
   type Body,
   type CloseCode,
+  type Description,
   type ErrorFrame,
   type Link,
   type LinkFrame,
   type ManifestEntry,
   type Metadata,
+  type ProtocolVersion,
   type ResultFrame,
 } from '@svc/protocol';
 import type { ResultBudget } from './result-budget.ts';
@@ -59,13 +61,21 @@ export interface AgentResult {
 export interface AgentSession {
   readonly connId: string;
   readonly instanceId: string;
+  readonly protocolVersion: ProtocolVersion;
+  /**
+   * Whom the agent believes who calls: `token` for what it verifies itself, so that tokens have to be sent to it, or the
+   * gateway. Undefined for an agent that does not ask; always so at version 1.
+   */
+  readonly identity: 'token' | 'gateway' | undefined;
+  /** The greatest age in seconds of a token whose call the agent takes; undefined where it bounds none. */
+  readonly maxTokenAge: number | undefined;
   /** Calls sent and not settled. */
   readonly inFlight: number;
   /** Whether a further call may be sent now. */
   readonly available: boolean;
   /** Undefined when the agent has no such capability. */
   capability(name: string): ManifestEntry | undefined;
-  setManifest(manifest: readonly ManifestEntry[]): void;
+  setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
   /** `settle` is called exactly once, unless the returned function (cancel) is called first. */
   call(request: AgentRequest, settle: (outcome: AgentOutcome) => void): () => void;
   /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
@@ -80,6 +90,8 @@ export interface AgentSession {
 export interface SessionOptions {
   readonly connId: string;
   readonly instanceId: string;
+  readonly protocolVersion: ProtocolVersion;
+  readonly identity: 'token' | 'gateway' | undefined;
   readonly maxInflight: number;
   readonly link: () => Link;
   readonly budget: ResultBudget;
@@ -115,6 +127,7 @@ export function createSession(options: SessionOptions): AgentSession {
   const { budget } = options;
   const pending = createCallTable<PendingCall>();
   let capabilities: ReadonlyMap<string, ManifestEntry> = new Map();
+  let maxTokenAge: number | undefined;
   let lastId = 0;
   let state: 'open' | 'draining' | 'ended' = 'open';
 
@@ -214,6 +227,11 @@ export function createSession(options: SessionOptions): AgentSession {
   return {
     connId: options.connId,
     instanceId: options.instanceId,
+    protocolVersion: options.protocolVersion,
+    identity: options.identity,
+    get maxTokenAge() {
+      return maxTokenAge;
+    },
     get inFlight() {
       return pending.size;
     },
@@ -221,7 +239,8 @@ export function createSession(options: SessionOptions): AgentSession {
       return state === 'open' && pending.size < options.maxInflight && lastId < CALL_ID_MAX;
     },
     capability: (name) => capabilities.get(name),
-    setManifest(manifest) {
+    setDescription({ manifest, identity }) {
+      maxTokenAge = identity?.max_age;
       capabilities = new Map(manifest.map((entry) => [entry.name, entry]));
     },
     call(request, settleCall) {

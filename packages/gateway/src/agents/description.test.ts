@@ -11,8 +11,22 @@ test('a description is read whole, with what the gateway does not know', () => {
   expect(read(value)).toEqual(value);
 });
 
+test('what a capability needs and how old a token may be is read', () => {
+  const needs = ['principal.claims.org_id', 'principal.subject'];
+  const value = { openapi, manifest: [{ ...entry, needs }], identity: { max_age: 3600, later: 1 } };
+  expect(read(value)).toEqual(value);
+});
+
 test.each<[string, unknown]>([
   ['no object', []],
+  ['needs that are no list', { openapi, manifest: [{ ...entry, needs: 'principal.subject' }] }],
+  ['an empty list of needs', { openapi, manifest: [{ ...entry, needs: [] }] }],
+  ['a need twice', { openapi, manifest: [{ ...entry, needs: ['principal.issuer', 'principal.issuer'] }] }],
+  ['an unknown need', { openapi, manifest: [{ ...entry, needs: ['principal.name'] }] }],
+  ['a need without a claim', { openapi, manifest: [{ ...entry, needs: ['principal.claims.'] }] }],
+  ['an identity that is no object', { openapi, manifest: [], identity: 'token' }],
+  ['a greatest age of nothing', { openapi, manifest: [], identity: { max_age: 0 } }],
+  ['a greatest age with a fraction', { openapi, manifest: [], identity: { max_age: 0.5 } }],
   ['no manifest', { openapi }],
   ['no document', { manifest: [] }],
   ['a document without paths', { openapi: { ...openapi, paths: undefined }, manifest: [] }],

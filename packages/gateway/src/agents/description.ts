@@ -1,5 +1,11 @@
 import { Ajv } from 'ajv';
-import { CAPABILITY_NAME_PATTERN, JsonError, parseStrictJson, type Description } from '@svc/protocol';
+import {
+  CAPABILITY_NAME_PATTERN,
+  JsonError,
+  NEED_PATTERN,
+  parseStrictJson,
+  type Description,
+} from '@svc/protocol';
 import { badDescription } from './agent-session.ts';
 
 const entry = {
@@ -9,6 +15,13 @@ const entry = {
     exposed: { type: 'boolean' },
     // A timer of Node.js holds no more than 2^31-1 milliseconds, our own margin included.
     timeout_ms: { type: 'integer', minimum: 1, maximum: 2_000_000_000 },
+    needs: {
+      type: 'array',
+      items: { type: 'string', pattern: NEED_PATTERN },
+      minItems: 1,
+      maxItems: 256,
+      uniqueItems: true,
+    },
   },
   required: ['name', 'exposed', 'timeout_ms'],
 };
@@ -30,6 +43,10 @@ const isDescription = new Ajv().compile<Description>({
       required: ['openapi', 'info', 'paths'],
     },
     manifest: { type: 'array', items: entry },
+    identity: {
+      type: 'object',
+      properties: { max_age: { type: 'integer', minimum: 1, maximum: 2_000_000_000 } },
+    },
   },
   required: ['openapi', 'manifest'],
 });

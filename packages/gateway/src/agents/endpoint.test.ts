@@ -131,6 +131,38 @@ test('an agent is welcomed, asked for its description, listed, and called', asyn
   expect(await outcome).toMatchObject({ kind: 'result', count: 1 });
 });
 
+test.each([
+  [{ versions: [1, 2] }, { protocolVersion: 2, identity: undefined }],
+  [
+    { versions: [2], identity: 'token' },
+    { protocolVersion: 2, identity: 'token' },
+  ],
+  [
+    { versions: [1], identity: 'gateway' },
+    { protocolVersion: 1, identity: undefined },
+  ],
+] as const)('a session of %j is %j', async (options, expected) => {
+  const terms = { identity: { max_age: 60 } };
+  const description = Buffer.from(JSON.stringify({ ...JSON.parse(describing('get').toString()), ...terms }));
+  const { agent } = await becomeAgent(server.port, key, { ...options, description });
+  sayFrames(agent, answer(1, description));
+  await reported('agent_connected');
+  expect(registry.choose('get', [])).toMatchObject({ ...expected, maxTokenAge: 60 });
+});
+
+test('at version 1 a session sends and takes what version 1 has', async () => {
+  const description = describing('get');
+  const { agent } = await becomeAgent(server.port, key, { versions: [1], description });
+  sayFrames(agent, answer(1, description));
+  await reported('agent_connected');
+  const session = registry.choose('get', []);
+  if (typeof session === 'string') throw new Error(session);
+  const long = { ...request(), metadata: { claims: 'c'.repeat(1025) } };
+  expect(() => session.call(long, () => {})).toThrow(RangeError);
+  sayFrames(agent, { type: 'error', id: 1, code: 'AGENT_PRINCIPAL_REFUSED', message: '', notStarted: true });
+  expect(await agent.closed).toMatchObject({ code: CLOSE.protocol_error });
+});
+
 describe('a peer that is refused', () => {
   test('I31: an unknown key and a bad signature get the same answer: 4401, whatever the audience, and no reason', async () => {
     const unknownKey = createAgentKey();

@@ -153,7 +153,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
 
   /** Returns the link of the new session. */
   function beginSession(socket: WebSocket, accepted: HelloAccepted, source: string): Link {
-    const { hello, connId } = accepted;
+    const { hello, connId, version } = accepted;
     let listed = false;
     let leaveCatalog = (): void => {};
     const leave = (): void => {
@@ -162,6 +162,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     };
     const link = createLink({
       socket: linkSocket(socket),
+      version,
       onFrame: (frame) => session.receive(frame),
       onEnd: (reason) => {
         sessions.delete(session);
@@ -180,6 +181,8 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     const session: AgentSession = createSession({
       connId,
       instanceId: hello.instance_id,
+      protocolVersion: version,
+      identity: version > 1 ? hello.identity : undefined,
       maxInflight: hello.max_inflight,
       link: () => link,
       budget: options.budget,
@@ -225,7 +228,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
           throw badDescription('the description is not the one that the agent signed');
         }
         const description = parseDescription(bytes);
-        session.setManifest(description.manifest);
+        session.setDescription(description);
         done(description);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;

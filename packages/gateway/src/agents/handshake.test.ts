@@ -68,12 +68,25 @@ test('the challenge says what the agent must know, and its nonce is the one of t
   });
 });
 
-test('of several versions ours is chosen; without it the agent is refused', () => {
-  expect(
-    shake({ hello: helloBytes({ keyId: key.keyId, audience: AUDIENCE, versions: [7, 1] }) }),
-  ).toBeDefined();
-  const hello = helloBytes({ keyId: key.keyId, audience: AUDIENCE, versions: [2, 3] });
-  expect(refusal(() => shake({ hello }))).toBe(CLOSE.no_common_version);
+describe('I41: the version that is spoken', () => {
+  const hello = (versions: readonly number[]): Buffer =>
+    helloBytes({ keyId: key.keyId, audience: AUDIENCE, versions });
+
+  test.each([
+    [[1], 1],
+    [[2], 2],
+    [[1, 2], 2],
+    [[7, 2, 1, 3], 2],
+    [[7, 1], 1],
+  ])('of %j is %i', (versions, chosen) => {
+    const accepted = answerHello(hello(versions), rules, 'connection', randomBytes(32));
+    expect([accepted.version, parseChallenge(accepted.challengeBytes).version]).toEqual([chosen, chosen]);
+    expect(shake({ hello: hello(versions) })).toBeDefined();
+  });
+
+  test('is none where the agent has none of ours', () => {
+    expect(refusal(() => shake({ hello: hello([3, 4]) }))).toBe(CLOSE.no_common_version);
+  });
 });
 
 describe('one flipped bit', () => {

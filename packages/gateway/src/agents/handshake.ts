@@ -5,12 +5,13 @@ import {
   normalizeAudience,
   parseAuth,
   parseHello,
-  PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
   ProtocolError,
   publicKeyFromRaw,
   verifyTranscript,
   type Challenge,
   type Hello,
+  type ProtocolVersion,
   type Welcome,
 } from '@svc/protocol';
 
@@ -29,6 +30,8 @@ export interface HelloAccepted {
   readonly helloBytes: Uint8Array;
   readonly challengeBytes: Uint8Array;
   readonly connId: string;
+  /** The greatest that both sides speak. */
+  readonly version: ProtocolVersion;
 }
 
 /** Throws ProtocolError. `nonce` is 32 fresh random bytes, used for this socket only. */
@@ -39,9 +42,10 @@ export function answerHello(
   nonce: Uint8Array,
 ): HelloAccepted {
   const hello = parseHello(helloBytes);
-  if (!hello.versions.includes(PROTOCOL_VERSION)) {
+  const version = PROTOCOL_VERSIONS.findLast((ours) => hello.versions.includes(ours));
+  if (version === undefined) {
     throw new ProtocolError(
-      `the agent speaks none of our versions (${PROTOCOL_VERSION})`,
+      `the agent speaks none of our versions (${PROTOCOL_VERSIONS.join(', ')})`,
       CLOSE.no_common_version,
     );
   }
@@ -50,10 +54,10 @@ export function answerHello(
     conn_id: connId,
     replica_id: rules.replicaId,
     gateway_nonce: Buffer.from(nonce).toString('base64url'),
-    version: PROTOCOL_VERSION,
+    version,
     limits: { max_params_bytes: rules.maxParamsBytes },
   };
-  return { hello, helloBytes, challengeBytes: Buffer.from(JSON.stringify(challenge)), connId };
+  return { hello, helloBytes, challengeBytes: Buffer.from(JSON.stringify(challenge)), connId, version };
 }
 
 /** Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. */

@@ -18,7 +18,9 @@ function join(
 ): AgentByHand {
   const agent = agentByHand(createResultBudget(1), options.maxInflight);
   opened.push(agent);
-  agent.session.setManifest(names.map((name) => ({ name, exposed: true, timeout_ms: 1000 })));
+  agent.session.setDescription({
+    manifest: names.map((name) => ({ name, exposed: true, timeout_ms: 1000 })),
+  });
   for (let count = 0; count < (options.load ?? 0); count++) agent.session.call(request(), () => {});
   registry.add(agent.session);
   return agent;

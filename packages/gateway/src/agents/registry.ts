@@ -1,3 +1,4 @@
+import type { ProtocolVersion } from '@svc/protocol';
 import type { AgentSession } from './agent-session.ts';
 
 /** Every agent that may take calls. */
@@ -6,15 +7,18 @@ export interface Registry {
   /** By identity: a session never removes its successor. */
   remove(session: AgentSession): void;
   /** The less loaded of two agents picked at random among those that have the capability. */
-  choose(capability: string, except: readonly AgentSession[]): AgentChoice;
+  choose(capability: string, except: readonly AgentSession[], leastVersion?: ProtocolVersion): AgentChoice;
   readonly connected: boolean;
   readonly connections: number;
   /** Calls that the connected agents have and have not answered. */
   readonly callsInFlight: number;
 }
 
-/** `offline`: none that is connected has the capability. */
-type AgentChoice = AgentSession | 'offline' | 'busy';
+/**
+ * `offline`: none that is connected has the capability; `outdated`: some have, but of lower versions of the protocol than
+ * the call needs.
+ */
+type AgentChoice = AgentSession | 'offline' | 'outdated' | 'busy';
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number): Registry {
@@ -36,16 +40,24 @@ export function createRegistry(random: () => number): Registry {
     remove(session) {
       sessions.delete(session);
     },
-    choose(capability, except) {
+    choose(capability, except, leastVersion = 1) {
       const candidates: AgentSession[] = [];
       let knows = false;
+      let outdated = false;
       for (const session of sessions) {
         if (except.includes(session)) continue;
         if (session.capability(capability) === undefined) continue;
+        if (session.protocolVersion < leastVersion) {
+          outdated = true;
+          continue;
+        }
         knows = true;
         if (session.available) candidates.push(session);
       }
-      return pick(candidates) ?? (knows ? 'busy' : 'offline');
+      const chosen = pick(candidates);
+      if (chosen !== undefined) return chosen;
+      if (knows) return 'busy';
+      return outdated ? 'outdated' : 'offline';
     },
     get connected() {
       return sessions.size > 0;

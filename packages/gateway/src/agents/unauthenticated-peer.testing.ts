@@ -87,6 +87,7 @@ export interface HelloOptions {
   readonly versions?: readonly number[];
   readonly description?: Buffer;
   readonly maxInflight?: number;
+  readonly identity?: 'token' | 'gateway';
 }
 
 export function helloBytes(options: HelloOptions): Buffer {
@@ -102,6 +103,7 @@ export function helloBytes(options: HelloOptions): Buffer {
         .update(options.description ?? describing('get'))
         .digest('hex'),
       audience: options.audience ?? 'ws://localhost/ws/agent',
+      ...(options.identity === undefined ? {} : { identity: options.identity }),
     }),
   );
 }
@@ -121,7 +123,7 @@ export function sayText(peer: PeerByHand, text: Buffer): void {
 }
 
 export function sayFrames(peer: PeerByHand, ...frames: Frame[]): void {
-  peer.socket.send(Buffer.concat(frames.map(encodeFrame)), { binary: true });
+  peer.socket.send(Buffer.concat(frames.map((frame) => encodeFrame(frame))), { binary: true });
 }
 
 /** Goes as far as the answer to `auth`: the welcome, or the end. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { readCredential } from './credential.ts';
+import { isToken, readCredential } from './credential.ts';
 import { readRequestHeaders } from '../http/request/headers.ts';
 
-const read = (...raw: string[]): string => readCredential(readRequestHeaders(raw));
+const read = (...raw: string[]): string | undefined => readCredential(readRequestHeaders(raw));
 
 test.each([
   [['X-API-Key', 'k1'], 'k1'],
@@ -21,8 +21,8 @@ test.each([
   [['Authorization', 'Bearerk1']],
   [['Authorization', 'Bearer k1 k2']],
   [['Authorization', 'Basic k1']],
-])('%j presents no key: 401', (raw) => {
-  expect(() => read(...raw)).toThrow(expect.objectContaining({ code: 'GATEWAY_UNAUTHORIZED' }));
+])('%j presents none', (raw) => {
+  expect(read(...raw)).toBeUndefined();
 });
 
 test.each([
@@ -33,4 +33,14 @@ test.each([
   [['Authorization', 'Basic k', 'X-API-Key', 'k']],
 ])('%j presents two: 400, also when they are equal', (raw) => {
   expect(() => read(...raw)).toThrow(expect.objectContaining({ code: 'GATEWAY_INVALID_REQUEST' }));
+});
+
+test.each([
+  ['Authorization', 73, true],
+  ['Authorization', 72, false],
+  ['X-API-Key', 73, false],
+])('in %s, %i bytes are a token: %s', (name, length, token) => {
+  const credential = 'a'.repeat(length);
+  const raw = [name, name === 'Authorization' ? `Bearer ${credential}` : credential];
+  expect(isToken(credential, readRequestHeaders(raw))).toBe(token);
 });

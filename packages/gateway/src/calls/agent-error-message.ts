@@ -18,6 +18,8 @@ export function agentErrorMessage({ code, message, notStarted }: AgentError): st
   switch (code) {
     case 'AGENT_INVALID_PARAMS':
       return message.replace(UNPRINTABLE, '');
+    case 'AGENT_PRINCIPAL_REFUSED':
+      return 'the agent does not accept who calls, or the capability takes something from who calls that is missing';
     case 'AGENT_BUSY':
       return 'the agent has as many calls as it takes, try again shortly';
     case 'AGENT_QUERY_TIMEOUT':

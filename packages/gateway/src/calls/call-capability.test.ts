@@ -1,4 +1,4 @@
-import type { AgentErrorCode, Frame, RequestFrame } from '@svc/protocol';
+import type { AgentErrorCode, Frame, ProtocolVersion, RequestFrame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { agentByHand, resultHead, smallResult, type AgentByHand } from '../agents/agent-by-hand.testing.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
@@ -7,10 +7,12 @@ import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
 import type { AgentResult } from '../agents/agent-session.ts';
 import { createCallCapability, type CapabilityCall } from './call-capability.ts';
+import { keyPrincipal, tokenPrincipal } from '../auth/principal.testing.ts';
 import { CallerGone } from './call-error.ts';
 
 const TIMEOUT_MS = 1000;
 const GRACE_MS = 2000;
+const WALL_CLOCK_MS = 1_800_000_000_000;
 
 let now = 0;
 let registry: Registry;
@@ -31,10 +33,20 @@ afterEach(() => {
   if (timers > 0) throw new Error(`${timers} timers were left behind`);
 });
 
-function join(options: { timeoutMs?: number; maxInflight?: number } = {}): AgentByHand {
-  const agent = agentByHand(createResultBudget(1_000_000), options.maxInflight);
+interface Joining {
+  readonly timeoutMs?: number;
+  readonly maxInflight?: number;
+  readonly version?: ProtocolVersion;
+  readonly identity?: 'token' | 'gateway';
+  /** In seconds. */
+  readonly maxAge?: number;
+}
+
+function join(options: Joining = {}): AgentByHand {
+  const agent = agentByHand(createResultBudget(1_000_000), options.maxInflight, options);
   const manifest = [{ name: 'get', exposed: true, timeout_ms: options.timeoutMs ?? TIMEOUT_MS }];
-  agent.session.setManifest(manifest);
+  const identity = options.maxAge === undefined ? {} : { max_age: options.maxAge };
+  agent.session.setDescription({ manifest, identity });
   registry.add(agent.session);
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   catalog.add(offering({ openapi, manifest }));
@@ -53,10 +65,11 @@ function call(overrides: Partial<CapabilityCall> = {}): Promise<AgentResult> {
     registry,
     catalog,
     () => now,
+    () => WALL_CLOCK_MS,
   )({
     capability: 'get',
     params: Buffer.from('{}'),
-    apiKeyName: 'reporting',
+    principal: keyPrincipal('reporting'),
     requestId: 'r1',
     traceparent: undefined,
     signal: new AbortController().signal,
@@ -89,7 +102,12 @@ test('a call reaches the agent with its time and whom it is for', async () => {
     capability: 'get',
     params: Buffer.from('{"id":7}'),
     timeoutMs: TIMEOUT_MS,
-    metadata: { request_id: 'r1', api_key_name: 'reporting', traceparent: '00-aa-bb-01' },
+    metadata: {
+      request_id: 'r1',
+      api_key_name: 'reporting',
+      principal: 'key:reporting',
+      traceparent: '00-aa-bb-01',
+    },
   });
   agent.say(smallResult(1, '[{"id":7}]', 1));
   expect(await result).toMatchObject({ count: 1, truncated: false });
@@ -99,7 +117,11 @@ test('a call without traceparent travels without', async () => {
   const agent = join();
   const result = call();
   const [sent] = await requests(agent);
-  expect({ ...sent?.metadata }).toEqual({ request_id: 'r1', api_key_name: 'reporting' });
+  expect({ ...sent?.metadata }).toEqual({
+    request_id: 'r1',
+    api_key_name: 'reporting',
+    principal: 'key:reporting',
+  });
   agent.say(smallResult(1));
   await result;
 });
@@ -223,16 +245,20 @@ test('a call that moved on because it was not started may still be tried again a
   expect(await result).toMatchObject({ count: 0 });
 });
 
-test('parameters that one agent refuses are not offered to the next', async () => {
-  const [first, second] = [join(), join()];
-  const failed = failure(call());
-  first.say(refusal('AGENT_INVALID_PARAMS', true));
-  expect(second.session.inFlight).toBe(0);
-  expect(await failed).toMatchObject({ code: 'AGENT_INVALID_PARAMS' });
-});
+test.each(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED'] as const)(
+  'what one agent refuses as %s is not offered to the next',
+  async (code) => {
+    const [first, second] = [join(), join()];
+    const failed = failure(call());
+    first.say(refusal(code, true));
+    expect(second.session.inFlight).toBe(0);
+    expect(await failed).toMatchObject({ code });
+  },
+);
 
 test.each<[AgentErrorCode, string]>([
   ['AGENT_INVALID_PARAMS', 'AGENT_INVALID_PARAMS'],
+  ['AGENT_PRINCIPAL_REFUSED', 'AGENT_PRINCIPAL_REFUSED'],
   ['AGENT_QUERY_TIMEOUT', 'AGENT_QUERY_TIMEOUT'],
   ['AGENT_RESULT_TOO_LARGE', 'AGENT_RESULT_TOO_LARGE'],
   ['AGENT_QUERY_FAILED', 'AGENT_QUERY_FAILED'],
@@ -342,7 +368,7 @@ test('a capability whose whole time passes before the call can be sent is still 
     )({
       capability: 'get',
       params: Buffer.from('{}'),
-      apiKeyName: '',
+      principal: keyPrincipal(''),
       requestId: '',
       traceparent: undefined,
       signal: new AbortController().signal,
@@ -351,4 +377,87 @@ test('a capability whose whole time passes before the call can be sent is still 
   expect(await requests(agent)).toMatchObject([{ timeoutMs: 1 }]);
   agent.say(refusal('AGENT_QUERY_TIMEOUT', false));
   expect(await failed).toMatchObject({ code: 'AGENT_QUERY_TIMEOUT' });
+});
+
+describe('who calls', () => {
+  const claims = { org_id: 'north', level: 3 };
+  const claimsJson = '{"org_id":"north","level":3}';
+  const ann = { principal: 'token:test:ann', issuer: 'https://issuer.example', subject: 'ann' };
+
+  /** What the agent is told of a call by this principal. */
+  async function told(agent: AgentByHand, principal: CapabilityCall['principal']): Promise<object> {
+    const result = call({ principal });
+    const [sent] = await requests(agent);
+    agent.say(smallResult(1));
+    await result;
+    return { ...sent?.metadata };
+  }
+
+  test.each<[string, Joining, CapabilityCall['principal'], object]>([
+    [
+      'a key, at version 1 as ever',
+      { version: 1 },
+      keyPrincipal('reporting', '*', claims),
+      { api_key_name: 'reporting' },
+    ],
+    [
+      'a key with claims',
+      {},
+      keyPrincipal('reporting', '*', claims),
+      { api_key_name: 'reporting', principal: 'key:reporting', claims: claimsJson },
+    ],
+    ['a token', {}, tokenPrincipal(), { ...ann, client_id: 'client' }],
+    ['a token that names no client', {}, tokenPrincipal({ clientId: '' }), ann],
+    [
+      'a token with claims, to an agent that takes our word',
+      { identity: 'gateway' },
+      tokenPrincipal({ claims }),
+      { ...ann, client_id: 'client', claims: claimsJson },
+    ],
+    [
+      'a token, to an agent that verifies it',
+      { identity: 'token' },
+      tokenPrincipal(),
+      { ...ann, client_id: 'client', token: 'header.payload.signature' },
+    ],
+  ])('is told to the agent: %s', async (_title, joining, principal, metadata) => {
+    expect(await told(join(joining), principal)).toEqual({ request_id: 'r1', ...metadata });
+  });
+
+  test('with a token is known to agents of version 2 only', async () => {
+    const [old] = [join({ version: 1 }), join({ version: 1 })];
+    const message = expect.stringContaining('takes calls with access tokens');
+    expect(await failure(call({ principal: tokenPrincipal() }))).toMatchObject({
+      code: 'GATEWAY_AGENT_OFFLINE',
+      message,
+    });
+    const current = join();
+    const result = call({ principal: tokenPrincipal() });
+    expect(await requests(current)).toHaveLength(1);
+    expect(old.session.inFlight).toBe(0);
+    // No retry leads to an old one either.
+    current.say(refusal('AGENT_DRAINING', true));
+    expect(await failure(result)).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+    expect(old.session.inFlight).toBe(0);
+  });
+
+  test.each([
+    [60, true],
+    [61, false],
+    [undefined, false],
+  ])('with a token of %s s is sent to an agent that takes 60 s: %s', async (age, isSent) => {
+    const agent = join({ maxAge: 60 });
+    const issuedAt = age === undefined ? undefined : WALL_CLOCK_MS / 1000 - age;
+    const result = failure(call({ principal: tokenPrincipal({ issuedAt }) }));
+    expect(await requests(agent)).toHaveLength(isSent ? 1 : 0);
+    if (isSent) agent.say(smallResult(1));
+    expect(await result).toEqual(
+      isSent ? 'no failure' : expect.objectContaining({ code: 'GATEWAY_UNAUTHORIZED' }),
+    );
+  });
+
+  test('with a key has no age', async () => {
+    const agent = join({ maxAge: 60 });
+    expect(await told(agent, keyPrincipal('reporting'))).toMatchObject({ principal: 'key:reporting' });
+  });
 });

@@ -1,20 +1,25 @@
 import type { AbortSignalLike } from '@svc/edge';
+import type { ProtocolVersion } from '@svc/protocol';
 import type { Registry } from '../agents/registry.ts';
 import type { AgentOutcome, AgentResult, AgentSession } from '../agents/agent-session.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Principal, TokenPrincipal } from '../auth/principal.ts';
 import { CallError, CallerGone } from './call-error.ts';
+import { metadataFor } from './metadata.ts';
 import { agentErrorMessage } from './agent-error-message.ts';
 
 export interface CapabilityCall {
   readonly capability: string;
   /** JSON object, as the caller sent it; already known to be well formed. */
   readonly params: Uint8Array;
-  readonly apiKeyName: string;
+  readonly principal: Principal;
   readonly requestId: string;
   readonly traceparent: string | undefined;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignalLike;
 }
+
+const REFUSED: ReadonlySet<string> = new Set(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED']);
 
 export type CallCapability = (call: CapabilityCall) => Promise<AgentResult>;
 
@@ -32,11 +37,13 @@ export function createCallCapability(
   registry: Registry,
   catalog: Catalog,
   now: () => number,
+  wallClock: () => number = Date.now,
 ): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
       const tried: AgentSession[] = [];
-      const first = chooseAgent(registry, catalog, call.capability);
+      const leastVersion = call.principal.kind === 'token' ? 2 : 1;
+      const first = chooseAgent(registry, catalog, call.capability, leastVersion);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
       let current = first;
@@ -60,10 +67,15 @@ export function createCallCapability(
       function send(agent: AgentSession): void {
         tried.push(agent);
         current = agent;
+        const { principal } = call;
+        if (isTooOld(principal, agent, wallClock)) {
+          finish(() => reject(principal.refuseAsTooOld()));
+          return;
+        }
         const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
         const { capability, params } = call;
         const stop = agent.call(
-          { capability, params, timeoutMs: Math.max(1, remainingMs), metadata: metadataOf(call) },
+          { capability, params, timeoutMs: Math.max(1, remainingMs), metadata: metadataFor(call, agent) },
           onOutcome,
         );
         // An agent that was lost already settles at once, and the call may be with the next one by now.
@@ -77,7 +89,9 @@ export function createCallCapability(
         }
         const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
         const another =
-          timeLeft && mayRetry(outcome, retried) ? registry.choose(call.capability, tried) : 'offline';
+          timeLeft && mayRetry(outcome, retried)
+            ? registry.choose(call.capability, tried, leastVersion)
+            : 'offline';
         if (typeof another === 'string') {
           finish(() => reject(asCallError(outcome)));
           return;
@@ -96,16 +110,31 @@ export function createCallCapability(
 }
 
 /**
- * A call that provably never started may move on freely, one that was lost only once. Parameters that one
- * agent refuses are not offered to every other.
+ * A call that provably never started may move on freely, one that was lost only once. What one agent refuses of the
+ * parameters or of who calls is not offered to every other.
  */
 function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
   if (outcome.kind === 'lost') return !outcome.answerBegun && !retried;
-  return outcome.kind === 'error' && outcome.notStarted && outcome.code !== 'AGENT_INVALID_PARAMS';
+  return outcome.kind === 'error' && outcome.notStarted && !REFUSED.has(outcome.code);
 }
 
-function chooseAgent(registry: Registry, catalog: Catalog, capability: string): AgentSession {
-  const choice = registry.choose(capability, []);
+/** Whether the agent would refuse the token for its age; a new one may help, so its bearer is told before it is sent. */
+function isTooOld(
+  principal: Principal,
+  { maxTokenAge }: AgentSession,
+  wallClock: () => number,
+): principal is TokenPrincipal {
+  if (maxTokenAge === undefined || principal.kind !== 'token') return false;
+  return principal.issuedAt === undefined || wallClock() / 1000 - principal.issuedAt > maxTokenAge;
+}
+
+function chooseAgent(
+  registry: Registry,
+  catalog: Catalog,
+  capability: string,
+  leastVersion: ProtocolVersion,
+): AgentSession {
+  const choice = registry.choose(capability, [], leastVersion);
   switch (choice) {
     case 'offline':
       // Before the first agent has connected, it is not known which capabilities exist.
@@ -113,6 +142,11 @@ function chooseAgent(registry: Registry, catalog: Catalog, capability: string): 
         throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
       }
       throw new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
+    case 'outdated':
+      throw new CallError(
+        'GATEWAY_AGENT_OFFLINE',
+        'no agent is connected that takes calls with access tokens; those that have the capability are to be updated',
+      );
     case 'busy':
       throw new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');
     default:
@@ -131,10 +165,4 @@ function asCallError(outcome: Exclude<AgentOutcome, AgentResult>): CallError {
     default:
       return new CallError(outcome.code, agentErrorMessage({ ...outcome, code: outcome.code }));
   }
-}
-
-function metadataOf(call: CapabilityCall): Record<string, string> {
-  const metadata: Record<string, string> = { request_id: call.requestId, api_key_name: call.apiKeyName };
-  if (call.traceparent !== undefined) metadata['traceparent'] = call.traceparent;
-  return metadata;
 }

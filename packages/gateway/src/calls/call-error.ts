@@ -1,6 +1,7 @@
 /** Every way in which a request can fail, as callers see it (docs/reference/errors.md). A closed list. */
 export type CallErrorCode =
   | 'GATEWAY_UNAUTHORIZED'
+  | 'GATEWAY_ISSUER_UNAVAILABLE'
   | 'GATEWAY_CAPABILITY_NOT_PERMITTED'
   | 'GATEWAY_CAPABILITY_NOT_FOUND'
   | 'GATEWAY_SOURCE_NOT_ALLOWED'
@@ -15,6 +16,7 @@ export type CallErrorCode =
   | 'GATEWAY_AGENT_OFFLINE'
   | 'GATEWAY_INTERNAL'
   | 'AGENT_INVALID_PARAMS'
+  | 'AGENT_PRINCIPAL_REFUSED'
   | 'AGENT_BUSY'
   | 'AGENT_QUERY_TIMEOUT'
   | 'AGENT_RESULT_TOO_LARGE'

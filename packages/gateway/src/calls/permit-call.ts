@@ -38,13 +38,17 @@ export function createPermitCall(callCapability: CallCapability): PermitCall {
   return ({ principal, requestId, traceparents, signal, log }, capability) => {
     if (CAPABILITY_NAME.test(capability)) log.capability = capability;
     if (!permits(principal.permissions, capability)) {
-      throw new CallError('GATEWAY_CAPABILITY_NOT_PERMITTED', 'the API key may not call this capability');
+      const credential = principal.kind === 'token' ? 'access token' : 'API key';
+      throw new CallError(
+        'GATEWAY_CAPABILITY_NOT_PERMITTED',
+        `the ${credential} may not call this capability`,
+      );
     }
     return (params) =>
       callCapability({
         capability,
         params,
-        apiKeyName: principal.id,
+        principal,
         requestId,
         traceparent: traceparents.find(isTraceparent),
         signal,

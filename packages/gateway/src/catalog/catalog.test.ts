@@ -91,6 +91,29 @@ describe('what is offered', { tags: ['agent:catalogue'] }, () => {
     expect(catalog.description?.manifest.map(({ exposed }) => exposed)).toEqual([false, false]);
   });
 
+  test('needs of who calls what the newest agent says of each capability', () => {
+    const needing = (description: Description, ...needs: string[]): Description => ({
+      ...description,
+      manifest: description.manifest.map((entry) => ({ ...entry, ...(needs.length > 0 && { needs }) })),
+    });
+    connect(needing(file({ a: 'old', b: 'old' }), 'principal.subject'), '1');
+    connect(needing(file({ b: 'new', c: 'new' })), '2');
+    expect(catalog.description?.manifest.map(({ name, needs }) => [name, needs])).toEqual([
+      ['a', ['principal.subject']],
+      ['b', undefined],
+      ['c', undefined],
+    ]);
+  });
+
+  test('bounds the age of tokens only where every agent does, as the most lenient one', () => {
+    connect({ ...file({ a: '1' }), identity: { max_age: 60 } }, '1');
+    expect(catalog.description?.identity).toEqual({ max_age: 60 });
+    connect({ ...file({ b: '1' }), identity: { max_age: 3600 } }, '2');
+    expect(catalog.description?.identity).toEqual({ max_age: 3600 });
+    connect(file({ c: '1' }), '3');
+    expect(catalog.description).not.toHaveProperty('identity');
+  });
+
   test('may refer to components that the newest agent does not have', () => {
     connect(file({ a: '1' }), '1');
     const newest = file({ b: '2' });

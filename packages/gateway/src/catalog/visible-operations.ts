@@ -1,5 +1,4 @@
 import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
-import { permits, type Permissions } from '../auth/permission.ts';
 
 /** A path of the description that is a capability's. */
 export interface ExposedOperation {
@@ -16,12 +15,4 @@ export function exposedOperations({ openapi, manifest }: Description): readonly 
     const name = path.startsWith(CAPABILITY_PATH_PREFIX) ? path.slice(CAPABILITY_PATH_PREFIX.length) : '';
     return name === '' || hidden.has(name) ? [] : [{ name, path, item }];
   });
-}
-
-/** What of it a principal may see: `/openapi.json` and `tools/list`. */
-export function visibleTo<Named extends { readonly name: string }>(
-  permissions: Permissions,
-  all: readonly Named[],
-): readonly Named[] {
-  return all.filter(({ name }) => permits(permissions, name));
 }

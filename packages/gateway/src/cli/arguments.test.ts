@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseArguments } from './arguments.ts';
 
+const KEY = ['create-key', '--name', 'a', '--capabilities', 'b'];
+
 describe('parseArguments', () => {
   it.each([
     [[], { command: 'run', envFile: undefined }],
@@ -20,6 +22,29 @@ describe('parseArguments', () => {
     [
       ['create-key', '--json', '--capabilities=*', '--name=a b'],
       { command: 'create-key', name: 'a b', capabilities: ['*'], json: true },
+    ],
+    [
+      [
+        ...KEY,
+        '--principal',
+        'ann',
+        '--claim',
+        'org=a=b',
+        '--claim=level:=3',
+        '--claim',
+        'teams:=["x"]',
+        '--expires-at',
+        '2027-01-31T00:00:00Z',
+      ],
+      {
+        command: 'create-key',
+        name: 'a',
+        capabilities: ['b'],
+        principal: 'ann',
+        claims: { org: 'a=b', level: 3, teams: ['x'] },
+        expiresAt: '2027-01-31T00:00:00Z',
+        json: false,
+      },
     ],
   ])('reads %j', (argv, command) => {
     expect(parseArguments(argv)).toEqual(command);
@@ -45,6 +70,13 @@ describe('parseArguments', () => {
     [['create-key', '--name', 'a', '--capabilities', ''], /--capabilities: "" is not accepted/],
     [['create-key', '--name', 'a', '--capabilities', 'a,*'], /--capabilities: "\*" is not accepted/],
     [['create-key', '--name', 'a', '--capabilities', 'Find-Book'], /"Find-Book" is not accepted; accepted: /],
+    [[...KEY, '--claim', 'org'], /--claim: "org" is not accepted; accepted: <name>=<text>/],
+    [[...KEY, '--claim', 'Org=x'], /--claim: Org is not accepted; accepted: /],
+    [[...KEY, '--claim', 'org:={}'], /--claim: org is not accepted; accepted: /],
+    [[...KEY, '--claim', 'org:=x'], /--claim: org is not JSON; accepted: /],
+    [[...KEY, '--claim', 'org=x', '--claim', 'org=y'], /--claim: org is given twice/],
+    [[...KEY, '--principal', ''], /--principal is not accepted; accepted: /],
+    [[...KEY, '--expires-at', 'tomorrow'], /--expires-at: "tomorrow" is not accepted; accepted: .*RFC 3339/],
   ])('refuses %j with a hint', (argv, message) => {
     expect(parseArguments(argv)).toEqual({ command: 'wrong-usage', message: expect.stringMatching(message) });
   });

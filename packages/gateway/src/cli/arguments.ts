@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util';
 import { nearestWithin } from '@svc/edge';
+import type { Claims } from '@svc/identity';
+import { INSTANT_ACCEPTED, parseInstant } from '../auth/api-keys/instant.ts';
 import { isCapabilityName, isKeyName, KEY_NAME_ACCEPTED } from '../auth/api-keys/key-form.ts';
+import { parseClaimFlags } from './claim-flags.ts';
 
 export type Command =
   | { readonly command: 'run'; readonly envFile: string | undefined }
@@ -9,6 +12,10 @@ export type Command =
       readonly name: string;
       /** Checked names, or `['*']`. */
       readonly capabilities: readonly string[];
+      /** These as they are written into the record; undefined where it shall not have them. */
+      readonly principal: string | undefined;
+      readonly claims: Claims | undefined;
+      readonly expiresAt: string | undefined;
       readonly json: boolean;
     }
   | { readonly command: 'create-agent-secret'; readonly json: boolean }
@@ -21,6 +28,9 @@ const OPTIONS = {
   'env-file': { type: 'string' },
   name: { type: 'string' },
   capabilities: { type: 'string' },
+  principal: { type: 'string' },
+  claim: { type: 'string' },
+  'expires-at': { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
@@ -32,7 +42,7 @@ export type CommandName = (typeof COMMANDS)[number] | 'run';
 
 export const FLAGS: Readonly<Record<CommandName, readonly Flag[]>> = {
   run: ['env-file', 'help', 'version'],
-  'create-key': ['name', 'capabilities', 'json', 'help', 'version'],
+  'create-key': ['name', 'capabilities', 'principal', 'claim', 'expires-at', 'json', 'help', 'version'],
   'create-agent-secret': ['json', 'help', 'version'],
   'create-agent': ['json', 'help', 'version'],
 };
@@ -60,6 +70,7 @@ export function parseArguments(argv: readonly string[]): Command {
   if (name === undefined) return wrong(`unknown command ${word}`, word ?? '', COMMANDS);
 
   const values = new Map<Flag, string>();
+  const claims: string[] = [];
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const flag = FLAGS[name].find((known) => known === token.name);
@@ -71,7 +82,7 @@ export function parseArguments(argv: readonly string[]): Command {
         FLAGS[name].map((known) => `--${known}`),
       );
     }
-    if (values.has(flag)) return wrong(`--${flag} is given twice`);
+    if (values.has(flag) && flag !== 'claim') return wrong(`--${flag} is given twice`);
     if (OPTIONS[flag].type === 'string') {
       if (token.value === undefined || (!token.inlineValue && token.value.startsWith('--'))) {
         return wrong(`--${flag} needs a value`);
@@ -80,6 +91,7 @@ export function parseArguments(argv: readonly string[]): Command {
       return wrong(`--${flag} takes no value`);
     }
     values.set(flag, token.value ?? '');
+    if (flag === 'claim') claims.push(token.value ?? '');
   }
   if (values.has('help')) return { command: 'help' };
   if (values.has('version')) return { command: 'version' };
@@ -89,14 +101,14 @@ export function parseArguments(argv: readonly string[]): Command {
     case 'run':
       return { command: 'run', envFile: values.get('env-file') };
     case 'create-key':
-      return createKeyCommand(values);
+      return createKeyCommand(values, claims);
     case 'create-agent-secret':
     case 'create-agent':
       return { command: 'create-agent-secret', json: values.has('json') };
   }
 }
 
-function createKeyCommand(values: ReadonlyMap<Flag, string>): Command {
+function createKeyCommand(values: ReadonlyMap<Flag, string>, claimFlags: readonly string[]): Command {
   const name = values.get('name');
   const list = values.get('capabilities');
   if (name === undefined) return wrong('create-key needs --name <name of the key, as it appears in logs>');
@@ -111,7 +123,25 @@ function createKeyCommand(values: ReadonlyMap<Flag, string>): Command {
     const rule = 'names of lower-case letters, digits and _, separated by commas, or "*" alone';
     return wrong(`--capabilities: ${JSON.stringify(odd)} is not accepted; accepted: ${rule}`);
   }
-  return { command: 'create-key', name, capabilities: [...new Set(capabilities)], json: values.has('json') };
+  const principal = values.get('principal');
+  if (principal !== undefined && !isKeyName(principal)) {
+    return wrong(`--principal is not accepted; accepted: ${KEY_NAME_ACCEPTED}`);
+  }
+  const expiresAt = values.get('expires-at');
+  if (expiresAt !== undefined && parseInstant(expiresAt) === undefined) {
+    return wrong(`--expires-at: ${JSON.stringify(expiresAt)} is not accepted; accepted: ${INSTANT_ACCEPTED}`);
+  }
+  const parsed = parseClaimFlags(claimFlags);
+  if (!parsed.ok) return wrong(parsed.problem);
+  return {
+    command: 'create-key',
+    name,
+    capabilities: [...new Set(capabilities)],
+    principal,
+    claims: parsed.claims,
+    expiresAt,
+    json: values.has('json'),
+  };
 }
 
 function wrong(problem: string, word = '', candidates: readonly string[] = []): Command {

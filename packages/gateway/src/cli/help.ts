@@ -4,9 +4,12 @@ export const HELP: string = `Usage:
       Run the gateway. It is configured by environment variables; --env-file reads
       more of them from a file (NAME=value lines; the environment itself wins).
 
-  svc-gateway create-key --name <name> --capabilities <a,b|"*"> [--json]
+  svc-gateway create-key --name <name> --capabilities <a,b|"*"> [--claim <name>=<text>]...
+                         [--principal <name>] [--expires-at <time>] [--json]
       Create an API key for a caller: prints the key once, and the record to add
-      to GATEWAY_API_KEYS_JSON.
+      to GATEWAY_API_KEYS_JSON. Capabilities take claims as parameters that callers
+      neither see nor set; --claim <name>:=<json> is a number, true, false or a list
+      of texts. Keys of one principal count as one caller.
 
   svc-gateway create-agent-secret [--json]        (also: create-agent)
       Create the key pair by which an agent proves itself to the gateway.
@@ -18,6 +21,10 @@ Required settings:
   GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes
 
 Optional settings:
+  GATEWAY_ISSUERS_JSON                    JSON array of identity providers whose tokens are taken
+  GATEWAY_TOKEN_CLOCK_SKEW                how far their clocks may be off               (30s)
+  GATEWAY_JWKS_REFRESH                    how often their keys are fetched              (10m)
+  GATEWAY_JWKS_MAX_STALE                  how long keys that cannot be fetched count    (24h)
   GATEWAY_ADDR                            :<port> or <host>:<port>                  (:8080)
   GATEWAY_PUBLIC_URL                      base URL under which callers reach the gateway
   GATEWAY_AGENT_URLS                      URLs that agents may dial   (from GATEWAY_PUBLIC_URL)
@@ -26,6 +33,10 @@ Optional settings:
   GATEWAY_TRUSTED_PROXY_CIDRS             proxies whose X-Forwarded-For is believed    (none)
   GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND  requests per second and source           (no limit)
   GATEWAY_RATE_LIMIT_BURST                requests at once             (the rate, rounded up)
+  GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND
+                                          requests per second and principal        (no limit)
+  GATEWAY_PRINCIPAL_RATE_LIMIT_BURST      requests at once             (the rate, rounded up)
+  GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS  calls of a principal under way           (no limit)
   GATEWAY_EMIT_OPENAPI_SNAPSHOT           true also writes openapi.json               (false)
   GATEWAY_MAX_REQUEST_BODY_BYTES          largest request body                      (1048576)
   GATEWAY_BODY_READ_TIMEOUT               time to receive a body, like 30s or 1m30s     (10s)

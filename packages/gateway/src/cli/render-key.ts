@@ -6,10 +6,11 @@ export function renderCreatedKey(created: CreatedKey, json: boolean): string {
   if (json) return `${JSON.stringify({ api_key: apiKey, record })}\n`;
   // An apostrophe would end the single quotes; JSON can spell it without one.
   const recordText = JSON.stringify(record).replaceAll("'", '\\u0027');
+  const expiry = record.expires_at === undefined ? '' : `\nFrom ${record.expires_at} on it is refused.\n`;
   return `API key of "${record.name}". It is shown only now and stored nowhere; give it to the caller:
 
   ${apiKey}
-
+${expiry}
 The caller sends it with each request, in one of two headers:
 
   Authorization: Bearer <key>

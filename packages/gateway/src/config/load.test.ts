@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { keyRecord } from '../auth/principal.testing.ts';
 import { loadConfig, type Environment, type LoadedConfig } from './load.ts';
 
 const PUBLIC_KEY = Buffer.alloc(32, 9).toString('base64url');
@@ -37,13 +38,16 @@ describe('loadConfig', () => {
       expect(config).toEqual({
         listen: { host: undefined, port: 8080 },
         agentPublicKeys: [new Uint8Array(32).fill(9)],
-        keys: [{ name: 'reporting', keyHash: HASH, keyId: undefined, capabilities: new Set(['find_book']) }],
+        keys: [keyRecord('reporting', { keyHash: HASH, capabilities: new Set(['find_book']) })],
         publicUrl: undefined,
         agentUrls: undefined,
         corsOrigins: [],
         ipAllowList: undefined,
         trustedProxies: [],
+        tokens: undefined,
         rateLimit: undefined,
+        principalRateLimit: undefined,
+        principalMaxConcurrentCalls: undefined,
         emitOpenapiSnapshot: false,
         maxRequestBodyBytes: 1_048_576,
         bodyReadTimeoutMs: 10_000,
@@ -65,6 +69,8 @@ describe('loadConfig', () => {
       GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1',
       GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '2.5',
       GATEWAY_RATE_LIMIT_BURST: '20',
+      GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND: '7',
+      GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS: '12',
       GATEWAY_EMIT_OPENAPI_SNAPSHOT: '1',
       GATEWAY_MAX_REQUEST_BODY_BYTES: '2048',
       GATEWAY_BODY_READ_TIMEOUT: '1m30s',
@@ -85,6 +91,8 @@ describe('loadConfig', () => {
       ],
       trustedProxies: [{ family: 4, base: 0x7f00_0001n, prefix: 32 }],
       rateLimit: { requestsPerSecond: 2.5, burst: 20 },
+      principalRateLimit: { requestsPerSecond: 7, burst: 7 },
+      principalMaxConcurrentCalls: 12,
       emitOpenapiSnapshot: true,
       maxRequestBodyBytes: 2048,
       bodyReadTimeoutMs: 90_000,
@@ -160,6 +168,14 @@ describe('loadConfig', () => {
     ['GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND', '-1'],
     ['GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND', '1e3'],
     ['GATEWAY_RATE_LIMIT_BURST', '5'],
+    ['GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND', '0'],
+    ['GATEWAY_PRINCIPAL_RATE_LIMIT_BURST', '5'],
+    ['GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS', '0'],
+    ['GATEWAY_TOKEN_CLOCK_SKEW', '5m1s'],
+    ['GATEWAY_JWKS_REFRESH', '9s'],
+    ['GATEWAY_JWKS_MAX_STALE', '5m'],
+    ['GATEWAY_JWKS_MAX_STALE', '721h'],
+    ['GATEWAY_ISSUERS_JSON', '{}'],
     ['GATEWAY_EMIT_OPENAPI_SNAPSHOT', 'yes'],
     ['GATEWAY_MAX_REQUEST_BODY_BYTES', '0'],
     ['GATEWAY_MAX_REQUEST_BODY_BYTES', '1MB'],
@@ -307,5 +323,83 @@ describe('TLS files', () => {
     expect(load(files, read(CERTIFICATE_KEY))).toMatchObject({
       config: { tls: { cert: CERTIFICATE, key: CERTIFICATE_KEY } },
     });
+  });
+});
+
+describe('issuers', () => {
+  const record = {
+    name: 'idp',
+    issuer: 'https://idp.example',
+    grants: [{ capabilities: ['find_book'], scope: 'library.read' }],
+  };
+  const issuers = JSON.stringify([record]);
+  const PUBLIC = { GATEWAY_PUBLIC_URL: 'https://gateway.example/base/' };
+
+  it('are checked with defaults, for the public URL with /mcp behind it', () => {
+    const { config, warnings } = configOf({
+      ...PUBLIC,
+      GATEWAY_ISSUERS_JSON: issuers,
+      GATEWAY_API_KEYS_JSON: '[]',
+    });
+    // That there is no key needs no warning: tokens are taken.
+    expect(warnings).toEqual([]);
+    expect(config.tokens).toMatchObject({
+      publicUrl: 'https://gateway.example/base',
+      issuers: [{ name: 'idp', audiences: expect.arrayContaining(['https://gateway.example/base/mcp']) }],
+      clockSkewMs: 30_000,
+      refreshMs: 600_000,
+      maxStaleMs: 86_400_000,
+    });
+  });
+
+  it('have settings of their own', () => {
+    const { config } = configOf({
+      ...PUBLIC,
+      GATEWAY_ISSUERS_JSON: issuers,
+      GATEWAY_TOKEN_CLOCK_SKEW: '0s',
+      GATEWAY_JWKS_REFRESH: '1m',
+      GATEWAY_JWKS_MAX_STALE: '48h',
+    });
+    expect(config.tokens).toMatchObject({ clockSkewMs: 0, refreshMs: 60_000, maxStaleMs: 172_800_000 });
+  });
+
+  it('may be none, which is as if the setting were absent', () => {
+    expect(configOf({ GATEWAY_ISSUERS_JSON: '[]' }).config.tokens).toBeUndefined();
+    expect(configOf({ GATEWAY_ISSUERS_JSON: '[]', GATEWAY_API_KEYS_JSON: '[]' }).warnings).toContainEqual(
+      expect.stringContaining('every call is refused'),
+    );
+  });
+
+  it.each([
+    [undefined, /^GATEWAY_PUBLIC_URL is not set beside GATEWAY_ISSUERS_JSON/],
+    ['http://gateway.example', /^GATEWAY_PUBLIC_URL is not https.*accepted/],
+  ])('need a public URL of https, not %s', (url, fault) => {
+    expect(faultsOf({ GATEWAY_PUBLIC_URL: url, GATEWAY_ISSUERS_JSON: issuers })).toEqual([
+      expect.stringMatching(fault),
+    ]);
+  });
+
+  it.each(['http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:1'])(
+    'may be tried out under %s',
+    (url) => {
+      expect(
+        configOf({ GATEWAY_PUBLIC_URL: url, GATEWAY_ISSUERS_JSON: issuers }).config.tokens,
+      ).toBeDefined();
+    },
+  );
+
+  it('are judged beside every other fault, by record and field', () => {
+    const wrong = JSON.stringify([
+      record,
+      { ...record, name: 'second', issuer: 'https://b.example', grants: [{}] },
+    ]);
+    expect(faultsOf({ GATEWAY_ISSUERS_JSON: wrong, GATEWAY_LOG_LEVEL: 'x' })).toEqual([
+      expect.stringMatching(/^GATEWAY_ISSUERS_JSON record 2 \("second"\): grants\[0\]/),
+      expect.stringMatching(/^GATEWAY_ISSUERS_JSON record 2 \("second"\): grants\[0\]/),
+      expect.stringMatching(/^GATEWAY_LOG_LEVEL /),
+    ]);
+    expect(faultsOf({ ...PUBLIC, GATEWAY_ISSUERS_JSON: '[{' })).toEqual([
+      expect.stringMatching(/^GATEWAY_ISSUERS_JSON is not JSON .*GATEWAY_ISSUERS_JSON='/),
+    ]);
   });
 });

@@ -1,19 +1,23 @@
-import { nearest, parseDuration } from '@svc/edge';
+import { nearest } from '@svc/edge';
 import { PARAMS_MAX_BYTES } from '@svc/protocol';
 import { parseAgentPublicKey } from './parse/agent-public-key.ts';
 import { parseCidr } from './parse/cidr.ts';
 import type { Cidr } from '../network/cidr.ts';
 import type { Fault } from './fault.ts';
 import type { GatewayConfig } from './model.ts';
+import { parseDurationWithin } from './parse/durations.ts';
 import { parseKeyRecords } from './parse/key-records.ts';
 import { parseListenAddress } from './parse/listen-address.ts';
 import { parseBoolean, parsePositiveInteger, parsePositiveNumber } from './parse/numbers.ts';
 import { bad, good, parseList, quoted, type Parsed } from './parse/parsed.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import { createReadSettings, type Environment, type ReadSettings } from './read-settings.ts';
+import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
+import { readTokens } from './tokens.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment } from './read-settings.ts';
+
 export type LoadedConfig =
   | { readonly config: GatewayConfig; readonly warnings: readonly string[] }
   /** A setting may be missing because its name is misspelt, so the warnings about names belong to the faults. */
@@ -31,21 +35,8 @@ const MANY_WITHOUT_ID = 10;
  * of a file or throws.
  */
 export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
-  const faults: Fault[] = [];
-
-  function read<T>(setting: Setting, parse: (text: string) => Parsed<T>): T | undefined {
-    const text = env[setting]?.trim() ?? '';
-    if (text === '') return undefined;
-    const parsed = parse(text);
-    if (parsed.ok) return parsed.value;
-    faults.push(...parsed.problems.map((message) => ({ setting, message })));
-    return undefined;
-  }
-  function required<T>(setting: Setting, remedy: string, parse: (text: string) => Parsed<T>): T | undefined {
-    if ((env[setting]?.trim() ?? '') === '') faults.push({ setting, message: `is not set; ${remedy}` });
-    return read(setting, parse);
-  }
-
+  const settings = createReadSettings(env);
+  const { faults, read, required } = settings;
   const agentPublicKeys = required(
     'GATEWAY_AGENT_PUBLIC_KEY',
     'make a key pair with: svc-gateway create-agent-secret',
@@ -62,15 +53,9 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const agentUrls = read('GATEWAY_AGENT_URLS', (text) =>
     atLeastOne(parseList(text, parseAgentUrl), 'WebSocket URLs, separated by commas'),
   );
-  const requestsPerSecond = read('GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND', (text) =>
-    parsePositiveNumber(text, MAX_RATE),
-  );
-  const burst = read('GATEWAY_RATE_LIMIT_BURST', (text) => parsePositiveInteger(text, MAX_RATE));
-  if (burst !== undefined && !isSet(env, 'GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND')) {
-    const message =
-      'is set without GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND; set both, or the rate alone, or neither';
-    faults.push({ setting: 'GATEWAY_RATE_LIMIT_BURST', message });
-  }
+  const rateLimit = readRate(settings, 'GATEWAY_RATE_LIMIT');
+  const principalRateLimit = readRate(settings, 'GATEWAY_PRINCIPAL_RATE_LIMIT');
+  const { tokens, warnings: tokenWarnings } = readTokens(settings, publicUrl);
   const address = listen ?? { host: undefined, port: 8080 };
   if (metricsListen?.port === address.port && metricsListen.host === address.host && address.port !== 0) {
     const message = 'is the same as the address of the gateway itself (GATEWAY_ADDR); choose another port';
@@ -88,10 +73,12 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       atLeastOne(networks(text), 'networks, separated by commas'),
     ),
     trustedProxies: read('GATEWAY_TRUSTED_PROXY_CIDRS', networks) ?? [],
-    rateLimit:
-      requestsPerSecond === undefined
-        ? undefined
-        : { requestsPerSecond, burst: burst ?? Math.ceil(requestsPerSecond) },
+    tokens,
+    rateLimit,
+    principalRateLimit,
+    principalMaxConcurrentCalls: read('GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS', (text) =>
+      parsePositiveInteger(text, MAX_RATE),
+    ),
     emitOpenapiSnapshot: read('GATEWAY_EMIT_OPENAPI_SNAPSHOT', parseBoolean) ?? false,
     maxRequestBodyBytes:
       read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, PARAMS_MAX_BYTES)) ??
@@ -109,7 +96,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const unknown = unknownSettings(env);
   return faults.length > 0
     ? { faults, warnings: unknown }
-    : { config, warnings: [...unknown, ...warningsFor(config)] };
+    : { config, warnings: [...unknown, ...tokenWarnings, ...warningsFor(config)] };
 }
 
 function unknownSettings(env: Environment): readonly string[] {
@@ -130,7 +117,7 @@ function warningsFor(config: GatewayConfig): readonly string[] {
         'set GATEWAY_PUBLIC_URL or GATEWAY_AGENT_URLS',
     );
   }
-  if (config.keys.length === 0) {
+  if (config.keys.length === 0 && config.tokens === undefined) {
     warnings.push(
       'GATEWAY_API_KEYS_JSON has no records, so every call is refused; add one with svc-gateway create-key',
     );
@@ -161,13 +148,23 @@ function parseLogLevel(text: string): Parsed<GatewayConfig['logLevel']> {
     : good(level);
 }
 
-function isSet(env: Environment, setting: Setting): boolean {
-  return (env[setting]?.trim() ?? '') !== '';
+/** The two settings of a rate limit whose names begin so. */
+function readRate(
+  { faults, isSet, read }: ReadSettings,
+  prefix: 'GATEWAY_RATE_LIMIT' | 'GATEWAY_PRINCIPAL_RATE_LIMIT',
+): GatewayConfig['rateLimit'] {
+  const rate = `${prefix}_REQUESTS_PER_SECOND` as const;
+  const requestsPerSecond = read(rate, (text) => parsePositiveNumber(text, MAX_RATE));
+  const burst = read(`${prefix}_BURST`, (text) => parsePositiveInteger(text, MAX_RATE));
+  if (burst !== undefined && !isSet(rate)) {
+    const message = `is set without ${rate}; set both, or the rate alone, or neither`;
+    faults.push({ setting: `${prefix}_BURST`, message });
+  }
+  if (requestsPerSecond === undefined) return undefined;
+  return { requestsPerSecond, burst: burst ?? Math.ceil(requestsPerSecond) };
 }
 
 function parseBodyReadTimeout(text: string): Parsed<number> {
-  const milliseconds = parseDuration(text);
-  if (milliseconds >= 1 && milliseconds <= MAX_BODY_READ_MS) return good(milliseconds);
-  const accepted = `accepted: a duration like 500ms, 30s or 1m30s, from 1ms to ${MAX_BODY_READ_MS / 1000}s`;
-  return bad(`${quoted(text)} is not accepted; ${accepted}`);
+  const range = `from 1ms to ${MAX_BODY_READ_MS / 1000}s`;
+  return parseDurationWithin(text, { leastMs: 1, mostMs: MAX_BODY_READ_MS, range });
 }

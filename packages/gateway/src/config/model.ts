@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../auth/api-keys/key-record.ts';
+import type { Issuer } from '@svc/identity';
 import type { Cidr } from '../network/cidr.ts';
 
 /** The environment after parsing: every value checked, every default applied. */
@@ -14,11 +15,31 @@ export interface GatewayConfig {
   readonly corsOrigins: readonly string[] | '*';
   readonly ipAllowList: readonly Cidr[] | undefined;
   readonly trustedProxies: readonly Cidr[];
-  readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | undefined;
+  /** Undefined where no issuer's tokens are taken. */
+  readonly tokens: TokenConfig | undefined;
+  /** Of each source. */
+  readonly rateLimit: RateConfig | undefined;
+  readonly principalRateLimit: RateConfig | undefined;
+  readonly principalMaxConcurrentCalls: number | undefined;
   readonly emitOpenapiSnapshot: boolean;
   readonly maxRequestBodyBytes: number;
   readonly bodyReadTimeoutMs: number;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+interface RateConfig {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+}
+
+export interface TokenConfig {
+  /** At least one. */
+  readonly issuers: readonly Issuer[];
+  /** Under which the gateway is reached: of what tokens have to be for. */
+  readonly publicUrl: string;
+  readonly clockSkewMs: number;
+  readonly refreshMs: number;
+  readonly maxStaleMs: number;
 }

@@ -3,6 +3,7 @@ import type { CallErrorCode } from '../calls/call-error.ts';
 /** The one table from codes to HTTP; docs/reference/errors.md has it for callers. */
 const STATUS: Readonly<Record<CallErrorCode, number>> = {
   GATEWAY_UNAUTHORIZED: 401,
+  GATEWAY_ISSUER_UNAVAILABLE: 503,
   GATEWAY_CAPABILITY_NOT_PERMITTED: 403,
   GATEWAY_CAPABILITY_NOT_FOUND: 404,
   GATEWAY_SOURCE_NOT_ALLOWED: 403,
@@ -17,6 +18,7 @@ const STATUS: Readonly<Record<CallErrorCode, number>> = {
   GATEWAY_AGENT_OFFLINE: 503,
   GATEWAY_INTERNAL: 500,
   AGENT_INVALID_PARAMS: 400,
+  AGENT_PRINCIPAL_REFUSED: 403,
   AGENT_BUSY: 503,
   AGENT_QUERY_TIMEOUT: 504,
   AGENT_RESULT_TOO_LARGE: 502,
@@ -26,6 +28,7 @@ const STATUS: Readonly<Record<CallErrorCode, number>> = {
 /** Headers that come with a code whatever the request was. */
 const HEADERS: Readonly<Partial<Record<CallErrorCode, readonly string[]>>> = {
   GATEWAY_UNAUTHORIZED: ['WWW-Authenticate', 'Bearer'],
+  GATEWAY_ISSUER_UNAVAILABLE: ['Retry-After', '1'],
   GATEWAY_REQUEST_TIMEOUT: ['Connection', 'close'],
   // A `Connection` of ours stands instead of Node's own, which would close where the caller wants that.
   GATEWAY_UPGRADE_REQUIRED: ['Upgrade', 'websocket', 'Connection', 'Upgrade, close'],

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAbort, type AbortSignalLike } from '@svc/edge';
 import { CallError, CallerGone, type CallErrorCode } from '../calls/call-error.ts';
-import type { Observe } from '../telemetry/events.ts';
+import type { CallerRecord, Observe, RequestEvent } from '../telemetry/events.ts';
 import type { Cors } from '../access/cors.ts';
 import { errorResponse } from './error-response.ts';
 import { readRequestHeaders, type RequestHeaders } from './request/headers.ts';
@@ -32,7 +32,15 @@ export interface Exchange {
   /** Present when the request asks for a WebSocket. */
   readonly upgrade: { readonly socket: Socket; readonly head: Buffer } | undefined;
   /** Filled in as it becomes known; `route` is the template. */
-  readonly log: CallLog & { source: string; route: string; apiKeyName: string };
+  readonly log: CallLog & {
+    source: string;
+    route: string;
+    apiKeyName: string;
+    /** Undefined where the gateway takes no tokens. */
+    caller: CallerRecord | undefined;
+  };
+  /** What the answer says to pages of other origins. */
+  cors: Cors | undefined;
   /** Where one request holds several calls, each gets a record of its own instead. */
   batch: readonly CallLog[] | undefined;
   /** What is bounded per source counts by this: an IPv4 address or an IPv6 /64. */
@@ -68,13 +76,21 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** nginx's name for "client closed request"; only ever logged, for calls that were cancelled too. */
 const CALLER_GONE_STATUS = 499;
 
+export interface ExchangeOptions {
+  readonly cors: Cors | undefined;
+  /** What is recorded of a caller before it is known; undefined where the gateway takes no tokens. */
+  readonly unknownCaller: CallerRecord | undefined;
+  readonly observe: Observe;
+  readonly now: () => number;
+}
+
 export function openExchange(
   request: IncomingMessage,
   response: ServerResponse,
   upgrade: Exchange['upgrade'],
-  options: { readonly cors: Cors | undefined; readonly observe: Observe; readonly now: () => number },
+  options: ExchangeOptions,
 ): Exchange {
-  const { cors, observe, now } = options;
+  const { observe, now } = options;
   const startedAt = now();
   const headers = readRequestHeaders(request.rawHeaders);
   const requestId =
@@ -84,6 +100,7 @@ export function openExchange(
     source: '',
     route: '',
     apiKeyName: '',
+    caller: options.unknownCaller,
     capability: '',
     mcpMethod: '',
     errorCode: '',
@@ -98,7 +115,7 @@ export function openExchange(
   }
 
   function recordCall(call: CallLog, status: number, errorCode: string): void {
-    observe({
+    const event: RequestEvent = {
       event: 'request',
       mcp_method: call.mcpMethod === '' ? undefined : call.mcpMethod,
       request_id: requestId,
@@ -110,7 +127,8 @@ export function openExchange(
       source: log.source,
       duration_ms: Math.round((call.durationMs ?? exchange.elapsedMs()) * 1000) / 1000,
       error_code: errorCode === '' ? call.errorCode : errorCode,
-    });
+    };
+    observe(log.caller === undefined ? event : Object.assign(event, log.caller));
   }
 
   function write(
@@ -126,7 +144,7 @@ export function openExchange(
     }
     answered = true;
     record(status, errorCode);
-    writeAnswer(exchange, response, cors, status, extra, parts, delivered);
+    writeAnswer(exchange, response, exchange.cors, status, extra, parts, delivered);
   }
 
   const exchange: Exchange = {
@@ -137,6 +155,7 @@ export function openExchange(
     upgrade,
     log,
     sourceBucket: '',
+    cors: options.cors,
     batch: undefined,
     bodyTaken: false,
     send: (status, extra, parts, delivered) => write(status, extra, parts, '', delivered),
@@ -147,7 +166,7 @@ export function openExchange(
       }
       answered = true;
       record(status, '');
-      streamAnswer(exchange, response, cors, status, extra, pieces, delivered);
+      streamAnswer(exchange, response, exchange.cors, status, extra, pieces, delivered);
     },
     elapsedMs: () => now() - startedAt,
     sendError(code, message, extraHeaders) {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { findRoute } from './routes.ts';
+import { createFindRoute } from './routes.ts';
+
+const findRoute = createFindRoute();
 
 test.each([
   ['/healthz', 'health'],

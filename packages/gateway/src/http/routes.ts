@@ -9,7 +9,7 @@ export type Route =
       readonly capability: string;
     }
   | {
-      readonly kind: 'mcp' | 'openapi' | 'health' | 'ready' | 'agent';
+      readonly kind: 'mcp' | 'openapi' | 'health' | 'ready' | 'agent' | 'metadata';
       readonly template: string;
       readonly methods: readonly string[];
     };
@@ -17,8 +17,14 @@ export type Route =
 const READ = ['GET', 'HEAD'];
 const MCP: Route = { kind: 'mcp', template: '/mcp', methods: ['POST'] };
 
+/** By their paths. */
+export type Routes = ReadonlyMap<string, Route>;
+
+/** `target` as it stands in the request line; undefined for an unknown path. */
+export type FindRoute = (target: string) => Route | undefined;
+
 /** Every path but those of calls. */
-export const FIXED_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+export const FIXED_ROUTES: Routes = new Map<string, Route>([
   ['/mcp', MCP],
   // Never a redirect: clients drop the key when they follow one.
   ['/mcp/', MCP],
@@ -28,14 +34,17 @@ export const FIXED_ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/ws/agent', { kind: 'agent', template: '/ws/agent', methods: ['GET'] }],
 ]);
 
-/** `target` as it stands in the request line; undefined for an unknown path. */
-export function findRoute(target: string): Route | undefined {
-  const query = target.indexOf('?');
-  const path = query < 0 ? target : target.slice(0, query);
-  if (path.startsWith(CAPABILITY_PATH_PREFIX)) {
-    const capability = path.slice(CAPABILITY_PATH_PREFIX.length);
-    if (capability === '' || capability.includes('/')) return undefined;
-    return { kind: 'call', template: '/api/v1/capabilities/{name}', methods: ['POST'], capability };
-  }
-  return FIXED_ROUTES.get(path);
+/** `further` are paths that depend on the configuration. */
+export function createFindRoute(further: Routes = new Map()): FindRoute {
+  const fixed = new Map([...FIXED_ROUTES, ...further]);
+  return (target) => {
+    const query = target.indexOf('?');
+    const path = query < 0 ? target : target.slice(0, query);
+    if (path.startsWith(CAPABILITY_PATH_PREFIX)) {
+      const capability = path.slice(CAPABILITY_PATH_PREFIX.length);
+      if (capability === '' || capability.includes('/')) return undefined;
+      return { kind: 'call', template: '/api/v1/capabilities/{name}', methods: ['POST'], capability };
+    }
+    return fixed.get(path);
+  };
 }

@@ -43,6 +43,8 @@ export async function startServer(
     cors: undefined,
     tls: undefined,
     bodyReadTimeoutMs: 10_000,
+    unknownCaller: undefined,
+    protectedResource: undefined,
     observe(event) {
       events.push(event);
       wake?.();

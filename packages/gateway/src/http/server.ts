@@ -13,9 +13,9 @@ import type { Observe } from '../telemetry/events.ts';
 import { createSourcePolicy } from '../access/source-policy.ts';
 import type { Cors } from '../access/cors.ts';
 import { createConnections } from './connections.ts';
-import { openExchange, type Exchange } from './exchange.ts';
+import { openExchange, type Exchange, type ExchangeOptions } from './exchange.ts';
 import type { RateLimiter } from '../access/rate-limit.ts';
-import type { Route } from './routes.ts';
+import { createFindRoute, type Route, type Routes } from './routes.ts';
 import type { ResolveSource } from '../network/client-address.ts';
 import { createTurns } from './connection/turns.ts';
 import { createValidateRequest } from './validate-request.ts';
@@ -40,6 +40,9 @@ export interface ServerOptions {
   readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly bodyReadTimeoutMs: number;
+  readonly unknownCaller: ExchangeOptions['unknownCaller'];
+  /** Serves its own paths; undefined where the gateway takes no tokens. */
+  readonly protectedResource: { readonly routes: Routes; serve(exchange: Exchange): void } | undefined;
   readonly observe: Observe;
   readonly now: () => number;
 }
@@ -68,8 +71,11 @@ const LAST_REQUESTS_MS = 500;
 export function createGatewayServer(options: ServerOptions): GatewayServer {
   const { handlers } = options;
   const sourcePolicy = createSourcePolicy(options);
-  const validateRequest = createValidateRequest(sourcePolicy, options.cors);
-  const refuseUnparsable = createRefuseUnparsable(sourcePolicy, options.observe);
+  const validateRequest = createValidateRequest(
+    sourcePolicy,
+    createFindRoute(options.protectedResource?.routes),
+  );
+  const refuseUnparsable = createRefuseUnparsable(sourcePolicy, options.observe, options.unknownCaller);
   const turns = createTurns(options.now);
   const connections = createConnections(turns);
 
@@ -115,6 +121,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
         return handlers.ready(exchange);
       case 'agent':
         return handlers.agent(exchange);
+      case 'metadata':
+        return options.protectedResource?.serve(exchange);
     }
   }
 

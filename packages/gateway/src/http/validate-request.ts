@@ -1,9 +1,9 @@
 import { CallerGone } from '../calls/call-error.ts';
-import type { Cors } from '../access/cors.ts';
+import { ANY_PAGE_MAY_READ } from '../access/cors.ts';
 import type { SourcePolicy } from '../access/source-policy.ts';
 import { MAX_PIPELINED } from './connections.ts';
 import type { Exchange } from './exchange.ts';
-import { findRoute, type Route } from './routes.ts';
+import type { FindRoute, Route } from './routes.ts';
 
 /**
  * Where a request leads; undefined when it has been answered. `place` is its own among the unanswered requests of its
@@ -12,7 +12,7 @@ import { findRoute, type Route } from './routes.ts';
 export type ValidateRequest = (exchange: Exchange, place: number) => Route | undefined;
 
 /** All checks of a request up to its route. docs/reference/http.md promises callers their order. */
-export function createValidateRequest(sourcePolicy: SourcePolicy, cors: Cors | undefined): ValidateRequest {
+export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: FindRoute): ValidateRequest {
   return (exchange, place) => {
     const { request } = exchange;
     const { remoteAddress } = request.socket;
@@ -45,8 +45,9 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, cors: Cors | u
       return undefined;
     }
     exchange.log.route = route.template;
+    if (route.kind === 'metadata') exchange.cors = ANY_PAGE_MAY_READ;
     if (request.method === 'OPTIONS') {
-      const preflight = cors?.preflightHeaders(exchange.headers, route.methods);
+      const preflight = exchange.cors?.preflightHeaders(exchange.headers, route.methods);
       if (preflight !== undefined) {
         exchange.send(204, preflight, []);
         return undefined;

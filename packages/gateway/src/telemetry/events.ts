@@ -1,3 +1,5 @@
+import type { KeysEvent } from '@svc/identity';
+
 /** Everything the gateway reports. `telemetry/` turns it into log lines and metrics; nothing else does. */
 export type GatewayEvent =
   | { readonly event: 'listening'; readonly url: string; readonly address: string; readonly port: number }
@@ -33,9 +35,32 @@ export type GatewayEvent =
       readonly other_instance_id: string;
       readonly other_key_id: string;
     }
+  | {
+      /** Once for each change of what is known of an issuer's keys. */
+      readonly event: 'keys_fetched';
+      /** The name of the issuer, as configured. */
+      readonly issuer: string;
+      readonly keys: number;
+      readonly left_out: number;
+    }
+  | {
+      /** Once until they are fetched again, and once more when those fetched before are given up. */
+      readonly event: 'keys_fetch_failed';
+      readonly issuer: string;
+      readonly reason: string;
+      readonly keys_serve: boolean;
+    }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
+
+/** What the fetching of an issuer's keys reports, as an event. */
+export function keysEvent(event: KeysEvent): GatewayEvent {
+  const { kind, issuer } = event;
+  return kind === 'keys_fetched'
+    ? { event: kind, issuer, keys: event.keys, left_out: event.leftOut }
+    : { event: kind, issuer, reason: event.reason, keys_serve: event.keysServe };
+}
 
 /** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */
 export interface RequestEvent {
@@ -50,6 +75,33 @@ export interface RequestEvent {
   readonly duration_ms: number;
   readonly error_code: string;
   readonly mcp_method?: string | undefined;
+  readonly principal?: CallerRecord['principal'];
+  readonly issuer?: CallerRecord['issuer'];
+  readonly subject?: CallerRecord['subject'];
+  readonly client_id?: CallerRecord['client_id'];
+  readonly token_id?: CallerRecord['token_id'];
+  readonly auth_failure?: CallerRecord['auth_failure'];
 }
+
+/** What the request records of a gateway that takes tokens have besides. Never a token, and of its claims only these. */
+export interface CallerRecord {
+  readonly principal: string;
+  /** The name of the issuer, as configured. */
+  readonly issuer: string;
+  readonly subject: string;
+  readonly client_id: string;
+  readonly token_id: string;
+  readonly auth_failure: string;
+}
+
+/** Of a request whose caller is not known, or not yet. */
+export const UNKNOWN_CALLER: CallerRecord = {
+  principal: '',
+  issuer: '',
+  subject: '',
+  client_id: '',
+  token_id: '',
+  auth_failure: '',
+};
 
 export type Observe = (event: GatewayEvent) => void;

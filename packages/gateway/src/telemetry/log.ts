@@ -107,12 +107,14 @@ function levelOf(event: GatewayEvent): Level {
     case 'request':
     case 'agent_connected':
     case 'agent_disconnected':
+    case 'keys_fetched':
     case 'shutting_down':
       return 'info';
     case 'accept_failed':
     case 'agent_rejected':
     case 'config_warning':
     case 'descriptions_differ':
+    case 'keys_fetch_failed':
       return 'warn';
     case 'internal_error':
       return 'error';

@@ -24,6 +24,7 @@ async function metricsKnowing(names: ReadonlySet<string>) {
     agentCallsInFlight: () => 0,
     resultBytesReserved: () => 0,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 4 }),
+    tokens: () => ({ cacheHits: 1, cacheMisses: 2, fetchFailures: 3 }),
     logRecordsLost: () => 7,
     isCapability: (name) => names.has(name),
   });
@@ -50,7 +51,10 @@ test('a name gets a series of its own once it is known', async () => {
   ]);
 });
 
-test('log records that were lost are counted', async () => {
+test('lost log records, remembered tokens and keys that could not be fetched are counted', async () => {
   const gateway = await metricsKnowing(new Set());
   expect(await gateway.text()).toMatch(/^svc_gateway_log_records_lost_total 7$/m);
+  expect(await gateway.text()).toMatch(/^svc_gateway_token_cache_hits_total 1$/m);
+  expect(await gateway.text()).toMatch(/^svc_gateway_token_cache_misses_total 2$/m);
+  expect(await gateway.text()).toMatch(/^svc_gateway_issuer_keys_fetch_failures_total 3$/m);
 });

@@ -1,4 +1,5 @@
 import type { AddDuration, MetricsRegister, Sample } from '@svc/edge';
+import type { TokenCounters } from '@svc/identity';
 import type { Observe } from './events.ts';
 
 /** What is read when somebody scrapes, so that no call pays for it. */
@@ -13,6 +14,8 @@ export interface GatewayState {
     readonly slotsInUse: number;
     readonly slots: number;
   };
+  /** Undefined where the gateway takes no tokens. */
+  readonly tokens: (() => TokenCounters) | undefined;
   readonly logRecordsLost: () => number;
   /** Whether an agent, connected or away, has this capability. */
   readonly isCapability: (name: string) => boolean;
@@ -81,6 +84,8 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'shutting_down':
       case 'config_warning':
       case 'descriptions_differ':
+      case 'keys_fetched':
+      case 'keys_fetch_failed':
       case 'internal_error':
     }
   };
@@ -214,5 +219,37 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     },
     () => state.authentication().slots,
   );
+  if (state.tokens !== undefined) addTokenReadings(register, state.tokens);
   return observe;
+}
+
+function addTokenReadings(register: MetricsRegister, tokens: () => TokenCounters): void {
+  const here = 'Where GATEWAY_ISSUERS_JSON has an issuer.';
+  register.addReading(
+    {
+      name: 'svc_gateway_token_cache_hits_total',
+      type: 'counter',
+      labels: [],
+      help: `Presented access tokens whose verification, good or bad, was remembered. ${here}`,
+    },
+    () => tokens().cacheHits,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_token_cache_misses_total',
+      type: 'counter',
+      labels: [],
+      help: `Presented access tokens that had to be verified, or were refused unread. ${here}`,
+    },
+    () => tokens().cacheMisses,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_issuer_keys_fetch_failures_total',
+      type: 'counter',
+      labels: [],
+      help: `Fetches of the keys of an issuer that failed; the log has the reasons. ${here}`,
+    },
+    () => tokens().fetchFailures,
+  );
 }

@@ -70,5 +70,5 @@ const arbitraryFrame: fc.Arbitrary<Frame> = fc.oneof(...Object.values(arbitraryF
 /** A valid message and the frames in it. */
 export const arbitraryMessage: fc.Arbitrary<{ frames: Frame[]; message: Buffer }> = fc
   .array(arbitraryFrame, { minLength: 1, maxLength: 6 })
-  .map((frames) => ({ frames, message: Buffer.concat(frames.map(encodeFrame)) }))
+  .map((frames) => ({ frames, message: Buffer.concat(frames.map((frame) => encodeFrame(frame))) }))
   .filter(({ message }) => message.length <= MESSAGE_MAX_BYTES);

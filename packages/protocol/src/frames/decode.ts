@@ -1,13 +1,18 @@
 import { isAgentErrorCode } from '../agent-error-code.ts';
 import { ProtocolError } from '../close-code.ts';
-import { ERROR_MESSAGE_MAX_BYTES, FRAME_HEADER_BYTES, MESSAGE_MAX_BYTES } from '../limits.ts';
+import {
+  ERROR_MESSAGE_MAX_BYTES,
+  FRAME_HEADER_BYTES,
+  MESSAGE_MAX_BYTES,
+  type ProtocolVersion,
+} from '../limits.ts';
 import type { Frame, Metadata } from './frame.ts';
 import {
   CAPABILITY_NAME_MAX_BYTES,
   FLAG,
   GO_AWAY_REASON_MAX_BYTES,
+  METADATA_BOUNDS,
   METADATA_MAX_ENTRIES,
-  METADATA_VALUE_MAX_BYTES,
   REQUEST_FIXED_BYTES,
   RESULT_FIXED_BYTES,
   TYPE,
@@ -17,7 +22,7 @@ import {
  * The frames of one WebSocket message, in order. Byte fields are views into `message`.
  * Throws ProtocolError at the first frame that breaks a rule of PROTOCOL.md.
  */
-export function decodeMessage(message: Buffer): Frame[] {
+export function decodeMessage(message: Buffer, version: ProtocolVersion = 2): Frame[] {
   if (message.length > MESSAGE_MAX_BYTES) throw new ProtocolError('message is too large');
   if (message.length === 0) throw new ProtocolError('message is empty');
   const frames: Frame[] = [];
@@ -26,13 +31,13 @@ export function decodeMessage(message: Buffer): Frame[] {
     if (message.length - at < FRAME_HEADER_BYTES) throw new ProtocolError('frame header is cut off');
     const end = at + FRAME_HEADER_BYTES + message.readUInt16BE(at + 2);
     if (end > message.length) throw new ProtocolError('frame payload is cut off');
-    frames.push(decodeFrame(message, at, end));
+    frames.push(decodeFrame(message, at, end, version));
     at = end;
   }
   return frames;
 }
 
-function decodeFrame(message: Buffer, at: number, end: number): Frame {
+function decodeFrame(message: Buffer, at: number, end: number, version: ProtocolVersion): Frame {
   const type = message.readUInt8(at);
   const flags = message.readUInt8(at + 1);
   const id = message.readUInt32BE(at + 4);
@@ -45,7 +50,7 @@ function decodeFrame(message: Buffer, at: number, end: number): Frame {
   switch (type) {
     case TYPE.request:
       allowFlags(flags, FLAG.fin);
-      return decodeRequest(id, flags, payload);
+      return decodeRequest(id, flags, payload, version);
     case TYPE.result:
       allowFlags(flags, FLAG.fin | FLAG.truncated);
       return decodeResult(id, flags, payload);
@@ -55,7 +60,7 @@ function decodeFrame(message: Buffer, at: number, end: number): Frame {
       return { type: 'data', id, bytes: payload, fin: (flags & FLAG.fin) !== 0 };
     case TYPE.error:
       allowFlags(flags, FLAG.not_started);
-      return decodeError(id, flags, payload);
+      return decodeError(id, flags, payload, version);
     case TYPE.cancel:
       allowFlags(flags, 0);
       expectLength(payload, 0);
@@ -81,12 +86,12 @@ function decodeFrame(message: Buffer, at: number, end: number): Frame {
   }
 }
 
-function decodeRequest(id: number, flags: number, payload: Buffer): Frame {
+function decodeRequest(id: number, flags: number, payload: Buffer, version: ProtocolVersion): Frame {
   if (payload.length < REQUEST_FIXED_BYTES) throw new ProtocolError('request frame is cut off');
   const nameEnd = 9 + payload.readUInt8(8);
   if (nameEnd - 9 > CAPABILITY_NAME_MAX_BYTES) throw new ProtocolError('capability name is too long');
   if (nameEnd + 1 > payload.length) throw new ProtocolError('capability name is cut off');
-  const { metadata, end } = decodeMetadata(payload, nameEnd);
+  const { metadata, end } = decodeMetadata(payload, nameEnd, version);
   const params = payload.subarray(end);
   const paramsLength = payload.readUInt32BE(4);
   const fin = (flags & FLAG.fin) !== 0;
@@ -103,7 +108,12 @@ function decodeRequest(id: number, flags: number, payload: Buffer): Frame {
   };
 }
 
-function decodeMetadata(payload: Buffer, start: number): { metadata: Metadata; end: number } {
+function decodeMetadata(
+  payload: Buffer,
+  start: number,
+  version: ProtocolVersion,
+): { metadata: Metadata; end: number } {
+  const { valueBytes, allBytes } = METADATA_BOUNDS[version];
   const metadata: Record<string, string> = Object.create(null);
   const entries = payload.readUInt8(start);
   if (entries > METADATA_MAX_ENTRIES) throw new ProtocolError('metadata has too many entries');
@@ -113,14 +123,14 @@ function decodeMetadata(payload: Buffer, start: number): { metadata: Metadata; e
     const keyEnd = at + 1 + payload.readUInt8(at);
     if (keyEnd + 2 > payload.length) throw new ProtocolError('metadata is cut off');
     const valueEnd = keyEnd + 2 + payload.readUInt16BE(keyEnd);
-    if (valueEnd - keyEnd - 2 > METADATA_VALUE_MAX_BYTES)
-      throw new ProtocolError('metadata value is too long');
+    if (valueEnd - keyEnd - 2 > valueBytes) throw new ProtocolError('metadata value is too long');
     if (valueEnd > payload.length) throw new ProtocolError('metadata is cut off');
     const key = payload.toString('latin1', at + 1, keyEnd);
     if (key in metadata) throw new ProtocolError('metadata has a key twice');
     metadata[key] = text(payload, keyEnd + 2, valueEnd);
     at = valueEnd;
   }
+  if (at - start - 1 > allBytes) throw new ProtocolError('metadata is too long');
   return { metadata, end: at };
 }
 
@@ -134,14 +144,14 @@ function decodeResult(id: number, flags: number, payload: Buffer): Frame {
   return { type: 'result', id, count: payload.readUInt32BE(0), truncated, rowsLength, rows, fin };
 }
 
-function decodeError(id: number, flags: number, payload: Buffer): Frame {
+function decodeError(id: number, flags: number, payload: Buffer, version: ProtocolVersion): Frame {
   if (payload.length < 1) throw new ProtocolError('error frame is cut off');
   const codeEnd = 1 + payload.readUInt8(0);
   if (codeEnd > payload.length) throw new ProtocolError('error code is cut off');
   if (payload.length - codeEnd > ERROR_MESSAGE_MAX_BYTES)
     throw new ProtocolError('error message is too long');
   const code = payload.toString('latin1', 1, codeEnd);
-  if (!isAgentErrorCode(code)) throw new ProtocolError('error code is unknown');
+  if (!isAgentErrorCode(code, version)) throw new ProtocolError('error code is unknown');
   const notStarted = (flags & FLAG.not_started) !== 0;
   return { type: 'error', id, code, message: text(payload, codeEnd, payload.length), notStarted };
 }

@@ -1,12 +1,18 @@
-import { ERROR_MESSAGE_MAX_BYTES, FRAME_HEADER_BYTES, FRAME_PAYLOAD_MAX_BYTES } from '../limits.ts';
+import { isAgentErrorCode } from '../agent-error-code.ts';
+import {
+  ERROR_MESSAGE_MAX_BYTES,
+  FRAME_HEADER_BYTES,
+  FRAME_PAYLOAD_MAX_BYTES,
+  type ProtocolVersion,
+} from '../limits.ts';
 import type { ErrorFrame, Frame, RequestFrame, ResultFrame } from './frame.ts';
 import {
   CAPABILITY_NAME_MAX_BYTES,
   FLAG,
   GO_AWAY_REASON_MAX_BYTES,
+  METADATA_BOUNDS,
   METADATA_KEY_MAX_BYTES,
   METADATA_MAX_ENTRIES,
-  METADATA_VALUE_MAX_BYTES,
   REQUEST_FIXED_BYTES,
   RESULT_FIXED_BYTES,
   TYPE,
@@ -14,11 +20,11 @@ import {
 
 const UINT32_MAX = 0xffff_ffff;
 
-/** One frame as it travels. Throws RangeError when a field is larger than its bound. */
-export function encodeFrame(frame: Frame): Buffer {
+/** One frame as it travels. Throws RangeError when a field is larger than its bound in this version. */
+export function encodeFrame(frame: Frame, version: ProtocolVersion = 2): Buffer {
   switch (frame.type) {
     case 'request': {
-      const overhead = requestOverhead(frame);
+      const overhead = requestOverhead(frame, version);
       const buffer = allocate(overhead - FRAME_HEADER_BYTES + frame.params.length);
       writeRequest(buffer, 0, frame, overhead, frame);
       return buffer;
@@ -34,7 +40,7 @@ export function encodeFrame(frame: Frame): Buffer {
       return buffer;
     }
     case 'error':
-      return encodeError(frame);
+      return encodeError(frame, version);
     case 'cancel':
       return allocateFor(TYPE.cancel, 0, frame.id, 0);
     case 'credit': {
@@ -65,22 +71,24 @@ export type RequestHead = Omit<RequestFrame, 'params' | 'fin' | 'paramsLength'>;
 export type ResultHead = Omit<ResultFrame, 'rows' | 'fin' | 'rowsLength'>;
 
 /** Bytes of a request frame without its parameters. Throws RangeError when a field exceeds its bound. */
-export function requestOverhead(head: RequestHead): number {
+export function requestOverhead(head: RequestHead, version: ProtocolVersion = 2): number {
   if (head.timeoutMs < 0) throw new RangeError('cannot encode the frame: timeout is below zero');
   checkBound('timeout', head.timeoutMs, UINT32_MAX);
   const nameBytes = Buffer.byteLength(head.capability);
   checkBound('capability name', nameBytes, CAPABILITY_NAME_MAX_BYTES);
-  let bytes = FRAME_HEADER_BYTES + REQUEST_FIXED_BYTES + nameBytes;
+  const bytes = FRAME_HEADER_BYTES + REQUEST_FIXED_BYTES + nameBytes;
   const keys = Object.keys(head.metadata);
   checkBound('metadata entries', keys.length, METADATA_MAX_ENTRIES);
+  const bounds = METADATA_BOUNDS[version];
+  let metadataBytes = 0;
   for (const key of keys) {
     const valueBytes = Buffer.byteLength(head.metadata[key] ?? '');
     checkBound('metadata key', key.length, METADATA_KEY_MAX_BYTES);
-    if (valueBytes > METADATA_VALUE_MAX_BYTES)
-      checkBound(`metadata ${key}`, valueBytes, METADATA_VALUE_MAX_BYTES);
-    bytes += 3 + key.length + valueBytes;
+    if (valueBytes > bounds.valueBytes) checkBound(`metadata ${key}`, valueBytes, bounds.valueBytes);
+    metadataBytes += 3 + key.length + valueBytes;
   }
-  return bytes;
+  checkBound('metadata', metadataBytes, bounds.allBytes);
+  return bytes + metadataBytes;
 }
 
 /** Bytes of a result frame without its rows. */
@@ -144,7 +152,9 @@ export function writeData(
   return at + bytes.length;
 }
 
-function encodeError(frame: ErrorFrame): Buffer {
+function encodeError(frame: ErrorFrame, version: ProtocolVersion): Buffer {
+  if (!isAgentErrorCode(frame.code, version))
+    throw new RangeError(`cannot encode the frame: the code is not one of version ${version}`);
   const message = Buffer.from(frame.message, 'utf8');
   checkBound('error message', message.length, ERROR_MESSAGE_MAX_BYTES);
   const flags = frame.notStarted ? FLAG.not_started : 0;

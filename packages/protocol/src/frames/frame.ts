@@ -53,5 +53,5 @@ export interface ErrorFrame {
   readonly notStarted: boolean;
 }
 
-/** Known keys: `request_id`, `api_key_name`, `traceparent`. Receivers ignore the others. */
+/** PROTOCOL.md has the known keys. Receivers ignore the others. */
 export type Metadata = Readonly<Record<string, string>>;

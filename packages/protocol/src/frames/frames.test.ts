@@ -49,6 +49,11 @@ const uint32 = (value: number): number[] => [...uint16(value >>> 16), ...uint16(
 const filled = (length: number): number[] => Array.from({ length }, () => 0x61);
 const metadataOf = (entries: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: entries }, (_, entry) => [`k${entry}`, 'v']));
+/** Entries that take this many bytes with what says how long they are. */
+const metadataOfBytes = (bytes: number): Record<string, string> => ({
+  ...Object.fromEntries(['a', 'b', 'c', 'd'].map((key) => [key, 'v'.repeat(8000)])),
+  e: 'v'.repeat(bytes - 4 * 8004 - 4),
+});
 const paramsFor = (bytes: number): RequestFrame => ({
   ...request,
   paramsLength: bytes,
@@ -118,7 +123,7 @@ test('I2: any 20,000 messages are read or refused, and what is read can be writt
         const frames = tryDecode(next());
         tally[frames === undefined ? 'refused' : 'decoded']++;
         if (frames !== undefined && count % 10 === 0) {
-          expect(decodeMessage(Buffer.concat(frames.map(encodeFrame)))).toEqual(frames);
+          expect(decodeMessage(Buffer.concat(frames.map((frame) => encodeFrame(frame))))).toEqual(frames);
         }
       }
     }),
@@ -145,7 +150,9 @@ test.each<[string, Frame]>([
   ['a capability name of 64 bytes in two-byte letters', { ...request, capability: 'é'.repeat(32) }],
   ['32 metadata entries', { ...request, metadata: metadataOf(32) }],
   ['a metadata key of 255 bytes', { ...request, metadata: { ['k'.repeat(255)]: 'v' } }],
-  ['a metadata value of 1,024 bytes', { ...request, metadata: { k: 'v'.repeat(1024) } }],
+  ['a metadata value of 8,192 bytes', { ...request, metadata: { k: 'v'.repeat(8192) } }],
+  ['metadata of 32,768 bytes', { ...request, metadata: metadataOfBytes(32_768) }],
+  ['a code of version 2', { ...failure, code: 'AGENT_PRINCIPAL_REFUSED' }],
   ['the longest timeout', { ...request, timeoutMs: 0xffff_ffff }],
   ['a request that fills a frame', paramsFor(roomForParams)],
   ['a result that fills a frame', rowsFor(65_527)],
@@ -167,7 +174,8 @@ test.each<[string, Frame]>([
   ['a capability name of 66 bytes in two-byte letters', { ...request, capability: 'é'.repeat(33) }],
   ['33 metadata entries', { ...request, metadata: metadataOf(33) }],
   ['a metadata key of 256 bytes', { ...request, metadata: { ['k'.repeat(256)]: 'v' } }],
-  ['a metadata value of 1,025 bytes', { ...request, metadata: { k: 'v'.repeat(1025) } }],
+  ['a metadata value of 8,193 bytes', { ...request, metadata: { k: 'v'.repeat(8193) } }],
+  ['metadata of 32,769 bytes', { ...request, metadata: metadataOfBytes(32_769) }],
   ['a timeout beyond 32 bits', { ...request, timeoutMs: 0x1_0000_0000 }],
   ['a timeout below zero', { ...request, timeoutMs: -1 }],
   ['a request one byte too large', paramsFor(roomForParams + 1)],
@@ -194,8 +202,20 @@ test.each<[string, Buffer]>([
   ['a capability name of 65 bytes', raw(1, 1, 1, [...requestHead, 65, ...filled(65), 0])],
   ['33 metadata entries', raw(1, 1, 1, [...requestHead, 0, 33, ...filled(33).flatMap(() => [0, 0, 0])])],
   [
-    'a metadata value of 1,025 bytes',
-    raw(1, 1, 1, [...requestHead, 0, 1, 0, ...uint16(1025), ...filled(1025)]),
+    'a metadata value of 8,193 bytes',
+    raw(1, 1, 1, [...requestHead, 0, 1, 0, ...uint16(8193), ...filled(8193)]),
+  ],
+  [
+    'metadata of 32,769 bytes',
+    raw(1, 1, 1, [
+      ...requestHead,
+      0,
+      5,
+      ...[8000, 8000, 8000, 8000].flatMap((size, at) => [1, 0x61 + at, ...uint16(size), ...filled(size)]),
+      0,
+      ...uint16(750),
+      ...filled(750),
+    ]),
   ],
   [
     'the same metadata key twice',
@@ -266,4 +286,31 @@ test('I1: a metadata key named like a property of objects is an ordinary key', (
   ]);
   const [frame] = decodeMessage(encodeFrame({ ...request, metadata }));
   expect(frame?.type === 'request' && Object.entries(frame.metadata)).toEqual(Object.entries(metadata));
+});
+
+describe('at version 1', () => {
+  const refusedAt2 = { ...failure, code: 'AGENT_PRINCIPAL_REFUSED' } as const;
+
+  test.each<[string, Frame]>([
+    ['a metadata value of 1,024 bytes', { ...request, metadata: { k: 'v'.repeat(1024) } }],
+    [
+      '32 metadata entries of the greatest size',
+      {
+        ...request,
+        metadata: Object.fromEntries(
+          Array.from({ length: 32 }, (_, at) => [String(at).padStart(255, 'k'), 'v'.repeat(1024)]),
+        ),
+      },
+    ],
+  ])('I3: %s passes', (_what, frame) => {
+    expect(decodeMessage(encodeFrame(frame, 1), 1)).toEqual([frame]);
+  });
+
+  test.each<[string, Frame]>([
+    ['a metadata value of 1,025 bytes', { ...request, metadata: { k: 'v'.repeat(1025) } }],
+    ['a code of version 2', refusedAt2],
+  ])('I40: %s is neither written nor read', (_what, frame) => {
+    expect(() => encodeFrame(frame, 1)).toThrow(RangeError);
+    expect(() => decodeMessage(encodeFrame(frame, 2), 1)).toThrow(ProtocolError);
+  });
 });

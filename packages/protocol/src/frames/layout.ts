@@ -1,3 +1,5 @@
+import type { ProtocolVersion } from '../limits.ts';
+
 /** First byte of a frame. */
 export const TYPE = {
   request: 1,
@@ -24,7 +26,14 @@ export const FLAG = {
 export const METADATA_MAX_ENTRIES = 32;
 /** The greatest value of its length byte. */
 export const METADATA_KEY_MAX_BYTES = 255;
-export const METADATA_VALUE_MAX_BYTES = 1024;
+/** Of one value, and of all entries with the bytes that say how long they are. */
+export const METADATA_BOUNDS: Readonly<
+  Record<ProtocolVersion, { readonly valueBytes: number; readonly allBytes: number }>
+> = {
+  // As much as 32 entries of the greatest size take: version 1 has no bound for all of them.
+  1: { valueBytes: 1024, allBytes: METADATA_MAX_ENTRIES * (3 + METADATA_KEY_MAX_BYTES + 1024) },
+  2: { valueBytes: 8192, allBytes: 32_768 },
+};
 export const CAPABILITY_NAME_MAX_BYTES = 64;
 export const GO_AWAY_REASON_MAX_BYTES = 256;
 /** timeout, params length, three counts: what a request holds besides texts and parameters. */

@@ -30,6 +30,8 @@ interface Kind {
   readonly name: string;
   readonly parse: (raw: Uint8Array) => unknown;
   readonly message: Fields;
+  /** What may be absent, with a value of it. */
+  readonly optional: Fields;
   /** For each field, values at its bounds. */
   readonly accepted: Readonly<Record<string, readonly unknown[]>>;
   /** For each field, values just beyond its bounds. */
@@ -47,12 +49,14 @@ const kinds: Kind[] = [
     name: 'hello',
     parse: parseHello,
     message: hello,
+    optional: { identity: 'token' },
     accepted: {
       instance_id: idsAccepted,
       key_id: idsAccepted,
       versions: [[1], [2, 1], Array.from({ length: 16 }, (_, at) => at + 1)],
       max_inflight: countsAccepted,
       audience: ['a', 'u'.repeat(1024)],
+      identity: ['token', 'gateway'],
     },
     refused: {
       type: ['challenge', 'Hello'],
@@ -63,12 +67,14 @@ const kinds: Kind[] = [
       max_inflight: countsRefused,
       manifest_sha256: ['0'.repeat(63), '0'.repeat(65), 'A'.repeat(64)],
       audience: ['', 'u'.repeat(1025)],
+      identity: ['', 'Token', 'none', null, true, ['token']],
     },
   },
   {
     name: 'challenge',
     parse: parseChallenge,
     message: challenge,
+    optional: {},
     accepted: {
       conn_id: idsAccepted,
       replica_id: idsAccepted,
@@ -94,6 +100,7 @@ const kinds: Kind[] = [
     name: 'auth',
     parse: parseAuth,
     message: auth,
+    optional: {},
     accepted: {},
     refused: { type: ['welcome'], signature: ['s'.repeat(85), 's'.repeat(87), `${'s'.repeat(85)}=`] },
   },
@@ -101,6 +108,7 @@ const kinds: Kind[] = [
     name: 'welcome',
     parse: parseWelcome,
     message: welcome,
+    optional: {},
     accepted: { replica_count: countsAccepted },
     refused: { type: ['auth'], replica_count: countsRefused },
   },
@@ -118,9 +126,10 @@ function isRead(parse: Kind['parse'], message: Fields): boolean {
   }
 }
 
-describe.each(kinds)('$name', ({ parse, message, accepted, refused }) => {
+describe.each(kinds)('$name', ({ parse, message, optional, accepted, refused }) => {
   test('I20: is read, its fields unchanged, unknown ones kept', () => {
     expect(parse(bytes(message))).toEqual(message);
+    expect(parse(bytes({ ...message, ...optional }))).toEqual({ ...message, ...optional });
     expect(parse(bytes({ ...message, later: { version: 2 } }))).toEqual({
       ...message,
       later: { version: 2 },

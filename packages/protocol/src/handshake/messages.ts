@@ -18,6 +18,8 @@ export interface Hello {
   readonly manifest_sha256: string;
   /** See normalizeAudience: the gateway as the agent's own configuration names it. */
   readonly audience: string;
+  /** Whom the agent believes who calls: tokens that it verifies itself, or the gateway. Absent where it does not ask. From version 2. */
+  readonly identity?: 'token' | 'gateway';
 }
 
 export interface Challenge {
@@ -71,9 +73,18 @@ const schemas = {
   welcome: { replica_count: count },
 };
 
+/** May be absent. */
+const optional = {
+  hello: { identity: { enum: ['token', 'gateway'] } },
+  challenge: {},
+  auth: {},
+  welcome: {},
+};
+
 function parser<T>(type: keyof typeof schemas): (raw: Uint8Array) => T {
-  const properties = { type: { const: type }, ...schemas[type] };
-  const matches = ajv.compile<T>({ type: 'object', properties, required: Object.keys(properties) });
+  const required = { type: { const: type }, ...schemas[type] };
+  const properties = { ...required, ...optional[type] };
+  const matches = ajv.compile<T>({ type: 'object', properties, required: Object.keys(required) });
   return (raw) => {
     if (raw.length > HANDSHAKE_MESSAGE_MAX_BYTES) throw new ProtocolError(`${type}: larger than 4 KiB`);
     const message = parseJson(raw, type);

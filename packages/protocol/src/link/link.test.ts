@@ -48,6 +48,7 @@ function connect(now: () => number): Pair {
       });
     };
     const link = createLink({
+      version: 2,
       socket: {
         send(message, sent) {
           setImmediate(() => {
@@ -142,6 +143,7 @@ test('I15: an answer that lies unread when the timer fires late still counts', a
   const ends: string[] = [];
   const socket = { send: () => {}, close: () => {}, terminate: () => {} };
   const link = createLink({
+    version: 2,
     socket,
     onFrame: () => {},
     onEnd: (reason) => ends.push(reason),
@@ -179,6 +181,7 @@ describe('in real time', () => {
     const sent: Frame[] = [];
     await new Promise<void>((resolve) => {
       const link = createLink({
+        version: 2,
         socket: {
           send(message) {
             sent.push(...decodeMessage(message));

@@ -1,4 +1,5 @@
 import { CLOSE, ProtocolError, type CloseCode } from '../close-code.ts';
+import type { ProtocolVersion } from '../limits.ts';
 import { decodeMessage } from '../frames/decode.ts';
 import type { Frame } from '../frames/frame.ts';
 import { heard, wake, type Liveness } from './liveness.ts';
@@ -16,6 +17,8 @@ export interface LinkSocket extends SendQueueSocket {
 
 export interface LinkOptions {
   readonly socket: LinkSocket;
+  /** What both sides agreed on. */
+  readonly version: ProtocolVersion;
   /** May throw ProtocolError, which closes the link. */
   readonly onFrame: (frame: LinkFrame) => void;
   /** Called once, whoever ended the link; `reason` is fit for a log. */
@@ -38,8 +41,8 @@ export interface Link {
 const CLOSE_HANDSHAKE_MS = 1000;
 
 export function createLink(options: LinkOptions): Link {
-  const { socket, now, random } = options;
-  const sendQueue = createSendQueue(socket);
+  const { socket, version, now, random } = options;
+  const sendQueue = createSendQueue(socket, version);
   let lastHeardAt = now();
   let liveness: Liveness = heard(lastHeardAt, random());
   let ended = false;
@@ -97,7 +100,7 @@ export function createLink(options: LinkOptions): Link {
     receive(message) {
       lastHeardAt = now();
       try {
-        for (const frame of decodeMessage(message)) {
+        for (const frame of decodeMessage(message, version)) {
           if (ended) return;
           dispatch(frame);
         }

@@ -4,7 +4,7 @@ import { encodeFrame, requestOverhead, RESULT_OVERHEAD } from '../frames/encode.
 import type { Frame } from '../frames/frame.ts';
 import { INITIAL_CREDIT_BYTES } from '../limits.ts';
 import { SENT_MESSAGE_MAX_BYTES } from './draft.ts';
-import { createSendQueue, type BodyHead, type SendQueue } from './send-queue.ts';
+import { createSendQueue, type BodyHead, type SendQueue, type SendQueueSocket } from './send-queue.ts';
 
 /** The longest body that a model takes. */
 export const CONTENT_BYTES = 600_000;
@@ -59,7 +59,7 @@ export function createSendQueueModel(): SendQueueModel {
   let lastHeadId = 0;
   let verdict: unknown;
 
-  const sendQueue = createSendQueue({
+  const socket: SendQueueSocket = {
     send(message, sent) {
       messages++;
       unsent.push(sent);
@@ -70,7 +70,8 @@ export function createSendQueueModel(): SendQueueModel {
         verdict ??= error;
       }
     },
-  });
+  };
+  const sendQueue = createSendQueue(socket, 2);
   const live = (): ModelBody[] => [...bodies.values()].filter((body) => !body.cancelled);
 
   function judge(message: Buffer): void {
@@ -222,5 +223,5 @@ function next({ head }: ModelBody, bytes: Buffer, fin: boolean): Frame {
 }
 
 function encodeAll(frames: readonly Frame[]): Buffer {
-  return Buffer.concat(frames.map(encodeFrame));
+  return Buffer.concat(frames.map((frame) => encodeFrame(frame)));
 }

@@ -304,7 +304,7 @@ test('a head beyond its bounds is refused at once and disturbs nothing else', as
     id: 1,
     capability: 'get',
     timeoutMs: 1,
-    metadata: { traceparent: 'x'.repeat(1025) },
+    metadata: { traceparent: 'x'.repeat(8193) },
   };
   expect(() => model.sendQueue.sendBody(head, CONTENT)).toThrow(RangeError);
   expect(() => model.sendQueue.sendBody({ ...head, metadata: {}, timeoutMs: -1 }, CONTENT)).toThrow(

@@ -11,7 +11,7 @@ import {
 import type { Frame } from '../frames/frame.ts';
 import { ProtocolError } from '../close-code.ts';
 import { createCallTable } from './call-table.ts';
-import { FRAME_HEADER_BYTES, INITIAL_CREDIT_BYTES } from '../limits.ts';
+import { FRAME_HEADER_BYTES, INITIAL_CREDIT_BYTES, type ProtocolVersion } from '../limits.ts';
 import { SENT_MESSAGE_MAX_BYTES, takeDraft, writableDraft } from './draft.ts';
 
 /** A frame that carries the start of a body; the send queue adds the pieces. */
@@ -70,7 +70,7 @@ interface Outgoing {
   waiting: boolean;
 }
 
-export function createSendQueue(socket: SendQueueSocket): SendQueue {
+export function createSendQueue(socket: SendQueueSocket, version: ProtocolVersion): SendQueue {
   const controls: Buffer[] = [];
   /** Bodies of which nothing has been sent. */
   let fresh: Outgoing[] = [];
@@ -193,7 +193,7 @@ export function createSendQueue(socket: SendQueueSocket): SendQueue {
   return {
     sendControl(frame) {
       if (closed) return;
-      const encoded = encodeFrame(frame);
+      const encoded = encodeFrame(frame, version);
       // A peer that pings and never reads must not fill our memory: one pong answers all.
       if (frame.type === 'pong') remove(controls, queuedPong);
       if (frame.type === 'pong') queuedPong = encoded;
@@ -205,7 +205,7 @@ export function createSendQueue(socket: SendQueueSocket): SendQueue {
         onReleased?.();
         return;
       }
-      const headBytes = head.type === 'request' ? requestOverhead(head) : RESULT_OVERHEAD;
+      const headBytes = head.type === 'request' ? requestOverhead(head, version) : RESULT_OVERHEAD;
       const outgoing: Outgoing = {
         id: head.id,
         head,

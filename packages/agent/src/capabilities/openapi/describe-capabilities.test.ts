@@ -1,3 +1,4 @@
+import type { Description } from '@svc/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import type { AgentConfig } from '../../config/model.ts';
@@ -70,6 +71,69 @@ test('exposed capabilities have a path each, in the order of the file; the manif
     { name: 'hidden', exposed: false, timeout_ms: 30_000 },
     { name: 'bare', exposed: true, timeout_ms: 30_000 },
   ]);
+});
+
+describe('with identity', { tags: ['capability:params.from'] }, () => {
+  const described = (identity: string): Description => {
+    const capabilities = `
+capabilities:
+  plain: { sql: SELECT 1, result: { one: { type: integer } } }
+  pinned:
+    sql: SELECT :tenant, :who, :again, :id
+    params:
+      tenant: { type: uuid, from: principal.claims.org_id }
+      who: { type: string, from: principal.subject }
+      again: { type: string, from: principal.claims.org_id }
+      id: { type: integer, required: true }
+    result: { one: { type: integer } }
+`;
+    const loaded = load(fileText({ identity, capabilities }));
+    if ('faults' in loaded) expect.unreachable(JSON.stringify(loaded.faults));
+    return describeCapabilities(loaded.config);
+  };
+  const forbidden = ({ openapi: document }: Description): unknown =>
+    valueAt(document['components'], [
+      'schemas',
+      'Forbidden',
+      'properties',
+      'error',
+      'properties',
+      'code',
+      'enum',
+    ]);
+
+  test('what is taken from who calls is in no schema, and the manifest says what is needed', () => {
+    const description = described('identity: { trust: gateway }');
+    const schema = valueAt(description.openapi.paths, [
+      '/api/v1/capabilities/pinned',
+      'post',
+      'requestBody',
+      'content',
+      'application/json',
+      'schema',
+    ]);
+    expect(schema).toMatchObject({ properties: { id: {} }, required: ['id'], additionalProperties: false });
+    expect(JSON.stringify(description.openapi)).not.toMatch(/"(?:tenant|who|again)"|org_id|principal\./);
+    expect(description.manifest).toEqual([
+      { name: 'plain', exposed: true, timeout_ms: 30_000 },
+      {
+        name: 'pinned',
+        exposed: true,
+        timeout_ms: 30_000,
+        needs: ['principal.claims.org_id', 'principal.subject'],
+      },
+    ]);
+  });
+
+  test('the greatest age of a token is told where there is one', () => {
+    expect(described('identity: { trust: gateway }')).not.toHaveProperty('identity');
+    expect(described('identity: { trust: gateway, max_age: 2m }').identity).toEqual({ max_age: 120 });
+  });
+
+  test('403 may be AGENT_PRINCIPAL_REFUSED, which without identity is never heard of', () => {
+    expect(forbidden(described('identity: { trust: gateway }'))).toContain('AGENT_PRINCIPAL_REFUSED');
+    expect(JSON.stringify(openapi)).not.toContain('AGENT_PRINCIPAL_REFUSED');
+  });
 });
 
 test('the operation is named and described', () => {

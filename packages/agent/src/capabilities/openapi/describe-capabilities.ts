@@ -1,5 +1,10 @@
-import { CAPABILITY_PATH_PREFIX, type Description, type OpenApiDocument } from '@svc/protocol';
-import type { Capability, ServiceInfo } from '../model.ts';
+import {
+  CAPABILITY_PATH_PREFIX,
+  type Description,
+  type ManifestEntry,
+  type OpenApiDocument,
+} from '@svc/protocol';
+import type { Capability, Param, ServiceInfo } from '../model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
 import { resultSchema } from './result-schema.ts';
@@ -11,13 +16,15 @@ const TAG = 'capabilities';
 interface DescribedAgent {
   readonly service: ServiceInfo;
   readonly capabilities: readonly Capability[];
+  /** Absent where the agent does not ask who calls. */
+  readonly identity?: { readonly maxAgeSeconds?: number };
 }
 
 /**
  * Describes the capabilities in the order of the file. Paths hold those that are
  * exposed, the manifest all. The gateway adds `servers`. Holds no SQL and nothing of the database.
  */
-export function describeCapabilities({ service, capabilities }: DescribedAgent): Description {
+export function describeCapabilities({ service, capabilities, identity }: DescribedAgent): Description {
   const exposed = capabilities.filter(({ exposeInOpenapi }) => exposeInOpenapi);
   return {
     openapi: {
@@ -41,15 +48,23 @@ export function describeCapabilities({ service, capabilities }: DescribedAgent):
             description: 'The API key in a header of its own.',
           },
         },
-        ...responseComponents,
+        ...responseComponents(identity !== undefined),
       },
     },
-    manifest: capabilities.map(({ name, exposeInOpenapi, limits }) => ({
+    manifest: capabilities.map(({ name, exposeInOpenapi, limits, params }) => ({
       name,
       exposed: exposeInOpenapi,
       timeout_ms: limits.timeoutMs,
+      ...needsOf(params),
     })),
+    ...(identity?.maxAgeSeconds === undefined ? {} : { identity: { max_age: identity.maxAgeSeconds } }),
   };
+}
+
+/** What a capability takes from who calls. */
+function needsOf(params: readonly Param[]): Pick<ManifestEntry, 'needs'> {
+  const needs = new Set(params.flatMap(({ from }) => from ?? []));
+  return needs.size === 0 ? {} : { needs: [...needs].toSorted() };
 }
 
 function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocument['info'] {

@@ -93,6 +93,21 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   },
 };
 
+/** In place of those above, where the agent asks who calls. */
+const PRINCIPAL_FAILURES: Readonly<Record<string, Failure>> = {
+  403: {
+    component: 'Forbidden',
+    description:
+      'The caller may not call this capability (GATEWAY_CAPABILITY_NOT_PERMITTED), the agent does not accept who calls or the capability takes something from who calls that is missing (AGENT_PRINCIPAL_REFUSED), or the source address is not allowed (GATEWAY_SOURCE_NOT_ALLOWED).',
+    codes: {
+      GATEWAY_CAPABILITY_NOT_PERMITTED: 'the API key may not call this capability',
+      AGENT_PRINCIPAL_REFUSED:
+        'the agent does not accept who calls, or the capability takes something from who calls that is missing',
+      GATEWAY_SOURCE_NOT_ALLOWED: 'the source address is not allowed',
+    },
+  },
+};
+
 /** References to the shared responses, for an operation. */
 export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntries(
   Object.entries(FAILURES).map(([status, { component }]) => [
@@ -105,35 +120,41 @@ export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntr
 export const responseHeaders: Readonly<Record<string, unknown>> = requestId;
 
 /** What the responses refer to. */
-export const responseComponents: Readonly<Record<string, unknown>> = {
-  // One for each status: a client that handles every code of a status can have its compiler say so.
-  schemas: Object.fromEntries(
-    Object.values(FAILURES).map(({ component, codes }) => [component, errorSchema(Object.keys(codes))]),
-  ),
-  headers: {
-    RequestId: {
-      description: 'Names this request in the log: the `X-Request-Id` of the request, or a new one.',
-      schema: { type: 'string' },
+export function responseComponents(asksWhoCalls: boolean): Readonly<Record<string, unknown>> {
+  const failures = Object.values(asksWhoCalls ? { ...FAILURES, ...PRINCIPAL_FAILURES } : FAILURES);
+  return {
+    // One for each status: a client that handles every code of a status can have its compiler say so.
+    schemas: Object.fromEntries(
+      failures.map(({ component, codes }) => [component, errorSchema(Object.keys(codes))]),
+    ),
+    headers: {
+      RequestId: {
+        description: 'Names this request in the log: the `X-Request-Id` of the request, or a new one.',
+        schema: { type: 'string' },
+      },
     },
-  },
-  responses: Object.fromEntries(
-    Object.values(FAILURES).map(({ component, description, codes, headers }) => [
-      component,
-      {
-        description,
-        headers: { ...requestId, ...headers },
-        content: {
-          'application/json': {
-            schema: { $ref: `#/components/schemas/${component}` },
-            examples: Object.fromEntries(
-              Object.entries(codes).map(([code, message]) => [code, { value: { error: { code, message } } }]),
-            ),
+    responses: Object.fromEntries(
+      failures.map(({ component, description, codes, headers }) => [
+        component,
+        {
+          description,
+          headers: { ...requestId, ...headers },
+          content: {
+            'application/json': {
+              schema: { $ref: `#/components/schemas/${component}` },
+              examples: Object.fromEntries(
+                Object.entries(codes).map(([code, message]) => [
+                  code,
+                  { value: { error: { code, message } } },
+                ]),
+              ),
+            },
           },
         },
-      },
-    ]),
-  ),
-};
+      ]),
+    ),
+  };
+}
 
 function errorSchema(codes: readonly string[]): Readonly<Record<string, unknown>> {
   return {

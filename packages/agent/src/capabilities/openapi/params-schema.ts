@@ -2,8 +2,12 @@ import type { Param, ParamSchema } from '../model.ts';
 import { valueSchema } from '../values/value-schema.ts';
 import { publishedBounds } from './published-bounds.ts';
 
-/** The JSON Schema of a call's body, inlined. Optional parameters also take null, which is as good as absent. */
-export function paramsSchema(params: readonly Param[]): Readonly<Record<string, unknown>> {
+/**
+ * The JSON Schema of a call's body, inlined. Optional parameters also take null, which is as good as absent. Those that
+ * are taken from who calls are not part of it.
+ */
+export function paramsSchema(all: readonly Param[]): Readonly<Record<string, unknown>> {
+  const params = all.filter(({ from }) => from === undefined);
   const required = params.filter((param) => param.required).map(({ name }) => name);
   return {
     type: 'object',

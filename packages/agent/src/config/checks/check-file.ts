@@ -1,5 +1,6 @@
 import { MAX_INFLIGHT_MAX } from '@svc/protocol';
 import { RUNTIME_DEFAULTS } from '../capability-file.ts';
+import { checkIdentity, checkPinned } from './check-identity.ts';
 import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
@@ -14,19 +15,24 @@ const LEAST_RESULT_BYTES = 2;
 const GREATEST_RESULT_BYTES = 64 * 1024 ** 2;
 const LEAST_LOG_BYTES = 1024;
 
-/** Checks what the schema cannot express. Takes any tree, and skips values that the schema refuses. */
-export function checkFile(root: unknown, faults: FaultLog): void {
+/** Checks what the schema cannot express. Takes any tree, and skips values that the schema refuses. Returns warnings. */
+export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
   checkRuntime(root, faults);
   checkGatewayUrl(root, faults);
   checkSize(root, ['logging', 'max_size'], LEAST_LOG_BYTES, Number.MAX_SAFE_INTEGER, faults);
   checkMetricsAddress(root, faults);
   checkLimits(root, ['defaults'], faults);
+  const warnings = checkIdentity(root, faults);
   for (const name of namesAt(root, ['capabilities'])) {
     const path = ['capabilities', name];
     checkLimits(root, [...path, 'policy'], faults);
     checkEach(root, [...path, 'params'], checkParam, faults);
+    for (const param of namesAt(root, [...path, 'params'])) {
+      checkPinned(root, [...path, 'params', param], faults);
+    }
     checkEach(root, [...path, 'result'], checkResultField, faults);
   }
+  return warnings;
 }
 
 /** The agent tells the gateway how many calls it takes, and one that takes more than that cannot connect. */

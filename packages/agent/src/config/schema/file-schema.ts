@@ -1,9 +1,10 @@
-import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX } from '@svc/protocol';
+import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX, NEED_PATTERN } from '@svc/protocol';
 import { stringFormats } from '../../capabilities/values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
 import { RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
 import { choice, count, filledText, flag, text, type JsonSchema } from '../../capabilities/json-schema.ts';
+import { identitySection } from './identity-section.ts';
 import { duration, named, section, size } from './section-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
@@ -55,6 +56,13 @@ export const paramSchema: JsonSchema = section(
       false,
     ),
     description: text('What the parameter means, for callers.'),
+    from: {
+      type: 'string',
+      description: 'Takes the value from who calls, whatever they send: they neither send nor see it.',
+      pattern: NEED_PATTERN,
+      errorMessage:
+        'must be a property of who calls, such as `principal.subject`, `principal.issuer`, `principal.client_id`, `principal.key_name` or `principal.claims.org_id`',
+    },
     ...constraints,
     items: itemsSchema,
     minItems: count('Least number of items (array).', 0, LARGEST),
@@ -174,6 +182,7 @@ export function fileSchema(driver: string): JsonSchema {
           ['url'],
         ),
         database: databaseSection(driver),
+        identity: identitySection,
         logging: section('The log file.', {
           max_size: size('Size at which a new log file is begun, at least 1KB.', '10MB'),
           max_files: count('Log files kept.', 1, 1000, 5),

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import { keyPrincipal } from '../../auth/principal.testing.ts';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { resultAnswer } from './protocol/answer.ts';
@@ -20,10 +21,11 @@ async function startLimited(requestsPerSecond: number, burst: number): Promise<L
   const { port } = (server = await startServer(
     {
       mcp: createMcpHandler({
-        authenticate: () => ({ kind: 'api_key', id: 'all', permissions: '*' }),
+        authenticate: () => keyPrincipal('all'),
         refuseOrigin: () => undefined,
         bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },
         rateLimiter,
+        principalRate: undefined,
         serveMessage: async ({ id = '' }) => resultAnswer(id, '{}'),
       }),
     },

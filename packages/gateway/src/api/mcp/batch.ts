@@ -11,7 +11,9 @@ import type { Sender, ServeMessage } from './serve-message.ts';
 export interface BatchContext {
   readonly exchange: Exchange;
   readonly sender: Omit<Sender, 'log' | 'batched'>;
+  /** Of sources, by `exchange.sourceBucket`, and of principals, by their ids. */
   readonly rateLimiter: RateLimiter | undefined;
+  readonly principalRate: RateLimiter | undefined;
   readonly serveMessage: ServeMessage;
 }
 
@@ -25,17 +27,20 @@ const BATCH_MAX = 50;
 export async function serveBatch(
   values: readonly unknown[],
   body: Buffer,
-  { exchange, sender, rateLimiter, serveMessage }: BatchContext,
+  { exchange, sender, rateLimiter, principalRate, serveMessage }: BatchContext,
 ): Promise<Answer> {
   checkBatchAllowed(exchange.headers);
   // A larger one would never find as many tokens.
-  const largest = Math.min(BATCH_MAX, rateLimiter?.burst ?? BATCH_MAX);
+  const largest = Math.min(BATCH_MAX, rateLimiter?.burst ?? BATCH_MAX, principalRate?.burst ?? BATCH_MAX);
   if (values.length === 0 || values.length > largest) {
     const size = largest === 1 ? '1 message' : `1 to ${largest} messages`;
     throw new RpcError(RPC.invalidRequest, `a batch holds ${size}`, { status: 400 });
   }
   // The request itself has been counted already, and will be again when it comes again.
-  const rate = rateLimiter?.take(exchange.sourceBucket, values.length - 1, values.length);
+  const further = values.length - 1;
+  const ofSource = rateLimiter?.take(exchange.sourceBucket, further, values.length);
+  const rate =
+    ofSource?.ok === false ? ofSource : principalRate?.take(sender.principal.id, further, values.length);
   if (rate?.ok === false) {
     const headers = ['Retry-After', String(rate.retryAfterSeconds)];
     throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });

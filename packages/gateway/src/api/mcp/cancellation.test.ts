@@ -12,6 +12,7 @@ import { createPermitCall } from '../../calls/permit-call.ts';
 import { createCatalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
+import { keyPrincipal } from '../../auth/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import type { Permissions } from '../../auth/permission.ts';
 import type { Principal } from '../../auth/principal.ts';
@@ -22,7 +23,7 @@ import { createSessions, type Sessions } from './sessions.ts';
 const SECRET = Buffer.alloc(32, 7);
 const PERMISSIONS: Readonly<Record<string, Permissions>> = { one: '*', two: '*', none: new Set<string>() };
 const principals: ReadonlyMap<string, Principal> = new Map(
-  Object.entries(PERMISSIONS).map(([id, permissions]) => [id, { kind: 'api_key', id, permissions }]),
+  Object.entries(PERMISSIONS).map(([id, permissions]) => [id, keyPrincipal(id, permissions)]),
 );
 
 let registry: Registry;
@@ -34,7 +35,7 @@ beforeEach(async () => {
   sessions = createSessions(SECRET);
   agent = agentByHand(createResultBudget(10_000_000));
   const manifest = [{ name: 'get', exposed: true, timeout_ms: 60_000 }];
-  agent.session.setManifest(manifest);
+  agent.session.setDescription({ manifest });
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   registry.add(agent.session);
   const catalog = createCatalog(() => {});
@@ -42,17 +43,19 @@ beforeEach(async () => {
   server = await startServer({
     mcp: createMcpHandler({
       authenticate(exchange) {
-        const principal = principals.get(readCredential(exchange.headers));
+        const principal = principals.get(readCredential(exchange.headers) ?? '');
         if (principal === undefined) throw unauthorized();
         return principal;
       },
       refuseOrigin: () => undefined,
       bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },
       rateLimiter: undefined,
+      principalRate: undefined,
       serveMessage: createServeMessage({
         catalog,
         permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
         sessions,
+        takesTokens: false,
         version: '0',
       }),
     }),
@@ -149,7 +152,7 @@ describe('initialize issues a session', { tags: ['mcp:8'] }, () => {
   test('that is 16 bytes and their HMAC with service and key', async () => {
     const bytes = Buffer.from(await openSession('two'), 'base64url');
     const nonce = bytes.subarray(0, 16);
-    const signature = createHmac('sha256', SECRET).update(nonce).update('default\0two').digest();
+    const signature = createHmac('sha256', SECRET).update(nonce).update('default\0key:two').digest();
     expect(bytes.subarray(16)).toEqual(signature);
   });
 

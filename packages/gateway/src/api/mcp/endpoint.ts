@@ -17,6 +17,7 @@ export interface McpOptions {
   readonly refuseOrigin: RefuseOrigin;
   readonly bodyLimits: BodyLimits;
   readonly rateLimiter: RateLimiter | undefined;
+  readonly principalRate: RateLimiter | undefined;
   readonly serveMessage: ServeMessage;
 }
 

@@ -18,6 +18,8 @@ export interface ServeMessageOptions {
   readonly catalog: Catalog;
   readonly permitCall: PermitCall;
   readonly sessions: Sessions;
+  /** Whether tokens of identity providers are taken. */
+  readonly takesTokens: boolean;
   /** Of the gateway. */
   readonly version: string;
 }
@@ -37,10 +39,13 @@ export type ServeMessage = (message: Message, sender: Sender) => Promise<Answer>
 const TTL_MS = 60_000;
 const CACHING = `"ttlMs":${TTL_MS},"cacheScope":"private"`;
 const CAPABILITIES = '"capabilities":{"tools":{}}';
+/** Machines may call with tokens that they get without anybody who logs in. */
+const CAPABILITIES_WITH_TOKENS =
+  '"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/oauth-client-credentials":{}}}';
 const NO_PARAMS = Buffer.from('{}');
 /** The methods of every revision that is served (see docs/reference/mcp.md). */
 export function createServeMessage(options: ServeMessageOptions): ServeMessage {
-  const { catalog, permitCall, sessions, version } = options;
+  const { catalog, permitCall, sessions, takesTokens, version } = options;
   const listTools = createListTools();
   let identity = identityOf(catalog.description, version);
   catalog.onDescription((description) => (identity = identityOf(description, version)));
@@ -59,7 +64,8 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     const { frames, instructions } = identity;
     const { head, tail } = frames.stateless;
     const versions = `"supportedVersions":${JSON.stringify(SERVED_REVISIONS)}`;
-    return resultAnswer(id, `${head}${versions},${CAPABILITIES}${instructions},${CACHING}${tail}`);
+    const capabilities = takesTokens ? CAPABILITIES_WITH_TOKENS : CAPABILITIES;
+    return resultAnswer(id, `${head}${versions},${capabilities}${instructions},${CACHING}${tail}`);
   }
 
   function list(id: string, era: Era, { params }: Message, { principal }: Sender): Answer {
@@ -107,6 +113,8 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
         return ACCEPTED;
       }
       if (!(error instanceof CallError)) throw error;
+      // That a token has become too old, clients can only tell from HTTP; then they get another.
+      if (error.code === 'GATEWAY_UNAUTHORIZED') throw error;
       sender.log.errorCode = error.code;
       // Whether a tool is there is not for those to know who may not call it.
       if (

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Issuer } from '@svc/identity';
 import type { Description } from '@svc/protocol';
-import { exposedOperations, visibleTo } from '../../catalog/visible-operations.ts';
-import type { Permissions } from '../../auth/permission.ts';
+import { createViews, type Shows, type ViewOf } from '../../catalog/views.ts';
+import { exposedOperations } from '../../catalog/visible-operations.ts';
+import { withTokenSecurity } from './token-security.ts';
 
 /** An OpenAPI document as one principal may see it, ready to send. */
 interface VisibleDocument {
@@ -10,38 +12,32 @@ interface VisibleDocument {
   readonly etag: string;
 }
 
-export type DocumentFor = (description: Description, permissions: Permissions) => VisibleDocument;
-
-/**
- * Filters the description by permissions and adds the server's address. Made once for a description and a permission
- * set, which lives as long as the process.
- */
-export function createDocuments(publicUrl: string | undefined): DocumentFor {
-  const cache = new WeakMap<Description, Map<Permissions, VisibleDocument>>();
-  return (description, permissions) => {
-    const documents = cache.get(description) ?? new Map<Permissions, VisibleDocument>();
-    cache.set(description, documents);
-    const known = documents.get(permissions);
-    if (known !== undefined) return known;
-    const made = render(description, permissions, publicUrl);
-    documents.set(permissions, made);
-    return made;
-  };
+/** What the gateway adds to what agents describe. */
+export interface DocumentOptions {
+  readonly publicUrl: string | undefined;
+  /** Whose tokens are taken. */
+  readonly issuers: readonly Issuer[];
 }
 
-function render(
+/** Each document is made once for those who see the same. */
+export function createDocuments(options: DocumentOptions): ViewOf<VisibleDocument> {
+  return createViews((description, shows) => renderDocument(description, shows, options));
+}
+
+/** Keeps of the description what is shown; adds the server's address, and how tokens are sent where they are taken. */
+export function renderDocument(
   description: Description,
-  permissions: Permissions,
-  publicUrl: string | undefined,
+  shows: Shows,
+  { publicUrl, issuers }: DocumentOptions,
 ): VisibleDocument {
-  const visible = visibleTo(permissions, exposedOperations(description));
+  const visible = exposedOperations(description).filter(({ name }) => shows(name));
   const document = {
     ...description.openapi,
     servers: [{ url: publicUrl ?? '/' }],
     paths: Object.fromEntries(visible.map(({ path, item }) => [path, item])),
     ...(visible.length > 0 ? {} : { components: withoutShared(description.openapi['components']) }),
   };
-  const bytes = Buffer.from(JSON.stringify(document));
+  const bytes = Buffer.from(JSON.stringify(withTokenSecurity(document, issuers)));
   const digest = createHash('sha256').update(bytes).digest('base64url');
   return { bytes, etag: `"${digest.slice(0, 22)}"` };
 }

@@ -2,7 +2,8 @@ import type { Description } from '@svc/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
-import { readCredential } from '../../auth/credential.ts';
+import { readCredential, unauthorized } from '../../auth/credential.ts';
+import { keyPrincipal } from '../../auth/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { createOpenApiHandler } from './serve.ts';
 
@@ -14,10 +15,12 @@ beforeEach(async () => {
     openapi: createOpenApiHandler({
       authenticate: async (exchange) => {
         const name = readCredential(exchange.headers);
-        return { kind: 'api_key', id: name, permissions: name === 'all' ? '*' : new Set<string>() };
+        if (name === undefined) throw unauthorized();
+        return keyPrincipal(name, name === 'all' ? '*' : new Set<string>());
       },
       catalog,
       publicUrl: undefined,
+      issuers: [],
     }),
   });
 });

@@ -2,22 +2,21 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { CallError } from '../../calls/call-error.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
-import { createDocuments } from './document.ts';
+import { createDocuments, type DocumentOptions } from './document.ts';
 
-export interface OpenApiOptions {
+export interface OpenApiOptions extends DocumentOptions {
   readonly authenticate: Authenticate;
   readonly catalog: Catalog;
-  readonly publicUrl: string | undefined;
 }
 
 /** GET /openapi.json: what all agents offer together, also while every agent is away. */
 export function createOpenApiHandler(options: OpenApiOptions): (exchange: Exchange) => Promise<void> {
-  const documentFor = createDocuments(options.publicUrl);
+  const documentFor = createDocuments(options);
   return async (exchange) => {
-    const { permissions } = await options.authenticate(exchange);
+    const principal = await options.authenticate(exchange);
     const { description } = options.catalog;
     if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
-    const { bytes, etag } = documentFor(description, permissions);
+    const { bytes, etag } = documentFor(description, principal);
     const candidates = exchange.headers.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
     if (candidates?.includes(etag) === true || candidates?.includes('*') === true) {
       exchange.send(304, ['ETag', etag], []);

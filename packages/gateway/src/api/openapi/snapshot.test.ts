@@ -16,7 +16,12 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-tmp-snapshot-'));
   events = [];
   catalog = createCatalog(() => {});
-  keepSnapshot(catalog, 'https://gateway.example', (event) => events.push(event), folder);
+  keepSnapshot(
+    catalog,
+    { publicUrl: 'https://gateway.example', issuers: [] },
+    (event) => events.push(event),
+    folder,
+  );
 });
 afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -56,7 +61,7 @@ test('a folder that cannot be written to is a warning, and the next description 
 test('on a full disk the old file stays whole, and nothing else is left', async ({ skip }) => {
   const disk = await smallDisk();
   if (typeof disk === 'string') return skip(disk);
-  keepSnapshot(catalog, undefined, (event) => events.push(event), disk.path);
+  keepSnapshot(catalog, { publicUrl: undefined, issuers: [] }, (event) => events.push(event), disk.path);
   const names = () => readdir(disk.path);
   try {
     catalog.add(offering(describing('small')));

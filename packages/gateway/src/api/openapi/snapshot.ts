@@ -2,7 +2,7 @@ import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Observe } from '../../telemetry/events.ts';
-import { createDocuments } from './document.ts';
+import { renderDocument, type DocumentOptions } from './document.ts';
 
 const FILE = 'openapi.json';
 /** As many digits as a process id has. */
@@ -10,18 +10,17 @@ const DRAFT = /^openapi\.json\.(\d{1,7})\.tmp$/;
 
 /**
  * GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written to `openapi.json` in
- * `folder`, whole or not at all.
+ * `folder`, whole or not at all, with all that anybody may see.
  */
 export function keepSnapshot(
   catalog: Catalog,
-  publicUrl: string | undefined,
+  options: DocumentOptions,
   observe: Observe,
   folder: string,
 ): void {
-  const documentFor = createDocuments(publicUrl);
   let last = Promise.resolve();
   catalog.onDescription((description) => {
-    const { bytes } = documentFor(description, '*');
+    const { bytes } = renderDocument(description, () => true, options);
     last = last
       .then(() => replace(folder, bytes))
       .catch((error: unknown) => {

@@ -14,19 +14,20 @@ import { createResultBudget, type ResultBudget } from '../../agents/result-budge
 import { createCallCapability } from '../../calls/call-capability.ts';
 import { createPermitCall } from '../../calls/permit-call.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
+import { keyPrincipal } from '../../auth/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { createRestCall } from './call.ts';
 
 const principals: ReadonlyMap<string, Principal> = new Map<string, Principal>([
-  ['all', { kind: 'api_key', id: 'all', permissions: '*' }],
-  ['one', { kind: 'api_key', id: 'one', permissions: new Set(['get']) }],
+  ['all', keyPrincipal('all')],
+  ['one', keyPrincipal('one', new Set(['get']))],
 ]);
 const authenticate: Authenticate = async (exchange) => {
-  const principal = principals.get(readCredential(exchange.headers));
+  const principal = principals.get(readCredential(exchange.headers) ?? '');
   if (principal === undefined) throw unauthorized();
-  exchange.log.apiKeyName = principal.id;
+  exchange.log.apiKeyName = principal.kind === 'api_key' ? principal.name : '';
   return principal;
 };
 
@@ -56,7 +57,7 @@ afterEach(async () => {
 function join(): AgentByHand {
   agent = agentByHand(budget);
   const manifest = [{ name: 'get', exposed: true, timeout_ms: 5000 }];
-  agent.session.setManifest(manifest);
+  agent.session.setDescription({ manifest });
   registry.add(agent.session);
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   catalog.add(offering({ openapi, manifest }));
@@ -118,7 +119,12 @@ test('the parameters reach the agent byte by byte as they were sent, with whom t
   const answered = call('get', { key: 'one', body, headers: { 'X-Request-Id': 'r-1', traceparent } });
   const frame = await asked(agent);
   expect(Buffer.from(frame.params).toString()).toBe(body);
-  expect({ ...frame.metadata }).toEqual({ request_id: 'r-1', api_key_name: 'one', traceparent });
+  expect({ ...frame.metadata }).toEqual({
+    request_id: 'r-1',
+    api_key_name: 'one',
+    principal: 'key:one',
+    traceparent,
+  });
   agent.say(smallResult(1));
   await answered;
 });

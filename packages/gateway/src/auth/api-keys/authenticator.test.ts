@@ -1,18 +1,16 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { createAuthenticator, type Authenticator } from './authenticator.ts';
 import type { Principal } from '../principal.ts';
+import { createSharePermissions } from '../permission-sets.ts';
+import { keyPrincipal, keyRecord } from '../principal.testing.ts';
 import type { KeyRecord } from './key-record.ts';
 
 const MINUTE = 60_000;
 
-function record(name: string, keyId?: string): KeyRecord {
-  return { name, keyHash: `hash of ${name}`, keyId, capabilities: '*' };
-}
-
-function principalOf({ name, capabilities }: KeyRecord): Principal {
-  return { kind: 'api_key', id: name, permissions: capabilities };
-}
+const record = (name: string, keyId?: string): KeyRecord => keyRecord(name, { keyId });
+const principalOf = ({ name, capabilities }: KeyRecord): Principal => keyPrincipal(name, capabilities);
+const sharePermissions = createSharePermissions();
 
 /** An authenticator whose verifications end when the test says so, with a clock that the test moves. */
 function setUp(records: readonly KeyRecord[]) {
@@ -22,6 +20,8 @@ function setUp(records: readonly KeyRecord[]) {
   const authenticator = createAuthenticator({
     records,
     now: () => clock.ms,
+    wallClock: () => clock.ms,
+    sharePermissions,
     verify: (plaintext, hash) =>
       new Promise((resolve, reject) => {
         pending.push({ plaintext, hash, settle: resolve, fail: () => reject(new Error('thread lost')) });
@@ -106,6 +106,8 @@ describe('keys that are compared with many records', () => {
     const authenticator = createAuthenticator({
       records: many,
       now: () => clock.ms,
+      wallClock: () => clock.ms,
+      sharePermissions,
       verify: async (plaintext, hash) => {
         const turn = thread.then(() => {
           work.comparisons++;
@@ -163,6 +165,8 @@ describe('keys that are compared with many records', () => {
     const authenticator = createAuthenticator({
       records: many,
       now: () => clock.ms,
+      wallClock: () => clock.ms,
+      sharePermissions,
       verify: async (plaintext, hash) => {
         await Promise.resolve();
         clock.ms += COMPARISON_MS;
@@ -342,7 +346,13 @@ describe('authenticate', () => {
   });
 
   it('remembers 1,024 keys and no more', { tags: ['credential:cache-bound'] }, async () => {
-    const authenticator = createAuthenticator({ records: [alice], now: () => 0, verify: async () => true });
+    const authenticator = createAuthenticator({
+      records: [alice],
+      now: () => 0,
+      wallClock: () => 0,
+      sharePermissions,
+      verify: async () => true,
+    });
     for (let index = 0; index < 1024; index++) await authenticator.authenticate(`key ${index}`, 'source');
     for (let index = 0; index < 1024; index++)
       expect(authenticator.authenticate(`key ${index}`, 'source')).toEqual(principalOf(alice));
@@ -352,7 +362,13 @@ describe('authenticate', () => {
   });
 
   it('never remembers more than 1,024 refusals', async () => {
-    const authenticator = createAuthenticator({ records: [alice], now: () => 0, verify: async () => false });
+    const authenticator = createAuthenticator({
+      records: [alice],
+      now: () => 0,
+      wallClock: () => 0,
+      sharePermissions,
+      verify: async () => false,
+    });
     for (let index = 0; index < 1100; index++) await authenticator.authenticate(`wrong ${index}`, 'source');
     expect(authenticator.authenticate('wrong 1099', 'source')).toBe('invalid');
     expect(authenticator.authenticate('wrong 0', 'source')).toBeInstanceOf(Promise);
@@ -361,8 +377,8 @@ describe('authenticate', () => {
   it('never gives a key to another record, and never takes more than four slots', async () => {
     const plaintexts = ['first', 'second', `svc_k1_${secret}`, `svc_k1_${secret}x`, `svc_k2_${secret}`];
     const records: readonly KeyRecord[] = [
-      { name: 'first', keyHash: 'first', keyId: undefined, capabilities: '*' },
-      { name: 'k1', keyHash: `svc_k1_${secret}`, keyId: 'k1', capabilities: '*' },
+      keyRecord('first', { keyHash: 'first' }),
+      keyRecord('k1', { keyHash: `svc_k1_${secret}`, keyId: 'k1' }),
     ];
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...plaintexts), { maxLength: 30 }), async (sequence) => {
@@ -371,6 +387,8 @@ describe('authenticate', () => {
         const authenticator: Authenticator = createAuthenticator({
           records,
           now: () => 0,
+          wallClock: () => 0,
+          sharePermissions,
           verify: async (plaintext, hash) => {
             most = Math.max(most, ++running);
             await Promise.resolve();
@@ -390,4 +408,57 @@ describe('authenticate', () => {
       }),
     );
   });
+});
+
+describe('a key that expires', () => {
+  const expiring = keyRecord('expiring', { keyId: 'abc123', expiresAtMs: 10_000 });
+  const key = `svc_abc123_${secret}`;
+
+  it('is unknown from then on, cached or not, and costs no comparison', async () => {
+    const setup = setUp([expiring]);
+    expect(await verifyOnce(setup, key, true)).toMatchObject({ name: 'expiring' });
+    setup.clock.ms = 9_999;
+    expect(setup.authenticator.authenticate(key, 'source')).toMatchObject({ name: 'expiring' });
+    setup.clock.ms = 10_000;
+    expect(setup.authenticator.authenticate(key, 'source')).toBe('invalid');
+    const fresh = setUp([expiring]);
+    fresh.clock.ms = 10_000;
+    expect(fresh.authenticator.authenticate(key, 'source')).toBe('invalid');
+    expect(fresh.pending).toHaveLength(0);
+  });
+
+  it('is unknown too when its time comes while it is compared', async () => {
+    const setup = setUp([expiring]);
+    const outcome = setup.authenticator.authenticate(key, 'source');
+    setup.clock.ms = 10_000;
+    setup.pending.pop()?.settle(true);
+    expect(await outcome).toBe('invalid');
+  });
+
+  it('is no candidate for keys without key_id either, but others still are', async () => {
+    const setup = setUp([keyRecord('old', { expiresAtMs: 10_000 }), alice]);
+    setup.clock.ms = 10_000;
+    const outcome = setup.authenticator.authenticate('key', 'source');
+    expect(setup.pending.map(({ hash }) => hash)).toEqual(['hash of alice']);
+    setup.pending.pop()?.settle(true);
+    expect(await outcome).toEqual(principalOf(alice));
+  });
+});
+
+test('keys of one principal are one caller with names of their own, and equal permissions are one object', async () => {
+  const capabilities = (): ReadonlySet<string> => new Set(['a', 'b']);
+  const claims = { org: 'north' };
+  const of = (name: string, keyId: string): KeyRecord =>
+    keyRecord(name, { keyId, principal: 'ann', capabilities: capabilities(), claims });
+  const setup = setUp([of('first', 'k1'), of('second', 'k2')]);
+  const first = await verifyOnce(setup, `svc_k1_${secret}`, true);
+  const second = await verifyOnce(setup, `svc_k2_${secret}`, true);
+  expect([first, second]).toMatchObject([
+    { id: 'key:ann', name: 'first', claims, claimsJson: '{"org":"north"}' },
+    { id: 'key:ann', name: 'second', claims },
+  ]);
+  const [a, b] = [first, second].map(
+    (outcome) => typeof outcome === 'object' && 'permissions' in outcome && outcome.permissions,
+  );
+  expect(a).toBe(b);
 });

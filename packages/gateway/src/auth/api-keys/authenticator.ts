@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { createExpiringMap } from './expiring-map.ts';
 import { canBeKey, keyFormOf } from './key-form.ts';
-import type { Principal } from '../principal.ts';
+import type { SharePermissions } from '../permission-sets.ts';
+import type { ApiKeyPrincipal } from '../principal.ts';
 import type { KeyRecord } from './key-record.ts';
 
 /** `invalid` answers 401, the others 429. */
-export type Authentication = Principal | 'invalid' | 'busy' | TooManyGuesses;
+export type Authentication = ApiKeyPrincipal | 'invalid' | 'busy' | TooManyGuesses;
 
 /** A source whose wrong keys have cost enough for now. */
 interface TooManyGuesses {
@@ -58,7 +59,8 @@ interface Attempt {
 /** What a presented key is compared with. */
 interface Candidate {
   readonly keyHash: string;
-  readonly principal: Principal;
+  readonly principal: ApiKeyPrincipal;
+  readonly expiresAtMs: number | undefined;
 }
 
 /**
@@ -71,21 +73,33 @@ interface Candidate {
  *   refused    in `refused`: `compare` puts it there when no record matches; it leaves when its time is up.
  * A known key that is verified anew is in `verifying` too, and is answered as known meanwhile. `refreshing` is the one
  * key that `refreshNext` has begun; it has no successor before that has ended.
+ * A key whose record has expired is answered as one that no record fits, wherever it is remembered.
  *
- * `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds.
+ * `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds, `wallClock`
+ * milliseconds since 1970.
  */
 export function createAuthenticator(options: {
   readonly records: readonly KeyRecord[];
   readonly verify: (plaintext: string, bcryptHash: string) => Promise<boolean>;
   readonly now: () => number;
+  readonly wallClock: () => number;
+  readonly sharePermissions: SharePermissions;
 }): Authenticator {
-  const { records, verify, now } = options;
+  const { records, verify, now, wallClock } = options;
   const byKeyId = new Map<string, Candidate>();
   const withoutKeyId: Candidate[] = [];
-  for (const { name, keyHash, keyId, capabilities } of records) {
+  for (const { name, keyHash, keyId, capabilities, principal, claims, expiresAtMs } of records) {
     const candidate: Candidate = {
       keyHash,
-      principal: { kind: 'api_key', id: name, permissions: capabilities },
+      principal: {
+        kind: 'api_key',
+        id: `key:${principal}`,
+        permissions: options.sharePermissions(capabilities),
+        claims,
+        claimsJson: Object.keys(claims).length === 0 ? '' : JSON.stringify(claims),
+        name,
+      },
+      expiresAtMs,
     };
     if (keyId === undefined) withoutKeyId.push(candidate);
     else byKeyId.set(keyId, candidate);
@@ -111,12 +125,17 @@ export function createAuthenticator(options: {
   let refreshing: string | undefined;
   const counters = { cacheHits: 0, cacheMisses: 0, slots: SLOTS };
 
+  /** Costs keys that never expire nothing. */
+  function hasExpired({ expiresAtMs }: Candidate): boolean {
+    return expiresAtMs !== undefined && expiresAtMs <= wallClock();
+  }
+
   function candidatesFor(plaintext: string): readonly Candidate[] {
     const form = keyFormOf(plaintext);
-    if (form.kind === 'other') return withoutKeyId;
-    const candidate = byKeyId.get(form.keyId);
-    if (candidate !== undefined) return [candidate];
-    return form.complete ? [] : withoutKeyId;
+    const candidate = form.kind === 'other' ? undefined : byKeyId.get(form.keyId);
+    if (candidate !== undefined) return hasExpired(candidate) ? [] : [candidate];
+    if (form.kind === 'created' && form.complete) return [];
+    return withoutKeyId.filter((other) => !hasExpired(other));
   }
 
   async function compare(
@@ -134,6 +153,8 @@ export function createAuthenticator(options: {
       }
       const startedAt = now();
       if (await verify(plaintext, candidate.keyHash)) {
+        // Its time may have come while it was compared.
+        if (hasExpired(candidate)) return 'invalid';
         known.set(digest, candidate);
         return candidate.principal;
       }
@@ -200,7 +221,7 @@ export function createAuthenticator(options: {
       if (!canBeKey(credential)) return 'invalid';
       const digest = hash('sha256', credential, 'base64');
       const match = known.get(digest);
-      if (match !== undefined) {
+      if (match !== undefined && !hasExpired(match)) {
         counters.cacheHits++;
         if (known.remainingMs(digest) < REFRESH_BEFORE_MS) refresh(credential, digest, match, source);
         return match.principal;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { compareSync } from 'bcryptjs';
 import { describe, expect, it } from 'vitest';
 import { parseKeyRecords } from '../../config/parse/key-records.ts';
+import { createSharePermissions } from '../permission-sets.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { createKey } from './create-key.ts';
 
@@ -15,13 +16,26 @@ describe('createKey', () => {
     const authenticator = createAuthenticator({
       records: parsed.value,
       now: () => 0,
+      wallClock: () => 0,
+      sharePermissions: createSharePermissions(),
       verify: async (plaintext, hash) => compareSync(plaintext, hash),
     });
     expect(await authenticator.authenticate(apiKey, 'source')).toMatchObject({
-      id: 'reporting',
+      id: 'key:reporting',
+      name: 'reporting',
       permissions: new Set(['find_book']),
     });
     expect(await authenticator.authenticate(`${apiKey.slice(0, -1)}!`, 'source')).toBe('invalid');
+  });
+
+  it('writes whose key it is, what is claimed of them, and until when', () => {
+    const further = { principal: 'ann', claims: { org: 'north' }, expiresAt: '2027-01-31T00:00:00Z' };
+    const { record } = createKey({ ...options, ...further });
+    expect(parseKeyRecords(JSON.stringify([record]))).toMatchObject({
+      ok: true,
+      value: [{ principal: 'ann', claims: { org: 'north' }, expiresAtMs: Date.UTC(2027, 0, 31) }],
+    });
+    expect(Object.keys(createKey(options).record)).toEqual(['name', 'key_id', 'key_hash', 'capabilities']);
   });
 
   it('keeps within 72 bytes and has at least 160 bits of secret', () => {

@@ -1,3 +1,4 @@
+import type { Claims } from '@svc/identity';
 import type { Permissions } from '../permission.ts';
 
 /** One API key, as configured in GATEWAY_API_KEYS_JSON and checked at start. */
@@ -7,4 +8,9 @@ export interface KeyRecord {
   /** Present for keys made by `create-key`: the public part of `svc_<key_id>_<secret>`. */
   readonly keyId: string | undefined;
   readonly capabilities: Permissions;
+  /** Whose key it is: keys of one principal have equal capabilities and claims. */
+  readonly principal: string;
+  readonly claims: Claims;
+  /** Milliseconds since 1970, from when on the key is unknown; undefined for never. */
+  readonly expiresAtMs: number | undefined;
 }

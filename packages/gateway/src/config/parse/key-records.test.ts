@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Permissions } from '../../auth/permission.ts';
+import { keyRecord } from '../../auth/principal.testing.ts';
 import { parseKeyRecords } from './key-records.ts';
 
 const HASH = `$2b$10$${'.'.repeat(53)}`;
@@ -12,7 +14,7 @@ function problemsOf(...records: readonly unknown[]): readonly string[] {
 }
 
 describe('parseKeyRecords', () => {
-  it.each([
+  it.each<[unknown, Permissions]>([
     [undefined, new Set()],
     [[], new Set()],
     [['*'], '*'],
@@ -20,8 +22,60 @@ describe('parseKeyRecords', () => {
   ])('reads the capabilities %j', (capabilities, permission) => {
     expect(parse({ name: 'a', key_hash: HASH, capabilities })).toEqual({
       ok: true,
-      value: [{ name: 'a', keyHash: HASH, keyId: undefined, capabilities: permission }],
+      value: [keyRecord('a', { keyHash: HASH, capabilities: permission })],
     });
+  });
+
+  it('reads whose key it is, what is claimed of them, and until when', () => {
+    const claims = { org_id: 'north', level: 3, active: true, teams: ['a', 'b'] };
+    const record = {
+      name: 'a',
+      key_hash: HASH,
+      principal: 'ann',
+      claims,
+      expires_at: '2027-01-31T01:30:00+02:00',
+    };
+    expect(parse(record)).toMatchObject({
+      ok: true,
+      value: [{ principal: 'ann', claims, expiresAtMs: Date.UTC(2027, 0, 30, 23, 30) }],
+    });
+  });
+
+  it.each([
+    '2027-01-31',
+    '2027-01-31T00:00:00',
+    '2027-02-29T00:00:00Z',
+    '2027-01-31T24:00:00Z',
+    '2027-01-31T00:00:00+24:00',
+    '2027-01-31 00:00:00Z',
+    '31 Jan 2027 00:00:00 GMT',
+    1_800_000_000,
+    null,
+  ])('refuses to expire at %j', (expiresAt) => {
+    expect(problemsOf({ name: 'a', key_hash: HASH, expires_at: expiresAt })).toEqual([
+      expect.stringMatching(/^record 1 \("a"\): expires_at is not accepted; accepted: .* RFC 3339/),
+    ]);
+  });
+
+  it('takes different keys of one principal only with equal capabilities and claims', () => {
+    const first = {
+      name: 'a',
+      key_hash: HASH,
+      capabilities: ['x', 'y'],
+      claims: { t: 'n', u: 1 },
+      principal: 'p',
+    };
+    const equal = { ...first, name: 'b', capabilities: ['y', 'x'], claims: { u: 1, t: 'n' } };
+    expect(parse(first, equal)).toMatchObject({ ok: true });
+    // A name is a principal, too.
+    expect(problemsOf(first, { ...equal, name: 'p', principal: undefined, capabilities: ['*'] })).toEqual([
+      expect.stringMatching(
+        /^record 2 \("p"\): capabilities differ from those of record 1, .*"p"; accepted: /,
+      ),
+    ]);
+    expect(problemsOf(first, { ...equal, claims: { t: 'n' }, capabilities: [] })).toEqual([
+      expect.stringMatching(/^record 2 \("b"\): capabilities and claims differ/),
+    ]);
   });
 
   it.each(['2a', '2b', '2y'])('accepts $%s$ hashes', (version) => {
@@ -79,6 +133,10 @@ describe('parseKeyRecords', () => {
     ['capabilities', { name: 'a', key_hash: HASH, capabilities: ['Find-Book'] }],
     ['capabilities', { name: 'a', key_hash: HASH, capabilities: ['x'.repeat(49)] }],
     ['capabilities', { name: 'a', key_hash: HASH, capabilities: [1] }],
+    ['principal', { name: 'a', key_hash: HASH, principal: '' }],
+    ['principal', { name: 'a', key_hash: HASH, principal: 7 }],
+    ['claims', { name: 'a', key_hash: HASH, claims: [] }],
+    ['claims.org_id', { name: 'a', key_hash: HASH, claims: { org_id: null } }],
     ['object', 'text'],
     ['object', null],
   ])('refuses a bad %s: %j', (word, record) => {

@@ -1,67 +1,59 @@
 import { nearest } from '@svc/edge';
-import { JsonError, parseStrictJson } from '@svc/protocol';
+import { parseClaims } from '@svc/identity';
 import { canonicalBcryptHash } from '../../auth/api-keys/bcrypt-hash.ts';
 import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED } from '../../auth/api-keys/key-form.ts';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
 import type { Permissions } from '../../auth/permission.ts';
-import { jsonFaultOffset } from './json-position.ts';
+import { INSTANT_ACCEPTED, parseInstant } from '../../auth/api-keys/instant.ts';
+import { parseJsonArray } from './json-array.ts';
 import { bad, good, quoted, type Parsed } from './parsed.ts';
+import { problemText } from './problem-text.ts';
+import { differingPrincipals } from './shared-principals.ts';
 
 /** docs/reference/settings.md promises it. */
 const MAX_RECORDS = 100;
-const FIELDS: readonly string[] = ['name', 'key_hash', 'key_id', 'capabilities'];
+const FIELDS: readonly string[] = [
+  'name',
+  'key_hash',
+  'key_id',
+  'capabilities',
+  'principal',
+  'claims',
+  'expires_at',
+];
 const SINGLE_QUOTE_HINT =
   "where a shell reads it, put the whole value in single quotes, as in GATEWAY_API_KEYS_JSON='[...]', " +
   'for a shell expands the $ in hashes';
 
-const KEPT_QUOTE_HINT =
-  'it begins with a quote, which a shell takes away and other readers, like docker --env-file, keep: ' +
-  'leave the quotes out there';
-
 /** Reads GATEWAY_API_KEYS_JSON. Problems name record and field, never a hash. */
 export function parseKeyRecords(text: string): Parsed<readonly KeyRecord[]> {
-  let json: unknown;
-  try {
-    json = parseStrictJson(Buffer.from(text));
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    const place = where(text);
-    return place === undefined
-      ? bad(`is refused: ${error.message}; accepted: a JSON array of records with each field once`)
-      : bad(`is not JSON ${place}; accepted: a JSON array of records; ${quoteHint(text)}`);
-  }
-  if (!Array.isArray(json))
-    return bad('is not a JSON array; accepted: [{"name", "key_hash", "capabilities"}, ...]');
-  if (json.length > MAX_RECORDS) return bad(`has ${json.length} records; accepted: at most ${MAX_RECORDS}`);
+  const array = parseJsonArray(text, {
+    shellHint: SINGLE_QUOTE_HINT,
+    record: '{"name", "key_hash", "capabilities"}',
+  });
+  if (!array.ok) return array;
+  const entries = array.value;
+  if (entries.length > MAX_RECORDS)
+    return bad(`has ${entries.length} records; accepted: at most ${MAX_RECORDS}`);
 
-  const entries: readonly unknown[] = json;
-  const records: KeyRecord[] = [];
+  const records: { readonly place: number; readonly record: KeyRecord }[] = [];
   const problems: string[] = [];
   for (const [index, entry] of entries.entries()) {
     const parsed = parseRecord(entry);
-    if (parsed.ok) records.push(parsed.value);
+    if (parsed.ok) records.push({ place: index + 1, record: parsed.value });
     else problems.push(...parsed.problems.map((problem) => `record ${index + 1}${label(entry)}: ${problem}`));
   }
-  problems.push(...repeated(entries, 'name'), ...repeated(entries, 'key_id'));
-  return problems.length > 0 ? bad(...problems) : good(records);
-}
-
-/** The place and nothing of the text around it, which may be part of a hash. */
-function where(text: string): string | undefined {
-  const offset = jsonFaultOffset(text);
-  if (offset === undefined) return undefined;
-  return offset === text.length
-    ? `since it ends too early, after character ${text.length}`
-    : `at character ${offset + 1} of ${text.length}`;
-}
-
-function quoteHint(text: string): string {
-  return /^['"`]/.test(text) ? KEPT_QUOTE_HINT : SINGLE_QUOTE_HINT;
+  problems.push(
+    ...repeated(entries, 'name'),
+    ...repeated(entries, 'key_id'),
+    ...differingPrincipals(records),
+  );
+  return problems.length > 0 ? bad(...problems) : good(records.map(({ record }) => record));
 }
 
 function parseRecord(entry: unknown): Parsed<KeyRecord> {
   if (!isRecord(entry)) return bad('is not an object; accepted: {"name", "key_hash", "capabilities"}');
-  const { name, key_hash: hash, key_id: keyId, capabilities } = entry;
+  const { name, key_hash: hash, key_id: keyId, capabilities, principal = name, claims = {} } = entry;
   const problems: string[] = [];
 
   for (const field of Object.keys(entry)) {
@@ -79,7 +71,26 @@ function parseRecord(entry: unknown): Parsed<KeyRecord> {
   const permissions = parsePermissions(capabilities);
   if (!permissions.ok) problems.push(...permissions.problems);
 
-  if (problems.length > 0 || typeof name !== 'string' || canonical === undefined || !permissions.ok) {
+  if (principal !== name && (typeof principal !== 'string' || !isKeyName(principal))) {
+    problems.push(`principal is not accepted; accepted: a text of ${KEY_NAME_ACCEPTED}`);
+  }
+  const known = parseClaims(claims);
+  if (!known.ok) {
+    problems.push(
+      ...known.problems.map(({ path, message }) => problemText({ path: ['claims', ...path], message })),
+    );
+  }
+  const expiry = parseExpiry(entry['expires_at']);
+  if (!expiry.ok) problems.push(...expiry.problems);
+
+  if (
+    problems.length > 0 ||
+    typeof name !== 'string' ||
+    canonical === undefined ||
+    !permissions.ok ||
+    !known.ok ||
+    !expiry.ok
+  ) {
     return bad(...problems);
   }
   return good({
@@ -87,7 +98,18 @@ function parseRecord(entry: unknown): Parsed<KeyRecord> {
     keyHash: canonical,
     keyId: typeof keyId === 'string' ? keyId : undefined,
     capabilities: permissions.value,
+    principal: typeof principal === 'string' ? principal : name,
+    claims: known.claims,
+    expiresAtMs: expiry.value,
   });
+}
+
+function parseExpiry(value: unknown): Parsed<number | undefined> {
+  if (value === undefined) return good(undefined);
+  const milliseconds = typeof value === 'string' ? parseInstant(value) : undefined;
+  return milliseconds === undefined
+    ? bad(`expires_at is not accepted; accepted: ${INSTANT_ACCEPTED}`)
+    : good(milliseconds);
 }
 
 function parsePermissions(value: unknown): Parsed<Permissions> {

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CallErrorCode } from '../../calls/call-error.ts';
-import type { Observe } from '../../telemetry/events.ts';
+import type { CallerRecord, Observe } from '../../telemetry/events.ts';
 import type { SourcePolicy } from '../../access/source-policy.ts';
 import { errorResponse } from '../error-response.ts';
 
@@ -36,6 +36,7 @@ export function parserFault({ code = '' }: NodeJS.ErrnoException): Fault | undef
 export function createRefuseUnparsable(
   sourcePolicy: SourcePolicy,
   observe: Observe,
+  unknownCaller: CallerRecord | undefined,
 ): (fault: Fault, socket: Duplex) => void {
   return (fault, socket) => {
     const from = socket instanceof Socket && socket.bytesRead > 0 ? socket.remoteAddress : undefined;
@@ -59,6 +60,7 @@ export function createRefuseUnparsable(
       source: address,
       duration_ms: 0,
       error_code: code,
+      ...unknownCaller,
     });
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
+import type { QueryCall } from '../../driver.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
 export const QUERY_CANCELED = '57014';
@@ -100,11 +101,15 @@ function isScarcity(error: unknown): boolean {
   return sqlStateOf(error)?.startsWith('53') === true;
 }
 
-/** Whether a transaction could not be set up because the database cannot hold the name of its API key. */
-export function isKeyNameRefused(error: unknown, apiKeyName: string): boolean {
+/** Whether a transaction could not be set up because the database cannot hold what it is told of who calls. */
+export function isCallerRefused(
+  error: unknown,
+  { apiKeyName, caller }: Pick<QueryCall, 'apiKeyName' | 'caller'>,
+): boolean {
+  if (!NOT_IN_ENCODING.test(sqlStateOf(error) ?? '')) return false;
+  const texts = [apiKeyName, caller?.subject, caller?.issuer, caller?.clientId, caller?.claimsJson];
   // ASCII without NUL is in every encoding.
-  const isPlain = !apiKeyName.includes('\0') && !/\P{ASCII}/u.test(apiKeyName);
-  return !isPlain && NOT_IN_ENCODING.test(sqlStateOf(error) ?? '');
+  return texts.some((text = '') => text.includes('\0') || /\P{ASCII}/u.test(text));
 }
 
 export function unavailable(cause: unknown): DatabaseError {

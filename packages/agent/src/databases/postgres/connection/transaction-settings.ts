@@ -1,3 +1,4 @@
+import type { CallerSettings } from '../../driver.ts';
 import { constantStatement, type Statement, type UnitResult } from './pipeline.ts';
 
 /** What a transaction is told before its query runs. */
@@ -7,6 +8,8 @@ export interface TransactionSettings {
   readonly apiKeyName: string;
   readonly capability: string;
   readonly requestId: string;
+  /** Undefined where the agent does not ask who calls, and for its own statements. */
+  readonly caller?: CallerSettings | undefined;
   /** Whether the server takes `WATCH`: see `SessionFacts`. */
   readonly checksClient: boolean;
   /** Whether the session has `SESSION_SETTINGS`: see `SessionFacts`. */
@@ -33,13 +36,23 @@ const WATCH = setConfig(CHECK_INTERVAL, "'1s'");
 const PLAIN = { name: 'svc/settings', text: apply(CALLS) };
 const WATCHED = { name: 'svc/settings', text: apply([...CALLS, WATCH]) };
 
+/** Who calls, behind the parameters of the other settings. */
+const CALLER_SETTINGS = ['svc.subject', 'svc.issuer', 'svc.client_id', 'svc.claims'];
+const CALLER_NAME = 'svc/settings-caller';
+const callerCalls = (others: number): readonly string[] =>
+  CALLER_SETTINGS.map((name, index) => setConfig(name, `$${others + index + 1}`));
+const CALLER_PLAIN = { name: CALLER_NAME, text: apply([...CALLS, ...callerCalls(5)]) };
+const CALLER_WATCHED = { name: CALLER_NAME, text: apply([...CALLS, ...callerCalls(5), WATCH]) };
+
 /** What a transaction is still told on a session that has `SESSION_SETTINGS`. */
-const DIFFERING = apply([
+const DIFFERING_CALLS = [
   setConfig('statement_timeout', '$1'),
   setConfig('svc.api_key_name', '$2'),
   setConfig('svc.capability', '$3'),
   setConfig('svc.request_id', '$4'),
-]);
+];
+const DIFFERING = apply(DIFFERING_CALLS);
+const CALLER_DIFFERING = apply([...DIFFERING_CALLS, ...callerCalls(4)]);
 
 /** A row where the server takes `WATCH`; none before PostgreSQL 14, an error where the system cannot tell. */
 export const TRY_WATCH: string = `select ${WATCH} from pg_catalog.pg_settings where name = '${CHECK_INTERVAL}'`;
@@ -105,14 +118,26 @@ export const UNLOCK: Statement = { text: `select ${RELEASE_LOCKS}` };
 
 /** What is set here ends with the transaction, so nothing stays on a connection that a pooler gives to another client. */
 export function applySettings(settings: TransactionSettings): Statement {
-  const { searchPath, apiKeyName, capability, requestId } = settings;
+  const { searchPath, apiKeyName, capability, requestId, caller } = settings;
   // The server reads 0 as "no limit".
   const timeout = String(Math.max(Math.ceil(settings.timeoutMs), 1));
+  if (caller !== undefined) return applyWithCaller(settings, caller, timeout);
   if (settings.keepsSettings) {
     return { name: 'svc/settings', text: DIFFERING, values: [timeout, apiKeyName, capability, requestId] };
   }
   const { name, text } = settings.checksClient ? WATCHED : PLAIN;
   return { name, text, values: [timeout, searchPath, apiKeyName, capability, requestId] };
+}
+
+function applyWithCaller(
+  { searchPath, apiKeyName, capability, requestId, keepsSettings, checksClient }: TransactionSettings,
+  { subject, issuer, clientId, claimsJson }: CallerSettings,
+  timeout: string,
+): Statement {
+  const who = [apiKeyName, capability, requestId, subject, issuer, clientId, claimsJson];
+  if (keepsSettings) return { name: CALLER_NAME, text: CALLER_DIFFERING, values: [timeout, ...who] };
+  const { name, text } = checksClient ? CALLER_WATCHED : CALLER_PLAIN;
+  return { name, text, values: [timeout, searchPath, ...who] };
 }
 
 function setConfig(name: string, value: string, isLocal: boolean = true): string {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { CapabilityLimits } from '../../../capabilities/model.ts';
+import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { callersMistake } from './callers-mistake.ts';
 import { watchLabels } from './changed-labels.ts';
 import {
-  isKeyNameRefused,
+  isCallerRefused,
   isLoss,
   kindOf,
   LOCK_NOT_AVAILABLE,
@@ -138,10 +138,14 @@ async function run(
     const left = { ...limit, timeoutMs: deadline - performance.now() };
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
-    const mistake = done.begun ? callersMistake(sqlStateOf(error), givenOf(verified, call)) : undefined;
-    const advice = problems.length > 0 ? problems.join('; ') : mistake;
+    if (problems.some(isPinned)) throw principalRefused(problems.filter(isPinned), error);
+    const given = done.begun ? givenOf(verified, call) : { names: [], ofCaller: [] };
+    const mistake = callersMistake(sqlStateOf(error), given.names);
+    const advice = problems.length > 0 ? problems.map(({ text }) => text).join('; ') : mistake;
     if (advice === undefined) {
-      const failure = toDatabaseError(error, done, timeoutMs, call.apiKeyName);
+      const isPrincipals = callersMistake(sqlStateOf(error), given.ofCaller) !== undefined;
+      if (isPrincipals && given.names.length === 0) throw principalRefused([], error);
+      const failure = toDatabaseError(error, done, timeoutMs, settingsOf(verified, call));
       // Where it had most of its time, it is the query that took too long, whatever was before.
       const isTooLate = failure.kind === 'timeout' && (!done.begun || timeoutMs < call.timeoutMs / 2);
       throw isTooLate ? pool.overdue(startedAt, failure.message) : failure;
@@ -156,15 +160,37 @@ function transactionOf(verified: PreparedQuery, { name, text }: FormStatement, c
   return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
 }
 
-/** The names of the parameters that have a value, or of all where none has. */
-function givenOf({ params }: PreparedQuery, { values }: QueryCall): readonly string[] {
-  const names = params.map(({ param }) => param.name);
+/** The names of the parameters that callers send and that have a value, or of all where none has, and those of the others. */
+function givenOf(
+  { params }: PreparedQuery,
+  { values }: QueryCall,
+): { readonly names: readonly string[]; readonly ofCaller: readonly string[] } {
+  const namesOf = (isOfCaller: boolean): readonly string[] =>
+    params.flatMap(({ param }) => ((param.from !== undefined) === isOfCaller ? [param.name] : []));
+  const names = namesOf(false);
   const given = names.filter((name) => (valueOf(values, name) ?? null) !== null);
-  return given.length > 0 ? given : names;
+  return { names: given.length > 0 ? given : names, ofCaller: namesOf(true) };
+}
+
+interface ParamProblem {
+  readonly text: string;
+  /** Undefined where it is not known which parameter it is. */
+  readonly param: Param | undefined;
+}
+
+/** Callers do not know of a parameter that is taken from who calls, so it is not named to them. */
+function isPinned({ param }: ParamProblem): boolean {
+  return param?.from !== undefined;
+}
+
+function principalRefused(problems: readonly ParamProblem[], error: Error): DatabaseError {
+  const details = [...problems.map(({ text }) => text), nameOf(error)];
+  return new DatabaseError('invalid_principal', details.join('; '));
 }
 
 function settingsOf({ capability }: PreparedQuery, call: QueryCall): Transaction['settings'] {
-  return { apiKeyName: call.apiKeyName, capability, requestId: call.requestId };
+  const { apiKeyName, requestId, caller } = call;
+  return { apiKeyName, capability, requestId, caller };
 }
 
 /** Which parameters have values that the database does not take; empty where it is not they that made it fail. */
@@ -174,7 +200,7 @@ async function problemsOf(
   call: QueryCall,
   limit: TimeLimit,
   failure: Error,
-): Promise<readonly string[]> {
+): Promise<readonly ParamProblem[]> {
   const values = verified.params.map((param) => ({
     param,
     text: bindValue(param.param.schema, valueOf(call.values, param.param.name)),
@@ -184,9 +210,10 @@ async function problemsOf(
     const { refused, complete } = await refusedValues(pool, settings, values, limit, failure);
     const problems = refused.flatMap(({ index, problem }) => {
       const param = verified.params[index];
-      return param === undefined ? [] : [`${param.param.name}: ${problem}`];
+      return param === undefined ? [] : [{ text: `${param.param.name}: ${problem}`, param: param.param }];
     });
-    return complete || problems.length === 0 ? problems : [...problems, 'and perhaps others'];
+    if (complete || problems.length === 0) return problems;
+    return [...problems, { text: 'and perhaps others', param: undefined }];
   } catch (error) {
     // Then the first error stands.
     if (error instanceof DatabaseError) return [];
@@ -224,11 +251,12 @@ function toDatabaseError(
   error: Error,
   done: TransactionResult,
   timeoutMs: number,
-  apiKeyName: string,
+  settings: Transaction['settings'],
 ): DatabaseError {
   // Without the error as cause: its texts quote values.
   if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error));
-  if (!done.begun && isKeyNameRefused(error, apiKeyName)) {
+  if (!done.begun && isCallerRefused(error, settings)) {
+    if (settings.caller !== undefined) return principalRefused([], error);
     const why = "the database's encoding cannot hold the name of the API key, give the key another name";
     return new DatabaseError('failed', `${why}: ${nameOf(error)}`);
   }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sendCancelRequest } from '../connection/cancel-request.ts';
 import {
-  isKeyNameRefused,
+  isCallerRefused,
   isLoss,
   QUERY_CANCELED,
   sqlStateOf,
@@ -21,7 +21,7 @@ import {
 import type { TimeLimit } from '../pool/wait-queue.ts';
 
 export interface Transaction {
-  readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId'>;
+  readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId' | 'caller'>;
   readonly statements: readonly Statement[];
   /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
@@ -179,7 +179,7 @@ export function runTransaction(
 
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
       const isLost = isLoss(error);
-      const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings.apiKeyName));
+      const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings));
       // Without a word of the server it may have been at any of its batch: each has to show alone that it is sound.
       const isSuspected = isLost && !isBegun && queued.batch.size > 1 && sqlStateOf(error) === undefined;
       if (isSuspected) move('suspected');
@@ -299,6 +299,6 @@ function endOf({ facts }: DatabaseSession): readonly Statement[] {
 const ORDINARY = new Set(['22023', UNKNOWN_STATEMENT, QUERY_CANCELED]);
 
 /** What else fails there may have been put in the place of our own statement, and would fail each time. */
-function isOrdinary(error: Error | undefined, apiKeyName: string): boolean {
-  return ORDINARY.has(sqlStateOf(error) ?? '') || isKeyNameRefused(error, apiKeyName);
+function isOrdinary(error: Error | undefined, settings: Transaction['settings']): boolean {
+  return ORDINARY.has(sqlStateOf(error) ?? '') || isCallerRefused(error, settings);
 }

@@ -1,12 +1,7 @@
 import type { Description } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import type { Permissions } from '../../../auth/permission.ts';
-import type { Principal } from '../../../auth/principal.ts';
+import { keyPrincipal } from '../../../auth/principal.testing.ts';
 import { createListTools, type Page } from './list-tools.ts';
-
-function principal(id: string, permissions: Permissions): Principal {
-  return { kind: 'api_key', id, permissions };
-}
 
 function describing(names: readonly string[], hidden: readonly string[] = []): Description {
   const operation = {
@@ -27,7 +22,7 @@ function namesOf({ tools }: Page): string[] {
   const listed: readonly { readonly name: string }[] = JSON.parse(Buffer.from(tools).toString());
   return listed.map(({ name }) => name);
 }
-const all = principal('all', '*');
+const all = keyPrincipal('all', '*');
 
 test('pages have 200 tools in the order of the description, and make up the whole', () => {
   const names = numbered(401);
@@ -54,17 +49,17 @@ test('a key sees what it may call and what is not hidden', () => {
   const description = describing(['a', 'b', 'c'], ['b']);
   const listTools = createListTools();
   expect(namesOf(listTools(description, all, undefined))).toEqual(['a', 'c']);
-  expect(namesOf(listTools(description, principal('some', new Set(['b', 'c', 'd'])), undefined))).toEqual([
+  expect(namesOf(listTools(description, keyPrincipal('some', new Set(['b', 'c', 'd'])), undefined))).toEqual([
     'c',
   ]);
-  expect(namesOf(listTools(description, principal('none', new Set()), undefined))).toEqual([]);
+  expect(namesOf(listTools(description, keyPrincipal('none', new Set()), undefined))).toEqual([]);
 });
 
 test('the bytes of a page are made once', () => {
   const listTools = createListTools();
   const description = describing(numbered(1000));
   const { tools, nextCursor } = listTools(description, all, undefined);
-  expect(listTools(description, principal('other', '*'), undefined).tools).toBe(tools);
+  expect(listTools(description, keyPrincipal('other', '*'), undefined).tools).toBe(tools);
   expect(listTools(description, all, nextCursor).tools).toBe(listTools(description, all, nextCursor).tools);
 });
 
@@ -74,7 +69,7 @@ test('a cursor is good for its key and these tools, also at another gateway', ()
   const listTools = createListTools();
   expect(namesOf(listTools(describing(names), all, nextCursor))).toHaveLength(100);
   const wrong = { code: -32602, status: 200 };
-  expect(() => listTools(describing(names), principal('other', '*'), nextCursor)).toThrow(
+  expect(() => listTools(describing(names), keyPrincipal('other', '*'), nextCursor)).toThrow(
     expect.objectContaining(wrong),
   );
   expect(() => listTools(describing(other), all, nextCursor)).toThrow(expect.objectContaining(wrong));

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Description } from '@svc/protocol';
-import { visibleTo } from '../../../catalog/visible-operations.ts';
-import type { Permissions } from '../../../auth/permission.ts';
+import { createViews } from '../../../catalog/views.ts';
 import type { Principal } from '../../../auth/principal.ts';
 import { RPC, RpcError } from '../protocol/rpc-error.ts';
 import { toolsOf, type Tool } from './tool.ts';
@@ -20,32 +19,29 @@ export type ListTools = (description: Description, principal: Principal, cursor:
 const PAGE_SIZE = 200;
 const CURSOR_LENGTH = 22;
 
-/** The tools that one permission set shows. */
+/** The tools that are shown to some. */
 interface Catalogue {
   readonly pages: readonly Uint8Array[];
   /** Changes with any of them. */
   readonly digest: Buffer;
 }
 
-/** Made once for a description and a permission set, which lives as long as the process. */
+/** Each page is made once for those who see the same. */
 export function createListTools(): ListTools {
   const all = new WeakMap<Description, readonly Tool[]>();
-  const catalogues = new WeakMap<Description, Map<Permissions, Catalogue>>();
 
-  function catalogueOf(description: Description, permissions: Permissions): Catalogue {
-    const made = catalogues.get(description) ?? new Map<Permissions, Catalogue>();
-    catalogues.set(description, made);
-    const known = made.get(permissions);
-    if (known !== undefined) return known;
+  function allOf(description: Description): readonly Tool[] {
     const tools = all.get(description) ?? toolsOf(description);
     all.set(description, tools);
-    const catalogue = createCatalogue(visibleTo(permissions, tools));
-    made.set(permissions, catalogue);
-    return catalogue;
+    return tools;
   }
 
+  const catalogueOf = createViews((description, shows) =>
+    createCatalogue(allOf(description).filter(({ name }) => shows(name))),
+  );
+
   return (description, principal, cursor) => {
-    const catalogue = catalogueOf(description, principal.permissions);
+    const catalogue = catalogueOf(description, principal);
     const { pages } = catalogue;
     const index = pageIndex(cursor, pages.length, (page) => cursorOf(catalogue, principal, page));
     const [tools, next] = pages.slice(index, index + 2);

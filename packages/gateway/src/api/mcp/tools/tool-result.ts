@@ -62,12 +62,15 @@ function explain({ code, message }: CallError, requestId: string): string {
   switch (code) {
     case 'AGENT_INVALID_PARAMS':
       return `The arguments were refused: ${message}. Correct them and call again.`;
+    case 'AGENT_PRINCIPAL_REFUSED':
+      return `The call was refused: ${message}. Other arguments will not help.`;
     case 'AGENT_RESULT_TOO_LARGE':
       return `The result is too large: ${message}. Call again with arguments that match less.`;
     case 'AGENT_QUERY_TIMEOUT':
     case 'GATEWAY_AGENT_TIMEOUT':
       return 'The query took longer than it may. Call again with arguments that match fewer rows, or later.';
     case 'AGENT_BUSY':
+    case 'GATEWAY_RATE_LIMITED':
       return 'Too many calls are under way. Call again in some seconds.';
     case 'GATEWAY_AGENT_OFFLINE':
       return 'The database is not reachable at present. Other arguments will not help; call again later.';

@@ -1,0 +1,48 @@
+import type { Caller } from './caller.ts';
+import type { Param } from './model.ts';
+import { compileValue } from './values/value-check.ts';
+
+/**
+ * Gives a call the values that are taken from who calls. Returns what keeps it from that, for the log, which never
+ * holds a value; undefined when all is there.
+ */
+export type PinParameters = (caller: Caller, values: Record<string, unknown>) => string | undefined;
+
+/** Undefined where a capability takes nothing from who calls. */
+export function compilePinned(params: readonly Param[]): PinParameters | undefined {
+  const pinned = params.flatMap(({ name, from, schema }) =>
+    from === undefined ? [] : [{ name, from, read: readerOf(from), check: compileValue(schema) }],
+  );
+  if (pinned.length === 0) return undefined;
+  return (caller, values) => {
+    for (const { name, from, read, check } of pinned) {
+      const value = read(caller);
+      if (value === undefined || value === '') return `${name}: ${from} is not there`;
+      const [problem] = check(value);
+      if (problem !== undefined) return `${name}: ${from} does not fit: ${problem.message}`;
+      values[name] = value;
+    }
+    return undefined;
+  };
+}
+
+const CLAIM_PREFIX = 'principal.claims.';
+
+function readerOf(from: string): (caller: Caller) => unknown {
+  if (from.startsWith(CLAIM_PREFIX)) {
+    const claim = from.slice(CLAIM_PREFIX.length);
+    return ({ claims }) => (Object.hasOwn(claims, claim) ? claims[claim] : undefined);
+  }
+  switch (from) {
+    case 'principal.subject':
+      return ({ subject }) => subject;
+    case 'principal.issuer':
+      return ({ issuer }) => issuer;
+    case 'principal.client_id':
+      return ({ clientId }) => clientId;
+    case 'principal.key_name':
+      return ({ keyName }) => keyName;
+    default:
+      throw new Error(`cannot take a parameter from ${from}`);
+  }
+}

@@ -1,0 +1,51 @@
+import type { Issuer } from '@svc/identity';
+import type { Exchange } from '../http/exchange.ts';
+import type { Route, Routes } from '../http/routes.ts';
+import { advertisedScopes } from '../auth/tokens/challenges.ts';
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+/** Where clients learn who gives tokens for this gateway (RFC 9728). */
+export interface ProtectedResource {
+  /** As `WWW-Authenticate` names it. */
+  readonly metadataUrl: string;
+  readonly routes: Routes;
+  serve(exchange: Exchange): void;
+}
+
+/** `publicUrl` has no slash at its end; what callers say of it, as in `Host`, counts for nothing. */
+export function createProtectedResource(publicUrl: string, issuers: readonly Issuer[]): ProtectedResource {
+  const { origin, pathname } = new URL(publicUrl);
+  const prefix = pathname === '/' ? '' : pathname;
+  const route: Route = {
+    kind: 'metadata',
+    template: `${WELL_KNOWN}/mcp`,
+    methods: ['GET', 'HEAD', 'OPTIONS'],
+  };
+  // A proxy may take the prefix away. Clients that get no `WWW-Authenticate` try the shortest at last.
+  const paths = [prefix, ''].flatMap((before) => [`${before}/mcp`, `${before}/mcp/`]);
+  const [document, withSlash] = [describe(''), describe('/')];
+
+  function describe(slash: string): Buffer {
+    const scopes = advertisedScopes(issuers);
+    const servers = issuers.filter(({ advertise }) => advertise).map(({ issuer }) => issuer);
+    const metadata = {
+      // Clients compare it with the URL that they were given, some of them to the slash.
+      resource: `${publicUrl}/mcp${slash}`,
+      // By RFC 9728 a list that is empty is left out.
+      ...(servers.length === 0 ? {} : { authorization_servers: servers }),
+      ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
+      bearer_methods_supported: ['header'],
+    };
+    return Buffer.from(JSON.stringify(metadata));
+  }
+
+  return {
+    metadataUrl: `${origin}${WELL_KNOWN}${prefix}/mcp`,
+    routes: new Map(['', ...paths].map((path) => [`${WELL_KNOWN}${path}`, route])),
+    serve(exchange) {
+      const [path = ''] = (exchange.request.url ?? '').split('?');
+      exchange.send(200, [], [path.endsWith('/') ? withSlash : document]);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { Issuer } from '@svc/identity';
+
+/** What `WWW-Authenticate` says, by why a request is refused; `target` is the request's, as it stands in its first line. */
+export interface Challenges {
+  noCredential(target: string): string;
+  refusedToken(target: string, expired: boolean): string;
+  insufficientScope(target: string): string;
+}
+
+/** Of a key: with more in it, clients would begin a login. */
+export const REFUSED_KEY = 'Bearer';
+
+const EXPIRED = 'the access token has expired';
+const NOT_VALID = 'the access token is not valid for this resource';
+
+/** `metadataUrl` is where the description of the resource is served; with a slash behind it for `/mcp/`. */
+export function createChallenges(metadataUrl: string, issuers: readonly Issuer[]): Challenges {
+  const scopes = advertisedScopes(issuers);
+  const scope = scopes.length === 0 ? [] : [`scope="${scopes.join(' ')}"`];
+
+  function metadata(target: string): string {
+    const slash = target === '/mcp/' || target.startsWith('/mcp/?') ? '/' : '';
+    return `resource_metadata="${metadataUrl}${slash}"`;
+  }
+  return {
+    noCredential: (target) => bearer(metadata(target), ...scope),
+    refusedToken(target, expired) {
+      const description = `error_description="${expired ? EXPIRED : NOT_VALID}"`;
+      return bearer('error="invalid_token"', description, metadata(target), ...scope);
+    },
+    insufficientScope: (target) => bearer('error="insufficient_scope"', ...scope, metadata(target)),
+  };
+}
+
+/** What clients are told to ask for, each once, in the order of the issuers. */
+export function advertisedScopes(issuers: readonly Issuer[]): readonly string[] {
+  return [...new Set(issuers.flatMap(({ advertise, scopes }) => (advertise ? scopes : [])))];
+}
+
+function bearer(...parameters: readonly string[]): string {
+  return `Bearer ${parameters.join(', ')}`;
+}

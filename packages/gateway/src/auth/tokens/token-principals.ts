@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { Issuer, VerifiedToken } from '@svc/identity';
+import type { Permissions } from '../permission.ts';
+import type { SharePermissions } from '../permission-sets.ts';
+import type { TokenPrincipal } from '../principal.ts';
+
+/** Who presents a verified token. */
+export interface TokenCaller {
+  readonly principal: TokenPrincipal;
+  /** The subject as logs may have it. */
+  readonly loggedSubject: string;
+  /** Whether no grant matches, and one would if the token had its scope. */
+  readonly lacksScope: boolean;
+}
+
+/** What is the same for every request with this token. */
+type Remembered = Omit<TokenCaller, 'principal'> & Pick<TokenPrincipal, 'id' | 'permissions'>;
+
+const HASH_LENGTH = 22;
+
+export type TokenPrincipals = (
+  verified: VerifiedToken,
+  token: string,
+  refuseAsTooOld: TokenPrincipal['refuseAsTooOld'],
+) => TokenCaller;
+
+/** What is dear is made once for a token, for as long as its verification is remembered; the token is kept nowhere. */
+export function createTokenPrincipals(sharePermissions: SharePermissions): TokenPrincipals {
+  const remembered = new WeakMap<VerifiedToken, Remembered>();
+
+  function remember(verified: VerifiedToken): Remembered {
+    const { issuer, subject, grants } = verified;
+    const loggedSubject = issuer.logSubject ? subject : hashed(subject);
+    const made = {
+      id: `token:${issuer.name}:${loggedSubject}`,
+      permissions: sharePermissions(grantedBy(issuer, grants)),
+      loggedSubject,
+      lacksScope: grants.length === 0 && issuer.grants.some(({ condition }) => condition.kind === 'scope'),
+    };
+    remembered.set(verified, made);
+    return made;
+  }
+
+  return (verified, token, refuseAsTooOld) => {
+    const { issuer, subject, clientId, claims, claimsJson, issuedAt } = verified;
+    const { id, permissions, loggedSubject, lacksScope } = remembered.get(verified) ?? remember(verified);
+    const principal: TokenPrincipal = {
+      kind: 'token',
+      id,
+      permissions,
+      claims,
+      claimsJson: claimsJson === '{}' ? '' : claimsJson,
+      token,
+      issuer: issuer.issuer,
+      subject,
+      clientId,
+      issuedAt,
+      refuseAsTooOld,
+    };
+    return { principal, loggedSubject, lacksScope };
+  };
+}
+
+/** All that the grants at these places permit together. */
+function grantedBy(issuer: Issuer, places: readonly number[]): Permissions {
+  const names = new Set<string>();
+  for (const place of places) {
+    const capabilities = issuer.grants[place]?.capabilities ?? [];
+    if (capabilities === '*') return '*';
+    for (const name of capabilities) names.add(name);
+  }
+  return names;
+}
+
+function hashed(subject: string): string {
+  return createHash('sha256').update(subject).digest('base64url').slice(0, HASH_LENGTH);
+}

@@ -1,0 +1,38 @@
+import { parseIssuers, type Issuer, type Problem } from '@svc/identity';
+import { parseJsonArray } from './json-array.ts';
+import { bad, good, quoted, type Parsed } from './parsed.ts';
+import { problemText } from './problem-text.ts';
+
+const HINTS = {
+  shellHint:
+    "where a shell reads it, put the whole value in single quotes, as in GATEWAY_ISSUERS_JSON='[...]'",
+  record: '{"name", "issuer", "grants"}',
+};
+
+export interface IssuerRecords {
+  readonly issuers: readonly Issuer[];
+  readonly warnings: readonly string[];
+}
+
+/** Reads GATEWAY_ISSUERS_JSON. `resource` is the audience of records that name none. */
+export function parseIssuerRecords(text: string, resource: string): Parsed<IssuerRecords> {
+  const array = parseJsonArray(text, HINTS);
+  if (!array.ok) return array;
+  const parsed = parseIssuers(array.value, { resource });
+  return parsed.ok
+    ? good({ issuers: parsed.issuers, warnings: parsed.warnings })
+    : bad(...parsed.problems.map((problem) => recordProblem(array.value, problem)));
+}
+
+function recordProblem(records: readonly unknown[], { path, message }: Problem): string {
+  const [index, ...rest] = path;
+  if (typeof index !== 'number') return problemText({ path, message });
+  return `record ${index + 1}${label(records[index])}: ${problemText({ path: rest, message })}`;
+}
+
+/** By which its operator knows a record, where it can be told. */
+function label(record: unknown): string {
+  if (typeof record !== 'object' || record === null || !('name' in record)) return '';
+  const { name } = record;
+  return typeof name === 'string' && /^[a-z][a-z0-9_-]{0,31}$/.test(name) ? ` (${quoted(name)})` : '';
+}
