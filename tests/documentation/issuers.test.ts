@@ -56,6 +56,7 @@ async function verify(
 
 describe.each(lookAlikes.map((lookAlike) => [lookAlike.at, lookAlike] as const))(
   'the token at %s',
+  { tags: ['token:providers'] },
   (_, lookAlike) => {
     const { payload } = lookAlike;
 

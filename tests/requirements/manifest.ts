@@ -177,6 +177,8 @@ export const requirements: readonly Requirement[] = [
     metadata: 'the document that says who gives tokens out, for every origin',
     needs: 'lists hide what takes more of the caller than is known',
     'max-age': 'a token that is too old for the agent is 401 before the call is sent',
+    providers:
+      'tokens as Entra, Okta, Auth0, Keycloak, Google, GitHub Actions and Kubernetes make them are taken by the records of their guides',
   }),
   ...rows('permission', {
     listed: 'only the listed capabilities',
