@@ -81,7 +81,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       },
       client_id: {
         type: 'string',
-        meaning: '`client_id`, else `azp`, else `cid` of the token.',
+        meaning: '`client_id`, else `azp`, `cid` or `appid` of the token.',
         optional: true,
       },
       token_id: { type: 'string', meaning: '`jti` of the token.', optional: true },

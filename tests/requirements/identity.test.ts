@@ -23,6 +23,8 @@ import {
 const NORTH = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
 const SOUTH = '11111111-2222-4333-8444-555555555555';
 const ISS = 'https://id.example';
+/** Nothing listens there. */
+const AWAY = '{ name: away, issuer: "https://away.example", jwks_uri: "https://127.0.0.1:1/keys" }';
 const KEY: Metadata = {
   principal: 'key:zq7key',
   api_key_name: 'zq7key',
@@ -82,7 +84,7 @@ beforeAll(async () => {
   folder = join(temporary.path, 'agent');
   await makeAgentFolder(folder, {
     'capability.yaml': fileWith(
-      `identity: { trust: token, max_age: 2m, issuers: [{ name: id, issuer: "${ISS}", jwks_file: keys.json, claims: { org_id: org } }] }`,
+      `identity: { trust: token, max_age: 2m, issuers: [{ name: id, issuer: "${ISS}", jwks_file: keys.json, claims: { org_id: org } }, ${AWAY}] }`,
     ),
     'keys.json': issuer.jwks,
   });
@@ -192,6 +194,17 @@ describe(
   },
 );
 
+test(
+  'a token of an issuer whose keys are not known is told as a busy agent',
+  { tags: ['identity:unavailable-keys'] },
+  async () => {
+    const metadata = tokenOf({ ...anna, iss: 'https://away.example' });
+    expect(await call('list_orders', metadata)).toMatchObject({ code: 'AGENT_BUSY', notStarted: true });
+    const log = (): Promise<string> => readFile(join(folder, 'svc-agent.log'), 'utf8');
+    await expect.poll(log, { interval: 20 }).toMatch(/"event":"keys_fetch_failed","issuer":"away"/);
+  },
+);
+
 describe('rows', { tags: ['identity:tenants', 'identity:settings'] }, () => {
   test('of 1,000 pipelined calls of two tenants are each their own', async () => {
     const [north, south, none] = [tokenOf(anna), tokenOf(bert), tokenOf({ sub: 'carl' })];
@@ -288,13 +301,19 @@ test(
     expect(await check()).toMatchObject({
       code: 0,
       output: expect.stringContaining(
-        '\nidentity: tokens of id, verified here; no API keys; tokens are at most 120 s old; 1 capability takes something from who calls\n',
+        '\nidentity: tokens of id, away, verified here; no API keys; tokens are at most 120 s old; 1 capability takes something from who calls\n',
       ),
     });
     const { output } = await check('--json');
     expect(JSON.parse(output)).toMatchObject({
       ok: true,
-      identity: { trust: 'token', accepts_keys: false, max_age_s: 120, issuers: ['id'], capabilities: 1 },
+      identity: {
+        trust: 'token',
+        accepts_keys: false,
+        max_age_s: 120,
+        issuers: ['id', 'away'],
+        capabilities: 1,
+      },
     });
     await writeFile(join(folder, 'keys.json'), '{"keys":[]}');
     expect(await check()).toMatchObject({

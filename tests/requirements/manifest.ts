@@ -184,6 +184,8 @@ export const requirements: readonly Requirement[] = [
     principal: 'equal subjects of two issuers, and a key of that name, are different callers',
     grants: 'REST, tools/list and /openapi.json agree on what any set of claims permits',
     canary: 'tokens, their digests and claims are in no log, metric and error',
+    providers:
+      'tokens as Entra, Okta, Auth0, Keycloak, Google, GitHub Actions and Kubernetes make them are taken by the records of their guides',
   }),
   ...rows('permission', {
     listed: 'only the listed capabilities',
