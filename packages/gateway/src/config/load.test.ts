@@ -352,6 +352,16 @@ describe('issuers', () => {
     });
   });
 
+  it('without grants are warned of, since their tokens may call nothing', () => {
+    const { warnings } = configOf({
+      ...PUBLIC,
+      GATEWAY_ISSUERS_JSON: JSON.stringify([{ ...record, grants: [] }]),
+    });
+    expect(warnings).toEqual([
+      'GATEWAY_ISSUERS_JSON: the issuer idp has no grants, so its tokens may call nothing; add some',
+    ]);
+  });
+
   it('have settings of their own', () => {
     const { config } = configOf({
       ...PUBLIC,

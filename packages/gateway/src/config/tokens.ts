@@ -1,3 +1,4 @@
+import type { Issuer } from '@svc/identity';
 import { isLoopbackHost } from '@svc/protocol';
 import type { TokenConfig } from './model.ts';
 import { parseDurationWithin } from './parse/durations.ts';
@@ -56,6 +57,13 @@ export function readTokens(
   }
   return {
     tokens: { issuers, publicUrl, clockSkewMs: clockSkewMs ?? 30_000, refreshMs, maxStaleMs },
-    warnings: warnings.map((warning) => `GATEWAY_ISSUERS_JSON: ${warning}`),
+    warnings: [...warnings, ...withoutGrants(issuers)].map((warning) => `GATEWAY_ISSUERS_JSON: ${warning}`),
   };
+}
+
+/** The agent's records may do without, since grants only narrow what its gateway permits. */
+function withoutGrants(issuers: readonly Issuer[]): readonly string[] {
+  return issuers
+    .filter(({ grants }) => grants.length === 0)
+    .map(({ name }) => `the issuer ${name} has no grants, so its tokens may call nothing; add some`);
 }
