@@ -105,15 +105,6 @@ describe('what is offered', { tags: ['agent:catalogue'] }, () => {
     ]);
   });
 
-  test('bounds the age of tokens only where every agent does, as the most lenient one', () => {
-    connect({ ...file({ a: '1' }), identity: { max_age: 60 } }, '1');
-    expect(catalog.description?.identity).toEqual({ max_age: 60 });
-    connect({ ...file({ b: '1' }), identity: { max_age: 3600 } }, '2');
-    expect(catalog.description?.identity).toEqual({ max_age: 3600 });
-    connect(file({ c: '1' }), '3');
-    expect(catalog.description).not.toHaveProperty('identity');
-  });
-
   test('may refer to components that the newest agent does not have', () => {
     connect(file({ a: '1' }), '1');
     const newest = file({ b: '2' });

@@ -62,15 +62,7 @@ function unite(
       ...(components.size === 0 ? {} : { components: Object.fromEntries(components) }),
     },
     manifest: [...manifest.values()],
-    ...greatestAge(oldestFirst),
   };
-}
-
-/** A token that is too old for every agent is too old for all that they offer; so nothing where one bounds none. */
-function greatestAge(offers: readonly AgentOffer[]): Pick<Description, 'identity'> {
-  const ages = offers.map(({ description }) => description.identity?.max_age ?? Infinity);
-  const greatest = Math.max(...ages);
-  return greatest === Infinity ? {} : { identity: { max_age: greatest } };
 }
 
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
