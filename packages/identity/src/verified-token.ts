@@ -7,7 +7,7 @@ export interface VerifiedToken {
   readonly issuer: Issuer;
   /** `sub`: 1 to 255 characters, none of them a control character. */
   readonly subject: string;
-  /** `client_id`, else `azp`, else `cid`; empty where the token has none. */
+  /** `client_id`, else `azp`, `cid` or `appid`; empty where the token has none. */
   readonly clientId: string;
   /** `jti`, for logs; empty where the token has none. */
   readonly tokenId: string;

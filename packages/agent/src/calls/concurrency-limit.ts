@@ -3,7 +3,7 @@ import type { CallerLoad } from './caller-loads.ts';
 
 /**
  * Bounds what runs at once (`runtime.max_concurrent_requests`) and what waits for it (`runtime.queue_size`). Callers take
- * turns, the calls of each come in their order, and how many of each run is bounded by its share: see `Callers`.
+ * turns, the calls of each come in their order, and how many of each run is bounded by its share: see `CallerLoads`.
  */
 export interface ConcurrencyLimit {
   /**

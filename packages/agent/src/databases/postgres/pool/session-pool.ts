@@ -29,10 +29,11 @@ const IN_USE_MS = 60_000;
 const GROW_AGAIN_MS = 1000;
 
 /**
- * Hands out each session to one transaction, or to several short ones, first come, first served. An idle
- * session goes first, but while several serve short ones, a short one is sent behind others where it hardly waits: each
- * session that is woken costs as much again as the transaction. It is moved to another session when one before it takes long while another session may be had. Connections are made when they are needed, up to `max`, kept
- * while idle, and forgotten when they break.
+ * Hands out each session to one transaction, or to several short ones, callers in turn and each caller's in their order.
+ * An idle session goes first, but while several serve short ones, a short one is sent behind others where it hardly waits:
+ * each session that is woken costs as much again as the transaction. It is moved to another session when one before it
+ * takes long while another session may be had. Connections are made when they are needed, up to `max`, kept while idle,
+ * and forgotten when they break.
  */
 export class SessionPool {
   readonly #open: (signal: AbortSignalLike) => Promise<DatabaseSession>;
