@@ -4,6 +4,8 @@ import type { RecordDocs } from './log-record.ts';
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
 const GATEWAY = 'wss://gateway.example.com/ws/agent';
 
+const WITH_IDENTITY = 'Only with `identity` in the capability file; empty when there is none.';
+
 export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   starting: {
     level: 'info',
@@ -79,10 +81,14 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
         type: 'string',
         meaning:
           'Who calls: `key:<principal>` or `token:<name of the issuer>:<subject>`; empty where that is not known. Like the next three only with `identity` in the capability file.',
-        optional: true,
+        optional: WITH_IDENTITY,
       },
-      issuer: { type: 'string', meaning: '`iss` of the token; empty for a key.', optional: true },
-      client_id: { type: 'string', meaning: 'The client that the token was issued to.', optional: true },
+      issuer: { type: 'string', meaning: '`iss` of the token; empty for a key.', optional: WITH_IDENTITY },
+      client_id: {
+        type: 'string',
+        meaning: 'The client that the token was issued to.',
+        optional: WITH_IDENTITY,
+      },
       verified_by: {
         type: 'string',
         meaning:
@@ -119,7 +125,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   keys_fetched: {
     level: 'info',
-    when: 'The keys of an issuer are known, or have changed; with `identity.issuers` only.',
+    when: 'The keys of an issuer are known, or have changed; with `identity.issuers` only. With 0 `keys`, when every token of the issuer is refused, at level `warn`.',
     fields: {
       issuer: { type: 'string', meaning: '`name` of the issuer.' },
       keys: { type: 'number', meaning: 'How many of its keys serve.' },

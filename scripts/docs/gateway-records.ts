@@ -7,6 +7,8 @@ const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
 const INSTANCE = '0b7e6c1d-2f8a-4c7b-9d3e-5a6f7081929a';
 
+const WITH_ISSUERS = 'Only with issuers; empty when there is none.';
+
 export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
   listening: {
     level: 'info',
@@ -70,25 +72,29 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
         type: 'string',
         meaning:
           'Who calls: `key:` and `principal` of the record of the key, or `token:`, the name of the issuer and the subject. This and the fields below are there only where GATEWAY_ISSUERS_JSON has an issuer.',
-        optional: true,
+        optional: WITH_ISSUERS,
       },
-      issuer: { type: 'string', meaning: '`name` of the record of the issuer of the token.', optional: true },
+      issuer: {
+        type: 'string',
+        meaning: '`name` of the record of the issuer of the token.',
+        optional: WITH_ISSUERS,
+      },
       subject: {
         type: 'string',
         meaning:
           '`sub` of the token; with `"log_subject": false` the first 22 characters of its SHA-256 in base64url.',
-        optional: true,
+        optional: WITH_ISSUERS,
       },
       client_id: {
         type: 'string',
         meaning: '`client_id`, else `azp`, `cid` or `appid` of the token.',
-        optional: true,
+        optional: WITH_ISSUERS,
       },
-      token_id: { type: 'string', meaning: '`jti` of the token.', optional: true },
+      token_id: { type: 'string', meaning: '`jti` of the token.', optional: WITH_ISSUERS },
       auth_failure: {
         type: 'string',
         meaning: `Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good, but for \`issuer_unavailable\`.`,
-        optional: true,
+        optional: WITH_ISSUERS,
       },
     },
     example: {
@@ -171,7 +177,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
   },
   keys_fetched: {
     level: 'info',
-    when: 'The keys of an issuer were fetched for the first time, are others than before, or can be fetched again.',
+    when: 'The keys of an issuer were fetched for the first time, are others than before, or can be fetched again. With 0 `keys`, when every token of the issuer is refused, at level `warn`.',
     fields: {
       issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
       keys: { type: 'number', meaning: 'Keys that tokens are verified with.' },

@@ -13,7 +13,7 @@ interface RecordDoc<Event extends { readonly event: string }> {
     readonly [Field in Exclude<keyof Event, 'event'>]-?: {
       readonly type: TypeName<Event[Field]>;
       readonly meaning: string;
-    } & (undefined extends Event[Field] ? { readonly optional: true } : { readonly optional?: never });
+    } & (undefined extends Event[Field] ? { readonly optional: Optional } : { readonly optional?: never });
   };
   readonly example: Event;
 }
@@ -22,12 +22,15 @@ export type RecordDocs<Event extends { readonly event: string }> = {
   readonly [Name in Event['event']]: RecordDoc<Extract<Event, { readonly event: Name }>>;
 };
 
+/** A text says when it is absent; true stands for "when there is none". */
+type Optional = true | string;
+
 /** The same, with the types forgotten. */
 export interface AnyRecordDoc {
   readonly level: string;
   readonly when: string;
   readonly fields: Readonly<
-    Record<string, { readonly type: string; readonly meaning: string; readonly optional?: true }>
+    Record<string, { readonly type: string; readonly meaning: string; readonly optional?: Optional }>
   >;
   readonly example: { readonly event: string };
 }
@@ -40,7 +43,9 @@ export function renderRecords(docs: Readonly<Record<string, AnyRecordDoc>>, anch
       const rows = Object.entries(fields).map(([name, field]) => [
         code(name),
         field.type,
-        `${field.meaning}${field.optional === true ? ' Absent when there is none.' : ''}`,
+        [field.meaning, field.optional === true ? 'Absent when there is none.' : (field.optional ?? '')]
+          .join(' ')
+          .trim(),
       ]);
       const line = JSON.stringify({ time: EXAMPLE_TIME, level, ...example });
       const parts = [`### \`${event}\``, `<a id="${anchor}-${event}"></a>Level ${code(level)}. ${when}`];

@@ -4,6 +4,7 @@ export { tolerateClosedOutput } from './process/closed-output.ts';
 export { counted } from './counted.ts';
 export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';
+export { createExpiringMap } from './expiring-map.ts';
 export { firstSignal } from './process/first-signal.ts';
 export { createJsonLines, printable, type JsonLines, type LineSink } from './json-lines.ts';
 export { CannotListen, listen, type AcceptFailure } from './listen.ts';

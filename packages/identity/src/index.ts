@@ -3,6 +3,7 @@ export { parseClaims, type ParsedClaims } from './config/parse-claims.ts';
 export { parseIssuers, type ParsedIssuers } from './config/parse-issuers.ts';
 export type { Problem } from './config/problem.ts';
 export type { Grant, Issuer, KeySource, RequiredClaim } from './issuer.ts';
+export { loggedSubject, tokenPrincipalId } from './principal-id.ts';
 export {
   TOKEN_FAILURES,
   type RefusedToken,

@@ -80,6 +80,13 @@ test('one that called a few times only counts while it has calls', () => {
   expect(slow.most(16)).toBe(16);
 });
 
+test('those that called a few times and have no calls are none to share with', () => {
+  const callers = createCallerLoads(() => now);
+  for (let name = 0; name < 70; name++) after(callers.of(`seldom ${name}`), 1, 1);
+  const [one, other] = ['one', 'other'].map((name) => after(callers.of(name), 50, 0, 50));
+  expect([one?.most(10), other?.most(10), one?.most(64)]).toEqual([5, 5, 32]);
+});
+
 test('only the one with more than half of all calls spares connections for others', () => {
   const callers = createCallerLoads(() => now);
   const [most, few] = [after(callers.of('most'), 5, 0, 5), after(callers.of('few'), 4, 0, 4)];

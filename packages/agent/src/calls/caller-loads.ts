@@ -54,7 +54,8 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
   let window = 0;
   /** Calls of all callers that run or wait. */
   let present = 0;
-  /** What all callers want together. */
+  /** Those that count now, and what they want together. */
+  const counting = new Set<Counted>();
   let wanted = 0;
   /** Equal shares by what is shared, for as long as nobody wants more or less. */
   const shares = new Map<number, number>();
@@ -81,7 +82,7 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
   function shareOf(capacity: number): number {
     const known = shares.get(capacity);
     if (known !== undefined) return known;
-    const share = callers.size >= capacity ? 1 : equalShare(capacity, [...callers.values()]);
+    const share = counting.size >= capacity ? 1 : equalShare(capacity, [...counting]);
     shares.set(capacity, share);
     return share;
   }
@@ -105,6 +106,8 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
       if (count === counted) return;
       changeWanted(count - counted);
       counted = count;
+      if (count > 0) counting.add(self);
+      else counting.delete(self);
     }
 
     function takesLong(): boolean {
@@ -112,7 +115,7 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
       return timed > 0 && now() - startedSum / timed > LONG_MS;
     }
 
-    return {
+    const self: Counted = {
       get isAlone() {
         return callers.size < 2;
       },
@@ -169,6 +172,7 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
         recount();
       },
     };
+    return self;
   }
 
   return {

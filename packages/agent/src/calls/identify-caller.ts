@@ -1,5 +1,10 @@
-import { createHash } from 'node:crypto';
-import { parseClaims, type TokenOutcome, type TokenVerifier, type VerifiedToken } from '@svc/identity';
+import {
+  parseClaims,
+  tokenPrincipalId,
+  type TokenOutcome,
+  type TokenVerifier,
+  type VerifiedToken,
+} from '@svc/identity';
 import { JsonError, parseStrictJson, type Metadata } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
 
@@ -39,8 +44,7 @@ export function createIdentifyCaller(
     const known = callers.get(token);
     if (known !== undefined) return known;
     const { issuer, subject, clientId, claims, claimsJson } = token;
-    const shown = issuer.logSubject ? subject : hashed(subject);
-    const principal = `token:${issuer.name}:${shown}`;
+    const principal = tokenPrincipalId(issuer, subject);
     const verifiedBy = 'token';
     const caller: Caller = {
       principal,
@@ -146,9 +150,4 @@ function parseJson(text: string): unknown {
 
 function refused(detail: string, caller?: Caller): Identified {
   return { kind: 'refused', detail, ...(caller === undefined ? {} : { caller }) };
-}
-
-/** As the gateway writes the principal of such an issuer: it says whether two calls have one subject, not which. */
-function hashed(subject: string): string {
-  return createHash('sha256').update(subject).digest('base64url').slice(0, 22);
 }

@@ -258,6 +258,16 @@ describe('with identity', () => {
     expect(events).toMatchObject([{ ...logged, detail: 'tenant: principal.claims.org is not there' }]);
   });
 
+  test('keys that do not come are waited for as long as the call has, or until it is cancelled', async () => {
+    const silent = (): Promise<Identified> => new Promise(() => {});
+    const late = await runFor(silent, never, { timeoutMs: 20 });
+    expect(late).toMatchObject({ code: 'AGENT_QUERY_TIMEOUT', notStarted: true });
+    const cancelled = new AbortController();
+    const running = run(never, { signal: cancelled.signal }, undefined, { identify: silent });
+    cancelled.abort();
+    expect(await running).toMatchObject({ code: 'AGENT_CANCELLED', notStarted: true });
+  });
+
   test('parameters are judged before who calls', async () => {
     const outcome = await run(
       never,

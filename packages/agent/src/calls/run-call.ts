@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '@svc/edge';
 import { DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
@@ -72,7 +73,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     const prepared =
       options.identify === undefined || 'outcome' in read
         ? read
-        : await prepareFor(options.identify, call, capability, read.values);
+        : await prepareFor(options.identify, call, capability, read.values, timeoutMs);
     const ended =
       'outcome' in prepared
         ? prepared
@@ -173,9 +174,12 @@ async function prepareFor(
   call: IncomingCall,
   { pin }: RunnableCapability,
   values: Record<string, unknown>,
+  timeoutMs: number,
 ): Promise<Prepared | Ended> {
   const identifying = identify(call.metadata, call.capability);
-  const identified = identifying instanceof Promise ? await identifying : identifying;
+  const identified =
+    identifying instanceof Promise ? await orTooLate(identifying, timeoutMs, call.signal) : identifying;
+  if (typeof identified === 'string') return { outcome: refused(identified) };
   switch (identified.kind) {
     case 'unavailable':
       // Not AGENT_PRINCIPAL_REFUSED: nothing is wrong with the caller, who would give up on it. Another agent may have the keys.
@@ -188,6 +192,25 @@ async function prepareFor(
       return problem === undefined ? { values, caller } : principalRefused(problem, caller, true);
     }
   }
+}
+
+/** The keys that a token is verified with may have to be fetched first. */
+function orTooLate<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+  signal: AbortSignalLike,
+): Promise<T | 'late' | 'aborted'> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    const onAbort = (): void => resolve('aborted');
+    const timer = setTimeout(() => resolve('late'), timeoutMs);
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    work.then(resolve, reject).finally(leave);
+  });
 }
 
 function principalRefused(detail: string, caller: Caller | undefined, notStarted: boolean): Ended {

@@ -77,10 +77,12 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'metrics_listening':
     case 'connected':
     case 'call':
-    case 'keys_fetched':
     case 'database_back':
     case 'shutting_down':
       return 'info';
+    // Without a key that can be used, every token of the issuer is refused.
+    case 'keys_fetched':
+      return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':
     case 'disconnected':
     case 'keys_fetch_failed':

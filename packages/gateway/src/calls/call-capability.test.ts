@@ -456,6 +456,18 @@ describe('who calls', () => {
     );
   });
 
+  test('with a token that is too old for one agent goes to another', async () => {
+    const [strict, lenient, alsoStrict] = [60, 3600, 60].map((maxAge) => join({ maxAge }));
+    if (lenient === undefined) throw new Error('no agent has joined');
+    for (let round = 0; round < 10; round++) {
+      const result = call({ principal: tokenPrincipal({ issuedAt: WALL_CLOCK_MS / 1000 - 600 }) });
+      expect(await requests(lenient)).toHaveLength(round + 1);
+      lenient.say(smallResult(round + 1));
+      await result;
+    }
+    for (const agent of [strict, alsoStrict]) expect(agent?.session.inFlight).toBe(0);
+  });
+
   test('with a key has no age', async () => {
     const agent = join({ maxAge: 60 });
     expect(await told(agent, keyPrincipal('reporting'))).toMatchObject({ principal: 'key:reporting' });

@@ -40,6 +40,10 @@ export function createCallCapability(
 ): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
+      if (call.signal.aborted) {
+        reject(new CallerGone());
+        return;
+      }
       const tried: AgentSession[] = [];
       const first = firstAgent(chooseAgent(registry, call, tried, wallClock), catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
@@ -67,7 +71,9 @@ export function createCallCapability(
         current = agent;
         const { principal } = call;
         if (isTooOld(principal, agent, wallClock)) {
-          finish(() => reject(principal.refuseAsTooOld()));
+          const another = chooseAgent(registry, call, tried, wallClock);
+          if (typeof another === 'string') finish(() => reject(principal.refuseAsTooOld()));
+          else send(another);
           return;
         }
         const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
@@ -102,10 +108,6 @@ export function createCallCapability(
         send(another);
       }
 
-      if (call.signal.aborted) {
-        onAbort();
-        return;
-      }
       call.signal.addEventListener('abort', onAbort);
       send(first);
     });

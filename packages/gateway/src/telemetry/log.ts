@@ -107,9 +107,11 @@ function levelOf(event: GatewayEvent): Level {
     case 'request':
     case 'agent_connected':
     case 'agent_disconnected':
-    case 'keys_fetched':
     case 'shutting_down':
       return 'info';
+    // Without a key that can be used, every token of the issuer is refused.
+    case 'keys_fetched':
+      return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':
     case 'agent_rejected':
     case 'config_warning':

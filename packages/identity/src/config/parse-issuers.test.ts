@@ -216,7 +216,7 @@ describe('parseIssuers', () => {
     'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
   ])('wants required claims for %s, which gives tokens to everybody', (issuer) => {
     const said = expect.stringContaining('0.required_claims must be given, for this issuer gives tokens to');
-    for (const required_claims of [undefined, {}, []]) {
+    for (const required_claims of [undefined, {}, [], { iss: issuer }, { aud: 'x', iss: issuer }]) {
       expect(problemsOf({ ...OWN, issuer, required_claims })).toEqual([said]);
     }
     expect(issuerOf({ issuer, required_claims: { repository: 'a/b' } })).toBeDefined();

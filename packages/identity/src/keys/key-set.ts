@@ -19,6 +19,8 @@ export interface KeySet {
   ): VerificationKey | 'unknown_key' | 'ambiguous_key' | 'algorithm' | 'unavailable';
   /** Asks the issuer again, all callers together; undefined when it was asked a moment ago. Never rejects. */
   refetch(): Promise<void> | undefined;
+  /** Whether it has neither keys nor the failure of a fetch yet. */
+  readonly isFirstFetch: boolean;
   /** When it will be asked again. */
   readonly retryAfterSeconds: number;
   readonly fetchFailures: number;
@@ -118,6 +120,9 @@ export function createKeySet(options: {
       if (isClosed || now() - askedAt < ASK_AGAIN_MS) return undefined;
       askedAt = now();
       return run();
+    },
+    get isFirstFetch() {
+      return state === 'unknown';
     },
     get retryAfterSeconds() {
       return Math.max(1, Math.ceil((nextAt - now()) / 1000));

@@ -53,11 +53,12 @@ describe('an issuer', () => {
     ]);
     expect(verifier.counters.fetchFailures).toBe(1);
 
-    // Nothing is remembered of it: the next token makes us ask again, and is taken.
+    // Nothing is remembered of it: the next token makes us ask again, without waiting, and is taken then.
     issuer.answers.set(OPENID, {
       body: JSON.stringify({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }),
     });
-    expect(await verifier.verify(token())).toMatchObject({ kind: 'verified' });
+    expect(await verifier.verify(token())).toMatchObject({ kind: 'unavailable' });
+    await expect.poll(async () => verifier.verify(token())).toMatchObject({ kind: 'verified' });
   });
 
   it('that signs with a new key is asked for it', async () => {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { createExpiringMap } from '@svc/edge';
 import type { Issuer } from '../issuer.ts';
 import { fetchKeys } from '../keys/fetch-keys.ts';
 import { createHttpsFetch, type FetchBytes } from '../keys/https-fetch.ts';
@@ -6,7 +7,6 @@ import { createKeySet, type KeySet } from '../keys/key-set.ts';
 import type { KeysEvent } from '../keys/keys-event.ts';
 import type { VerificationKey } from '../keys/verification-key.ts';
 import type { RefusedToken, TokenOutcome, TokenVerifier, VerifiedToken } from '../verified-token.ts';
-import { createBoundedCache } from './bounded-cache.ts';
 import { hasSignature } from './has-signature.ts';
 import { judgeClaims } from './judge-claims.ts';
 import { readToken, type UnverifiedToken } from './read-token.ts';
@@ -53,8 +53,8 @@ export function createTokenVerifier(
   const { now = () => performance.now(), wallClock = Date.now } = options;
   const byIss = new Map(issuers.map((issuer) => [issuer.issuer, issuer]));
   const bounds = { maxEntries: CACHE_ENTRIES, now };
-  const verified = createBoundedCache<Remembered>({ ...bounds, lifetimeMs: CACHE_LIFETIME_MS });
-  const refused = createBoundedCache<RefusedToken>({ ...bounds, lifetimeMs: REFUSAL_LIFETIME_MS });
+  const verified = createExpiringMap<Remembered>({ ...bounds, lifetimeMs: CACHE_LIFETIME_MS });
+  const refused = createExpiringMap<RefusedToken>({ ...bounds, lifetimeMs: REFUSAL_LIFETIME_MS });
   const verifying = new Map<string, Promise<TokenOutcome>>();
   const keySets = new Map(issuers.map((issuer) => [issuer, openKeySet(issuer)]));
   const counters = {
@@ -84,9 +84,12 @@ export function createTokenVerifier(
     const { issuer, alg, kid, payload } = token;
     const keySet = keySets.get(issuer);
     let key = keySet?.find(alg, kid) ?? 'unavailable';
-    if (key === 'unknown_key' || key === 'unavailable') {
+    if (key === 'unknown_key' || keySet?.isFirstFetch === true) {
       await keySet?.refetch();
       key = keySet?.find(alg, kid) ?? 'unavailable';
+    } else if (key === 'unavailable') {
+      // An issuer that has not answered may not answer now: no call waits for that again.
+      void keySet?.refetch();
     }
     if (key === 'unavailable') {
       return { kind: 'unavailable', issuer, retryAfterSeconds: keySet?.retryAfterSeconds ?? 1 };

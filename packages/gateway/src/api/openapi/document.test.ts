@@ -119,3 +119,24 @@ test('where tokens are taken, the document says how to get one, beside what the 
     expect(JSON.stringify(document)).not.toContain('secret');
   }
 });
+
+test('with issuers, the codes of 503 name the one that comes of their keys', () => {
+  const code = { type: 'string', enum: ['GATEWAY_AGENT_OFFLINE', 'AGENT_BUSY'] };
+  const error = { type: 'object', properties: { code, message: { type: 'string' } } };
+  const Unavailable = { type: 'object', properties: { error }, required: ['error'] };
+  const components = { securitySchemes: {}, schemas: { Unavailable, NotFound: { type: 'object' } } };
+  const { openapi, manifest } = describing('get');
+  const described = { manifest, openapi: { ...openapi, components } };
+  const parsed = parseIssuers([{ name: 'idp', issuer: 'https://idp.example', advertise: false }], {
+    resource: 'https://gateway.example/mcp',
+  });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  const widened = { ...code, enum: [...code.enum, 'GATEWAY_ISSUER_UNAVAILABLE'] };
+  expect(parse(documentsFor({ issuers: parsed.issuers })(described, '*'))['components']).toMatchObject({
+    schemas: {
+      NotFound: { type: 'object' },
+      Unavailable: { required: ['error'], properties: { error: { properties: { code: widened } } } },
+    },
+  });
+  expect(parse(documentsFor({ issuers: [] })(described, '*'))['components']).toEqual(components);
+});

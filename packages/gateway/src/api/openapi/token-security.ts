@@ -1,10 +1,13 @@
 import type { Issuer } from '@svc/identity';
 import type { OpenApiDocument } from '@svc/protocol';
 
-/** The document with a security scheme for each issuer that is told of; itself where there is none. */
+/**
+ * The document with a security scheme for each issuer that is told of, and with the error that only gateways with issuers
+ * have, of which the agent's description says nothing; itself where there is no issuer.
+ */
 export function withTokenSecurity(document: OpenApiDocument, issuers: readonly Issuer[]): OpenApiDocument {
+  if (issuers.length === 0) return document;
   const advertised = issuers.filter(({ advertise }) => advertise);
-  if (advertised.length === 0) return document;
   const { security, components } = document;
   const schemes = advertised.map((issuer) => [schemeName(issuer), schemeOf(issuer)] as const);
   return {
@@ -12,12 +15,29 @@ export function withTokenSecurity(document: OpenApiDocument, issuers: readonly I
     security: [...(Array.isArray(security) ? security : []), ...schemes.map(([name]) => ({ [name]: [] }))],
     components: {
       ...membersOf(components),
+      ...withIssuerUnavailable(membersOf(components)),
       securitySchemes: {
         ...membersOf(membersOf(components)['securitySchemes']),
         ...Object.fromEntries(schemes),
       },
     },
   };
+}
+
+/** Clients that handle every code of a status by its enum would fail at one that is not there. */
+function withIssuerUnavailable({ schemas }: Readonly<Record<string, unknown>>): object {
+  const { Unavailable } = membersOf(schemas);
+  const properties = membersOf(membersOf(Unavailable)['properties']);
+  const error = membersOf(properties['error']);
+  const errorProperties = membersOf(error['properties']);
+  const code = membersOf(errorProperties['code']);
+  const { enum: codes } = code;
+  // Only what is shared by the operations that the caller sees is there.
+  if (!Array.isArray(codes)) return {};
+  const named = { ...code, enum: [...codes, 'GATEWAY_ISSUER_UNAVAILABLE'] };
+  const widened = { ...error, properties: { ...errorProperties, code: named } };
+  const unavailable = { ...membersOf(Unavailable), properties: { ...properties, error: widened } };
+  return { schemas: { ...membersOf(schemas), Unavailable: unavailable } };
 }
 
 /** No agent names its schemes so. */

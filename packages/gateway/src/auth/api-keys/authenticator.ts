@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { createExpiringMap } from '@svc/edge';
 import { createRateLimiter } from '../../access/rate-limit.ts';
-import { createExpiringMap } from './expiring-map.ts';
 import { canBeKey, keyFormOf } from './key-form.ts';
 import type { SharePermissions } from '../permission-sets.ts';
 import type { ApiKeyPrincipal } from '../principal.ts';

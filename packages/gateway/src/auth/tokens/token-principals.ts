@@ -1,5 +1,9 @@
-import { createHash } from 'node:crypto';
-import type { Issuer, VerifiedToken } from '@svc/identity';
+import {
+  loggedSubject as loggedSubjectOf,
+  tokenPrincipalId,
+  type Issuer,
+  type VerifiedToken,
+} from '@svc/identity';
 import type { Permissions } from '../permission.ts';
 import type { SharePermissions } from '../permission-sets.ts';
 import type { TokenPrincipal } from '../principal.ts';
@@ -16,8 +20,6 @@ export interface TokenCaller {
 /** What is the same for every request with this token. */
 type Remembered = Omit<TokenCaller, 'principal'> & Pick<TokenPrincipal, 'id' | 'permissions'>;
 
-const HASH_LENGTH = 22;
-
 export type TokenPrincipals = (
   verified: VerifiedToken,
   token: string,
@@ -30,11 +32,10 @@ export function createTokenPrincipals(sharePermissions: SharePermissions): Token
 
   function remember(verified: VerifiedToken): Remembered {
     const { issuer, subject, grants } = verified;
-    const loggedSubject = issuer.logSubject ? subject : hashed(subject);
     const made = {
-      id: `token:${issuer.name}:${loggedSubject}`,
+      id: tokenPrincipalId(issuer, subject),
       permissions: sharePermissions(grantedBy(issuer, grants)),
-      loggedSubject,
+      loggedSubject: loggedSubjectOf(issuer, subject),
       lacksScope: grants.length === 0 && issuer.grants.some(({ condition }) => condition.kind === 'scope'),
     };
     remembered.set(verified, made);
@@ -70,8 +71,4 @@ function grantedBy(issuer: Issuer, places: readonly number[]): Permissions {
     for (const name of capabilities) names.add(name);
   }
   return names;
-}
-
-function hashed(subject: string): string {
-  return createHash('sha256').update(subject).digest('base64url').slice(0, HASH_LENGTH);
 }

@@ -49,6 +49,19 @@ function callerWith(most: number): CallerShare {
   return { isAlone: false, most: () => most, spare: () => 0 };
 }
 
+test('a short call takes what is idle where none is under way to be sent behind, however many calls its caller has', async () => {
+  const server = await testDatabase();
+  const signal = new AbortController().signal;
+  const pool = new SessionPool((opening) => openSession(configOf(server), opening), 3);
+  const leavesOne: CallerShare = { isAlone: false, most: () => 3, spare: () => 1 };
+  const held = [1, 2].map(async () => pool.acquire({ signal, timeoutMs: 5000, share: callerWith(2) }));
+  const slow = await Promise.all(held);
+  const quick = await pool.acquire({ signal, timeoutMs: 5000, share: leavesOne }, 1);
+  expect(slow).not.toContain(quick);
+  for (const session of [...slow, quick]) pool.release(session);
+  await pool.close();
+});
+
 test('a caller with its share waits, and calls of others go past it until it gives one back', async () => {
   const server = await testDatabase();
   const signal = new AbortController().signal;

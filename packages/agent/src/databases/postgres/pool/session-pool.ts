@@ -179,11 +179,11 @@ export class SessionPool {
     return this.#waiters.find((waiter) => !this.#isKeptBack(waiter.shortMs, waiter.share)) === undefined;
   }
 
-  /** Whether a caller is to leave to others what is idle; its short calls may still be sent behind others. */
+  /** Whether a caller is to leave to others what is idle; its short calls may still be sent behind others, where any are. */
   #isKeptBack(shortMs: number | undefined, share: CallerShare | undefined): boolean {
     if (shortMs === undefined) return !this.#holders.mayTake(share, this.#max);
     const spare = share?.spare(this.#max) ?? 0;
-    return spare > 0 && this.#live.size - this.#idle.length >= this.#max - spare;
+    return spare > 0 && this.#shared > 0 && this.#live.size - this.#idle.length >= this.#max - spare;
   }
 
   #assign(shortMs: number | undefined, share: CallerShare | undefined): DatabaseSession | undefined {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createBoundedCache } from './bounded-cache.ts';
+import { createExpiringMap } from './expiring-map.ts';
 
 function filled(now: () => number = () => 0) {
-  const cache = createBoundedCache<number>({ maxEntries: 3, lifetimeMs: 10, now });
+  const cache = createExpiringMap<number>({ maxEntries: 3, lifetimeMs: 10, now });
   for (const key of ['a', 'b', 'c']) cache.set(key, key.charCodeAt(0));
   return cache;
 }

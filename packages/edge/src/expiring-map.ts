@@ -1,17 +1,20 @@
 /** A bounded memory in which every entry lives equally long; the oldest leaves when it is full. */
-export interface BoundedCache<V> {
+export interface ExpiringMap<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): void;
   clear(): void;
+  /** Milliseconds until the entry ends; 0 when there is none. */
+  remainingMs(key: string): number;
+  readonly size: number;
 }
 
 /** `now` is a monotonic clock in milliseconds. */
-export function createBoundedCache<V>(options: {
+export function createExpiringMap<V>(options: {
   readonly maxEntries: number;
   readonly lifetimeMs: number;
   readonly now: () => number;
-}): BoundedCache<V> {
+}): ExpiringMap<V> {
   const { maxEntries, lifetimeMs, now } = options;
   const entries = new Map<string, { readonly value: V; readonly until: number }>();
 
@@ -36,6 +39,12 @@ export function createBoundedCache<V>(options: {
     },
     clear() {
       entries.clear();
+    },
+    remainingMs(key) {
+      return Math.max(0, (entries.get(key)?.until ?? 0) - now());
+    },
+    get size() {
+      return entries.size;
     },
   };
 }

@@ -1,0 +1,17 @@
+import { createHash } from 'node:crypto';
+import type { Issuer } from './issuer.ts';
+
+/** 132 bits: nobody finds two subjects with one hash. */
+const HASH_LENGTH = 22;
+
+/** By which both programs know who calls with a token; that of no other subject, issuer or key. */
+export function tokenPrincipalId(issuer: Issuer, subject: string): string {
+  return `token:${issuer.name}:${loggedSubject(issuer, subject)}`;
+}
+
+/** What logs say of a subject. */
+export function loggedSubject({ logSubject }: Issuer, subject: string): string {
+  return logSubject
+    ? subject
+    : createHash('sha256').update(subject).digest('base64url').slice(0, HASH_LENGTH);
+}
