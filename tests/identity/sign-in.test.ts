@@ -20,7 +20,7 @@ const SCOPE = 'library.read';
 const DOCUMENT = 'https://client.example/svc-tests.json';
 const BY_HAND = 'registered-by-hand';
 /** Long enough for all that the other tests do with one token. */
-const TOKEN_SECONDS = 8;
+const TOKEN_SECONDS = 5;
 
 const SQL = `
   create table loan (tenant text not null, title text not null);

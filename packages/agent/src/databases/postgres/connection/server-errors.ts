@@ -12,6 +12,8 @@ export const UNKNOWN_STATEMENT = '26000';
 export const OTHER_STATEMENT = '08P01';
 /** SQLSTATE 25006: what was verified only reads, so that something else stands there, or a function writes. */
 export const READ_ONLY_VIOLATED = '25006';
+/** SQLSTATE 57P01: an administrator has ended the session. */
+export const ADMIN_SHUTDOWN = '57P01';
 /** How those SQLSTATEs begin by which the server itself ends a session, be it by an administrator or by a time-out. */
 export const OPERATOR_INTERVENTION = '57P';
 /** SQLSTATE 53300: the server, or its limit for the account. */

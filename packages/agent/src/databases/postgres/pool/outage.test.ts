@@ -65,6 +65,21 @@ test('a server with too many connections is not lost, and waited for however lon
   expect(changes).toEqual([false, true]);
 });
 
+test('a session that the server ends while it is made is no loss yet, as a pooler may hand it out', () => {
+  const outage = reached();
+  outage.refused(refusedWith('57P01'));
+  now += 499;
+  outage.refused(refusedWith('57P01'));
+  expect([outage.isLost, outage.isHopeless]).toEqual([false, false]);
+  outage.ended();
+  expect(changes).toEqual([]);
+  outage.refused(refusedWith('57P01'));
+  now += 500;
+  outage.refused(refusedWith('57P01'));
+  expect(changes).toEqual([false]);
+  outage.stopTrying();
+});
+
 test('the longer a server has too many connections, the longer the pause between attempts', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());

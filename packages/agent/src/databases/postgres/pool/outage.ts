@@ -1,6 +1,12 @@
 import type { DatabaseChange } from '../../driver.ts';
 import type { DatabaseError } from '../../errors.ts';
-import { isWithoutTls, kindOf, sqlStateOf, TOO_MANY_CONNECTIONS } from '../connection/server-errors.ts';
+import {
+  ADMIN_SHUTDOWN,
+  isWithoutTls,
+  kindOf,
+  sqlStateOf,
+  TOO_MANY_CONNECTIONS,
+} from '../connection/server-errors.ts';
 
 /** What a pool without any connection knows of why it has none. */
 export interface Outage {
@@ -24,6 +30,8 @@ export interface Outage {
 
 /** As long as a restart or a fail-over may take: until then calls wait, after that each tries to connect once. */
 const SHORT_OUTAGE_MS = 5000;
+/** A pooler may give out connections that its server has just ended: what says no more is no loss for so long. */
+const ENDED_SESSIONS_MS = 500;
 /** Between attempts, while calls wait and afterwards: as a share of the time for which none has succeeded. */
 const PAUSE_SHARE = 0.25;
 const PAUSE_MS = [100, 250] as const;
@@ -85,9 +93,11 @@ export function createOutage(
     refused(error) {
       refusal = error;
       refusedSince ??= now();
-      if (sqlStateOf(error.cause) === TOO_MANY_CONNECTIONS) {
+      const state = sqlStateOf(error.cause);
+      const isEndedSession = state === ADMIN_SHUTDOWN && now() - refusedSince < ENDED_SESSIONS_MS;
+      if (state === TOO_MANY_CONNECTIONS) {
         answers();
-      } else if (wasReached && lostAt === undefined) {
+      } else if (wasReached && lostAt === undefined && !isEndedSession) {
         lostAt = now();
         onChange({ isUp: false, advice: error.advice ?? '', detail: error.message });
       }
