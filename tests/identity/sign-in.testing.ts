@@ -114,6 +114,20 @@ export type ConnectSignedIn = (
   options: { readonly registration: Registration; readonly signIn: SignIn; readonly fetch: typeof fetch },
 ) => Promise<SignedInClient>;
 
+function signedIn(client: current.Client | FirstClient, { counts }: TokenStore): SignedInClient {
+  return {
+    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, params) => (await client.callTool({ name, arguments: params })).structuredContent,
+    get tokenGrants() {
+      return counts.tokenGrants;
+    },
+    get signIns() {
+      return counts.signIns;
+    },
+    close: () => client.close(),
+  };
+}
+
 /** The client of the second generation. */
 export const connectSecond: ConnectSignedIn = async (url, { registration, signIn, fetch }) => {
   const store = createTokenStore(registration, signIn);
@@ -126,17 +140,7 @@ export const connectSecond: ConnectSignedIn = async (url, { registration, signIn
     await first.finishAuth(store.takeCallback());
     await client.connect(transport());
   });
-  return {
-    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, params) => (await client.callTool({ name, arguments: params })).structuredContent,
-    get tokenGrants() {
-      return store.counts.tokenGrants;
-    },
-    get signIns() {
-      return store.counts.signIns;
-    },
-    close: () => client.close(),
-  };
+  return signedIn(client, store);
 };
 
 /** The client of the first generation. */
@@ -152,15 +156,5 @@ export const connectFirst: ConnectSignedIn = async (url, { registration, signIn,
     client = new FirstClient(IDENTITY);
     await client.connect(transport());
   });
-  return {
-    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, params) => (await client.callTool({ name, arguments: params })).structuredContent,
-    get tokenGrants() {
-      return store.counts.tokenGrants;
-    },
-    get signIns() {
-      return store.counts.signIns;
-    },
-    close: () => client.close(),
-  };
+  return signedIn(client, store);
 };

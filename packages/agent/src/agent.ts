@@ -146,13 +146,6 @@ function openVerifier(issuers: readonly Issuer[], observe: Observe): TokenVerifi
     clockSkewMs: CLOCK_SKEW_MS,
     refreshMs: KEYS_REFRESH_MS,
     maxStaleMs: KEYS_MAX_STALE_MS,
-    onKeys(event) {
-      const { kind, issuer } = event;
-      if (kind === 'keys_fetched') {
-        observe({ event: kind, issuer, keys: event.keys, left_out: event.leftOut });
-      } else {
-        observe({ event: kind, issuer, reason: event.reason, keys_serve: event.keysServe });
-      }
-    },
+    onKeys: observe,
   });
 }

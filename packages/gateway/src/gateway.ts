@@ -14,7 +14,7 @@ import { createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
-import { keysEvent, UNKNOWN_CALLER } from './telemetry/events.ts';
+import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -78,7 +78,7 @@ export async function startGateway(
       ...config.tokens,
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
-      onKeys: (event) => observe(keysEvent(event)),
+      onKeys: (event) => observe(event),
     });
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {

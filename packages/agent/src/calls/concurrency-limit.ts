@@ -11,7 +11,7 @@ export interface ConcurrencyLimit {
    * waited for. `waitMs` is how long waiting makes sense. When the queue is full, the newest call of the caller with
    * most of them leaves it, unless this caller has as many.
    */
-  acquire(waitMs: number, signal: AbortSignalLike, caller: CallerLoad): Acquired | Promise<Acquired>;
+  acquire(waitMs: number, signal: AbortSignalLike, load: CallerLoad): Acquired | Promise<Acquired>;
   /** Slots taken. */
   readonly running: number;
   /** Calls that wait for a slot. */
@@ -21,7 +21,7 @@ export interface ConcurrencyLimit {
 type Acquired = (() => void) | 'full' | 'late' | 'aborted';
 
 interface Waiter {
-  readonly caller: CallerLoad;
+  readonly load: CallerLoad;
   readonly leave: (outcome: Acquired) => void;
 }
 
@@ -30,43 +30,43 @@ export function createConcurrencyLimit(maxRunning: number, maxQueued: number): C
   let running = 0;
 
   /** Of a caller that has arrived. A slot can be given back only once. */
-  function slotOf(caller: CallerLoad): () => void {
+  function slotOf(load: CallerLoad): () => void {
     running += 1;
-    const startedAt = caller.started();
+    const startedAt = load.started();
     let held = true;
     return () => {
       if (!held) return;
       held = false;
       running -= 1;
-      caller.ended(startedAt);
+      load.ended(startedAt);
       if (queue.size > 0) serve();
     };
   }
 
-  function mayRun(caller: CallerLoad): boolean {
-    return running < maxRunning && caller.running < caller.most(maxRunning);
+  function mayRun(load: CallerLoad): boolean {
+    return running < maxRunning && load.running < load.most(maxRunning);
   }
 
   function serve(): void {
     for (let next = nextWaiter(); next !== undefined; next = nextWaiter()) {
-      queue.served(next.caller);
-      next.leave(slotOf(next.caller));
+      queue.served(next.load);
+      next.leave(slotOf(next.load));
     }
   }
 
   function nextWaiter(): Waiter | undefined {
-    return running < maxRunning ? queue.find(({ caller }) => mayRun(caller)) : undefined;
+    return running < maxRunning ? queue.find(({ load }) => mayRun(load)) : undefined;
   }
 
   return {
-    acquire(waitMs, signal, caller) {
+    acquire(waitMs, signal, load) {
       if (signal.aborted) return 'aborted';
-      caller.arrived();
-      if (mayRun(caller) && (queue.size === 0 || queue.waiting(caller) === 0)) return slotOf(caller);
+      load.arrived();
+      if (mayRun(load) && (queue.size === 0 || queue.waiting(load) === 0)) return slotOf(load);
       if (queue.size >= maxQueued) {
-        const newest = queue.newestOfMost(caller);
+        const newest = queue.newestOfMost(load);
         if (newest === undefined) {
-          caller.left();
+          load.left();
           return 'full';
         }
         newest.leave('full');
@@ -75,15 +75,15 @@ export function createConcurrencyLimit(maxRunning: number, maxQueued: number): C
         const leave = (outcome: Acquired): void => {
           clearTimeout(timer);
           signal.removeEventListener('abort', onAbort);
-          queue.delete(caller, waiter);
-          if (typeof outcome === 'string') caller.left();
+          queue.delete(load, waiter);
+          if (typeof outcome === 'string') load.left();
           resolve(outcome);
         };
         const onAbort = (): void => leave('aborted');
         const timer = setTimeout(() => leave('late'), waitMs);
         signal.addEventListener('abort', onAbort);
-        const waiter: Waiter = { caller, leave };
-        queue.add(caller, waiter);
+        const waiter: Waiter = { load, leave };
+        queue.add(load, waiter);
       });
     },
     get running() {

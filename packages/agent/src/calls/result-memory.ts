@@ -13,7 +13,7 @@ export interface ResultMemory {
     maxBytes: number,
     waitMs: number,
     signal: AbortSignalLike,
-    caller: CallerLoad,
+    load: CallerLoad,
   ): Promise<Reservation | 'late' | 'aborted'> | undefined;
   /** To be called last before the query runs; undefined where small results have memory left. */
   waitForSmall(waitMs: number, signal: AbortSignalLike): Promise<'late' | 'aborted' | undefined> | undefined;
@@ -41,7 +41,7 @@ export function createResultMemory(limitBytes: number): ResultMemory {
   }
 
   return {
-    reserveLarge(maxBytes, waitMs, signal, caller) {
+    reserveLarge(maxBytes, waitMs, signal, load) {
       if (maxBytes <= SMALL_MAX_BYTES) return undefined;
       return new Promise((resolve) => {
         if (signal.aborted) {
@@ -61,7 +61,7 @@ export function createResultMemory(limitBytes: number): ResultMemory {
         const reservation = large.reserve(
           Math.min(maxBytes, limitBytes),
           () => queueMicrotask(() => leave(reservation)),
-          caller,
+          load,
         );
       });
     },

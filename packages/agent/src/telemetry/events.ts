@@ -1,3 +1,4 @@
+import type { KeysEvent } from '@svc/identity';
 /** Everything the agent reports. `log` and `metrics` turn it into the log file, short lines on standard error, and metrics. */
 export type AgentEvent =
   | {
@@ -24,20 +25,7 @@ export type AgentEvent =
       readonly retry_in_ms?: number;
     }
   | CallEvent
-  /** The keys of an issuer are known, or have changed. */
-  | {
-      readonly event: 'keys_fetched';
-      readonly issuer: string;
-      readonly keys: number;
-      readonly left_out: number;
-    }
-  | {
-      readonly event: 'keys_fetch_failed';
-      readonly issuer: string;
-      readonly reason: string;
-      /** Whether the last good keys still serve. */
-      readonly keys_serve: boolean;
-    }
+  | KeysEvent
   /** An enum has other labels than at the start; the schema that callers see has those of the start. */
   | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
   | {

@@ -35,32 +35,10 @@ export type GatewayEvent =
       readonly other_instance_id: string;
       readonly other_key_id: string;
     }
-  | {
-      /** Once for each change of what is known of an issuer's keys. */
-      readonly event: 'keys_fetched';
-      /** The name of the issuer, as configured. */
-      readonly issuer: string;
-      readonly keys: number;
-      readonly left_out: number;
-    }
-  | {
-      /** Once until they are fetched again, and once more when those fetched before are given up. */
-      readonly event: 'keys_fetch_failed';
-      readonly issuer: string;
-      readonly reason: string;
-      readonly keys_serve: boolean;
-    }
+  | KeysEvent
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
-
-/** What the fetching of an issuer's keys reports, as an event. */
-export function keysEvent(event: KeysEvent): GatewayEvent {
-  const { kind, issuer } = event;
-  return kind === 'keys_fetched'
-    ? { event: kind, issuer, keys: event.keys, left_out: event.leftOut }
-    : { event: kind, issuer, reason: event.reason, keys_serve: event.keysServe };
-}
 
 /** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */
 export interface RequestEvent {

@@ -115,7 +115,7 @@ describe('the keys of an issuer', () => {
     await setup.end(await imported(A));
     expect(setup.keySet.find('ES256', 'a')).toMatchObject({ kid: 'a', retired: false });
     expect(
-      setup.events.map((event) => (event.kind === 'keys_fetched' ? event.keys : event.keysServe)),
+      setup.events.map((event) => (event.event === 'keys_fetched' ? event.keys : event.keys_serve)),
     ).toEqual([1, true, false, 1]);
   });
 
@@ -176,11 +176,11 @@ describe('the keys of an issuer', () => {
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
     await setup.end(await imported(A, B));
     expect(setup.events).toEqual([
-      { kind: 'keys_fetch_failed', issuer: 'own', reason: 'lost', keysServe: false },
-      { kind: 'keys_fetched', issuer: 'own', keys: 1, leftOut: 0 },
-      { kind: 'keys_fetch_failed', issuer: 'own', reason: 'lost', keysServe: true },
-      { kind: 'keys_fetched', issuer: 'own', keys: 1, leftOut: 0 },
-      { kind: 'keys_fetched', issuer: 'own', keys: 2, leftOut: 0 },
+      { event: 'keys_fetch_failed', issuer: 'own', reason: 'lost', keys_serve: false },
+      { event: 'keys_fetched', issuer: 'own', keys: 1, left_out: 0 },
+      { event: 'keys_fetch_failed', issuer: 'own', reason: 'lost', keys_serve: true },
+      { event: 'keys_fetched', issuer: 'own', keys: 1, left_out: 0 },
+      { event: 'keys_fetched', issuer: 'own', keys: 2, left_out: 0 },
     ]);
     expect(setup.keySet.fetchFailures).toBe(4);
   });

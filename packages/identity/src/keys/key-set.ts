@@ -88,7 +88,8 @@ export function createKeySet(options: {
     retire(keys.filter((key) => !after.includes(key)));
     keys = after;
     fetchedAt = now();
-    if (isChanged || state !== 'current') onKeys({ kind: 'keys_fetched', issuer: name, keys: used, leftOut });
+    if (isChanged || state !== 'current')
+      onKeys({ event: 'keys_fetched', issuer: name, keys: used, left_out: leftOut });
     state = 'current';
   }
 
@@ -100,7 +101,7 @@ export function createKeySet(options: {
       keys = [];
     }
     if (next !== state) {
-      onKeys({ kind: 'keys_fetch_failed', issuer: name, reason, keysServe: next === 'kept' });
+      onKeys({ event: 'keys_fetch_failed', issuer: name, reason, keys_serve: next === 'kept' });
     }
     state = next;
   }

@@ -1,18 +1,18 @@
-/** What has changed about the keys of an issuer, for logs: told when it changes, not at each fetch. */
+/** What has changed about the keys of an issuer, as both logs have it: told when it changes, not at each fetch. */
 export type KeysEvent =
   | {
-      readonly kind: 'keys_fetched';
+      readonly event: 'keys_fetched';
       /** The issuer's name. */
       readonly issuer: string;
       readonly keys: number;
       /** Keys of the set that cannot be used: encryption, shared secrets, unknown or weak kinds. */
-      readonly leftOut: number;
+      readonly left_out: number;
     }
   | {
-      readonly kind: 'keys_fetch_failed';
+      readonly event: 'keys_fetch_failed';
       readonly issuer: string;
       /** One line, with nothing of the keys. */
       readonly reason: string;
       /** Whether the last good keys still serve; otherwise its tokens cannot be verified. */
-      readonly keysServe: boolean;
+      readonly keys_serve: boolean;
     };

@@ -45,10 +45,10 @@ describe('an issuer', () => {
     });
     expect(verifier.events).toEqual([
       {
-        kind: 'keys_fetch_failed',
+        event: 'keys_fetch_failed',
         issuer: 'own',
         reason: `${issuer.url}/.well-known/oauth-authorization-server answered with status 503`,
-        keysServe: false,
+        keys_serve: false,
       },
     ]);
     expect(verifier.counters.fetchFailures).toBe(1);
