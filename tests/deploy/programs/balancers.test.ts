@@ -212,7 +212,9 @@ test.skipIf(haproxy === undefined)('HAProxy takes the file of deploy/compose', a
   const { code, stderr } = await runProcess(haproxy ?? '', ['-c', '-f', file]);
   await folder.remove();
   // The names are those of containers.
-  const said = stderr.split('\n').filter((line) => /ALERT|WARNING/.test(line) && !line.includes('could not resolve'));
+  const said = stderr
+    .split('\n')
+    .filter((line) => /ALERT|WARNING/.test(line) && !line.includes('could not resolve'));
   expect({ code, said }).toEqual({ code: 0, said: [] });
 });
 
