@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
-import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
+import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createRegistry } from './agents/registry.ts';
 import { createResultBudget } from './agents/result-budget.ts';
@@ -14,6 +14,8 @@ import { createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
+import { createAgentLinks } from './replicas/agent-links.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
@@ -48,6 +50,10 @@ export interface Surroundings {
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
+/** Serving processes of this replica. */
+const WORKERS = 1;
+/** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
+const LINKS_PER_REPLICA = 4;
 /** For all request bodies that are still arriving. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
@@ -85,6 +91,9 @@ export async function startGateway(
       requestsInFlight: () => http.inFlight,
       agentConnections: () => registry.connections,
       agentCallsInFlight: () => registry.callsInFlight,
+      replicas: () => replicaCount.current,
+      linksMissing: () => links.missing,
+      singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
@@ -99,16 +108,30 @@ export async function startGateway(
   const catalog = createCatalog(observe);
   const described = { publicUrl: config.publicUrl, issuers };
   if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
+  const replicaCount = createReplicaCount(config.replicas, { observe });
+  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, WORKERS);
+  const links = createAgentLinks({
+    replicaCount,
+    linksPerReplica,
+    maxLinks: config.maxAgentLinks,
+    observe,
+    now,
+  });
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: config.agentPublicKeys,
       audiences: config.agentUrls,
       replicaId: randomUUID(),
+      worker: 0,
+      replicaCount: () => replicaCount.current,
+      linksPerReplica,
+      serviceOf: () => DEFAULT_SERVICE,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
     registry,
     catalog,
     budget,
+    links,
     observe,
   });
   const principalRate =
@@ -192,6 +215,7 @@ export async function startGateway(
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      replicaCount.close();
       tokens?.close();
       await verifier.close();
       // Last, so that the end can be watched.

@@ -1,5 +1,6 @@
 import type { KeyRecord } from '../auth/api-keys/key-record.ts';
 import type { Issuer } from '@svc/identity';
+import type { ReplicasSetting } from '../replicas/replica-count.ts';
 import type { Cidr } from '../network/cidr.ts';
 
 /** The environment after parsing: every value checked, every default applied. */
@@ -12,6 +13,10 @@ export interface GatewayConfig {
   readonly publicUrl: string | undefined;
   /** Audiences that agents may sign, normalised; undefined accepts any. */
   readonly agentUrls: readonly string[] | undefined;
+  readonly replicas: ReplicasSetting;
+  readonly linksPerReplica: number | undefined;
+  /** Of each serving process; undefined for no bound. */
+  readonly maxAgentLinks: number | undefined;
   readonly corsOrigins: readonly string[] | '*';
   readonly ipAllowList: readonly Cidr[] | undefined;
   readonly trustedProxies: readonly Cidr[];
