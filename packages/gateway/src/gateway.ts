@@ -1,20 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
-import { createRegistry } from './agents/registry.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
-import { createCatalog } from './catalog/catalog.ts';
-import { createCallCapability } from './calls/call-capability.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
-import { createPermitCall } from './calls/permit-call.ts';
 import type { GatewayConfig } from './config/model.ts';
 import { createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
-import { createAgentLinks } from './replicas/agent-links.ts';
+import { createAgentLinks } from './agents/agent-links.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
@@ -22,18 +17,15 @@ import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator } from './auth/api-keys/authenticator.ts';
-import { createAuthenticate } from './auth/authenticate.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { createOpenApiHandler } from './api/openapi/serve.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
-import { createMcpHandler } from './api/mcp/endpoint.ts';
-import { createServeMessage } from './api/mcp/serve-message.ts';
 import { createSessions } from './api/mcp/sessions.ts';
-import { createRestCall } from './api/rest/call.ts';
+import { createService } from './services/service.ts';
+import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
   readonly port: number;
@@ -44,14 +36,13 @@ export interface RunningGateway {
 export interface Surroundings {
   readonly log: Log;
   readonly verifier: Verifier;
+  readonly replica: Replica;
   /** Of the gateway itself. */
   readonly version: string;
 }
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
-/** Serving processes of this replica. */
-const WORKERS = 1;
 /** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
 const LINKS_PER_REPLICA = 4;
 /** For all request bodies that are still arriving. */
@@ -60,10 +51,9 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, version }: Surroundings,
+  { log, verifier, replica, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
-  const registry = createRegistry(Math.random);
   const budget = createResultBudget(RESULT_MAX_BYTES);
   const sharePermissions = createSharePermissions();
   const authenticator = createAuthenticator({
@@ -89,8 +79,8 @@ export async function startGateway(
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
-      agentConnections: () => registry.connections,
-      agentCallsInFlight: () => registry.callsInFlight,
+      agentConnections: () => service.registry.connections,
+      agentCallsInFlight: () => service.registry.callsInFlight,
       replicas: () => replicaCount.current,
       linksMissing: () => links.missing,
       singleLinks: () => links.single,
@@ -98,31 +88,62 @@ export async function startGateway(
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
       logRecordsLost: () => log.recordsLost,
-      isCapability: (name) => catalog.knows(name),
+      isCapability: (name) => service.catalog.knows(name),
     });
     observe = (event) => {
       log.observe(event);
       count(event);
     };
   }
-  const catalog = createCatalog(observe);
+  const principalRate =
+    config.principalRateLimit === undefined
+      ? undefined
+      : createRateLimiter({ ...config.principalRateLimit, now });
+  const rateLimiter =
+    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
+  const { principalMaxConcurrentCalls } = config;
   const described = { publicUrl: config.publicUrl, issuers };
+  const service = createService(
+    { tokens, described },
+    {
+      authenticator,
+      refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
+      bodyLimits: {
+        maxBytes: config.maxRequestBodyBytes,
+        timeoutMs: config.bodyReadTimeoutMs,
+        // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
+        budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
+      },
+      rateLimiter,
+      principalRate,
+      limitCalls: (callCapability) =>
+        principalMaxConcurrentCalls === undefined
+          ? callCapability
+          : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+      sessions: createSessions(replica.sessionSecret),
+      version,
+      observe,
+      now,
+    },
+  );
+  const { registry, catalog } = service;
   if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
-  const replicaCount = createReplicaCount(config.replicas, { observe });
-  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, WORKERS);
+  const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
+  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
   const links = createAgentLinks({
-    replicaCount,
+    replicaCount: () => replicaCount.current,
     linksPerReplica,
     maxLinks: config.maxAgentLinks,
     observe,
     now,
   });
+  replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: config.agentPublicKeys,
       audiences: config.agentUrls,
-      replicaId: randomUUID(),
-      worker: 0,
+      replicaId: replica.id,
+      worker: replica.worker ?? 0,
       replicaCount: () => replicaCount.current,
       linksPerReplica,
       serviceOf: () => DEFAULT_SERVICE,
@@ -134,49 +155,11 @@ export async function startGateway(
     links,
     observe,
   });
-  const principalRate =
-    config.principalRateLimit === undefined
-      ? undefined
-      : createRateLimiter({ ...config.principalRateLimit, now });
-  const authenticate = createAuthenticate({
-    authenticator,
-    tokens: tokens?.authentication,
-    principalRate,
-  });
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
-  const bodyLimits = {
-    maxBytes: config.maxRequestBodyBytes,
-    timeoutMs: config.bodyReadTimeoutMs,
-    // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
-    budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
-  };
-  const rateLimiter =
-    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
-  const callCapability = createCallCapability(registry, catalog, now);
-  const permitCall = createPermitCall(
-    config.principalMaxConcurrentCalls === undefined
-      ? callCapability
-      : limitConcurrentCalls(config.principalMaxConcurrentCalls, callCapability),
-  );
   const http = createGatewayServer({
     handlers: {
-      call: createRestCall({ authenticate, permitCall, bodyLimits }),
-      mcp: createMcpHandler({
-        authenticate,
-        refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
-        bodyLimits,
-        rateLimiter,
-        principalRate,
-        serveMessage: createServeMessage({
-          catalog,
-          permitCall,
-          sessions: createSessions(randomBytes(32)),
-          takesTokens: config.tokens !== undefined,
-          version,
-        }),
-      }),
-      openapi: createOpenApiHandler({ authenticate, catalog, ...described }),
+      ...service.handlers,
       health: createHealth(health),
       ready: createReady(health),
       agent: createAgentUpgradeHandler(endpoint),

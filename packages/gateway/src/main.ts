@@ -1,7 +1,7 @@
 import './ignored-signals.ts';
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { errorText, firstSignal, limitYoungGeneration, readProblem, tolerateClosedOutput } from '@svc/edge';
 import { startGateway } from './gateway.ts';
 import { parseArguments } from './cli/arguments.ts';
@@ -14,6 +14,7 @@ import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createLog } from './telemetry/log.ts';
+import { createOnlyProcess } from './workers/replica.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */
@@ -78,6 +79,7 @@ async function run(envFile: string | undefined): Promise<void> {
     const gateway = await startGateway(loaded.config, {
       log,
       verifier,
+      replica: createOnlyProcess(randomUUID(), randomBytes(32)),
       version: __SVC_VERSION__,
     });
     void firstSignal(EXIT_FAILURE, ['SIGHUP']).then(async (signal) => {

@@ -8,8 +8,7 @@ import { WebSocket } from 'ws';
 import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import { createSourceResolver, type ResolveSource } from '../network/client-address.ts';
 import { cidr } from '../network/cidr.testing.ts';
-import { createAgentLinks } from '../replicas/agent-links.ts';
-import { createReplicaCount } from '../replicas/replica-count.ts';
+import { createAgentLinks } from './agent-links.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
@@ -78,7 +77,7 @@ async function start(rules: HandshakeRules): Promise<void> {
     catalog,
     budget,
     links: createAgentLinks({
-      replicaCount: createReplicaCount(1, { observe: () => {} }),
+      replicaCount: () => 1,
       linksPerReplica: 1,
       maxLinks: undefined,
       observe: (event) => events.push(event),

@@ -19,7 +19,7 @@ import {
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { AgentLinks } from '../replicas/agent-links.ts';
+import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';

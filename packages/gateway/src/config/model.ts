@@ -1,6 +1,5 @@
 import type { KeyRecord } from '../auth/api-keys/key-record.ts';
 import type { Issuer } from '@svc/identity';
-import type { ReplicasSetting } from '../replicas/replica-count.ts';
 import type { Cidr } from '../network/cidr.ts';
 
 /** The environment after parsing: every value checked, every default applied. */
@@ -13,7 +12,8 @@ export interface GatewayConfig {
   readonly publicUrl: string | undefined;
   /** Audiences that agents may sign, normalised; undefined accepts any. */
   readonly agentUrls: readonly string[] | undefined;
-  readonly replicas: ReplicasSetting;
+  /** A number, or a host name that has one address for each replica. */
+  readonly replicas: number | { readonly dnsName: string };
   readonly linksPerReplica: number | undefined;
   /** Of each serving process; undefined for no bound. */
   readonly maxAgentLinks: number | undefined;

@@ -1,7 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import { createReplicaCount, type ReplicaCount } from './replica-count.ts';
+import type { ReplicaCount } from '../workers/replica.ts';
+import { createReplicaCount } from './replica-count.ts';
 
 let count: ReplicaCount;
 afterEach(() => {

@@ -1,17 +1,9 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { errorText } from '@svc/edge';
+import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
-
-/** How many replicas of the gateway there are, by its own configuration. */
-export interface ReplicaCount {
-  readonly current: number;
-  onChange(listener: (count: number) => void): void;
-  close(): void;
-}
-
-/** A number, or a host name that has one address for each replica. */
-export type ReplicasSetting = number | { readonly dnsName: string };
+import type { ReplicaCount } from '../workers/replica.ts';
 
 export interface ReplicaCountOptions {
   readonly observe: Observe;
@@ -21,7 +13,11 @@ export interface ReplicaCountOptions {
 
 const INTERVAL_MS = 5000;
 
-export function createReplicaCount(replicas: ReplicasSetting, options: ReplicaCountOptions): ReplicaCount {
+/** Of a number, or of a name that has one address for each replica. */
+export function createReplicaCount(
+  replicas: GatewayConfig['replicas'],
+  options: ReplicaCountOptions,
+): ReplicaCount {
   if (typeof replicas === 'number') return { current: replicas, onChange: () => {}, close: () => {} };
   return countAddresses(replicas.dnsName, options);
 }

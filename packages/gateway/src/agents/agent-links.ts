@@ -1,7 +1,6 @@
 import { FLEET_FEATURE } from '@svc/protocol';
-import type { AgentSession } from '../agents/agent-session.ts';
 import type { Observe } from '../telemetry/events.ts';
-import type { ReplicaCount } from './replica-count.ts';
+import type { AgentSession } from './agent-session.ts';
 
 /** The links that agents hold to this process, beside those that they should hold. */
 export interface AgentLinks {
@@ -11,6 +10,8 @@ export interface AgentLinks {
   remove(session: AgentSession): void;
   /** A connection was left after its challenge by a peer that says it is this agent process. */
   leftAtChallenge(instanceId: string, source: string): void;
+  /** Tells the agents; those that are new learn it from their welcome. */
+  replicaCountChanged(): void;
   /** Links that the agents which are here should hold to this replica and do not. */
   readonly missing: number;
   /** Agents that hold one link where more are wanted, because they know no other way. */
@@ -18,7 +19,8 @@ export interface AgentLinks {
 }
 
 export interface AgentLinksOptions {
-  readonly replicaCount: ReplicaCount;
+  /** As agents are told. */
+  readonly replicaCount: () => number;
   readonly linksPerReplica: number;
   /** Undefined: no bound. */
   readonly maxLinks: number | undefined;
@@ -48,7 +50,7 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
   const searches = new Map<string, Search>();
   const singleTold = new Set<string>();
 
-  const wantsMore = (): boolean => replicaCount.current * linksPerReplica > 1;
+  const wantsMore = (): boolean => replicaCount() * linksPerReplica > 1;
   const isSingle = (session: AgentSession): boolean => !session.features.includes(FLEET_FEATURE);
 
   function tellOfSingle(session: AgentSession, source: string): void {
@@ -59,13 +61,6 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
     singleTold.add(instanceId);
     observe({ event: 'agent_single_link', conn_id: connId, instance_id: instanceId, source });
   }
-
-  replicaCount.onChange((count) => {
-    for (const [session, source] of sessions) {
-      session.fleet(count, linksPerReplica);
-      tellOfSingle(session, source);
-    }
-  });
 
   return {
     mayAdd: (instanceId) => maxLinks === undefined || sessions.size < maxLinks || byInstance.has(instanceId),
@@ -100,9 +95,15 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
         event: 'links_short',
         instance_id: instanceId,
         source,
-        replicas: replicaCount.current,
+        replicas: replicaCount(),
         links_per_replica: linksPerReplica,
       });
+    },
+    replicaCountChanged() {
+      for (const [session, source] of sessions) {
+        session.fleet(replicaCount(), linksPerReplica);
+        tellOfSingle(session, source);
+      }
     },
     get missing() {
       const held = new Map<string, number>();

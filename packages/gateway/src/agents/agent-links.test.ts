@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { CLOSE, decodeMessage, parseChallenge, parseWelcome, type Frame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createAgentEndpoint, type AgentEndpoint } from '../agents/endpoint.ts';
-import { createRegistry } from '../agents/registry.ts';
-import { createResultBudget } from '../agents/result-budget.ts';
-import { createAgentUpgradeHandler } from '../agents/serve-upgrade.ts';
+import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
+import { createRegistry } from './registry.ts';
+import { createResultBudget } from './result-budget.ts';
+import { createAgentUpgradeHandler } from './serve-upgrade.ts';
 import {
   answer,
   becomeAgent,
@@ -17,12 +17,11 @@ import {
   sayText,
   type HelloOptions,
   type PeerByHand,
-} from '../agents/unauthenticated-peer.testing.ts';
+} from './unauthenticated-peer.testing.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 import { startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createAgentLinks, type AgentLinks } from './agent-links.ts';
-import type { ReplicaCount } from './replica-count.ts';
 
 const key = createAgentKey();
 const description = describing('get');
@@ -30,7 +29,7 @@ const description = describing('get');
 let server: StartedServer;
 let endpoint: AgentEndpoint;
 let links: AgentLinks;
-let count: ReplicaCount & { change(to: number): void };
+let replicas: number;
 const events: GatewayEvent[] = [];
 
 beforeEach(() => {
@@ -42,27 +41,19 @@ afterEach(async () => {
   await server.close();
 });
 
-function countByHand(first: number): typeof count {
-  const listeners: ((to: number) => void)[] = [];
-  let current = first;
-  return {
-    get current() {
-      return current;
-    },
-    onChange: (listener) => listeners.push(listener),
-    close: () => {},
-    change(to) {
-      current = to;
-      for (const listener of listeners) listener(to);
-    },
-  };
+function change(to: number): void {
+  replicas = to;
+  links.replicaCountChanged();
 }
 
-async function start({ replicas = 3, linksPerReplica = 2, maxLinks = undefined as number | undefined } = {}) {
-  count = countByHand(replicas);
+async function start(
+  options: { readonly replicas?: number; readonly linksPerReplica?: number; readonly maxLinks?: number } = {},
+): Promise<void> {
+  replicas = options.replicas ?? 3;
+  const { linksPerReplica = 2, maxLinks } = options;
   const observe = (event: GatewayEvent): void => void events.push(event);
   links = createAgentLinks({
-    replicaCount: count,
+    replicaCount: () => replicas,
     linksPerReplica,
     maxLinks,
     observe,
@@ -74,7 +65,7 @@ async function start({ replicas = 3, linksPerReplica = 2, maxLinks = undefined a
       audiences: undefined,
       replicaId: 'replica',
       worker: 1,
-      replicaCount: () => count.current,
+      replicaCount: () => replicas,
       linksPerReplica,
       serviceOf: () => 'default',
       maxParamsBytes: 1000,
@@ -116,11 +107,9 @@ describe('an agent with the feature', () => {
       expect(parseWelcome(await agent.next())).toMatchObject({ replica_count: 3, links_per_replica: 2 });
       await frames(agent);
       // Not yet described: it counts as a link all the same.
-      count.change(count.current + 2);
-      expect(await frames(agent)).toEqual([
-        { type: 'fleet', replicaCount: count.current, linksPerReplica: 2 },
-      ]);
-      count.change(3);
+      change(replicas + 2);
+      expect(await frames(agent)).toEqual([{ type: 'fleet', replicaCount: replicas, linksPerReplica: 2 }]);
+      change(3);
       await frames(agent);
       agent.socket.close();
       await agent.closed;
@@ -144,7 +133,7 @@ describe('an agent without it', () => {
   test('I43: gets neither a fleet frame nor 4409', async () => {
     await start({ maxLinks: 1 });
     const old = await join({});
-    count.change(7);
+    change(7);
     endpoint.goAway();
     expect(await frames(old)).toMatchObject([{ type: 'go_away' }]);
     const other = await introduce(server.port, key, { description, instanceId: 'b' });
@@ -157,8 +146,8 @@ describe('an agent without it', () => {
     await join({});
     await join({ features: ['fleet'], instanceId: 'new' });
     expect([named('agent_single_link').length, links.single]).toEqual([0, 0]);
-    count.change(2);
-    count.change(3);
+    change(2);
+    change(3);
     await join({});
     await join({ instanceId: 'later' });
     expect(named('agent_single_link')).toMatchObject([{ instance_id: 'instance' }, { instance_id: 'later' }]);
