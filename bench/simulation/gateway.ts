@@ -75,7 +75,14 @@ export function createGateway(options: {
     });
   }
 
-  const tell = (run: () => void): void => clock.after(wayMs(), run);
+  /** A connection keeps the order of what is sent over it. */
+  const arrivesAt = new WeakMap<AgentEnd, number>();
+
+  function tell(agent: AgentEnd, run: () => void): void {
+    const at = Math.max(clock.now + wayMs(), arrivesAt.get(agent) ?? 0);
+    arrivesAt.set(agent, at);
+    clock.after(at - clock.now, run);
+  }
 
   function count(agent: AgentEnd, change: 1 | -1): void {
     byService.set(agent.service, (byService.get(agent.service) ?? 0) + change);
@@ -118,7 +125,7 @@ export function createGateway(options: {
       const decision = peers.accept(agent.source);
       if (!decision.ok) {
         refusals++;
-        tell(() => agent.refused(decision.retryAfterSeconds));
+        tell(agent, () => agent.refused(decision.retryAfterSeconds));
         return;
       }
       const { peer } = decision;
@@ -128,21 +135,21 @@ export function createGateway(options: {
         open.delete(agent);
       };
       work(CHALLENGE_MS, () =>
-        tell(() => {
+        tell(agent, () => {
           if (!agent.challenged(replicaId)) {
-            tell(() => close(true));
+            tell(agent, () => close(true));
             return;
           }
-          tell(() =>
+          tell(agent, () =>
             work(HANDSHAKE_MS, () => {
               if (!open.has(agent)) return;
               peer.authenticated();
               welcomed.add(agent);
               const said = fleet;
-              tell(() => agent.welcomed(said));
+              tell(agent, () => agent.welcomed(said));
               // Its description is asked for and comes.
-              tell(() =>
-                tell(() => {
+              tell(agent, () =>
+                tell(agent, () => {
                   if (state !== 'serving' || !open.has(agent)) return;
                   linked.add(agent);
                   count(agent, 1);
@@ -160,15 +167,15 @@ export function createGateway(options: {
     setFleet(next) {
       if (next.replicaCount === fleet.replicaCount && next.linksPerReplica === fleet.linksPerReplica) return;
       fleet = next;
-      for (const agent of welcomed) tell(() => agent.fleetChanged(next));
+      for (const agent of welcomed) tell(agent, () => agent.fleetChanged(next));
     },
     leave() {
       state = 'leaving';
-      for (const agent of open) tell(() => agent.goingAway());
-      clock.after(DRAINED_MS, () => end((agent) => tell(() => agent.ended())));
+      for (const agent of open) tell(agent, () => agent.goingAway());
+      clock.after(DRAINED_MS, () => end((agent) => tell(agent, () => agent.ended())));
     },
     kill() {
-      end((agent) => tell(() => agent.ended()));
+      end((agent) => tell(agent, () => agent.ended()));
     },
     darken() {
       end((agent) => agent.fellSilent());
