@@ -14,6 +14,7 @@ import { createReadSettings, type Environment, type ReadSettings } from './read-
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
 import { readTokens } from './tokens.ts';
+import { parseWorkers } from './parse/workers.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
 
 export type { Environment } from './read-settings.ts';
@@ -91,6 +92,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       faults,
     ),
     metricsListen,
+    workers: read('GATEWAY_WORKERS', parseWorkers) ?? 1,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
   };
   const unknown = unknownSettings(env);
