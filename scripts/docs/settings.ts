@@ -212,6 +212,14 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning: 'The least level that is logged. Request records are `info`.',
     refused: ['INFO', 'trace'],
   },
+  GATEWAY_WORKERS: {
+    standard: { value: '1' },
+    accepted: 'a whole number from 1 to 64, or `auto` for one a core; above 1 on Linux and macOS only',
+    example: '2',
+    meaning:
+      'How many processes serve. Above 1 a primary process starts that many workers, replaces one that ends, and writes log, metrics and snapshot for all; together they are one gateway with one address, one set of limits and one `replica_id`.',
+    refused: ['0', '65', 'all'],
+  },
 };
 
 export function settingsTable(): string {

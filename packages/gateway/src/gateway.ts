@@ -32,7 +32,7 @@ export interface RunningGateway {
 }
 
 export interface Surroundings {
-  readonly log: Log;
+  readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
   /** Of the gateway itself. */
@@ -158,8 +158,11 @@ export async function startGateway(
     now,
   });
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure));
+    register && replica.worker === undefined
+      ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
+      : undefined;
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }

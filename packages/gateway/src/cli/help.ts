@@ -48,6 +48,7 @@ Optional settings:
   GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
+  GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
 `;

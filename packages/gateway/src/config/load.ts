@@ -12,6 +12,7 @@ import { createReadSettings, type Environment, type ReadSettings } from './read-
 import { readServices } from './services/read-services.ts';
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
+import { parseWorkers } from './parse/workers.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
 
 export type { Environment } from './read-settings.ts';
@@ -82,6 +83,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       faults,
     ),
     metricsListen,
+    workers: read('GATEWAY_WORKERS', parseWorkers) ?? 1,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
   };
   const unknown = unknownSettings(env);

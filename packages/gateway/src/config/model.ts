@@ -27,6 +27,8 @@ export interface GatewayConfig {
   readonly bodyReadTimeoutMs: number;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
+  /** Processes that serve; with 1 there is no other. */
+  readonly workers: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 

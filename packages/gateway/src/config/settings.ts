@@ -26,6 +26,7 @@ export const SETTINGS = [
   'GATEWAY_TLS_KEY_FILE',
   'GATEWAY_METRICS_ADDR',
   'GATEWAY_LOG_LEVEL',
+  'GATEWAY_WORKERS',
 ] as const;
 
 export type Setting = (typeof SETTINGS)[number];
