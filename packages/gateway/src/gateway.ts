@@ -54,7 +54,7 @@ export async function startGateway(
   const budget = createResultBudget(RESULT_MAX_BYTES);
   const sharePermissions = createSharePermissions();
   const authenticator = createAuthenticator({
-    records: config.keys,
+    services: config.services,
     verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
     now,
     wallClock: Date.now,
@@ -62,13 +62,15 @@ export async function startGateway(
   });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
-  const issuers = config.tokens?.issuers ?? [];
-  const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
+  const [ofDefault] = config.services;
+  const tokenConfig = ofDefault?.tokens;
+  const issuers = tokenConfig?.issuers ?? [];
+  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
   const tokens =
-    config.tokens &&
+    tokenConfig &&
     protectedResource &&
     openTokens({
-      ...config.tokens,
+      ...tokenConfig,
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
       onKeys: (event) => observe(event),
@@ -124,7 +126,7 @@ export async function startGateway(
   if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: config.agentPublicKeys,
+      publicKeys: ofDefault?.agentPublicKeys ?? [],
       audiences: config.agentUrls,
       replicaId: replica.id,
       maxParamsBytes: config.maxRequestBodyBytes,
@@ -151,7 +153,7 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
-    unknownCaller: config.tokens === undefined ? undefined : UNKNOWN_CALLER,
+    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
     protectedResource,
     observe,
     now,
