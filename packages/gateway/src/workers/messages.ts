@@ -1,10 +1,15 @@
 import type { MetricsSnapshot } from '@svc/edge';
+import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
+import type { LeaseQuestion, Pool } from './lease.ts';
 import type { GatewayConfig } from '../config/model.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
   readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
+  /** Whose key this is. */
+  readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
 
 /** What a worker tells its primary. */
@@ -17,12 +22,17 @@ export interface WorkerMessages {
   readonly alive: undefined;
   /** All of its metrics: when they are wanted, now and then, and at its end. */
   readonly metrics: MetricsSnapshot;
+  readonly lease_back: { readonly pool: Pool; readonly steps: number };
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
 }
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
+  /** Records of keys came, changed or went: these count no more. */
+  readonly records_changed: { readonly retired: readonly string[] };
+  /** Another worker waits for memory: what is not used is to be given back at once. */
+  readonly leases_wanted: { readonly pool: Pool };
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
 }
