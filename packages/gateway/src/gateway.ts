@@ -20,12 +20,15 @@ import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { keepSnapshot } from './api/openapi/snapshot.ts';
-import { createSessions } from './api/mcp/sessions.ts';
+import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
+import { createSessions, type Sessions } from './api/mcp/sessions.ts';
+import { DEFAULT_SERVICE } from './services/service-id.ts';
 import { createService } from './services/service.ts';
+import { cancelAnywhere } from './workers/mcp-cancels.ts';
 import { createLeasedBodies } from './workers/leased-bodies.ts';
 import { createLeasedResults } from './workers/leased-results.ts';
 import { reportMetrics } from './workers/replica-metrics.ts';
+import { followIssuerKeys } from './workers/shared-issuers.ts';
 import { askForKeys } from './workers/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
@@ -83,6 +86,7 @@ export async function startGateway(
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
       onKeys: (event) => observe(event),
+      openKeySet: channel && followIssuerKeys(channel)(DEFAULT_SERVICE),
     });
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
@@ -107,6 +111,10 @@ export async function startGateway(
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const { principalMaxConcurrentCalls } = config;
+  const sessions: Sessions = createSessions(
+    replica.sessionSecret,
+    channel && cancelAnywhere(channel, () => sessions),
+  );
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
     { tokens, described },
@@ -127,14 +135,20 @@ export async function startGateway(
         principalMaxConcurrentCalls === undefined
           ? callCapability
           : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
-      sessions: createSessions(replica.sessionSecret),
+      sessions,
       version,
       observe,
       now,
     },
   );
   const { registry, catalog } = service;
-  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
+  if (config.emitOpenapiSnapshot) {
+    const write: WriteSnapshot =
+      channel === undefined
+        ? createSnapshotWriter(process.cwd(), observe)
+        : (id, bytes) => channel.tell('snapshot', { service: id, bytes });
+    keepSnapshot(catalog, described, (bytes) => write(DEFAULT_SERVICE, bytes));
+  }
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: ofDefault?.agentPublicKeys ?? [],
@@ -146,7 +160,14 @@ export async function startGateway(
     catalog,
     budget,
     observe,
+    ...(channel && {
+      siblings: {
+        workers: replica.workers,
+        onKnown: (source) => channel.tell('source_known', { source }),
+      },
+    }),
   });
+  channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
   const http = createGatewayServer({
@@ -164,6 +185,7 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
+    workers: replica.workers,
     unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
     protectedResource,
     observe,

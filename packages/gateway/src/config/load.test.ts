@@ -60,6 +60,7 @@ describe('loadConfig', () => {
         bodyReadTimeoutMs: 10_000,
         tls: undefined,
         metricsListen: undefined,
+        workers: 1,
         logLevel: 'info',
       });
     },
