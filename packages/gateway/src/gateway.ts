@@ -24,12 +24,12 @@ import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/op
 import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import { DEFAULT_SERVICE } from './services/service-id.ts';
 import { createService } from './services/service.ts';
-import { cancelAnywhere } from './workers/mcp-cancels.ts';
-import { createLeasedBodies } from './workers/leased-bodies.ts';
-import { createLeasedResults } from './workers/leased-results.ts';
-import { reportMetrics } from './workers/replica-metrics.ts';
-import { followIssuerKeys } from './workers/shared-issuers.ts';
-import { askForKeys } from './workers/shared-keys.ts';
+import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
+import { createLeasedBodies } from './workers/memory/leased-bodies.ts';
+import { createLeasedResults } from './workers/memory/leased-results.ts';
+import { reportMetrics } from './workers/shared/replica-metrics.ts';
+import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {

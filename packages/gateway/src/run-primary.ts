@@ -17,16 +17,16 @@ import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { writeSnapshots } from './workers/snapshots.ts';
-import { passCancels } from './workers/mcp-cancels.ts';
-import { forwardLines } from './workers/forward-lines.ts';
-import { lendMemory } from './workers/lease-pools.ts';
+import { writeSnapshots } from './workers/shared/snapshots.ts';
+import { passCancels } from './workers/shared/mcp-cancels.ts';
+import { forwardLines } from './workers/processes/forward-lines.ts';
+import { lendMemory } from './workers/memory/lease-pools.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
-import { fetchIssuerKeys } from './workers/shared-issuers.ts';
-import { openKeyAuthority } from './workers/shared-keys.ts';
-import { createReplicaMetrics } from './workers/replica-metrics.ts';
-import { createSupervisor } from './workers/supervisor.ts';
-import { WORKER_NUMBER } from './workers/worker-number.ts';
+import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { openKeyAuthority } from './workers/shared/shared-keys.ts';
+import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { createSupervisor } from './workers/processes/supervisor.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
 export interface PrimaryOptions {
   readonly config: GatewayConfig;

@@ -1,7 +1,7 @@
 import type { MetricsSnapshot } from '@svc/edge';
 import type { KeysAnswer, ShownKeys } from '@svc/identity';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
-import type { LeaseQuestion, Pool } from './lease.ts';
+import type { LeaseQuestion, Pool } from './memory/lease.ts';
 import type { GatewayConfig } from '../config/model.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */

@@ -1,4 +1,4 @@
-import type { PrimaryChannel } from './channel.ts';
+import type { PrimaryChannel } from '../channel.ts';
 
 /** Every worker tells what its agents describe, which is mostly the same: it is written once. */
 export function writeSnapshots(

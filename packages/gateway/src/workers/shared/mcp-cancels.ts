@@ -1,4 +1,4 @@
-import type { PrimaryChannel, WorkerChannel } from './channel.ts';
+import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
 
 /** A call that workers look for. */
 interface Search {

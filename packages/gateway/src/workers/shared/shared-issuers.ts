@@ -9,8 +9,8 @@ import {
   type KeysEvent,
   type KeySet,
 } from '@svc/identity';
-import type { ServiceConfig, TokenConfig } from '../config/model.ts';
-import type { PrimaryChannel, WorkerChannel } from './channel.ts';
+import type { ServiceConfig, TokenConfig } from '../../config/model.ts';
+import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
 
 /** The keys of all issuers of a replica, fetched once for all its workers. */
 export interface IssuerKeys {
