@@ -21,6 +21,7 @@ import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
 import { lendMemory } from './workers/memory/lease-pools.ts';
+import type { Listening } from './workers/messages.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
 import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { openKeyAuthority } from './workers/shared/shared-keys.ts';
@@ -61,6 +62,8 @@ export async function runPrimary({
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
   const sessionSecret = randomBytes(32);
+  let { listen } = config;
+  let bound: Listening | undefined;
   const channel = createPrimaryChannel();
   writeSnapshots(
     channel,
@@ -82,7 +85,9 @@ export async function runPrimary({
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
-    return { config, replicaId, sessionSecret, workers: config.workers };
+    // With the last listener its address went, and a port that was chosen must not become another.
+    if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
+    return { config: { ...config, listen }, replicaId, sessionSecret, workers: config.workers };
   });
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
@@ -160,7 +165,8 @@ export async function runPrimary({
   let scraped: MetricsListener | undefined;
   try {
     scraped = await openMetrics();
-    observe({ event: 'listening', ...(await supervisor.start()) });
+    bound = await supervisor.start();
+    observe({ event: 'listening', ...bound });
   } catch (error) {
     process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
     supervisor.kill();

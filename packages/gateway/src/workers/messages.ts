@@ -9,8 +9,11 @@ export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
   readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
   /** Whose key this is. */
-  /** What keys an issuer has; of one that was not asked a moment ago, those that it has now. */
-  readonly issuer_keys: { readonly question: { readonly id: string }; readonly answer: KeysAnswer };
+  /** What keys an issuer has; where that is not enough, it is asked `again`, unless it was a moment ago. */
+  readonly issuer_keys: {
+    readonly question: { readonly id: string; readonly again: boolean };
+    readonly answer: KeysAnswer;
+  };
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
