@@ -58,7 +58,7 @@ it('fetches the keys of an issuer once for all workers, and once more for a key 
   );
   const outcomes = async (issuer: typeof old, jti: string): Promise<readonly unknown[]> => {
     const token = issuer.token({ sub: 'x', scope: 's', client_id: 'c', jti });
-    const settled = await Promise.all(verifiers.map((verifier) => verifier.verify(token)));
+    const settled = await Promise.all(verifiers.map(async (verifier) => verifier.verify(token)));
     return settled.map((outcome) => (outcome.kind === 'refused' ? outcome.failure : outcome.kind));
   };
 
