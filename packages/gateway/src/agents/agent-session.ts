@@ -230,7 +230,7 @@ export function createSession(options: SessionOptions): AgentSession {
       options.onDraining();
       return;
     }
-    if (frame.type === 'request' || frame.type === 'cancel') {
+    if (frame.type === 'request' || frame.type === 'cancel' || frame.type === 'fleet') {
       throw new ProtocolError(`an agent must not send ${frame.type}`);
     }
     if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
