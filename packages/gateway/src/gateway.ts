@@ -128,8 +128,7 @@ export async function startGateway(
       replicaId: replica.id,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
-    registry,
-    catalog,
+    directory: service.directory,
     budget,
     observe,
   });

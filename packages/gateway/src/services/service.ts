@@ -6,6 +6,7 @@ import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
 import { createRestCall } from '../api/rest/call.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
+import { createSessionDirectory, type SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OpenTokens } from '../auth/tokens/open-tokens.ts';
@@ -20,6 +21,7 @@ import type { Observe } from '../telemetry/events.ts';
 export interface Service {
   readonly registry: Registry;
   readonly catalog: Catalog;
+  readonly directory: SessionDirectory;
   readonly handlers: Pick<Handlers, 'call' | 'mcp' | 'openapi'>;
 }
 
@@ -57,6 +59,7 @@ export function createService({ tokens, described }: ServiceOptions, parts: Serv
   return {
     registry,
     catalog,
+    directory: createSessionDirectory(registry, catalog),
     handlers: {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
       mcp: createMcpHandler({
