@@ -18,6 +18,7 @@ import {
   type ResultFrame,
 } from '@svc/protocol';
 import type { AgentLink, AgentOutcome, AgentRequest, AgentResult } from './agent-link.ts';
+import { capabilitiesOf } from './capabilities-of.ts';
 import { createAnswerRelay, type AnswerRelay, type RelayedAnswer } from './answer-relay.ts';
 import type { ResultBudget } from './result-budget.ts';
 
@@ -272,7 +273,7 @@ export function createSession(options: SessionOptions): AgentSession {
     capability: (name) => capabilities.get(name),
     setDescription({ manifest, identity }) {
       maxTokenAge = identity?.max_age;
-      capabilities = new Map(manifest.map((entry) => [entry.name, entry]));
+      capabilities = capabilitiesOf(manifest);
     },
     call(request, settleCall) {
       const id = send(request, settleCall, undefined);

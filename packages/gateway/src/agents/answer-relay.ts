@@ -19,7 +19,7 @@ export interface AnswerRelay {
   grant(bytes: number): void;
 }
 
-export function createAnswerRelay({ forward }: RelayedAnswer): AnswerRelay {
+export function createAnswerRelay(answer: RelayedAnswer): AnswerRelay {
   let begun = false;
   let missing = 0;
   let credit = INITIAL_CREDIT_BYTES;
@@ -44,7 +44,7 @@ export function createAnswerRelay({ forward }: RelayedAnswer): AnswerRelay {
       } else {
         take(frame.bytes, frame.fin);
       }
-      forward(frame);
+      answer.forward(frame);
       return frame.fin;
     },
     grant(bytes) {
