@@ -8,7 +8,7 @@ import {
   type ProtocolVersion,
 } from '@svc/protocol';
 import type { ResultBudget } from './result-budget.ts';
-import type { AgentRequest } from './agent-link.ts';
+import type { AgentRequest } from './callable-link.ts';
 import { createSession, type AgentSession } from './agent-session.ts';
 
 let instances = 0;
@@ -36,6 +36,7 @@ export function agentByHand(
     readonly version?: ProtocolVersion;
     readonly identity?: 'token' | 'gateway';
     readonly instanceId?: string;
+    readonly features?: readonly string[];
   } = {},
 ): AgentByHand {
   const { version = 2, identity, instanceId = `instance-${++instances}` } = options;
@@ -65,6 +66,8 @@ export function agentByHand(
   const session = createSession({
     connId: 'connection',
     instanceId,
+    manifestSha256: 'ab'.repeat(32),
+    features: options.features ?? [],
     protocolVersion: version,
     identity,
     maxInflight,

@@ -1,6 +1,7 @@
 import {
   CALL_ID_MAX,
   CLOSE,
+  FLEET_FEATURE,
   INITIAL_CREDIT_BYTES,
   ProtocolError,
   RESULT_MAX_BYTES,
@@ -17,7 +18,7 @@ import {
   type ProtocolVersion,
   type ResultFrame,
 } from '@svc/protocol';
-import type { AgentLink, AgentOutcome, AgentRequest, AgentResult } from './agent-link.ts';
+import type { CallableLink, AgentOutcome, AgentRequest, AgentResult } from './callable-link.ts';
 import { capabilitiesOf } from './capabilities-of.ts';
 import { createAnswerRelay, type AnswerRelay, type RelayedAnswer } from './answer-relay.ts';
 import type { ResultBudget } from './result-budget.ts';
@@ -30,7 +31,11 @@ import type { ResultBudget } from './result-budget.ts';
  *   ended     the link is over and every call is settled. Only `ended` moves it here, from open or draining, once.
  * `call` still sends while draining: a call that was given to this session may cross the agent's frame.
  */
-export interface AgentSession extends AgentLink {
+export interface AgentSession extends CallableLink {
+  /** Of the description that the agent signed, hex. */
+  readonly manifestSha256: string;
+  /** Those that agent and gateway have agreed on. */
+  readonly features: readonly string[];
   setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
   /** As `call`, for another process of the replica: the answer is handed on as it comes, and nothing of it is kept here. */
   relay(request: AgentRequest, answer: RelayedAnswer): RelayedCall;
@@ -40,6 +45,8 @@ export interface AgentSession extends AgentLink {
    * False where there is none: of calls whose answer has begun none gives way.
    */
   makePlace(principal: string): boolean;
+  /** Tells an agent that agreed on it of how many replicas and links there are from now on. */
+  fleet(replicaCount: number, linksPerReplica: number): void;
   /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
   goAway(reason: string): void;
   /** Another session of the same agent process takes its calls from now on. */
@@ -60,6 +67,8 @@ export interface RelayedCall {
 export interface SessionOptions {
   readonly connId: string;
   readonly instanceId: string;
+  readonly manifestSha256: string;
+  readonly features: readonly string[];
   readonly protocolVersion: ProtocolVersion;
   readonly identity: 'token' | 'gateway' | undefined;
   readonly maxInflight: number;
@@ -259,6 +268,8 @@ export function createSession(options: SessionOptions): AgentSession {
   return {
     connId: options.connId,
     instanceId: options.instanceId,
+    manifestSha256: options.manifestSha256,
+    features: options.features,
     protocolVersion: options.protocolVersion,
     identity: options.identity,
     get maxTokenAge() {
@@ -310,6 +321,10 @@ export function createSession(options: SessionOptions): AgentSession {
         notStarted: false,
       });
       return true;
+    },
+    fleet(replicaCount, linksPerReplica) {
+      if (!options.features.includes(FLEET_FEATURE)) return;
+      options.link().sendQueue.sendControl({ type: 'fleet', replicaCount, linksPerReplica });
     },
     goAway,
     supersede(reason) {

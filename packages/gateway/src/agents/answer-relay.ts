@@ -1,5 +1,5 @@
 import { INITIAL_CREDIT_BYTES, ProtocolError, type DataFrame, type ResultFrame } from '@svc/protocol';
-import type { AgentOutcome, AgentResult } from './agent-link.ts';
+import type { AgentOutcome, AgentResult } from './callable-link.ts';
 
 /** Where the answer to a call of another process goes. */
 export interface RelayedAnswer {

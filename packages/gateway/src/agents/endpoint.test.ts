@@ -8,6 +8,7 @@ import { WebSocket } from 'ws';
 import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import { createSourceResolver, type ResolveSource } from '../network/client-address.ts';
 import { cidr } from '../network/cidr.testing.ts';
+import { createAgentLinks } from './agent-links.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
@@ -16,7 +17,7 @@ import { createRegistry, NOBODY, type Registry } from './registry.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
 import { createSessionDirectory } from './session-directory.ts';
 import { createAgentUpgradeHandler } from './serve-upgrade.ts';
-import type { AgentOutcome } from './agent-link.ts';
+import type { AgentOutcome } from './callable-link.ts';
 import { request, resultHead } from './agent-by-hand.testing.ts';
 import {
   answer,
@@ -51,6 +52,10 @@ beforeEach(async () => {
     publicKeys: [key.publicKey],
     audiences: [AUDIENCE],
     replicaId: 'replica',
+    worker: 0,
+    replicaCount: () => 1,
+    linksPerReplica: 1,
+    serviceOf: () => 'default',
     maxParamsBytes: 1000,
   });
 });
@@ -63,6 +68,7 @@ afterEach(async () => {
 
 async function start(rules: HandshakeRules): Promise<void> {
   events = [];
+
   budget = createResultBudget(1_000_000);
   registry = createRegistry(() => 0);
   catalog = createCatalog((event) => events.push(event));
@@ -70,6 +76,13 @@ async function start(rules: HandshakeRules): Promise<void> {
     rules,
     directory: createSessionDirectory(registry, catalog),
     budget,
+    links: createAgentLinks({
+      replicaCount: () => 1,
+      linksPerReplica: 1,
+      maxLinks: undefined,
+      observe: (event) => events.push(event),
+      now: () => performance.now(),
+    }),
     observe: (event) => events.push(event),
   });
   server = await startServer(

@@ -1,5 +1,5 @@
 import type { ProtocolVersion } from '@svc/protocol';
-import type { AgentLink } from './agent-link.ts';
+import type { CallableLink } from './callable-link.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** Every agent that may take calls. */
@@ -8,8 +8,8 @@ export interface Registry {
   /** By identity: a session never removes its successor. */
   remove(session: AgentSession): void;
   /** A link that another process of the replica holds, while that one can be reached. */
-  addRemote(link: AgentLink): void;
-  removeRemote(link: AgentLink): void;
+  addRemote(link: CallableLink): void;
+  removeRemote(link: CallableLink): void;
   /**
    * The less loaded of two links picked at random among those of this process that have the capability; where none of
    * them takes a call now, among those of the other processes.
@@ -20,8 +20,8 @@ export interface Registry {
     capability: string,
     tried: Tried,
     principal: string,
-    maySend: (agent: AgentLink) => boolean,
-  ): AgentLink | undefined;
+    maySend: (agent: CallableLink) => boolean,
+  ): CallableLink | undefined;
   /** Whether any process of the replica has an agent. */
   readonly connected: boolean;
   /** Of this process. */
@@ -34,7 +34,7 @@ export interface Registry {
 export interface Tried {
   /** Agent processes: what one of their links refused, the others would too. */
   readonly instances: readonly string[];
-  readonly links: readonly AgentLink[];
+  readonly links: readonly CallableLink[];
 }
 
 export const NOBODY: Tried = { instances: [], links: [] };
@@ -43,14 +43,14 @@ export const NOBODY: Tried = { instances: [], links: [] };
  * `offline`: none that is connected has the capability; `outdated`: some have, but of lower versions of the protocol than
  * the call needs.
  */
-type AgentChoice = AgentLink | 'offline' | 'outdated' | 'busy';
+type AgentChoice = CallableLink | 'offline' | 'outdated' | 'busy';
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number): Registry {
   const sessions = new Set<AgentSession>();
-  const remotes = new Set<AgentLink>();
+  const remotes = new Set<CallableLink>();
 
-  function pick(candidates: readonly AgentLink[]): AgentLink | undefined {
+  function pick(candidates: readonly CallableLink[]): CallableLink | undefined {
     if (candidates.length < 2) return candidates[0];
     const first = Math.floor(random() * candidates.length);
     const second = (first + 1 + Math.floor(random() * (candidates.length - 1))) % candidates.length;
@@ -79,7 +79,7 @@ export function createRegistry(random: () => number): Registry {
       remotes.delete(link);
     },
     choose(capability, tried, leastVersion = 1) {
-      const candidates: AgentLink[] = [];
+      const candidates: CallableLink[] = [];
       let knows = false;
       let outdated = false;
       for (const session of sessions) {
@@ -130,6 +130,6 @@ export function createRegistry(random: () => number): Registry {
   };
 }
 
-function wasTried(link: AgentLink, { instances, links }: Tried): boolean {
+function wasTried(link: CallableLink, { instances, links }: Tried): boolean {
   return instances.includes(link.instanceId) || links.includes(link);
 }

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { NOBODY, type Registry, type Tried } from '../agents/registry.ts';
-import type { AgentLink, AgentOutcome, AgentResult } from '../agents/agent-link.ts';
+import type { CallableLink, AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Principal, TokenPrincipal } from '../auth/principal.ts';
 import { CallError, CallerGone } from './call-error.ts';
@@ -66,7 +66,7 @@ export function createCallCapability(
         settle();
       }
 
-      function send(agent: AgentLink): void {
+      function send(agent: CallableLink): void {
         current = agent;
         const { principal } = call;
         if (isTooOld(principal, agent, wallClock)) {
@@ -133,7 +133,7 @@ function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
 /** Whether the agent would refuse the token for its age; a new one may help, so its bearer is told before it is sent. */
 function isTooOld(
   principal: Principal,
-  { maxTokenAge }: AgentLink,
+  { maxTokenAge }: CallableLink,
   wallClock: () => number,
 ): principal is TokenPrincipal {
   if (maxTokenAge === undefined || principal.kind !== 'token') return false;
@@ -142,7 +142,7 @@ function isTooOld(
 
 type AgentChoice = ReturnType<Registry['choose']>;
 
-function withInstance({ instances, links }: Tried, { instanceId }: AgentLink): Tried {
+function withInstance({ instances, links }: Tried, { instanceId }: CallableLink): Tried {
   return { instances: [...instances, instanceId], links };
 }
 
@@ -156,12 +156,12 @@ function chooseAgent(
   const choice = registry.choose(capability, tried, leastVersion);
   if (choice !== 'busy') return choice;
   // A call that the agent would refuse takes no place from another.
-  const maySend = (agent: AgentLink): boolean =>
+  const maySend = (agent: CallableLink): boolean =>
     agent.protocolVersion >= leastVersion && !isTooOld(principal, agent, wallClock);
   return registry.makePlace(capability, tried, principal.id, maySend) ?? choice;
 }
 
-function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): AgentLink {
+function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): CallableLink {
   switch (choice) {
     case 'offline':
       // Before the first agent has connected, it is not known which capabilities exist.

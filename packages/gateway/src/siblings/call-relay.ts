@@ -13,7 +13,7 @@ import {
   type RequestFrame,
   type ResultFrame,
 } from '@svc/protocol';
-import type { AgentOutcome, AgentResult } from '../agents/agent-link.ts';
+import type { AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { AgentSession, RelayedCall } from '../agents/agent-session.ts';
 import { readHop, type Hop } from './hop.ts';
 import { failureFrame } from './lost-answer.ts';

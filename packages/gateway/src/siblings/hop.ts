@@ -1,5 +1,5 @@
 import { ProtocolError, type Metadata } from '@svc/protocol';
-import type { AgentRequest } from '../agents/agent-link.ts';
+import type { AgentRequest } from '../agents/callable-link.ts';
 
 /**
  * What the processes of a replica say to each other of a call, beside what the agent is told: no agent gets it. A call

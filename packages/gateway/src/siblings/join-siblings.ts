@@ -1,5 +1,5 @@
-import type { Description } from '@svc/protocol';
-import type { AgentLink } from '../agents/agent-link.ts';
+import { FLEET_FEATURE, type Description } from '@svc/protocol';
+import type { CallableLink } from '../agents/callable-link.ts';
 import type { AgentSession } from '../agents/agent-session.ts';
 import { parseDescription } from '../agents/description.ts';
 import type { Registry } from '../agents/registry.ts';
@@ -47,7 +47,7 @@ interface Own {
 
 interface Remote {
   readonly worker: number;
-  readonly link: AgentLink;
+  readonly link: CallableLink;
   readonly registry: Registry;
   readonly leaveCatalog: () => void;
 }
@@ -247,10 +247,17 @@ export async function joinSiblings({
       waiting.delete(service);
       return {
         enter(session, offer, onListed) {
-          const { connId, instanceId, protocolVersion, identity, keepsSeveral } = session;
+          const { connId, instanceId, protocolVersion, identity, features } = session;
           const { keyId, digest } = offer;
           const agent = { keyId, instanceId, digest };
-          const listed = { service, connId, ...agent, protocolVersion, identity, keepsSeveral };
+          const listed = {
+            service,
+            connId,
+            ...agent,
+            protocolVersion,
+            identity,
+            keepsSeveral: features.includes(FLEET_FEATURE),
+          };
           const entered: Own = {
             service,
             session,

@@ -1,5 +1,5 @@
 import type { ErrorFrame } from '@svc/protocol';
-import type { AgentOutcome, AgentResult } from '../agents/agent-link.ts';
+import type { AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 
 /**
  * How a process tells the one where the caller is that the agent was lost: frames have no word for it. Of all codes this

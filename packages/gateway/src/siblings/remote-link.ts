@@ -1,5 +1,5 @@
 import type { Description } from '@svc/protocol';
-import type { AgentLink } from '../agents/agent-link.ts';
+import type { CallableLink } from '../agents/callable-link.ts';
 import type { AgentSession } from '../agents/agent-session.ts';
 import { capabilitiesOf } from '../agents/capabilities-of.ts';
 import type { ListedSession } from '../workers/session-messages.ts';
@@ -12,7 +12,7 @@ export function createRemoteLink(
   { manifest, identity: terms }: Description,
   sibling: () => AgentSession | undefined,
   onCall: () => void,
-): AgentLink {
+): CallableLink {
   const capabilities = capabilitiesOf(manifest);
   let inFlight = 0;
   return {

@@ -64,6 +64,8 @@ export function reachSibling(options: SiblingOptions): Sibling {
       const session = createSession({
         connId: `worker-${worker}`,
         instanceId: `worker-${worker}`,
+        manifestSha256: '',
+        features: [],
         protocolVersion: LINK_VERSION,
         identity: undefined,
         // Each of its agents has a bound of its own, which it keeps.

@@ -23,6 +23,8 @@ export interface WorkerMessages {
 export interface PrimaryMessages {
   readonly shut_down: { readonly signal: string };
   readonly replica_changed: ReplicaChange;
+  /** How many replicas of the gateway there are from now on. */
+  readonly replica_count: { readonly count: number };
 }
 
 /** All that a worker has to know before it serves; what changes comes right behind it, from the listeners of `onJoin`. */

@@ -3,7 +3,7 @@ import type { AgentErrorCode, ManifestEntry, Metadata, ProtocolVersion } from '@
 /**
  * A link of an agent as calls see it, whoever holds it: this process (`agent-session`), or another of its replica.
  */
-export interface AgentLink {
+export interface CallableLink {
   readonly connId: string;
   /** Of the agent's process, which may have several links. */
   readonly instanceId: string;
