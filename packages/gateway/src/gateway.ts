@@ -25,6 +25,7 @@ import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
+import { reportMetrics } from './workers/replica-metrics.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -34,7 +35,7 @@ export interface RunningGateway {
 }
 
 export interface Surroundings {
-  readonly log: Log;
+  readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
   /** Of the gateway itself. */
@@ -57,7 +58,7 @@ export async function startGateway(
   const budget = createResultBudget(RESULT_MAX_BYTES);
   const sharePermissions = createSharePermissions();
   const authenticator = createAuthenticator({
-    records: config.keys,
+    services: config.services,
     verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
     now,
     wallClock: Date.now,
@@ -65,13 +66,15 @@ export async function startGateway(
   });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
-  const issuers = config.tokens?.issuers ?? [];
-  const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
+  const [ofDefault] = config.services;
+  const tokenConfig = ofDefault?.tokens;
+  const issuers = tokenConfig?.issuers ?? [];
+  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
   const tokens =
-    config.tokens &&
+    tokenConfig &&
     protectedResource &&
     openTokens({
-      ...config.tokens,
+      ...tokenConfig,
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
       onKeys: (event) => observe(event),
@@ -140,7 +143,7 @@ export async function startGateway(
   replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: config.agentPublicKeys,
+      publicKeys: ofDefault?.agentPublicKeys ?? [],
       audiences: config.agentUrls,
       replicaId: replica.id,
       worker: replica.worker ?? 0,
@@ -171,14 +174,18 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
-    unknownCaller: config.tokens === undefined ? undefined : UNKNOWN_CALLER,
+    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
     protectedResource,
     observe,
     now,
   });
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure));
+    register && replica.channel === undefined
+      ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
+      : undefined;
+  const tellMetrics = register && replica.channel && reportMetrics(replica.channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
@@ -202,6 +209,7 @@ export async function startGateway(
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();
+      await tellMetrics?.();
     },
   };
 }

@@ -71,7 +71,10 @@ async function start(
       serviceOf: () => 'default',
       maxParamsBytes: 1000,
     },
-    directory: createSessionDirectory(createRegistry(() => 0), createCatalog(observe)),
+    directory: createSessionDirectory(
+      createRegistry(() => 0),
+      createCatalog(observe),
+    ),
     budget: createResultBudget(1000),
     links,
     observe,

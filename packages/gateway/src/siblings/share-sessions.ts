@@ -1,5 +1,6 @@
 import { createKeptOffers, type KeptOffers, type OfferIdentity } from '../catalog/kept-offers.ts';
 import type { PrimaryChannel } from '../workers/channel.ts';
+import type { SocketFolder } from './socket-folder.ts';
 import type { KeptOffer, ListedSession, ReplicaChange, ReplicaState } from '../workers/session-messages.ts';
 
 interface Known {
@@ -12,7 +13,7 @@ interface Known {
  * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
  * what each worker makes of it is the same; one that comes late gets what the others have.
  */
-export function shareSessions(channel: PrimaryChannel, pathOf: (worker: number) => string): void {
+export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): void {
   /** Those that follow the changes, and where they listen. */
   const members = new Map<number, string>();
   const services = new Map<string, KeptOffers<OfferIdentity>>();
@@ -54,7 +55,7 @@ export function shareSessions(channel: PrimaryChannel, pathOf: (worker: number) 
     };
   }
 
-  channel.answer('sibling_socket', (_question, worker) => pathOf(worker));
+  channel.answer('sibling_socket', (_question, worker) => folder.newPath(worker));
   channel.answer('replica_state', ({ path }, worker) => {
     const before = state();
     tellAll({ type: 'sibling', worker, path });
@@ -88,6 +89,7 @@ export function shareSessions(channel: PrimaryChannel, pathOf: (worker: number) 
   });
   channel.onLeave((worker) => {
     members.delete(worker);
+    folder.forget(worker);
     for (const [connId, known] of sessions) {
       if (known.worker !== worker) continue;
       sessions.delete(connId);
