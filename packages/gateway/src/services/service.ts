@@ -1,3 +1,4 @@
+import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { RateLimiter } from '../access/rate-limit.ts';
 import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
@@ -15,7 +16,6 @@ import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
 import type { Handlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { DEFAULT_SERVICE } from './service-id.ts';
 
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
 export interface Service {

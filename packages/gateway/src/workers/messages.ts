@@ -21,6 +21,8 @@ export interface WorkerMessages {
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
   readonly shut_down: { readonly signal: string };
+  /** How many replicas of the gateway there are from now on. */
+  readonly replica_count: { readonly count: number };
 }
 
 export interface Listening {
