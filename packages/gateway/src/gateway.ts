@@ -25,6 +25,7 @@ import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
+import { reportMetrics } from './workers/replica-metrics.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -182,9 +183,10 @@ export async function startGateway(
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && replica.worker === undefined
+    register && replica.channel === undefined
       ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
       : undefined;
+  const tellMetrics = register && replica.channel && reportMetrics(replica.channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
@@ -208,6 +210,7 @@ export async function startGateway(
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();
+      await tellMetrics?.();
     },
   };
 }

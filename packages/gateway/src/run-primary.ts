@@ -1,10 +1,19 @@
 import cluster from 'node:cluster';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { errorText, firstSignal } from '@svc/edge';
+import {
+  createMetricsRegister,
+  createMetricsSum,
+  errorText,
+  firstSignal,
+  serveMetrics,
+  type MetricsListener,
+} from '@svc/edge';
 import type { GatewayConfig } from './config/model.ts';
 import type { Log } from './telemetry/log.ts';
+import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { forwardLines } from './workers/forward-lines.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
+import { createReplicaMetrics } from './workers/replica-metrics.ts';
 import { createSupervisor } from './workers/supervisor.ts';
 import { WORKER_NUMBER } from './workers/worker-number.ts';
 
@@ -17,12 +26,28 @@ export interface PrimaryOptions {
   readonly exitFailure: number;
 }
 
+/** What only workers have. */
+const SERVES_NOTHING = {
+  requestsInFlight: () => 0,
+  agentConnections: () => 0,
+  agentCallsInFlight: () => 0,
+  resultBytesReserved: () => 0,
+  isCapability: () => false,
+  tokens: undefined,
+  authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
+};
 /** How long the workers may take to say how many requests they have. */
 const COUNT_MS = 500;
 
 /** The process that starts the workers of a replica, and does what there is to do once for all of them. */
-export async function runPrimary({ config, replicaId, version, log, exitFailure }: PrimaryOptions): Promise<void> {
-  const { observe } = log;
+export async function runPrimary({
+  config,
+  replicaId,
+  version,
+  log,
+  exitFailure,
+}: PrimaryOptions): Promise<void> {
+  let { observe } = log;
   const sessionSecret = randomBytes(32);
   const channel = createPrimaryChannel();
   channel.answer('start', (worker) => {
@@ -35,7 +60,7 @@ export async function runPrimary({ config, replicaId, version, log, exitFailure 
   const supervisor = createSupervisor({
     workers: config.workers,
     channel,
-    observe,
+    observe: (event) => observe(event),
     now: () => performance.now(),
     fork: (worker) => cluster.fork({ [WORKER_NUMBER]: String(worker) }).process,
     onOutput({ stdout, stderr }) {
@@ -73,9 +98,32 @@ export async function runPrimary({ config, replicaId, version, log, exitFailure 
     });
     await supervisor.shutDown(signal);
     told();
+    await scraped?.close();
   }
 
+  async function openMetrics(): Promise<MetricsListener | undefined> {
+    if (config.metricsListen === undefined) return undefined;
+    const own = await createMetricsRegister();
+    const count = createGatewayMetrics(own, {
+      ...SERVES_NOTHING,
+      logRecordsLost: () => log.recordsLost,
+      workerRestarts: () => supervisor.restarts,
+    });
+    observe = (event) => {
+      log.observe(event);
+      count(event);
+    };
+    const page = createReplicaMetrics({ channel, own, sum: await createMetricsSum() });
+    const listener = await serveMetrics(page, config.metricsListen, 'GATEWAY_METRICS_ADDR', (failure) =>
+      observe({ event: 'accept_failed', ...failure }),
+    );
+    observe({ event: 'metrics_listening', address: listener.address, port: listener.port });
+    return listener;
+  }
+
+  let scraped: MetricsListener | undefined;
   try {
+    scraped = await openMetrics();
     observe({ event: 'listening', ...(await supervisor.start()) });
   } catch (error) {
     process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);

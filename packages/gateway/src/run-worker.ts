@@ -22,7 +22,13 @@ const ALIVE_MS = 1000;
 const PRIMARY_LOST = 'the primary ended';
 
 /** One of the serving processes of a replica. */
-export async function runWorker({ worker, version, helper, destination, exitFailure }: WorkerOptions): Promise<void> {
+export async function runWorker({
+  worker,
+  version,
+  helper,
+  destination,
+  exitFailure,
+}: WorkerOptions): Promise<void> {
   // Otherwise Node.js ends the process when its primary is gone, and every call with it.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const channel = createWorkerChannel(ipcWire(process));
@@ -49,7 +55,7 @@ export async function runWorker({ worker, version, helper, destination, exitFail
     const gateway = await startGateway(config, {
       log: withPrimary(channel, log),
       verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
-      replica: { id: replicaId, worker, workers, sessionSecret },
+      replica: { id: replicaId, worker, workers, sessionSecret, channel },
       version,
     });
     stop = (signal) => {

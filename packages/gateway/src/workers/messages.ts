@@ -1,3 +1,4 @@
+import type { MetricsSnapshot } from '@svc/edge';
 import type { GatewayConfig } from '../config/model.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
@@ -14,12 +15,15 @@ export interface WorkerMessages {
   readonly cannot_start: { readonly reason: string };
   /** Every second, for as long as its event loop turns. */
   readonly alive: undefined;
+  /** All of its metrics: when they are wanted, now and then, and at its end. */
+  readonly metrics: MetricsSnapshot;
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
 }
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
+  readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };

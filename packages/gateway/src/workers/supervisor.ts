@@ -72,7 +72,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   channel.on('cannot_start', ({ reason }, worker) => {
     if (state === 'starting') settleStart?.reject(new Error(reason));
     else if (state === 'serving')
-      observe({ event: 'internal_error', request_id: '', message: `worker ${worker} cannot start: ${reason}` });
+      observe({
+        event: 'internal_error',
+        request_id: '',
+        message: `worker ${worker} cannot start: ${reason}`,
+      });
   });
   channel.on('alive', (_message, worker) => {
     const place = running.get(worker);
@@ -84,7 +88,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const ticks = setInterval(() => {
     for (const place of running.values()) {
       place.silentTicks++;
-      if (place.silentTicks > (place.started ? SILENT_TICKS_MAX : START_TICKS_MAX)) place.child.kill('SIGKILL');
+      if (place.silentTicks > (place.started ? SILENT_TICKS_MAX : START_TICKS_MAX))
+        place.child.kill('SIGKILL');
     }
   }, TICK_MS).unref();
 
