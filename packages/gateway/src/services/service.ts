@@ -7,6 +7,7 @@ import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
 import { createRestCall } from '../api/rest/call.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
+import { createSessionDirectory, type SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OpenTokens } from '../auth/tokens/open-tokens.ts';
@@ -21,6 +22,7 @@ import type { Observe } from '../telemetry/events.ts';
 export interface Service {
   readonly registry: Registry;
   readonly catalog: Catalog;
+  readonly directory: SessionDirectory;
   readonly handlers: Pick<Handlers, 'call' | 'mcp' | 'openapi'>;
 }
 
@@ -59,6 +61,7 @@ export function createService({ tokens, described }: ServiceOptions, parts: Serv
   return {
     registry,
     catalog,
+    directory: createSessionDirectory(registry, catalog),
     handlers: {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
       mcp: createMcpHandler({

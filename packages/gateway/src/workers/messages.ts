@@ -1,10 +1,15 @@
 import type { MetricsSnapshot } from '@svc/edge';
 import type { GatewayConfig } from '../config/model.ts';
+import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
   readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
+  /** Where to listen for the calls of siblings. */
+  readonly sibling_socket: { readonly question: undefined; readonly answer: string };
+  /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
+  readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
 }
 
 /** What a worker tells its primary. */
@@ -19,12 +24,15 @@ export interface WorkerMessages {
   readonly metrics: MetricsSnapshot;
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
+  readonly session_joined: SessionJoined;
+  readonly session_left: { readonly connId: string };
 }
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
+  readonly replica_changed: ReplicaChange;
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };
 }
