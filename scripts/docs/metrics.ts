@@ -20,6 +20,7 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
     logRecordsLost: none,
     workerRestarts: none,
+    siblingCalls: none,
     isCapability: () => false,
   }),
 );

@@ -1,6 +1,7 @@
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
@@ -25,6 +26,7 @@ import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
+import { joinSiblings } from './siblings/join-siblings.ts';
 import { reportMetrics } from './workers/replica-metrics.ts';
 import type { Replica } from './workers/replica.ts';
 
@@ -56,6 +58,9 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const budget = createResultBudget(RESULT_MAX_BYTES);
+  const siblings =
+    replica.channel &&
+    (await joinSiblings({ channel: replica.channel, worker: replica.worker ?? 0, budget }));
   const sharePermissions = createSharePermissions();
   const authenticator = createAuthenticator({
     services: config.services,
@@ -91,6 +96,7 @@ export async function startGateway(
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
       logRecordsLost: () => log.recordsLost,
+      siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name) => service.catalog.knows(name),
     });
     observe = (event) => {
@@ -107,7 +113,7 @@ export async function startGateway(
   const { principalMaxConcurrentCalls } = config;
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
-    { tokens, described },
+    { id: DEFAULT_SERVICE, tokens, described },
     {
       authenticator,
       refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
@@ -124,6 +130,8 @@ export async function startGateway(
           ? callCapability
           : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
       sessions: createSessions(replica.sessionSecret),
+      directoryOf:
+        siblings?.directoryOf ?? ((_id, registry, catalog) => createSessionDirectory(registry, catalog)),
       version,
       observe,
       now,
@@ -201,6 +209,8 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
+      // Calls of other workers may still be at agents of this one.
+      await siblings?.leave(DRAIN_TIMEOUT_MS);
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();

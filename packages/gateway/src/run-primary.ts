@@ -33,11 +33,11 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
-  resultBytesReserved: () => 0,
-  isCapability: () => false,
   replicas: () => 0,
   linksMissing: () => 0,
   singleLinks: () => 0,
+  resultBytesReserved: () => 0,
+  isCapability: () => false,
   tokens: undefined,
   authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
 };

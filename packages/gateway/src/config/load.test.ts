@@ -64,6 +64,7 @@ describe('loadConfig', () => {
         tls: undefined,
         metricsListen: undefined,
         logLevel: 'info',
+        workers: 1,
       });
     },
   );

@@ -18,7 +18,7 @@ if (cluster.isPrimary) {
   const channel = createWorkerChannel(ipcWire(process));
   const print = (what: string): void => void process.stdout.write(`${what}\n`);
   const { config, sessionSecret } = await channel.ask('start', { version: '' });
-  const key = config.services[0]?.agentPublicKeys[0];
+  const [key] = config.services[0]?.agentPublicKeys ?? [];
   print(
     `start ${key instanceof Uint8Array && typeof config.ipAllowList?.[0]?.base === 'bigint'} ${String(sessionSecret)}`,
   );

@@ -15,8 +15,6 @@ export interface Questions {
 /** What a worker tells its primary. */
 export interface WorkerMessages {
   /** It takes connections. */
-  readonly session_joined: SessionJoined;
-  readonly session_left: { readonly connId: string };
   readonly listening: Listening;
   /** It ends, since it cannot listen. */
   readonly cannot_start: { readonly reason: string };
@@ -26,6 +24,8 @@ export interface WorkerMessages {
   readonly metrics: MetricsSnapshot;
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
+  readonly session_joined: SessionJoined;
+  readonly session_left: { readonly connId: string };
 }
 
 /** What the primary tells a worker, or all of them. */
