@@ -3,6 +3,9 @@ import type { PrimaryChannel } from '../workers/channel.ts';
 import type { SocketFolder } from './socket-folder.ts';
 import type { KeptOffer, ListedSession, ReplicaChange, ReplicaState } from '../workers/session-messages.ts';
 
+/** A worker that hangs keeps no agent from being listed. */
+const REACHED_WITHIN_MS = 1000;
+
 interface Known {
   readonly worker: number;
   readonly session: ListedSession;
@@ -19,11 +22,25 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): vo
   const services = new Map<string, KeptOffers<OfferIdentity>>();
   const sessions = new Map<string, Known>();
   const descriptions = new Map<string, Uint8Array>();
+  /** Sessions that have joined, and the workers that cannot send them calls yet. */
+  const unreached = new Map<string, { readonly by: Set<number>; readonly timer: NodeJS.Timeout }>();
 
   function tellAll(change: ReplicaChange, except?: number): void {
     for (const worker of members.keys()) {
       if (worker !== except) channel.send(worker, 'replica_changed', change);
     }
+  }
+
+  function reached(connId: string, worker: number): void {
+    const waiting = unreached.get(connId);
+    waiting?.by.delete(worker);
+    if (waiting?.by.size === 0) list(connId);
+  }
+
+  function list(connId: string): void {
+    clearTimeout(unreached.get(connId)?.timer);
+    unreached.delete(connId);
+    if (sessions.has(connId)) tellAll({ type: 'listed', connId });
   }
 
   function forgetDescriptions(): void {
@@ -77,8 +94,11 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): vo
     const joined = { type: 'joined', worker, session } as const;
     tellAll({ ...joined, description: isNew ? description : undefined }, worker);
     channel.send(worker, 'replica_changed', { ...joined, description: undefined });
+    const timer = setTimeout(() => list(connId), REACHED_WITHIN_MS);
+    unreached.set(connId, { by: new Set(members.keys()), timer });
     forgetDescriptions();
   });
+  channel.on('session_reached', ({ connId }, worker) => reached(connId, worker));
   channel.on('session_left', ({ connId }) => {
     const known = sessions.get(connId);
     if (known === undefined) return;
@@ -96,6 +116,7 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): vo
       known.leave();
     }
     tellAll({ type: 'sibling_gone', worker });
+    for (const connId of [...unreached.keys()]) reached(connId, worker);
     forgetDescriptions();
   });
 }

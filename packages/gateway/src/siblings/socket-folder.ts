@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 /** Where the workers of a replica listen for each other: nobody but the user of the gateway can look into it. */
 export interface SocketFolder {
+  readonly path: string;
   /** For a start of that worker. */
   newPath(worker: number): string;
   /** Of a worker that has ended, also one that could not do it itself. */
@@ -25,6 +26,7 @@ export function createSocketFolder(parent: string = tmpdir()): SocketFolder {
     paths.delete(worker);
   };
   return {
+    path: folder,
     newPath(worker) {
       forget(worker);
       const path = join(folder, `${worker}-${++starts}`);
