@@ -228,7 +228,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       return;
     }
     shortSince ??= now;
-    if (isShortTold || now - shortSince < SHORT_AFTER_MS) return;
+    if (isShortTold || now < shortSince + SHORT_AFTER_MS) return;
     isShortTold = true;
     options.onShort({ reason: 'not_found', links, wanted });
   }
