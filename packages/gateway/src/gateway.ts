@@ -1,6 +1,7 @@
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
-import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
+import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
@@ -9,6 +10,8 @@ import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
+import { createAgentLinks } from './agents/agent-links.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
@@ -22,8 +25,8 @@ import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions, type Sessions } from './api/mcp/sessions.ts';
-import { DEFAULT_SERVICE } from './services/service-id.ts';
 import { createService } from './services/service.ts';
+import { joinSiblings } from './siblings/join-siblings.ts';
 import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
 import { createLeasedBodies } from './workers/memory/leased-bodies.ts';
 import { createLeasedResults } from './workers/memory/leased-results.ts';
@@ -48,6 +51,8 @@ export interface Surroundings {
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
+/** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
+const LINKS_PER_REPLICA = 4;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -61,6 +66,7 @@ export async function startGateway(
       ? createResultBudget(RESULT_MAX_BYTES)
       : createLeasedResults(channel, RESULT_MAX_BYTES);
   const bodiesMaxBytes = bodyMemoryOf(config);
+  const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
   const authenticator =
@@ -93,10 +99,14 @@ export async function startGateway(
       requestsInFlight: () => http.inFlight,
       agentConnections: () => service.registry.connections,
       agentCallsInFlight: () => service.registry.callsInFlight,
+      replicas: () => replicaCount.current,
+      linksMissing: () => links.missing,
+      singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
       logRecordsLost: () => log.recordsLost,
+      siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name) => service.catalog.knows(name),
     });
     observe = (event) => {
@@ -117,7 +127,7 @@ export async function startGateway(
   );
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
-    { tokens, described },
+    { id: DEFAULT_SERVICE, tokens, described },
     {
       authenticator,
       refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
@@ -135,6 +145,8 @@ export async function startGateway(
         principalMaxConcurrentCalls === undefined
           ? callCapability
           : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+      directoryOf:
+        siblings?.directoryOf ?? ((_id, registry, catalog) => createSessionDirectory(registry, catalog)),
       sessions,
       version,
       observe,
@@ -149,16 +161,30 @@ export async function startGateway(
         : (id, bytes) => channel.tell('snapshot', { service: id, bytes });
     keepSnapshot(catalog, described, (bytes) => write(DEFAULT_SERVICE, bytes));
   }
+  const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
+  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
+  const links = createAgentLinks({
+    replicaCount: () => replicaCount.current,
+    linksPerReplica,
+    maxLinks: config.maxAgentLinks,
+    observe,
+    now,
+  });
+  replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: ofDefault?.agentPublicKeys ?? [],
       audiences: config.agentUrls,
       replicaId: replica.id,
+      worker: replica.worker ?? 0,
+      replicaCount: () => replicaCount.current,
+      linksPerReplica,
+      serviceOf: () => DEFAULT_SERVICE,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
-    registry,
-    catalog,
+    directory: service.directory,
     budget,
+    links,
     observe,
     ...(channel && {
       siblings: {
@@ -213,9 +239,12 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
+      // Calls of other workers may still be at agents of this one.
+      await siblings?.leave(DRAIN_TIMEOUT_MS);
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      replicaCount.close();
       tokens?.close();
       await verifier.close();
       // Last, so that the end can be watched.

@@ -16,6 +16,8 @@ import type { GatewayConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
+import { shareSessions } from './siblings/share-sessions.ts';
+import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
@@ -45,6 +47,9 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
+  replicas: () => 0,
+  linksMissing: () => 0,
+  singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
 };
@@ -89,6 +94,9 @@ export async function runPrimary({
     if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
     return { config: { ...config, listen }, replicaId, sessionSecret, workers: config.workers };
   });
+  const folder = createSocketFolder();
+  process.on('exit', () => folder.remove());
+  shareSessions(channel, folder);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const supervisor = createSupervisor({

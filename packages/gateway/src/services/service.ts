@@ -6,6 +6,7 @@ import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
 import { createRestCall } from '../api/rest/call.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
+import type { SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OpenTokens } from '../auth/tokens/open-tokens.ts';
@@ -15,12 +16,12 @@ import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
 import type { Handlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { DEFAULT_SERVICE } from './service-id.ts';
 
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
 export interface Service {
   readonly registry: Registry;
   readonly catalog: Catalog;
+  readonly directory: SessionDirectory;
   readonly handlers: Pick<Handlers, 'call' | 'mcp' | 'openapi'>;
 }
 
@@ -33,6 +34,7 @@ export interface ServiceParts {
   readonly principalRate: RateLimiter | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
+  readonly directoryOf: (service: string, registry: Registry, catalog: Catalog) => SessionDirectory;
   /** Of the gateway itself. */
   readonly version: string;
   readonly observe: Observe;
@@ -40,16 +42,17 @@ export interface ServiceParts {
 }
 
 export interface ServiceOptions {
+  readonly id: string;
   /** Undefined where no issuer's tokens are taken. */
   readonly tokens: OpenTokens | undefined;
   readonly described: DocumentOptions;
 }
 
-export function createService({ tokens, described }: ServiceOptions, parts: ServiceParts): Service {
+export function createService({ id, tokens, described }: ServiceOptions, parts: ServiceParts): Service {
   const registry = createRegistry(Math.random);
   const catalog = createCatalog(parts.observe);
   const authenticate = createAuthenticate({
-    service: DEFAULT_SERVICE,
+    service: id,
     authenticator: parts.authenticator,
     tokens: tokens?.authentication,
     principalRate: parts.principalRate,
@@ -59,6 +62,7 @@ export function createService({ tokens, described }: ServiceOptions, parts: Serv
   return {
     registry,
     catalog,
+    directory: parts.directoryOf(id, registry, catalog),
     handlers: {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
       mcp: createMcpHandler({

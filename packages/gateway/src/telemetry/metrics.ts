@@ -7,6 +7,9 @@ export interface GatewayState {
   readonly requestsInFlight: () => number;
   readonly agentConnections: () => number;
   readonly agentCallsInFlight: () => number;
+  readonly replicas: () => number;
+  readonly linksMissing: () => number;
+  readonly singleLinks: () => number;
   readonly resultBytesReserved: () => number;
   readonly authentication: () => {
     readonly cacheHits: number;
@@ -19,6 +22,8 @@ export interface GatewayState {
   readonly logRecordsLost: () => number;
   /** Undefined where there are none. */
   readonly workerRestarts?: () => number;
+  /** Calls of this process to agents of others; undefined where there are none. */
+  readonly siblingCalls?: (() => number) | undefined;
   /** Whether an agent, connected or away, has this capability. */
   readonly isCapability: (name: string) => boolean;
 }
@@ -81,6 +86,11 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         rejected++;
         return;
       case 'listening':
+      case 'agent_single_link':
+      case 'links_short':
+      case 'fleet_changed':
+      case 'replicas_lookup_failed':
+      case 'replicas_lookup_back':
       case 'metrics_listening':
       case 'accept_failed':
       case 'shutting_down':
@@ -131,6 +141,33 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       help: 'Connections of agents that may take calls.',
     },
     state.agentConnections,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_replicas',
+      type: 'gauge',
+      labels: [],
+      help: 'How many replicas there are, as agents are told: GATEWAY_REPLICAS.',
+    },
+    state.replicas,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_links_missing',
+      type: 'gauge',
+      labels: [],
+      help: 'Links that the agents connected to this replica should hold to it beside those that they hold.',
+    },
+    state.linksMissing,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_single_links',
+      type: 'gauge',
+      labels: [],
+      help: 'Agents that are too old to hold more than one link, where there are several replicas or workers.',
+    },
+    state.singleLinks,
   );
   register.addReading(
     {
@@ -232,6 +269,17 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         help: 'Workers that ended and were replaced. Where GATEWAY_WORKERS is above 1.',
       },
       state.workerRestarts,
+    );
+  }
+  if (state.siblingCalls !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_sibling_calls_total',
+        type: 'counter',
+        labels: [],
+        help: 'Calls that reached their agent over another worker. Where GATEWAY_WORKERS is above 1.',
+      },
+      state.siblingCalls,
     );
   }
   return observe;

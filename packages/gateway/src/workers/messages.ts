@@ -3,11 +3,16 @@ import type { KeysAnswer, ShownKeys } from '@svc/identity';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
 import type { GatewayConfig } from '../config/model.ts';
+import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
   readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
+  /** Where to listen for the calls of siblings. */
+  readonly sibling_socket: { readonly question: undefined; readonly answer: string };
+  /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
+  readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
   /** Whose key this is. */
   /** What keys an issuer has; where that is not enough, it is asked `again`, unless it was a moment ago. */
   readonly issuer_keys: {
@@ -38,6 +43,10 @@ export interface WorkerMessages {
   readonly source_known: { readonly source: string };
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
+  readonly session_joined: SessionJoined;
+  /** A worker can send calls to a session that has joined. */
+  readonly session_reached: { readonly connId: string };
+  readonly session_left: { readonly connId: string };
 }
 
 /** What the primary tells a worker, or all of them. */
@@ -54,6 +63,9 @@ export interface PrimaryMessages {
   readonly issuer_keys: { readonly id: string; readonly keys: ShownKeys };
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
+  readonly replica_changed: ReplicaChange;
+  /** How many replicas of the gateway there are from now on. */
+  readonly replica_count: { readonly count: number };
 }
 
 export interface Listening {

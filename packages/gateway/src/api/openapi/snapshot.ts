@@ -2,7 +2,7 @@ import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText } from '@svc/edge';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { DEFAULT_SERVICE } from '../../services/service-id.ts';
+import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Observe } from '../../telemetry/events.ts';
 import { renderDocument, type DocumentOptions } from './document.ts';
 
