@@ -29,6 +29,8 @@ export interface RunningAgent {
 
 export interface AgentParts extends VerifiedAgent {
   readonly database: Database;
+  /** How often a worker was started again; absent without workers. */
+  readonly workerRestarts?: (() => number) | undefined;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface AgentParts extends VerifiedAgent {
  * CannotListen.
  */
 export async function startAgent(
-  { config, database, prepared, description }: AgentParts,
+  { config, database, prepared, description, workerRestarts }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
   const { runtime, gateway } = config;
@@ -67,6 +69,7 @@ export async function startAgent(
       databaseIsUp: () => database.isUp,
       maxDatabaseConnections: config.database.maxConnections,
       logRecordsLost: () => log.recordsLost,
+      workerRestarts,
     });
     observe = (event) => {
       log.observe(event);

@@ -2,12 +2,16 @@ import type { ParamSchema, ResultType } from '../capabilities/model.ts';
 import type { DatabaseSection } from '../databases/driver.ts';
 
 /** Defaults of the keys of `runtime`. */
-export const RUNTIME_DEFAULTS = { max_concurrent_requests: 64, queue_size: 1000 };
+export const RUNTIME_DEFAULTS = { max_concurrent_requests: 64, queue_size: 1000, workers: 1 };
 
 /** The file as written, once it has passed `fileSchema`. */
 export interface CapabilityFile {
   readonly service?: { readonly title?: string; readonly version?: string; readonly description?: string };
-  readonly runtime?: { readonly max_concurrent_requests?: number; readonly queue_size?: number };
+  readonly runtime?: {
+    readonly max_concurrent_requests?: number;
+    readonly queue_size?: number;
+    readonly workers?: number;
+  };
   readonly gateway: {
     readonly url: string;
     readonly agent_private_key?: string;
