@@ -17,6 +17,7 @@ export const requirements: readonly Requirement[] = [
     'service.description': 'description text of the OpenAPI description',
     'runtime.max_concurrent_requests': 'calls that run at once; default 64',
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
+    'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
     'gateway.agent_private_key': 'base64url Ed25519 seed, or the 64-byte form, which is checked',
     'gateway.agent_private_key_file': 'reads the key from a file',
