@@ -24,6 +24,23 @@ const FOLDERS = {
     'gateway/agents',
     'gateway/telemetry',
   ],
+  // What there is of each service, and what the processes of a replica share.
+  'gateway/services': [
+    'gateway/access',
+    'gateway/api',
+    'gateway/agents',
+    'gateway/auth',
+    'gateway/calls',
+    'gateway/catalog',
+    'gateway/config',
+    'gateway/http',
+    'gateway/telemetry',
+    'gateway/workers',
+  ],
+  'gateway/workers': ['gateway/config', 'gateway/auth', 'gateway/telemetry'],
+  'gateway/siblings': ['gateway/agents', 'gateway/catalog', 'gateway/telemetry', 'gateway/workers'],
+  'gateway/shared-state': ['gateway/access', 'gateway/config', 'gateway/telemetry', 'gateway/workers'],
+  'gateway/replicas': ['gateway/config', 'gateway/telemetry', 'gateway/workers'],
   // agent: the file, what it means, what runs it.
   'agent/telemetry': [],
   'agent/capabilities': [],
@@ -34,11 +51,13 @@ const FOLDERS = {
     'agent/databases',
     'agent/start-up',
     'agent/telemetry',
+    'agent/workers',
     'agent/agent.ts',
   ],
   'agent/databases': ['agent/capabilities'],
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
+  'agent/workers': ['agent/databases'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
 };
 
@@ -66,6 +85,9 @@ const PURE = [
   'gateway/src/auth/permission.ts',
   'agent/src/gateway-link/back-off.ts',
   'agent/src/gateway-link/handshake.ts',
+  'agent/src/gateway-link/link-keeper.ts',
+  'agent/src/gateway-link/link-plan.ts',
+  'agent/src/gateway-link/targets.ts',
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */
@@ -140,10 +162,10 @@ export default {
     ),
     forbid(
       'key-records',
-      'Only auth and the configuration know key records and hashes; all others know principals.',
+      'Only auth, the configuration and what hands it out know key records; all others know principals.',
       {
         path: folder('gateway/[^/]+'),
-        pathNot: [...TEST_CODE, '^packages/gateway/src/(?:auth|config|cli)/'],
+        pathNot: [...TEST_CODE, '^packages/gateway/src/(?:auth|config|cli|services|workers)/'],
       },
       { path: folder('gateway/auth/api-keys') },
     ),

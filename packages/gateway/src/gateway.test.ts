@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTokenIssuer, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
@@ -8,6 +8,7 @@ import { createAgentKey } from './agents/unauthenticated-peer.testing.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { loadConfig } from './config/load.ts';
 import { startGateway, type RunningGateway } from './gateway.ts';
+import { createOnlyProcess } from './workers/replica.ts';
 import { ask, type Answer } from './http/server-by-hand.testing.ts';
 import type { GatewayEvent, RequestEvent } from './telemetry/events.ts';
 
@@ -66,8 +67,9 @@ async function start(
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults));
   const events: GatewayEvent[] = [];
   const gateway = await startGateway(loaded.config, {
-    log: { observe: (event) => void events.push(event), recordsLost: 0, close: async () => {} },
+    log: { observe: (event) => void events.push(event), recordsLost: 0 },
     verifier: { verify: async (plaintext, hash) => compareSync(plaintext, hash), close: async () => {} },
+    replica: createOnlyProcess(randomUUID(), randomBytes(32)),
     version: '0',
   });
   running.push(gateway);
