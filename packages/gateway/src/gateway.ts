@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
@@ -8,6 +9,7 @@ import type { GatewayConfig } from './config/model.ts';
 import { createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
+import { createSettling } from './api/settling.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
@@ -27,7 +29,10 @@ import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
   readonly port: number;
-  /** Answers what was accepted, for at most 25 s, and closes everything. */
+  /**
+   * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
+   * and closes everything.
+   */
   shutDown(signal: string): Promise<void>;
 }
 
@@ -94,10 +99,11 @@ export async function startGateway(
       : createRateLimiter({ ...config.principalRateLimit, now });
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
+  const settling = createSettling(config.readyAfterMs, now);
   const { principalMaxConcurrentCalls } = config;
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
-    { tokens, described },
+    { tokens, described, agentCame: () => settling.came('default') },
     {
       authenticator,
       refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
@@ -117,6 +123,7 @@ export async function startGateway(
       version,
       observe,
       now,
+      agentWaitMs: config.agentWaitMs,
     },
   );
   const { registry, catalog } = service;
@@ -134,7 +141,11 @@ export async function startGateway(
     observe,
   });
   let shuttingDown = false;
-  const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
+  const health = {
+    agentConnected: () => registry.connected,
+    shuttingDown: () => shuttingDown,
+    settled: () => settling.settled,
+  };
   const http = createGatewayServer({
     handlers: {
       ...service.handlers,
@@ -171,8 +182,10 @@ export async function startGateway(
     async shutDown(signal) {
       shuttingDown = true;
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
+      if (config.shutdownDelayMs > 0) await wait(config.shutdownDelayMs);
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
+      service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();

@@ -27,8 +27,14 @@ export interface Registry {
  */
 type AgentChoice = AgentSession | 'offline' | 'outdated' | 'busy';
 
+/** Who wants to know of the agents that come and go. */
+export interface RegistryWatcher {
+  added(session: AgentSession): void;
+  removed(session: AgentSession): void;
+}
+
 /** `random` in [0, 1). */
-export function createRegistry(random: () => number): Registry {
+export function createRegistry(random: () => number, watcher?: RegistryWatcher): Registry {
   const sessions = new Set<AgentSession>();
 
   function pick(candidates: readonly AgentSession[]): AgentSession | undefined {
@@ -43,9 +49,10 @@ export function createRegistry(random: () => number): Registry {
   return {
     add(session) {
       sessions.add(session);
+      watcher?.added(session);
     },
     remove(session) {
-      sessions.delete(session);
+      if (sessions.delete(session)) watcher?.removed(session);
     },
     choose(capability, except, leastVersion = 1) {
       const candidates: AgentSession[] = [];
