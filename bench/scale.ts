@@ -14,6 +14,7 @@ import { memory } from './scale/memory.ts';
 import { json, missedGoals, table, writeReport, type Report, type Result } from './scale/report.ts';
 import { resultSize } from './scale/result-size.ts';
 import type { Row } from './scale/row.ts';
+import { workers } from './scale/workers.ts';
 import { toolsList } from './scale/tools-list.ts';
 
 const ROWS: readonly Row[] = [
@@ -24,6 +25,7 @@ const ROWS: readonly Row[] = [
   resultSize,
   largeResult,
   memory,
+  workers,
 ];
 const FOLDER = fileURLToPath(new URL('../docs/performance', import.meta.url));
 
@@ -31,7 +33,7 @@ const PAGE = `${FOLDER}.md`;
 
 const USAGE = `Usage: npm run bench:scale [-- --rounds N --seconds S] [--only ROW] [--node PATH] [--json] [--write]
 
-How cost grows: with capabilities and keys, tools, idle connections and the size of results. What is compared runs in
+How cost grows: with capabilities and keys, tools, idle connections, the size of results and workers. What is compared runs in
 turn, in N rounds (default 5) of S seconds (default 3); figures are medians, ratios are taken within each round. The
 whole takes some ten minutes and a quiet machine. Linux only; needs wrk.
 

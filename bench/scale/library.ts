@@ -67,9 +67,13 @@ function random(least: number, most: number): number {
 export async function startLibrary(
   { postgres, releasers }: Scale,
   queries: string,
-  options: { readonly agents?: number; readonly keyRecords?: readonly unknown[] } = {},
+  options: {
+    readonly agents?: number;
+    readonly keyRecords?: readonly unknown[];
+    readonly gatewayEnv?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Service> {
-  const { agents = 1, keyRecords } = options;
+  const { agents = 1, keyRecords, gatewayEnv } = options;
   const service = await startService({
     database: { ...postgres, name: DATABASE },
     capabilities: `capabilities:${queries}\n`,
@@ -77,6 +81,7 @@ export async function startLibrary(
     gatewayEnv: {
       GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000',
       ...(keyRecords === undefined ? {} : { GATEWAY_API_KEYS_JSON: JSON.stringify(keyRecords) }),
+      ...gatewayEnv,
     },
   });
   await releasers.add(() => service.stop());

@@ -1,4 +1,4 @@
-import { cpuMicroseconds, type Service } from '@svc/testkit';
+import type { Service } from '@svc/testkit';
 import { treeMicroseconds } from '../load/process-tree.ts';
 import { load, type Load } from '../load/wrk.ts';
 import type { Scale } from './row.ts';
@@ -71,8 +71,8 @@ interface Cpu {
 async function cpuOf({ postgres }: Scale, service: Service): Promise<Cpu> {
   const [database, gateway, ...agents] = await Promise.all([
     treeMicroseconds(postgres),
-    cpuMicroseconds(service.gateway),
-    ...service.agents.map(cpuMicroseconds),
+    treeMicroseconds(service.gateway),
+    ...service.agents.map(treeMicroseconds),
   ]);
   return { gateway, agents: agents.reduce((sum, each) => sum + each, 0), database };
 }

@@ -153,6 +153,71 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     },
     example: { event: 'agent_rejected', source: '198.51.100.7', reason: 'unknown key or bad signature' },
   },
+  agent_single_link: {
+    level: 'warn',
+    when: 'An agent that is too old to hold more than one link has connected where there are several replicas or workers: update it. Once for each process of an agent.',
+    fields: {
+      conn_id: { type: 'string', meaning: 'The connection.' },
+      instance_id: { type: 'string', meaning: 'The process of the agent.' },
+      source: { type: 'string', meaning: 'Where it came from.' },
+    },
+    example: {
+      event: 'agent_single_link',
+      conn_id: CONNECTION,
+      instance_id: INSTANCE,
+      source: '198.51.100.7',
+    },
+  },
+  links_short: {
+    level: 'warn',
+    when: 'An agent that looks for further replicas or workers gets to this process again and again: see how the balancer spreads connections to `/ws/agent`, and whether GATEWAY_REPLICAS is right. Once for each search.',
+    fields: {
+      instance_id: { type: 'string', meaning: 'The process of the agent.' },
+      source: { type: 'string', meaning: 'Where it came from.' },
+      replicas: { type: 'number', meaning: 'How many replicas it was told of.' },
+      links_per_replica: { type: 'number', meaning: 'How many links to each it was told to hold.' },
+    },
+    example: {
+      event: 'links_short',
+      instance_id: INSTANCE,
+      source: '198.51.100.7',
+      replicas: 3,
+      links_per_replica: 1,
+    },
+  },
+  fleet_changed: {
+    level: 'info',
+    when: 'The name of GATEWAY_REPLICAS has another number of addresses, which the agents are told.',
+    fields: {
+      replicas: { type: 'number', meaning: 'How many replicas there are.' },
+      replicas_before: { type: 'number', meaning: 'How many there were.' },
+    },
+    example: { event: 'fleet_changed', replicas: 3, replicas_before: 2 },
+  },
+  replicas_lookup_failed: {
+    level: 'warn',
+    when: 'The name of GATEWAY_REPLICAS could not be looked up, or has no address. The last count holds, and the name is looked up every 5 s; once until that succeeds.',
+    fields: {
+      name: { type: 'string', meaning: 'The name.' },
+      reason: { type: 'string', meaning: 'What is wrong.' },
+      replicas: { type: 'number', meaning: 'The count that holds.' },
+    },
+    example: {
+      event: 'replicas_lookup_failed',
+      name: 'gateway-agents.svc',
+      reason: 'getaddrinfo EAI_AGAIN gateway-agents.svc',
+      replicas: 3,
+    },
+  },
+  replicas_lookup_back: {
+    level: 'info',
+    when: 'The name of GATEWAY_REPLICAS has been looked up again.',
+    fields: {
+      name: { type: 'string', meaning: 'The name.' },
+      replicas: { type: 'number', meaning: 'How many addresses it has.' },
+    },
+    example: { event: 'replicas_lookup_back', name: 'gateway-agents.svc', replicas: 3 },
+  },
   descriptions_differ: {
     level: 'warn',
     when: 'Two agents describe one capability differently, once for each difference. The one that connected last counts.',

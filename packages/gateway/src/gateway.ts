@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
-import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
+import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
@@ -11,6 +11,8 @@ import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
+import { createAgentLinks } from './agents/agent-links.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
@@ -46,6 +48,8 @@ export interface Surroundings {
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
+/** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
+const LINKS_PER_REPLICA = 4;
 /** For all request bodies that are still arriving. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
@@ -82,6 +86,9 @@ export async function startGateway(
       requestsInFlight: () => http.inFlight,
       agentConnections: () => service.registry.connections,
       agentCallsInFlight: () => service.registry.callsInFlight,
+      replicas: () => replicaCount.current,
+      linksMissing: () => links.missing,
+      singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
@@ -128,16 +135,31 @@ export async function startGateway(
   );
   const { registry, catalog } = service;
   if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
+  const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
+  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
+  const links = createAgentLinks({
+    replicaCount: () => replicaCount.current,
+    linksPerReplica,
+    maxLinks: config.maxAgentLinks,
+    observe,
+    now,
+  });
+  replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
       publicKeys: config.agentPublicKeys,
       audiences: config.agentUrls,
       replicaId: replica.id,
+      worker: replica.worker ?? 0,
+      replicaCount: () => replicaCount.current,
+      linksPerReplica,
+      serviceOf: () => DEFAULT_SERVICE,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
     registry,
     catalog,
     budget,
+    links,
     observe,
   });
   let shuttingDown = false;
@@ -189,6 +211,7 @@ export async function startGateway(
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      replicaCount.close();
       tokens?.close();
       await verifier.close();
       // Last, so that the end can be watched.

@@ -29,7 +29,11 @@ export interface AgentByHand {
 export function agentByHand(
   budget: ResultBudget,
   maxInflight = 1000,
-  options: { readonly version?: ProtocolVersion; readonly identity?: 'token' | 'gateway' } = {},
+  options: {
+    readonly version?: ProtocolVersion;
+    readonly identity?: 'token' | 'gateway';
+    readonly features?: readonly string[];
+  } = {},
 ): AgentByHand {
   const { version = 2, identity } = options;
   const received: LinkFrame[] = [];
@@ -58,6 +62,8 @@ export function agentByHand(
   const session = createSession({
     connId: 'connection',
     instanceId: 'instance',
+    manifestSha256: 'ab'.repeat(32),
+    features: options.features ?? [],
     protocolVersion: version,
     identity,
     maxInflight,

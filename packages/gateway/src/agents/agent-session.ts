@@ -1,6 +1,7 @@
 import {
   CALL_ID_MAX,
   CLOSE,
+  FLEET_FEATURE,
   INITIAL_CREDIT_BYTES,
   ProtocolError,
   RESULT_MAX_BYTES,
@@ -63,6 +64,10 @@ export interface AgentResult {
 export interface AgentSession {
   readonly connId: string;
   readonly instanceId: string;
+  /** Of the description that the agent signed, hex. */
+  readonly manifestSha256: string;
+  /** Those that agent and gateway have agreed on. */
+  readonly features: readonly string[];
   readonly protocolVersion: ProtocolVersion;
   /**
    * Whom the agent believes who calls: `token` for what it verifies itself, so that tokens have to be sent to it, or the
@@ -86,6 +91,8 @@ export interface AgentSession {
    * False where there is none: of calls whose answer has begun none gives way.
    */
   makePlace(principal: string): boolean;
+  /** Tells an agent that agreed on it of how many replicas and links there are from now on. */
+  fleet(replicaCount: number, linksPerReplica: number): void;
   /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
   goAway(reason: string): void;
   end(code: CloseCode, reason: string): void;
@@ -98,6 +105,8 @@ export interface AgentSession {
 export interface SessionOptions {
   readonly connId: string;
   readonly instanceId: string;
+  readonly manifestSha256: string;
+  readonly features: readonly string[];
   readonly protocolVersion: ProtocolVersion;
   readonly identity: 'token' | 'gateway' | undefined;
   readonly maxInflight: number;
@@ -230,7 +239,7 @@ export function createSession(options: SessionOptions): AgentSession {
       options.onDraining();
       return;
     }
-    if (frame.type === 'request' || frame.type === 'cancel') {
+    if (frame.type === 'request' || frame.type === 'cancel' || frame.type === 'fleet') {
       throw new ProtocolError(`an agent must not send ${frame.type}`);
     }
     if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
@@ -254,6 +263,8 @@ export function createSession(options: SessionOptions): AgentSession {
   return {
     connId: options.connId,
     instanceId: options.instanceId,
+    manifestSha256: options.manifestSha256,
+    features: options.features,
     protocolVersion: options.protocolVersion,
     identity: options.identity,
     get maxTokenAge() {
@@ -303,6 +314,10 @@ export function createSession(options: SessionOptions): AgentSession {
         notStarted: false,
       });
       return true;
+    },
+    fleet(replicaCount, linksPerReplica) {
+      if (!options.features.includes(FLEET_FEATURE)) return;
+      options.link().sendQueue.sendControl({ type: 'fleet', replicaCount, linksPerReplica });
     },
     goAway(reason) {
       options.link().sendQueue.sendControl({ type: 'go_away', reason });

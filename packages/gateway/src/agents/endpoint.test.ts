@@ -8,6 +8,7 @@ import { WebSocket } from 'ws';
 import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import { createSourceResolver, type ResolveSource } from '../network/client-address.ts';
 import { cidr } from '../network/cidr.testing.ts';
+import { createAgentLinks } from './agent-links.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
@@ -50,6 +51,10 @@ beforeEach(async () => {
     publicKeys: [key.publicKey],
     audiences: [AUDIENCE],
     replicaId: 'replica',
+    worker: 0,
+    replicaCount: () => 1,
+    linksPerReplica: 1,
+    serviceOf: () => 'default',
     maxParamsBytes: 1000,
   });
 });
@@ -62,6 +67,7 @@ afterEach(async () => {
 
 async function start(rules: HandshakeRules): Promise<void> {
   events = [];
+
   budget = createResultBudget(1_000_000);
   registry = createRegistry(() => 0);
   catalog = createCatalog((event) => events.push(event));
@@ -70,6 +76,13 @@ async function start(rules: HandshakeRules): Promise<void> {
     registry,
     catalog,
     budget,
+    links: createAgentLinks({
+      replicaCount: () => 1,
+      linksPerReplica: 1,
+      maxLinks: undefined,
+      observe: (event) => events.push(event),
+      now: () => performance.now(),
+    }),
     observe: (event) => events.push(event),
   });
   server = await startServer(

@@ -6,6 +6,7 @@ import {
   closeReason,
   createLink,
   DESCRIBE_CAPABILITY,
+  FLEET_FEATURE,
   HANDSHAKE_TIMEOUT_MS,
   joinPieces,
   linkSocket,
@@ -18,6 +19,7 @@ import {
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
@@ -70,6 +72,7 @@ export interface EndpointOptions {
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly budget: ResultBudget;
+  readonly links: AgentLinks;
   readonly observe: Observe;
 }
 
@@ -116,6 +119,11 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         return { name: 'auth', accepted };
       }
       const welcome = checkAuth(data, before.accepted, options.rules);
+      const { hello, features } = before.accepted;
+      if (!options.links.mayAdd(hello.instance_id)) {
+        const code = features?.includes(FLEET_FEATURE) === true ? CLOSE.enough_links : CLOSE.going_away;
+        throw new ProtocolError('as many links as GATEWAY_MAX_AGENT_LINKS allows', code);
+      }
       clearTimeout(deadline);
       peer.authenticated();
       socket.send(JSON.stringify(welcome));
@@ -146,6 +154,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
       peer.closed(phase.name === 'auth');
+      if (phase.name === 'auth') options.links.leftAtChallenge(phase.accepted.hello.instance_id, source);
       sockets.delete(socket);
       if (phase.name === 'session') phase.link.socketClosed(closeReason(code, reason.toString()));
     });
@@ -166,6 +175,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       onFrame: (frame) => session.receive(frame),
       onEnd: (reason) => {
         sessions.delete(session);
+        options.links.remove(session);
         leave();
         session.ended();
         const event = listed ? 'agent_disconnected' : 'agent_rejected';
@@ -181,6 +191,8 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     const session: AgentSession = createSession({
       connId,
       instanceId: hello.instance_id,
+      manifestSha256: hello.manifest_sha256,
+      features: accepted.features ?? [],
       protocolVersion: version,
       identity: version > 1 ? hello.identity : undefined,
       maxInflight: hello.max_inflight,
@@ -189,6 +201,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       onDraining: leave,
     });
     sessions.add(session);
+    options.links.add(session, source);
     describe(session, hello, (description) => {
       listed = true;
       const { instance_id, key_id, manifest_sha256: digest } = hello;

@@ -14,6 +14,7 @@ import { createReadSettings, type Environment, type ReadSettings } from './read-
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
 import { readTokens } from './tokens.ts';
+import { parseReplicas } from './parse/replicas.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
 
 export type { Environment } from './read-settings.ts';
@@ -70,6 +71,9 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     keys: keys ?? [],
     publicUrl,
     agentUrls: agentUrls ?? (publicUrl === undefined ? undefined : [agentUrlOf(publicUrl)]),
+    replicas: read('GATEWAY_REPLICAS', parseReplicas) ?? 1,
+    linksPerReplica: read('GATEWAY_LINKS_PER_REPLICA', (text) => parsePositiveInteger(text, 16)),
+    maxAgentLinks: read('GATEWAY_MAX_AGENT_LINKS', (text) => parsePositiveInteger(text, 1_000_000)),
     corsOrigins: read('GATEWAY_CORS_ALLOWED_ORIGINS', parseCorsOrigins) ?? [],
     ipAllowList: read('GATEWAY_IP_ALLOW_LIST', (text) =>
       atLeastOne(networks(text), 'networks, separated by commas'),

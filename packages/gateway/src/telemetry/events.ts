@@ -26,6 +26,30 @@ export type GatewayEvent =
       readonly reason: string;
     }
   | { readonly event: 'agent_rejected'; readonly source: string; readonly reason: string }
+  /** Once for each process of an agent too old to hold more than one link. */
+  | {
+      readonly event: 'agent_single_link';
+      readonly conn_id: string;
+      readonly instance_id: string;
+      readonly source: string;
+    }
+  /** An agent looks for further links and gets to this process again and again. Once for each search. */
+  | {
+      readonly event: 'links_short';
+      readonly instance_id: string;
+      readonly source: string;
+      readonly replicas: number;
+      readonly links_per_replica: number;
+    }
+  | { readonly event: 'fleet_changed'; readonly replicas: number; readonly replicas_before: number }
+  /** The name of GATEWAY_REPLICAS; `replicas` is the last count, which holds. */
+  | {
+      readonly event: 'replicas_lookup_failed';
+      readonly name: string;
+      readonly reason: string;
+      readonly replicas: number;
+    }
+  | { readonly event: 'replicas_lookup_back'; readonly name: string; readonly replicas: number }
   | {
       /** Once for each difference; the description of the first agent, the newest, is served. */
       readonly event: 'descriptions_differ';

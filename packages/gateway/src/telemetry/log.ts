@@ -107,6 +107,8 @@ function levelOf(event: GatewayEvent): Level {
     case 'request':
     case 'agent_connected':
     case 'agent_disconnected':
+    case 'fleet_changed':
+    case 'replicas_lookup_back':
     case 'shutting_down':
       return 'info';
     // Without a key that can be used, every token of the issuer is refused.
@@ -114,6 +116,9 @@ function levelOf(event: GatewayEvent): Level {
       return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':
     case 'agent_rejected':
+    case 'agent_single_link':
+    case 'links_short':
+    case 'replicas_lookup_failed':
     case 'config_warning':
     case 'descriptions_differ':
     case 'keys_fetch_failed':

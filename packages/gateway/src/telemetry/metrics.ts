@@ -7,6 +7,9 @@ export interface GatewayState {
   readonly requestsInFlight: () => number;
   readonly agentConnections: () => number;
   readonly agentCallsInFlight: () => number;
+  readonly replicas: () => number;
+  readonly linksMissing: () => number;
+  readonly singleLinks: () => number;
   readonly resultBytesReserved: () => number;
   readonly authentication: () => {
     readonly cacheHits: number;
@@ -79,6 +82,11 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         rejected++;
         return;
       case 'listening':
+      case 'agent_single_link':
+      case 'links_short':
+      case 'fleet_changed':
+      case 'replicas_lookup_failed':
+      case 'replicas_lookup_back':
       case 'metrics_listening':
       case 'accept_failed':
       case 'shutting_down':
@@ -128,6 +136,33 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       help: 'Connections of agents that may take calls.',
     },
     state.agentConnections,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_replicas',
+      type: 'gauge',
+      labels: [],
+      help: 'How many replicas there are, as agents are told: GATEWAY_REPLICAS.',
+    },
+    state.replicas,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_links_missing',
+      type: 'gauge',
+      labels: [],
+      help: 'Links that the agents connected to this replica should hold to it beside those that they hold.',
+    },
+    state.linksMissing,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_single_links',
+      type: 'gauge',
+      labels: [],
+      help: 'Agents that are too old to hold more than one link, where there are several replicas or workers.',
+    },
+    state.singleLinks,
   );
   register.addReading(
     {
