@@ -1,7 +1,8 @@
+import { request } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
-  ask,
   createAgentSecret,
   createKey,
   createReleasers,
@@ -45,6 +46,7 @@ export interface Place {
 export interface Replica {
   readonly host: string;
   readonly port: number;
+  readonly secure: boolean;
   /** The process that runs now, or that ran last. */
   readonly process: RunningProcess;
   /** The status of a path, 0 while nothing answers. */
@@ -116,7 +118,9 @@ async function start(options: FleetOptions, release: AddRelease, stop: () => Pro
       ),
     );
   }
-  const urls = replicas.map(({ host, port }) => `ws://${host}:${port}/ws/agent`);
+  const urls = replicas.map(
+    ({ host, port, secure }) => `${secure ? 'wss' : 'ws'}://${host}:${port}/ws/agent`,
+  );
   for (let index = 0; index < options.agents; index += 1) {
     const home = join(folder.path, `agent-${index}`);
     const dialled = options.dials?.(index, urls) ?? urls;
@@ -137,7 +141,11 @@ async function start(options: FleetOptions, release: AddRelease, stop: () => Pro
       return [...replicas, ...agents].map(({ process }) => process);
     },
     async ready(withinMs = READY_MS) {
-      await Promise.all(replicas.map((replica) => replica.ready(withinMs)));
+      const ready = replicas.map((replica) => replica.ready(withinMs));
+      await Promise.all(ready).catch((error: unknown) => {
+        const said = agents.map(({ process }) => process.output().slice(-1000));
+        throw new Error(`the fleet is not ready; its agents: ${said.join('\n')}`, { cause: error });
+      });
     },
     stop,
   };
@@ -151,16 +159,19 @@ async function keepReplica(
   const { host, port, secure } = place;
   let running = await startNext();
   await release(() => running.stop());
-  const status = async (path: string): Promise<number> => {
-    const timeout = AbortSignal.timeout(1000);
-    return ask(`${secure ? 'https' : 'http'}://${host}:${port}${path}`, { signal: timeout }).then(
-      (answer) => answer.status,
-      () => 0,
-    );
-  };
+  const status = (path: string): Promise<number> =>
+    new Promise((resolve) => {
+      const how = { host, port, path, agent: false, rejectUnauthorized: false, timeout: 1000 };
+      const asked = (secure ? requestSecurely : request)(how, (response) => {
+        response.resume().once('close', () => resolve(response.statusCode ?? 0));
+      });
+      asked.once('timeout', () => asked.destroy());
+      asked.once('error', () => resolve(0)).end();
+    });
   return {
     host,
     port,
+    secure,
     get process() {
       return running;
     },

@@ -21,6 +21,8 @@ export interface NetworkHost {
 /** Addresses that are meant for tests of network devices. */
 const networkOf = (n: number): string => `198.18.${n >> 6}.${(n & 63) << 2}`;
 const MAX_NETWORKS = 1 << 14;
+/** An address of a device that there is not. */
+const NOBODY = '02:00:00:00:00:99';
 
 /** A new host; or why this machine cannot have one. It is gone, with its line, when this process is. */
 export async function networkHost(): Promise<NetworkHost | string> {
@@ -55,21 +57,17 @@ async function connect(holder: RunningProcess): Promise<NetworkHost> {
   ]) {
     await run(enter, [...inside, 'ip', ...words]);
   }
-  // A route that swallows: were the line taken down, senders would be told that there is no way.
-  const swallow = (command: string): Promise<void> =>
-    run('ip', ['route', command, 'blackhole', `${address}/32`]);
-  const swallowInside = (command: string): Promise<void> =>
-    run(enter, [...inside, 'ip', 'route', command, 'blackhole', `${gateway}/32`]);
+  // Each end sends to a device that is not there: were the line taken down, senders would be told that there is no way.
+  const misdirect = async (...how: readonly string[]): Promise<void> => {
+    await run('ip', ['neighbour', ...how, 'to', address, 'dev', line]);
+    await run(enter, [...inside, 'ip', 'neighbour', ...how, 'to', gateway, 'dev', 'line']);
+  };
   return {
     address,
     gateway,
     within,
-    async goDark() {
-      await Promise.all([swallow('add'), swallowInside('add')]);
-    },
-    async comeBack() {
-      await Promise.all([swallow('delete'), swallowInside('delete')]);
-    },
+    goDark: () => misdirect('replace', 'lladdr', NOBODY, 'nud', 'permanent'),
+    comeBack: () => misdirect('delete'),
     impair: ({ delayMs, lossPercent }) =>
       run('tc', [
         'qdisc',

@@ -8,4 +8,6 @@ export interface Balancer {
 export interface Target {
   readonly host: string;
   readonly port: number;
+  /** Whether it speaks TLS; then its certificate is not checked. */
+  readonly secure?: boolean;
 }

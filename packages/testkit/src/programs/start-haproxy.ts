@@ -30,7 +30,10 @@ export async function startHaproxy({
   if (program === undefined) throw new Error('cannot start HAProxy: it is not installed');
   const folder = await temporaryFolder('haproxy');
   const port = await freePort();
-  const servers = targets.map((target, index) => `  server gateway${index} ${target.host}:${target.port}`);
+  const servers = targets.map(
+    ({ host, port: target, secure = false }, index) =>
+      `  server gateway${index} ${host}:${target}${secure ? ' ssl verify none' : ''}`,
+  );
   const configuration = `global
   log stdout format raw local0 info notice
   # Enough for callers and targets, and no more descriptors than a test machine has.
