@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
@@ -27,6 +28,8 @@ import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
+import { joinSiblings } from './siblings/join-siblings.ts';
+import { reportMetrics } from './workers/replica-metrics.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -39,7 +42,7 @@ export interface RunningGateway {
 }
 
 export interface Surroundings {
-  readonly log: Log;
+  readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
   /** Of the gateway itself. */
@@ -60,9 +63,12 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const budget = createResultBudget(RESULT_MAX_BYTES);
+  const siblings =
+    replica.channel &&
+    (await joinSiblings({ channel: replica.channel, worker: replica.worker ?? 0, budget }));
   const sharePermissions = createSharePermissions();
   const authenticator = createAuthenticator({
-    records: config.keys,
+    services: config.services,
     verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
     now,
     wallClock: Date.now,
@@ -70,13 +76,15 @@ export async function startGateway(
   });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
-  const issuers = config.tokens?.issuers ?? [];
-  const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
+  const [ofDefault] = config.services;
+  const tokenConfig = ofDefault?.tokens;
+  const issuers = tokenConfig?.issuers ?? [];
+  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
   const tokens =
-    config.tokens &&
+    tokenConfig &&
     protectedResource &&
     openTokens({
-      ...config.tokens,
+      ...tokenConfig,
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
       onKeys: (event) => observe(event),
@@ -93,6 +101,7 @@ export async function startGateway(
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
       logRecordsLost: () => log.recordsLost,
+      siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name) => service.catalog.knows(name),
     });
     observe = (event) => {
@@ -110,7 +119,7 @@ export async function startGateway(
   const { principalMaxConcurrentCalls } = config;
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
-    { tokens, described, agentCame: () => settling.came('default') },
+    { id: DEFAULT_SERVICE, tokens, described, agentCame: () => settling.came(DEFAULT_SERVICE) },
     {
       authenticator,
       refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
@@ -127,6 +136,8 @@ export async function startGateway(
           ? callCapability
           : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
       sessions: createSessions(replica.sessionSecret),
+      directoryOf:
+        siblings?.directoryOf ?? ((_id, registry, catalog) => createSessionDirectory(registry, catalog)),
       version,
       observe,
       now,
@@ -147,7 +158,7 @@ export async function startGateway(
   replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: config.agentPublicKeys,
+      publicKeys: ofDefault?.agentPublicKeys ?? [],
       audiences: config.agentUrls,
       replicaId: replica.id,
       worker: replica.worker ?? 0,
@@ -156,8 +167,7 @@ export async function startGateway(
       serviceOf: () => DEFAULT_SERVICE,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
-    registry,
-    catalog,
+    directory: service.directory,
     budget,
     links,
     observe,
@@ -183,14 +193,18 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
-    unknownCaller: config.tokens === undefined ? undefined : UNKNOWN_CALLER,
+    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
     protectedResource,
     observe,
     now,
   });
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure));
+    register && replica.channel === undefined
+      ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
+      : undefined;
+  const tellMetrics = register && replica.channel && reportMetrics(replica.channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
@@ -207,6 +221,8 @@ export async function startGateway(
       if (config.shutdownDelayMs > 0) await wait(config.shutdownDelayMs);
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
+      // Calls of other workers may still be at agents of this one.
+      await siblings?.leave(DRAIN_TIMEOUT_MS);
       service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
@@ -216,6 +232,7 @@ export async function startGateway(
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();
+      await tellMetrics?.();
     },
   };
 }

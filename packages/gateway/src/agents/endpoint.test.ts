@@ -13,10 +13,11 @@ import type { GatewayEvent } from '../telemetry/events.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
-import { createRegistry, type Registry } from './registry.ts';
+import { createRegistry, NOBODY, type Registry } from './registry.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
+import { createSessionDirectory } from './session-directory.ts';
 import { createAgentUpgradeHandler } from './serve-upgrade.ts';
-import type { AgentOutcome } from './agent-session.ts';
+import type { AgentOutcome } from './callable-link.ts';
 import { request, resultHead } from './agent-by-hand.testing.ts';
 import {
   answer,
@@ -73,8 +74,7 @@ async function start(rules: HandshakeRules): Promise<void> {
   catalog = createCatalog((event) => events.push(event));
   endpoint = createAgentEndpoint({
     rules,
-    registry,
-    catalog,
+    directory: createSessionDirectory(registry, catalog),
     budget,
     links: createAgentLinks({
       replicaCount: () => 1,
@@ -133,7 +133,7 @@ test('an agent is welcomed, asked for its description, listed, and called', asyn
   });
   expect(catalog.description).toEqual(JSON.parse(description.toString()));
 
-  const session = registry.choose('list', []);
+  const session = registry.choose('list', NOBODY);
   if (typeof session === 'string') throw new Error(session);
   const outcome = new Promise<AgentOutcome>((resolve) => {
     session.call(request(undefined, 'list'), resolve);
@@ -160,7 +160,7 @@ test.each([
   const { agent } = await becomeAgent(server.port, key, { ...options, description });
   sayFrames(agent, answer(1, description));
   await reported('agent_connected');
-  expect(registry.choose('get', [])).toMatchObject({ ...expected, maxTokenAge: 60 });
+  expect(registry.choose('get', NOBODY)).toMatchObject({ ...expected, maxTokenAge: 60 });
 });
 
 test('at version 1 a session sends and takes what version 1 has', async () => {
@@ -168,7 +168,7 @@ test('at version 1 a session sends and takes what version 1 has', async () => {
   const { agent } = await becomeAgent(server.port, key, { versions: [1], description });
   sayFrames(agent, answer(1, description));
   await reported('agent_connected');
-  const session = registry.choose('get', []);
+  const session = registry.choose('get', NOBODY);
   if (typeof session === 'string') throw new Error(session);
   const long = { ...request(), metadata: { claims: 'c'.repeat(1025) } };
   expect(() => session.call(long, () => {})).toThrow(RangeError);
@@ -450,7 +450,7 @@ describe('I32: an agent takes no call before its description', () => {
 describe('a listed agent', () => {
   test('that is lost ends its calls, and is reported', async () => {
     const { agent } = await join();
-    const session = registry.choose('get', []);
+    const session = registry.choose('get', NOBODY);
     if (typeof session === 'string') throw new Error(session);
     const outcome = new Promise<AgentOutcome>((resolve) => {
       session.call(request(), resolve);
@@ -481,7 +481,7 @@ describe('a listed agent', () => {
   test('that says go-away gets no further call', async () => {
     const { agent } = await join();
     sayFrames(agent, { type: 'go_away', reason: 'leaving' });
-    await expect.poll(() => registry.choose('get', []), { interval: 2 }).toBe('offline');
+    await expect.poll(() => registry.choose('get', NOBODY), { interval: 2 }).toBe('offline');
     expect(agent.socket.readyState).toBe(WebSocket.OPEN);
   });
 
@@ -500,7 +500,7 @@ describe('a listed agent', () => {
     const { agent } = await becomeAgent(server.port, key, { description, maxInflight: 200 });
     sayFrames(agent, answer(1, description));
     await reported('agent_connected');
-    const session = registry.choose('get', []);
+    const session = registry.choose('get', NOBODY);
     if (typeof session === 'string') throw new Error(session);
     agent.socket.pause();
     // More than the operating system takes for a reader that stands still.

@@ -18,14 +18,13 @@ import {
   type Link,
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
-import type { Catalog } from '../catalog/catalog.ts';
 import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
-import type { Registry } from './registry.ts';
 import type { ResultBudget } from './result-budget.ts';
 import { badDescription, createSession, type AgentSession } from './agent-session.ts';
+import type { SessionDirectory } from './session-directory.ts';
 import {
   createUnauthenticatedPeers,
   type PeerDecision,
@@ -69,8 +68,7 @@ type Phase =
 
 export interface EndpointOptions {
   readonly rules: HandshakeRules;
-  readonly registry: Registry;
-  readonly catalog: Catalog;
+  readonly directory: SessionDirectory;
   readonly budget: ResultBudget;
   readonly links: AgentLinks;
   readonly observe: Observe;
@@ -164,11 +162,8 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   function beginSession(socket: WebSocket, accepted: HelloAccepted, source: string): Link {
     const { hello, connId, version } = accepted;
     let listed = false;
-    let leaveCatalog = (): void => {};
-    const leave = (): void => {
-      options.registry.remove(session);
-      leaveCatalog();
-    };
+    let leaveDirectory = (): void => {};
+    const leave = (): void => leaveDirectory();
     const link = createLink({
       socket: linkSocket(socket),
       version,
@@ -203,18 +198,19 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     sessions.add(session);
     options.links.add(session, source);
     describe(session, hello, (description) => {
-      listed = true;
       const { instance_id, key_id, manifest_sha256: digest } = hello;
-      options.registry.add(session);
-      options.observe({
-        event: 'agent_connected',
-        conn_id: connId,
-        instance_id,
-        key_id,
-        source,
-        capabilities: description.manifest.length,
+      const offer = { keyId: key_id, instanceId: instance_id, digest, description };
+      leaveDirectory = options.directory.enter(session, offer, () => {
+        listed = true;
+        options.observe({
+          event: 'agent_connected',
+          conn_id: connId,
+          instance_id,
+          key_id,
+          source,
+          capabilities: description.manifest.length,
+        });
       });
-      leaveCatalog = options.catalog.add({ keyId: key_id, instanceId: instance_id, digest, description });
     });
     return link;
   }

@@ -1,4 +1,4 @@
-import type { AgentSession } from '../agents/agent-session.ts';
+import type { CallableLink } from '../agents/callable-link.ts';
 
 /**
  * Calls that wait for an agent because the last one that has their capability was lost just before: while the only agent
@@ -6,11 +6,11 @@ import type { AgentSession } from '../agents/agent-session.ts';
  */
 export interface AgentWait {
   /** It may take calls: those that wait for what it has go on, in the order in which they came. */
-  came(agent: AgentSession): void;
+  came(agent: CallableLink): void;
   /** It takes no further calls. */
-  left(agent: AgentSession): void;
+  left(agent: CallableLink): void;
   /** An agent with the capability that left so lately that a call may wait for the next one. */
-  lostLately(capability: string): AgentSession | undefined;
+  lostLately(capability: string): CallableLink | undefined;
   /**
    * Calls `goOn` once, with whether an agent has come, unless the returned function (cancel) is called first. It is called
    * at once where too many calls wait already.
@@ -38,7 +38,7 @@ const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 /** Each call waits for `waitMs` at most. */
 export function createAgentWait(waitMs: number): AgentWait {
-  const lost = new Set<AgentSession>();
+  const lost = new Set<CallableLink>();
   const waiting = new Set<Waiter>();
   let waitingBytes = 0;
   let closed = false;

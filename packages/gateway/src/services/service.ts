@@ -6,6 +6,7 @@ import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
 import { createRestCall } from '../api/rest/call.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
+import type { SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OpenTokens } from '../auth/tokens/open-tokens.ts';
@@ -23,6 +24,7 @@ export interface Service {
   stopWaiting(): void;
   readonly registry: Registry;
   readonly catalog: Catalog;
+  readonly directory: SessionDirectory;
   readonly handlers: Pick<Handlers, 'call' | 'mcp' | 'openapi'>;
 }
 
@@ -35,6 +37,7 @@ export interface ServiceParts {
   readonly principalRate: RateLimiter | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
+  readonly directoryOf: (service: string, registry: Registry, catalog: Catalog) => SessionDirectory;
   /** Of the gateway itself. */
   readonly version: string;
   readonly observe: Observe;
@@ -44,6 +47,7 @@ export interface ServiceParts {
 }
 
 export interface ServiceOptions {
+  readonly id: string;
   /** Undefined where no issuer's tokens are taken. */
   readonly tokens: OpenTokens | undefined;
   readonly described: DocumentOptions;
@@ -52,19 +56,20 @@ export interface ServiceOptions {
 }
 
 export function createService(
-  { tokens, described, agentCame }: ServiceOptions,
+  { id, tokens, described, agentCame }: ServiceOptions,
   parts: ServiceParts,
 ): Service {
   const agentWait = parts.agentWaitMs > 0 ? createAgentWait(parts.agentWaitMs) : undefined;
   const registry = createRegistry(Math.random, {
-    added(session) {
+    added(link) {
       agentCame();
-      agentWait?.came(session);
+      agentWait?.came(link);
     },
-    removed: (session) => agentWait?.left(session),
+    removed: (link) => agentWait?.left(link),
   });
   const catalog = createCatalog(parts.observe);
   const authenticate = createAuthenticate({
+    service: id,
     authenticator: parts.authenticator,
     tokens: tokens?.authentication,
     principalRate: parts.principalRate,
@@ -76,6 +81,7 @@ export function createService(
     registry,
     catalog,
     stopWaiting: () => agentWait?.close(),
+    directory: parts.directoryOf(id, registry, catalog),
     handlers: {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
       mcp: createMcpHandler({

@@ -1,22 +1,48 @@
+import type { MetricsSnapshot } from '@svc/edge';
 import type { GatewayConfig } from '../config/model.ts';
+import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
-  readonly start: { readonly question: undefined; readonly answer: StartOrder };
+  readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
+  /** Where to listen for the calls of siblings. */
+  readonly sibling_socket: { readonly question: undefined; readonly answer: string };
+  /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
+  readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
 }
 
 /** What a worker tells its primary. */
 export interface WorkerMessages {
   /** It takes connections. */
-  readonly listening: { readonly address: string; readonly port: number };
+  readonly listening: Listening;
+  /** It ends, since it cannot listen. */
+  readonly cannot_start: { readonly reason: string };
+  /** Every second, for as long as its event loop turns. */
+  readonly alive: undefined;
+  /** All of its metrics: when they are wanted, now and then, and at its end. */
+  readonly metrics: MetricsSnapshot;
+  /** It has begun to shut down. */
+  readonly draining: { readonly in_flight: number };
+  readonly session_joined: SessionJoined;
+  /** A worker can send calls to a session that has joined. */
+  readonly session_reached: { readonly connId: string };
+  readonly session_left: { readonly connId: string };
 }
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
+  readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
+  readonly replica_changed: ReplicaChange;
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };
+}
+
+export interface Listening {
+  readonly url: string;
+  readonly address: string;
+  readonly port: number;
 }
 
 /** All that a worker has to know before it serves; what changes comes right behind it, from the listeners of `onJoin`. */
