@@ -27,6 +27,9 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
 
 export const AGENT_METRICS: readonly Metric[] = await described((register) =>
   createAgentMetrics(register, {
+    links: none,
+    linksWanted: none,
+    dials: () => [],
     callsRunning: none,
     callsQueued: none,
     databaseIsUp: () => true,
