@@ -7,7 +7,7 @@ import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig } from './config/model.ts';
-import { createBodyBudget } from './http/request/json-body.ts';
+import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
@@ -29,7 +29,10 @@ import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
 import { joinSiblings } from './siblings/join-siblings.ts';
+import { createLeasedBodies } from './workers/leased-bodies.ts';
+import { createLeasedResults } from './workers/leased-results.ts';
 import { reportMetrics } from './workers/replica-metrics.ts';
+import { askForKeys } from './workers/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -53,8 +56,6 @@ export interface Surroundings {
 const CUT_OFF_MS = 1000;
 /** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
 const LINKS_PER_REPLICA = 4;
-/** For all request bodies that are still arriving. */
-const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -62,18 +63,24 @@ export async function startGateway(
   { log, verifier, replica, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
-  const budget = createResultBudget(RESULT_MAX_BYTES);
-  const siblings =
-    replica.channel &&
-    (await joinSiblings({ channel: replica.channel, worker: replica.worker ?? 0, budget }));
+  const { channel } = replica;
+  const budget =
+    channel === undefined
+      ? createResultBudget(RESULT_MAX_BYTES)
+      : createLeasedResults(channel, RESULT_MAX_BYTES);
+  const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
+  const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
-  const authenticator = createAuthenticator({
-    services: config.services,
-    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-    now,
-    wallClock: Date.now,
-    sharePermissions,
-  });
+  const clocks = { now, wallClock: Date.now };
+  const authenticator =
+    channel === undefined
+      ? createAuthenticator({
+          ...clocks,
+          services: config.services,
+          verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+          sharePermissions,
+        })
+      : askForKeys(channel, { ...clocks, sharePermissions });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
   const [ofDefault] = config.services;
@@ -126,8 +133,10 @@ export async function startGateway(
       bodyLimits: {
         maxBytes: config.maxRequestBodyBytes,
         timeoutMs: config.bodyReadTimeoutMs,
-        // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
-        budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
+        budget:
+          channel === undefined
+            ? createBodyBudget(bodiesMaxBytes)
+            : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
       },
       rateLimiter,
       principalRate,
@@ -201,10 +210,10 @@ export async function startGateway(
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && replica.channel === undefined
+    register && channel === undefined
       ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
       : undefined;
-  const tellMetrics = register && replica.channel && reportMetrics(replica.channel, register);
+  const tellMetrics = register && channel && reportMetrics(channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }

@@ -1,4 +1,6 @@
 import type { MetricsSnapshot } from '@svc/edge';
+import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
+import type { LeaseQuestion, Pool } from './lease.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
@@ -10,6 +12,9 @@ export interface Questions {
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
   readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
+  /** Whose key this is. */
+  readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
 
 /** What a worker tells its primary. */
@@ -22,6 +27,7 @@ export interface WorkerMessages {
   readonly alive: undefined;
   /** All of its metrics: when they are wanted, now and then, and at its end. */
   readonly metrics: MetricsSnapshot;
+  readonly lease_back: { readonly pool: Pool; readonly steps: number };
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
@@ -32,6 +38,10 @@ export interface WorkerMessages {
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
+  /** Records of keys came, changed or went: these count no more. */
+  readonly records_changed: { readonly retired: readonly string[] };
+  /** Another worker waits for memory: what is not used is to be given back at once. */
+  readonly leases_wanted: { readonly pool: Pool };
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
   readonly replica_changed: ReplicaChange;
