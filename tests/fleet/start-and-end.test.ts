@@ -109,7 +109,7 @@ describe.concurrent('the beginning and the end of a gateway', { timeout: 60_000 
         right += 1;
         await wait(20);
       }
-      expect(right).toBeGreaterThan(5);
+      expect(right).toBeGreaterThan(0);
       expect(agent?.output()).not.toContain('not connected to ws://');
       kept.destroy();
       expect(await service.gateway.exited).toEqual({ code: 0, signal: null });

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
@@ -122,7 +121,7 @@ export async function startGateway(
       : createRateLimiter({ ...config.principalRateLimit, now });
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
-  const settling = createSettling(config.readyAfterMs, now);
+  const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
   const { principalMaxConcurrentCalls } = config;
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
@@ -227,7 +226,7 @@ export async function startGateway(
     async shutDown(signal) {
       shuttingDown = true;
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
-      if (config.shutdownDelayMs > 0) await wait(config.shutdownDelayMs);
+      await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
       // Calls of other workers may still be at agents of this one.
@@ -244,4 +243,13 @@ export async function startGateway(
       await tellMetrics?.();
     },
   };
+}
+
+/** Resolves when the time is over, or when the primary is gone, without which no connection comes that could be served. */
+function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms === 0) resolve();
+    else setTimeout(resolve, ms);
+    channel?.onLost(resolve);
+  });
 }

@@ -62,6 +62,7 @@ export async function runPrimary({
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
+  const startedAt = performance.now();
   const sessionSecret = randomBytes(32);
   const channel = createPrimaryChannel();
   lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
@@ -76,7 +77,8 @@ export async function runPrimary({
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
-    return { config, replicaId, sessionSecret, workers: config.workers };
+    const ageMs = performance.now() - startedAt;
+    return { config, replicaId, sessionSecret, workers: config.workers, ageMs };
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
