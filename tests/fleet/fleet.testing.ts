@@ -32,7 +32,9 @@ export interface FleetOptions {
   /** Further lines of the section `gateway` of the capability files. */
   readonly agentGatewayLines?: readonly string[];
   /** The URLs that an agent dials; default those of all replicas. */
-  readonly dials?: (agent: number, urls: readonly string[]) => readonly string[];
+  readonly dials?: (urls: readonly string[]) => Promise<readonly string[]>;
+  /** Whether all replicas listen on the same port; then their places need hosts of their own. */
+  readonly samePort?: boolean;
   /** For `within` of the agents. */
   readonly agentsWithin?: readonly string[];
 }
@@ -108,9 +110,10 @@ async function start(options: FleetOptions, release: AddRelease, stop: () => Pro
   const settings = { ...gatewaySettings(secret.agent_public_key, [key.record]), ...options.gatewayEnv };
   const replicas: Replica[] = [];
   const agents: FleetAgent[] = [];
+  let port = await freePort();
   for (let index = 0; index < options.replicas; index += 1) {
     const { host, within } = options.place?.(index) ?? { host: '127.0.0.1', within: [] };
-    const port = await freePort();
+    if (options.samePort !== true) port = await freePort();
     const env = { ...settings, GATEWAY_ADDR: `${host}:${port}`, ...options.replicaEnv?.(index) };
     replicas.push(
       await keepReplica({ host, port, secure: 'GATEWAY_TLS_CERT_FILE' in env }, release, () =>
@@ -121,9 +124,9 @@ async function start(options: FleetOptions, release: AddRelease, stop: () => Pro
   const urls = replicas.map(
     ({ host, port, secure }) => `${secure ? 'wss' : 'ws'}://${host}:${port}/ws/agent`,
   );
+  const dialled = (await options.dials?.(urls)) ?? urls;
   for (let index = 0; index < options.agents; index += 1) {
     const home = join(folder.path, `agent-${index}`);
-    const dialled = options.dials?.(index, urls) ?? urls;
     await makeAgentFolder(home, {
       'capability.yaml': capabilityFile(options, dialled, secret.agent_private_key),
     });

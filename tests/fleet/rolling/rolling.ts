@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { createReleasers, findProgram, startHaproxy, startPostgres, type Haproxy } from '@svc/testkit';
 import { stopRequest } from '../../../examples/start-stop-request.ts';
 import { readOrUsage, wholeNumber } from '../../trust/read-or-usage.ts';
+import { HAPROXY_FILE } from '../balancer-files.testing.ts';
 import { startFleet, until, type Fleet } from '../fleet.testing.ts';
 import { LOAD_SQL, startOpenLoad, type LoadReport } from '../open-load.testing.ts';
 
@@ -89,7 +90,11 @@ async function restartUnderLoad(
   });
   await release(() => fleet.stop());
   await fleet.ready(UP_WITHIN_MS);
-  const haproxy = await startHaproxy({ targets: fleet.replicas, checkEveryMs: times.checkEveryMs });
+  const haproxy = await startHaproxy({
+    targets: fleet.replicas,
+    configuration: HAPROXY_FILE,
+    checkEveryMs: times.checkEveryMs,
+  });
   await release(() => haproxy.stop());
   const startedAt = performance.now();
   const load = startOpenLoad({ port: haproxy.port, apiKey: fleet.apiKey, perSecond, calls });

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../network/free-port.ts';
 import { isListening } from '../network/is-listening.ts';
@@ -14,76 +14,65 @@ export interface Haproxy extends Balancer {
 
 export interface HaproxyOptions {
   readonly targets: readonly Target[];
-  /** How often it asks each target for `/readyz`; two answers in a row decide. */
-  readonly checkEveryMs: number;
-  /** How a connection is given to a target: `roundrobin`, or `first`, which is always the same while it is up. */
-  readonly balance?: 'roundrobin' | 'first';
+  /** Of the file that is installed: see there what it checks, and when it tries again. */
+  readonly configuration: string;
+  /** How often it asks each target how it is; default as the file says. */
+  readonly checkEveryMs?: number;
+  /** Gives every agent to the same target while that is up, in place of the one with the fewest connections. */
+  readonly agentsToFirst?: boolean;
 }
 
-/** With the settings for retries that the guide to several gateways recommends. */
-export async function startHaproxy({
-  targets,
-  checkEveryMs,
-  balance = 'roundrobin',
-}: HaproxyOptions): Promise<Haproxy> {
+/** Runs a configuration that is made for three gateways with these targets in their place, without TLS before it. */
+export async function startHaproxy(options: HaproxyOptions): Promise<Haproxy> {
   const program = findProgram('haproxy');
   if (program === undefined) throw new Error('cannot start HAProxy: it is not installed');
   const folder = await temporaryFolder('haproxy');
   const port = await freePort();
-  const servers = targets.map(
-    ({ host, port: target, secure = false }, index) =>
-      `  server gateway${index} ${host}:${target}${secure ? ' ssl verify none' : ''}`,
-  );
-  const configuration = `global
-  log stdout format raw local0 info notice
-  # Enough for callers and targets, and no more descriptors than a test machine has.
-  maxconn 4000
-defaults
-  mode http
-  log global
-  timeout connect 1s
-  timeout client 60s
-  timeout server 60s
-  timeout http-request 10s
-  timeout check 1s
-frontend callers
-  bind 127.0.0.1:${port}
-  option http-buffer-request
-  default_backend gateways
-backend gateways
-  balance ${balance}
-  option redispatch 1
-  retries 1
-  retry-on conn-failure empty-response response-timeout 503
-  option httpchk
-  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host gateways
-  http-check expect status 200
-  default-server check inter ${checkEveryMs}ms fall 2 rise 2 on-marked-down shutdown-sessions
-${servers.join('\n')}
-`;
   const file = join(folder.path, 'haproxy.cfg');
-  await writeFile(file, configuration);
+  await writeFile(file, adapted(await readFile(options.configuration, 'utf8'), port, options));
   let running: RunningProcess | undefined;
   try {
     const started = await startProcess(program, ['-db', '-f', file]);
     running = started;
     await isListening(port);
-    const stop = async (): Promise<void> => {
-      await started.stop();
-      await folder.remove();
-    };
     return {
       port,
       isUp(index) {
-        const changes = started.output().matchAll(/^Server gateways\/gateway(\d+) is (UP|DOWN)/gm);
-        const ofTarget = [...changes].filter(([, number]) => Number(number) === index);
+        const changes = started.output().matchAll(/^Server ready\/gateway(\d+) is (UP|DOWN)/gm);
+        const ofTarget = [...changes].filter(([, number]) => Number(number) === index + 1);
         return ofTarget.at(-1)?.[2] !== 'DOWN';
       },
-      stop,
+      async stop() {
+        await started.stop();
+        await folder.remove();
+      },
     };
   } catch (error) {
     await running?.stop();
     await folder.remove();
     throw error;
   }
+}
+
+function adapted(
+  configuration: string,
+  port: number,
+  { targets, checkEveryMs, agentsToFirst = false }: HaproxyOptions,
+): string {
+  const servers = targets.map(
+    ({ host, port: target, secure = false }, index) =>
+      `    server gateway${index + 1} ${host}:${target}${secure ? ' ssl verify none' : ''}`,
+  );
+  const checked =
+    checkEveryMs === undefined
+      ? configuration
+      : configuration.replace(/inter \S+ fastinter \S+/, `inter ${checkEveryMs}ms`);
+  return checked
+    .replace(/bind .*/, `bind 127.0.0.1:${port}`)
+    .replace('balance leastconn', agentsToFirst ? 'balance first' : 'balance leastconn')
+    .replaceAll(/^ +server gateway1 [^]*?server gateway3 .*$/gm, servers.join('\n'))
+    .replace(
+      '\ndefaults\n',
+      '\nglobal\n    log stdout format raw local0\n    maxconn 4000\ndefaults\n    log global\n',
+    );
 }

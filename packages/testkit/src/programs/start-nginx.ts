@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../network/free-port.ts';
 import { isListening } from '../network/is-listening.ts';
@@ -7,40 +7,35 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import type { Balancer, Target } from './balancer.ts';
 import { findProgram } from './find-program.ts';
 
-/** It asks no target how it is: it learns from the calls themselves, and takes none out for the answers it gives. */
-export async function startNginx(targets: readonly Target[]): Promise<Balancer> {
+export interface NginxOptions {
+  readonly targets: readonly Target[];
+  /** Of the file that is installed. */
+  readonly configuration: string;
+}
+
+/** Runs a configuration that is made for three gateways with these targets in their place, without TLS before it. */
+export async function startNginx({ targets, configuration }: NginxOptions): Promise<Balancer> {
   const program = findProgram('nginx');
   if (program === undefined) throw new Error('cannot start nginx: it is not installed');
   const folder = await temporaryFolder('nginx');
   const port = await freePort();
-  const servers = targets.map(({ host, port: target }) => `server ${host}:${target} max_fails=0;`);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(folder.path, name)};`,
   );
-  const configuration = `pid ${join(folder.path, 'nginx.pid')};
-error_log stderr;
-daemon off;
-master_process off;
-events { worker_connections 4096; }
-http {
-  access_log off;
-  ${temporary.join('\n  ')}
-  upstream gateways { ${servers.join(' ')} keepalive 64; }
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://gateways;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_connect_timeout 1s;
-      proxy_next_upstream error timeout http_503 non_idempotent;
-      proxy_next_upstream_tries 2;
-    }
-  }
-}
-`;
+  const servers = targets.map(({ host, port: target }) => `server ${host}:${target} max_fails=0;`);
+  const text = (await readFile(configuration, 'utf8'))
+    .replace(
+      /^worker_processes .*$/m,
+      `pid ${join(folder.path, 'nginx.pid')};\nerror_log stderr;\ndaemon off;\nmaster_process off;`,
+    )
+    .replace(/^worker_rlimit_nofile .*$/m, '')
+    .replace(/worker_connections \d+/, 'worker_connections 4096')
+    .replace('http {', `http {\naccess_log off;\n${temporary.join('\n')}`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${port}`)
+    .replaceAll(/^ *ssl_.*$/gm, '')
+    .replaceAll(/^ *server 10[^]*?server 10\.0\.0\.13.*$/gm, servers.join('\n'));
   const file = join(folder.path, 'nginx.conf');
-  await writeFile(file, configuration);
+  await writeFile(file, text);
   let running: RunningProcess | undefined;
   try {
     const started = await startProcess(program, ['-c', file, '-p', folder.path], { stopSignal: 'SIGQUIT' });
