@@ -48,7 +48,8 @@ async function main() {
     run(helmDocs, ['--chart-search-root', 'deploy/helm']);
   }
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  return run(process.execPath, [vitest, 'run', 'tests/deploy/', ...(update ? ['--update'] : [])]);
+  const config = 'tests/deploy/programs/vitest.config.mts';
+  return run(process.execPath, [vitest, 'run', '--config', config, ...(update ? ['--update'] : [])]);
 }
 
 /** Those that are not there in the version wanted; without Go or Python the tests say what they skip. */

@@ -17,6 +17,7 @@ export const requirements: readonly Requirement[] = [
     'service.description': 'description text of the OpenAPI description',
     'runtime.max_concurrent_requests': 'calls that run at once; default 64',
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
+    'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
     'gateway.agent_private_key': 'base64url Ed25519 seed, or the 64-byte form, which is checked',
     'gateway.agent_private_key_file': 'reads the key from a file',
@@ -142,10 +143,25 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_TLS_KEY_FILE: 'key of the certificate; not without it',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',
+    GATEWAY_WORKERS: 'processes that serve as one gateway; 1 (default) to 64 or auto',
     'env-file': 'dotenv syntax, single quotes literal, the environment wins',
     booleans: 'true, false, 1, 0',
     unknown: 'an unknown GATEWAY_ variable is a warning with the nearest known name',
     faults: 'all faults at once, each with setting, fault and what is accepted, never a secret; exit code 2',
+  }),
+  ...rows('workers', {
+    start:
+      'one listening record; a fault or an address that is taken is told once, and ends the start as without workers',
+    keys: 'a key is compared once for all workers',
+    log: 'whole lines of one log; records carry replica_id, those of workers also worker',
+    metrics: 'one page that sums all workers, ended ones too; no counter falls',
+    killed:
+      'its calls end; worker_ended; the replica is whole in three seconds, and no connection is refused meanwhile',
+    hung: 'a worker whose event loop stands still for ten seconds is replaced',
+    'primary-killed': 'the workers answer what they have, accept no more, and end',
+    shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
+    cancel: 'an MCP call is cancelled over whatever connection the notification comes',
+    snapshot: 'openapi.json is written once',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',

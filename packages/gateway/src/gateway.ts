@@ -24,14 +24,16 @@ import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { keepSnapshot } from './api/openapi/snapshot.ts';
-import { createSessions } from './api/mcp/sessions.ts';
+import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
+import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
 import { joinSiblings } from './siblings/join-siblings.ts';
-import { createLeasedBodies } from './workers/leased-bodies.ts';
-import { createLeasedResults } from './workers/leased-results.ts';
-import { reportMetrics } from './workers/replica-metrics.ts';
-import { askForKeys } from './workers/shared-keys.ts';
+import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
+import { createLeasedBodies } from './workers/memory/leased-bodies.ts';
+import { createLeasedResults } from './workers/memory/leased-results.ts';
+import { reportMetrics } from './workers/shared/replica-metrics.ts';
+import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -94,6 +96,7 @@ export async function startGateway(
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
       onKeys: (event) => observe(event),
+      openKeySet: channel && followIssuerKeys(channel)(DEFAULT_SERVICE),
     });
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
@@ -123,6 +126,10 @@ export async function startGateway(
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
   const { principalMaxConcurrentCalls } = config;
+  const sessions: Sessions = createSessions(
+    replica.sessionSecret,
+    channel && cancelAnywhere(channel, () => sessions),
+  );
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
     { id: DEFAULT_SERVICE, tokens, described, agentCame: () => settling.came(DEFAULT_SERVICE) },
@@ -143,9 +150,9 @@ export async function startGateway(
         principalMaxConcurrentCalls === undefined
           ? callCapability
           : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
-      sessions: createSessions(replica.sessionSecret),
       directoryOf:
         siblings?.directoryOf ?? ((_id, registry, catalog) => createSessionDirectory(registry, catalog)),
+      sessions,
       version,
       observe,
       now,
@@ -153,7 +160,13 @@ export async function startGateway(
     },
   );
   const { registry, catalog } = service;
-  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
+  if (config.emitOpenapiSnapshot) {
+    const write: WriteSnapshot =
+      channel === undefined
+        ? createSnapshotWriter(process.cwd(), observe)
+        : (id, bytes) => channel.tell('snapshot', { service: id, bytes });
+    keepSnapshot(catalog, described, (bytes) => write(DEFAULT_SERVICE, bytes));
+  }
   const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
   const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
   const links = createAgentLinks({
@@ -179,7 +192,14 @@ export async function startGateway(
     budget,
     links,
     observe,
+    ...(channel && {
+      siblings: {
+        workers: replica.workers,
+        onKnown: (source) => channel.tell('source_known', { source }),
+      },
+    }),
   });
+  channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
   let shuttingDown = false;
   const health = {
     agentConnected: () => registry.connected,
@@ -201,6 +221,7 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
+    workers: replica.workers,
     unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
     protectedResource,
     observe,

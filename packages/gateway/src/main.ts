@@ -17,7 +17,7 @@ import { runPrimary } from './run-primary.ts';
 import { runWorker } from './run-worker.ts';
 import { createLog } from './telemetry/log.ts';
 import { createOnlyProcess } from './workers/replica.ts';
-import { WORKER_NUMBER } from './workers/worker-number.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */

@@ -13,18 +13,23 @@ import { RESULT_MAX_BYTES } from '@svc/protocol';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import type { GatewayConfig } from './config/model.ts';
+import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './siblings/share-sessions.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { forwardLines } from './workers/forward-lines.ts';
-import { lendMemory } from './workers/lease-pools.ts';
+import { writeSnapshots } from './workers/shared/snapshots.ts';
+import { passCancels } from './workers/shared/mcp-cancels.ts';
+import { forwardLines } from './workers/processes/forward-lines.ts';
+import { lendMemory } from './workers/memory/lease-pools.ts';
+import type { Listening } from './workers/messages.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
-import { openKeyAuthority } from './workers/shared-keys.ts';
-import { createReplicaMetrics } from './workers/replica-metrics.ts';
-import { createSupervisor } from './workers/supervisor.ts';
-import { WORKER_NUMBER } from './workers/worker-number.ts';
+import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { openKeyAuthority } from './workers/shared/shared-keys.ts';
+import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { createSupervisor } from './workers/processes/supervisor.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
 export interface PrimaryOptions {
   readonly config: GatewayConfig;
@@ -47,7 +52,6 @@ const SERVES_NOTHING = {
   singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
-  tokens: undefined,
 };
 /** How long the workers may take to say how many requests they have. */
 const COUNT_MS = 500;
@@ -64,7 +68,17 @@ export async function runPrimary({
   let { observe } = log;
   const startedAt = performance.now();
   const sessionSecret = randomBytes(32);
+  let { listen } = config;
+  let bound: Listening | undefined;
   const channel = createPrimaryChannel();
+  writeSnapshots(
+    channel,
+    createSnapshotWriter(process.cwd(), (event) => observe(event)),
+  );
+  passCancels(channel);
+  channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
+  const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
+  issuerKeys.setServices(config.services);
   lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
   const verifier = createVerifier({ spawn: () => new Worker(helper, { eval: true }) });
   const authority = openKeyAuthority(channel, {
@@ -78,7 +92,9 @@ export async function runPrimary({
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
     const ageMs = performance.now() - startedAt;
-    return { config, replicaId, sessionSecret, workers: config.workers, ageMs };
+    // With the last listener its address went, and a port that was chosen must not become another.
+    if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
+    return { config: { ...config, listen }, replicaId, sessionSecret, workers: config.workers, ageMs };
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
@@ -126,16 +142,21 @@ export async function runPrimary({
     });
     await supervisor.shutDown(signal);
     told();
+    issuerKeys.close();
     await verifier.close();
     await scraped?.close();
   }
 
   async function openMetrics(): Promise<MetricsListener | undefined> {
     if (config.metricsListen === undefined) return undefined;
+    const takesTokens = config.services.some(({ tokens }) => tokens !== undefined);
     const own = await createMetricsRegister();
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       authentication: () => authority.counters,
+      tokens: takesTokens
+        ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
+        : undefined,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });
@@ -154,7 +175,8 @@ export async function runPrimary({
   let scraped: MetricsListener | undefined;
   try {
     scraped = await openMetrics();
-    observe({ event: 'listening', ...(await supervisor.start()) });
+    bound = await supervisor.start();
+    observe({ event: 'listening', ...bound });
   } catch (error) {
     process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
     supervisor.kill();

@@ -28,6 +28,7 @@ import type { SessionDirectory } from './session-directory.ts';
 import {
   createUnauthenticatedPeers,
   type PeerDecision,
+  type Siblings,
   type UnauthenticatedPeer,
 } from './unauthenticated.ts';
 
@@ -43,6 +44,8 @@ import {
 export interface AgentEndpoint {
   /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
   accept(bucket: string): PeerDecision;
+  /** An agent there has proved to a sibling who it is. */
+  sourceKnown(bucket: string): void;
   /** Takes over the socket of a WebSocket upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
   /** Tells every agent to look for another gateway. */
@@ -71,6 +74,8 @@ export interface EndpointOptions {
   readonly directory: SessionDirectory;
   readonly budget: ResultBudget;
   readonly links: AgentLinks;
+  /** Absent for the only process. */
+  readonly siblings?: Siblings;
   readonly observe: Observe;
 }
 
@@ -86,7 +91,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     maxPayload: MESSAGE_MAX_BYTES,
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
-  const unauthenticated = createUnauthenticatedPeers(() => performance.now());
+  const unauthenticated = createUnauthenticatedPeers(() => performance.now(), undefined, options.siblings);
   const sockets = new Set<WebSocket>();
   const sessions = new Set<AgentSession>();
 
@@ -251,6 +256,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
 
   return {
     accept: (bucket) => unauthenticated.accept(bucket),
+    sourceKnown: (bucket) => unauthenticated.known(bucket),
     upgrade(request, socket, head, arrival) {
       const onClose = (): void => arrival.peer.closed(false);
       socket.once('close', onClose);

@@ -66,8 +66,8 @@ describe('loadConfig', () => {
         agentWaitMs: 0,
         tls: undefined,
         metricsListen: undefined,
-        logLevel: 'info',
         workers: 1,
+        logLevel: 'info',
       });
     },
   );

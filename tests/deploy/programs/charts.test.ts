@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProcess } from '@svc/testkit';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from '../documentation/documents.ts';
-import { chartFolder, NAMESPACE, RELEASE, snapshotFile, VALUE_SETS, valuesFile } from './charts.testing.ts';
+import { ROOT } from '../../documentation/documents.ts';
+import { chartFolder, NAMESPACE, RELEASE, snapshotFile, VALUE_SETS, valuesFile } from '../charts.testing.ts';
 import { findTool } from './tools.testing.ts';
 
 /**

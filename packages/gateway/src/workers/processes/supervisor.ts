@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Observe } from '../telemetry/events.ts';
-import type { Listening } from './messages.ts';
-import type { PrimaryEnd } from './primary-channel.ts';
+import type { Observe } from '../../telemetry/events.ts';
+import type { Listening } from '../messages.ts';
+import type { PrimaryEnd } from '../primary-channel.ts';
 import { restartDelay } from './restart-delay.ts';
-import { ipcWire } from './wire.ts';
+import { ipcWire } from '../wire.ts';
 
 /** The worker processes of a replica. */
 export interface Supervisor {
@@ -14,6 +14,8 @@ export interface Supervisor {
   /** Ends all at once. */
   kill(): void;
   readonly restarts: number;
+  /** How many workers take connections now. */
+  readonly listening: number;
 }
 
 export interface SupervisorOptions {
@@ -151,6 +153,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       clearTimeout(timer);
     },
     kill,
+    get listening() {
+      return listening.size;
+    },
     get restarts() {
       return restarts;
     },

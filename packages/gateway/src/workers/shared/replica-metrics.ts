@@ -1,5 +1,5 @@
 import type { MetricsRegister, MetricsSnapshot, MetricsSum } from '@svc/edge';
-import type { PrimaryChannel, WorkerChannel } from './channel.ts';
+import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
 
 /** A worker that does not answer in this time is shown as it was when it last did. */
 const ANSWER_MS = 1000;
@@ -50,7 +50,7 @@ export function createReplicaMetrics(options: {
           resolve();
         },
       };
-      const timer = setTimeout(asked.done, ANSWER_MS);
+      const timer = setTimeout(() => asked.done(), ANSWER_MS);
       waiting.add(asked);
       channel.broadcast('metrics_wanted', undefined);
       if (asked.missing.size === 0) asked.done();

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../documentation/documents.ts';
+import { ROOT } from '../../documentation/documents.ts';
 
 /** Path of a program that `npm run test:chart` has installed, or that the machine has; else undefined, which is told. */
 export function findTool(name: string, tests: string, install: string): string | undefined {

@@ -14,8 +14,8 @@ import {
   type Releasers,
 } from '@svc/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CERTIFICATE, CERTIFICATE_KEY } from '../documentation/certificate.ts';
-import { ROOT } from '../documentation/documents.ts';
+import { CERTIFICATE, CERTIFICATE_KEY } from '../../documentation/certificate.ts';
+import { ROOT } from '../../documentation/documents.ts';
 import { startReplica, type Replica } from './replica.testing.ts';
 import { findTool } from './tools.testing.ts';
 
@@ -199,6 +199,23 @@ describe.each(BALANCERS)('$name', ({ program, file, check, run, listening, retri
     await expect.poll(reached, { timeout: 6000 }).toBe(2);
     expect(await balancer.calls(30)).toEqual(new Map([[200, 30]]));
   });
+});
+
+const haproxy = BALANCERS[0]?.program;
+test.skipIf(haproxy === undefined)('HAProxy takes the file of deploy/compose', async () => {
+  const folder = await temporaryFolder('compose-balancer');
+  const certificate = join(folder.path, 'tls.crt');
+  await writeFile(certificate, CERTIFICATE);
+  const file = join(folder.path, 'haproxy.cfg');
+  const text = readFileSync(join(ROOT, 'deploy/compose/haproxy.cfg'), 'utf8');
+  await writeFile(file, text.replaceAll('/run/secrets/tls.crt', certificate));
+  const { code, stderr } = await runProcess(haproxy ?? '', ['-c', '-f', file]);
+  await folder.remove();
+  // The names are those of containers.
+  const said = stderr
+    .split('\n')
+    .filter((line) => /ALERT|WARNING/.test(line) && !line.includes('could not resolve'));
+  expect({ code, said }).toEqual({ code: 0, said: [] });
 });
 
 const BODY = '{"title":"Moby-Dick"}';
