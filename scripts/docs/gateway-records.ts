@@ -153,6 +153,71 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     },
     example: { event: 'agent_rejected', source: '198.51.100.7', reason: 'unknown key or bad signature' },
   },
+  agent_single_link: {
+    level: 'warn',
+    when: 'An agent that is too old to hold more than one link has connected where there are several replicas or workers: update it. Once for each process of an agent.',
+    fields: {
+      conn_id: { type: 'string', meaning: 'The connection.' },
+      instance_id: { type: 'string', meaning: 'The process of the agent.' },
+      source: { type: 'string', meaning: 'Where it came from.' },
+    },
+    example: {
+      event: 'agent_single_link',
+      conn_id: CONNECTION,
+      instance_id: INSTANCE,
+      source: '198.51.100.7',
+    },
+  },
+  links_short: {
+    level: 'warn',
+    when: 'An agent that looks for further replicas or workers gets to this process again and again: see how the balancer spreads connections to `/ws/agent`, and whether GATEWAY_REPLICAS is right. Once for each search.',
+    fields: {
+      instance_id: { type: 'string', meaning: 'The process of the agent.' },
+      source: { type: 'string', meaning: 'Where it came from.' },
+      replicas: { type: 'number', meaning: 'How many replicas it was told of.' },
+      links_per_replica: { type: 'number', meaning: 'How many links to each it was told to hold.' },
+    },
+    example: {
+      event: 'links_short',
+      instance_id: INSTANCE,
+      source: '198.51.100.7',
+      replicas: 3,
+      links_per_replica: 1,
+    },
+  },
+  fleet_changed: {
+    level: 'info',
+    when: 'The name of GATEWAY_REPLICAS has another number of addresses, which the agents are told.',
+    fields: {
+      replicas: { type: 'number', meaning: 'How many replicas there are.' },
+      replicas_before: { type: 'number', meaning: 'How many there were.' },
+    },
+    example: { event: 'fleet_changed', replicas: 3, replicas_before: 2 },
+  },
+  replicas_lookup_failed: {
+    level: 'warn',
+    when: 'The name of GATEWAY_REPLICAS could not be looked up, or has no address. The last count holds, and the name is looked up every 5 s; once until that succeeds.',
+    fields: {
+      name: { type: 'string', meaning: 'The name.' },
+      reason: { type: 'string', meaning: 'What is wrong.' },
+      replicas: { type: 'number', meaning: 'The count that holds.' },
+    },
+    example: {
+      event: 'replicas_lookup_failed',
+      name: 'gateway-agents.svc',
+      reason: 'getaddrinfo EAI_AGAIN gateway-agents.svc',
+      replicas: 3,
+    },
+  },
+  replicas_lookup_back: {
+    level: 'info',
+    when: 'The name of GATEWAY_REPLICAS has been looked up again.',
+    fields: {
+      name: { type: 'string', meaning: 'The name.' },
+      replicas: { type: 'number', meaning: 'How many addresses it has.' },
+    },
+    example: { event: 'replicas_lookup_back', name: 'gateway-agents.svc', replicas: 3 },
+  },
   descriptions_differ: {
     level: 'warn',
     when: 'Two agents describe one capability differently, once for each difference. The one that connected last counts.',
@@ -205,6 +270,20 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       reason: 'connect ECONNREFUSED 192.0.2.7:443',
       keys_serve: true,
     },
+  },
+  worker_ended: {
+    level: 'warn',
+    when: 'With `GATEWAY_WORKERS` above 1: a worker ended that was not asked to. Its calls fail; another one takes its place.',
+    fields: {
+      worker: { type: 'number', meaning: 'Its number, from 0.' },
+      signal: { type: 'string', meaning: 'The signal that ended it; empty where it ended by itself.' },
+      code: { type: 'number', meaning: 'Its exit code; -1 where a signal ended it.' },
+      restart_in_ms: {
+        type: 'number',
+        meaning: 'When another one is started: 100, up to 5000 while it ends again and again.',
+      },
+    },
+    example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', code: -1, restart_in_ms: 100 },
   },
   shutting_down: {
     level: 'info',

@@ -12,16 +12,24 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     requestsInFlight: none,
     agentConnections: none,
     agentCallsInFlight: none,
+    replicas: none,
+    linksMissing: none,
+    singleLinks: none,
     resultBytesReserved: none,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
     logRecordsLost: none,
+    workerRestarts: none,
+    siblingCalls: none,
     isCapability: () => false,
   }),
 );
 
 export const AGENT_METRICS: readonly Metric[] = await described((register) =>
   createAgentMetrics(register, {
+    links: none,
+    linksWanted: none,
+    dials: () => [],
     callsRunning: none,
     callsQueued: none,
     databaseIsUp: () => true,

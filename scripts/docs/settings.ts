@@ -5,8 +5,8 @@ interface SettingDoc {
   /** Text of a value that means the same as none; `required` when there must be one. */
   readonly standard: { readonly value: string } | { readonly text: string } | 'required';
   readonly accepted: string;
-  /** All examples together are one sound environment. */
-  readonly example: string;
+  /** All examples together are one sound environment; undefined for a setting that stands in place of another. */
+  readonly example: string | undefined;
   readonly meaning: string;
   /** Values that are refused at start. */
   readonly refused: readonly string[];
@@ -29,6 +29,22 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning:
       'Who may call, and what. `[]` is accepted; without GATEWAY_ISSUERS_JSON it is a warning, since every call is refused then.',
     refused: ['{}', '[{}]', 'x'],
+  },
+  GATEWAY_API_KEYS_FILE: {
+    standard: { text: 'GATEWAY_API_KEYS_JSON has the records' },
+    accepted: 'path of a JSON file: the array of GATEWAY_API_KEYS_JSON; one of the two settings',
+    example: undefined,
+    meaning:
+      'The API keys in a file that is [read again](#files-that-are-read-again) when it changes, without a restart.',
+    refused: ['/nowhere'],
+  },
+  GATEWAY_SERVICES_FILE: {
+    standard: { text: 'one service' },
+    accepted: 'path of a JSON file of at most 100 [services](#the-services-file)',
+    example: '/etc/svc/services.json',
+    meaning:
+      'Further [services](../guides/services.md) of this gateway, each with agents, keys and issuers of its own under `/s/<service>`. Read again when it changes. With `"id": "default"` in it, GATEWAY_AGENT_PUBLIC_KEY and the API keys may be absent.',
+    refused: ['/nowhere'],
   },
   GATEWAY_ISSUERS_JSON: {
     standard: { text: 'none: API keys only' },
@@ -80,11 +96,35 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
   },
   GATEWAY_AGENT_URLS: {
     standard: { text: 'GATEWAY_PUBLIC_URL with `ws` for `http` and `/ws/agent` behind it' },
-    accepted: '`ws://` or `wss://` URLs, separated by commas',
+    accepted: '`ws://` or `wss://` URLs, separated by commas; `{replica}` once in the first label of a host',
     example: 'wss://gateway.example.com/ws/agent',
     meaning:
-      'The URLs that agents may dial. An agent signs the URL it dialled, so a signature made for another gateway is refused (close code 4403). Loopback URLs are always accepted. With neither this nor GATEWAY_PUBLIC_URL any URL is accepted, with a warning.',
-    refused: ['https://gateway.example.com/ws/agent', ','],
+      'The URLs that agents may dial. An agent signs the URL it dialled, so a signature made for another gateway is refused (close code 4403). Loopback URLs are always accepted. With neither this nor GATEWAY_PUBLIC_URL any URL is accepted, with a warning. `{replica}` stands for the numbers 0 to 63, where each replica has a host of its own.',
+    refused: ['wss://gw.{replica}.example.com/ws/agent', 'https://gateway.example.com/ws/agent', ','],
+  },
+  GATEWAY_REPLICAS: {
+    standard: { value: '1' },
+    accepted: 'a whole number from 1 to 16, or `dns:<name>`',
+    example: '3',
+    meaning:
+      'How many replicas of the gateway there are. Agents hold links to all of them. The name is one that has an address for each replica, such as that of a headless Service; it is looked up every 5 s, and what cannot be looked up leaves the last count.',
+    refused: ['0', '17', '1.5', 'dns:', 'dns:a b', 'gateway.svc'],
+  },
+  GATEWAY_LINKS_PER_REPLICA: {
+    standard: { text: 'the number of workers, 4 at most' },
+    accepted: 'a whole number from 1 to 16',
+    example: '2',
+    meaning:
+      'How many links an agent holds to each replica, each to another worker; no more than there are workers.',
+    refused: ['0', '17', 'auto'],
+  },
+  GATEWAY_MAX_AGENT_LINKS: {
+    standard: { text: 'no limit' },
+    accepted: 'a whole number from 1 to 1000000',
+    example: '1000',
+    meaning:
+      'Links of agents that one worker takes. An agent that is one too many looks for another worker or replica (close code 4409); an older one is closed with 1001 and comes again.',
+    refused: ['0', '1.5'],
   },
   GATEWAY_CORS_ALLOWED_ORIGINS: {
     standard: { text: 'none: CORS is off' },
@@ -150,7 +190,8 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     standard: { value: 'false' },
     accepted: '`true`, `false`, `1`, `0`',
     example: 'false',
-    meaning: 'Also write each new description to `openapi.json` in the working directory, in one step.',
+    meaning:
+      'Also write each new description to `openapi.json` in the working directory, in one step; that of a further service to `openapi.<service>.json`.',
     refused: ['yes'],
   },
   GATEWAY_MAX_REQUEST_BODY_BYTES: {
@@ -166,6 +207,30 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     example: '10s',
     meaning: 'How long a request body may take to arrive, however it trickles in.',
     refused: ['10', '0s', '2h'],
+  },
+  GATEWAY_SHUTDOWN_DELAY: {
+    standard: { value: '0s' },
+    accepted: 'a duration from `0s` to `10m`',
+    example: '10s',
+    meaning:
+      'How long a gateway that was asked to end serves everything as before while `/readyz` and `/healthz` say 503, so that a balancer leaves it first. Longer than its checks take to notice.',
+    refused: ['10', '11m'],
+  },
+  GATEWAY_READY_AFTER: {
+    standard: { value: '0s' },
+    accepted: 'a duration from `0s` to `10m`',
+    example: '15s',
+    meaning:
+      'The longest time from the start during which `/readyz` says 503 although an agent is there. It ends as soon as no agent of another service has come for 2 s.',
+    refused: ['15', '11m'],
+  },
+  GATEWAY_AGENT_WAIT: {
+    standard: { value: '0s' },
+    accepted: 'a duration from `0s` to `1m`',
+    example: '1s',
+    meaning:
+      'How long a call waits for an agent when the last one that has its capability was lost less than 2 s before, within the time of the call. At most 1,000 calls with 8 MiB of parameters wait.',
+    refused: ['1', '2m'],
   },
   GATEWAY_TLS_CERT_FILE: {
     standard: { text: 'HTTP without TLS' },
@@ -195,6 +260,14 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning: 'The least level that is logged. Request records are `info`.',
     refused: ['INFO', 'trace'],
   },
+  GATEWAY_WORKERS: {
+    standard: { value: '1' },
+    accepted: 'a whole number from 1 to 64, or `auto` for one a core; above 1 on Linux and macOS only',
+    example: '2',
+    meaning:
+      'How many processes serve. Above 1 a primary process starts that many workers, replaces one that ends, and writes log, metrics and snapshot for all; together they are one gateway with one address, one set of limits and one `replica_id`.',
+    refused: ['0', '65', 'all'],
+  },
 };
 
 export function settingsTable(): string {
@@ -210,7 +283,9 @@ export function settingsTable(): string {
 /** Every example as one file for `--env-file`. */
 export function settingsExample(): string {
   return Object.entries(SETTING_DOCS)
-    .map(([name, { example }]) => `${name}=${/[$"]/.test(example) ? `'${example}'` : example}`)
+    .flatMap(([name, { example }]) =>
+      example === undefined ? [] : [`${name}=${/[$"]/.test(example) ? `'${example}'` : example}`],
+    )
     .join('\n');
 }
 

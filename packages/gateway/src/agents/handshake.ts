@@ -1,6 +1,8 @@
 import {
   agentKeyId,
+  audienceMatches,
   CLOSE,
+  FLEET_FEATURE,
   isLoopbackHost,
   normalizeAudience,
   parseAuth,
@@ -22,6 +24,12 @@ export interface HandshakeRules {
   /** Normalised audiences; undefined accepts any. */
   readonly audiences: readonly string[] | undefined;
   readonly replicaId: string;
+  /** Which of the replica's serving processes this is. */
+  readonly worker: number;
+  readonly replicaCount: () => number;
+  readonly linksPerReplica: number;
+  /** The service that the agents of this public key belong to. */
+  readonly serviceOf: (publicKey: Uint8Array) => string;
   readonly maxParamsBytes: number;
 }
 
@@ -32,7 +40,12 @@ export interface HelloAccepted {
   readonly connId: string;
   /** The greatest that both sides speak. */
   readonly version: ProtocolVersion;
+  /** Of those that the agent offered; undefined where it offered none, and then nothing of them is said to it. */
+  readonly features: readonly string[] | undefined;
 }
+
+/** What this gateway can do beyond its versions. */
+const FEATURES: readonly string[] = [FLEET_FEATURE];
 
 /** Throws ProtocolError. `nonce` is 32 fresh random bytes, used for this socket only. */
 export function answerHello(
@@ -49,6 +62,7 @@ export function answerHello(
       CLOSE.no_common_version,
     );
   }
+  const features = hello.features && FEATURES.filter((ours) => hello.features?.includes(ours));
   const challenge: Challenge = {
     type: 'challenge',
     conn_id: connId,
@@ -56,8 +70,10 @@ export function answerHello(
     gateway_nonce: Buffer.from(nonce).toString('base64url'),
     version,
     limits: { max_params_bytes: rules.maxParamsBytes },
+    ...(features === undefined ? {} : { features, worker: rules.worker }),
   };
-  return { hello, helloBytes, challengeBytes: Buffer.from(JSON.stringify(challenge)), connId, version };
+  const challengeBytes = Buffer.from(JSON.stringify(challenge));
+  return { hello, helloBytes, challengeBytes, connId, version, features };
 }
 
 /** Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. */
@@ -74,13 +90,23 @@ export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules:
   if (publicKey === undefined || !verifyTranscript(transcript, publicKeyFromRaw(publicKey), signature)) {
     throw new ProtocolError('unknown key or bad signature', CLOSE.unauthorized);
   }
+  if (hello.service !== undefined && hello.service !== rules.serviceOf(publicKey)) {
+    const reason = `the key of the agent does not belong to the service ${hello.service}, which its file names`;
+    throw new ProtocolError(reason, CLOSE.unauthorized);
+  }
   checkAudience(hello.audience, rules.audiences);
-  return { type: 'welcome', replica_count: 1 };
+  return {
+    type: 'welcome',
+    replica_count: rules.replicaCount(),
+    ...(accepted.features?.includes(FLEET_FEATURE) === true
+      ? { links_per_replica: rules.linksPerReplica }
+      : {}),
+  };
 }
 
 /** Only after the signature: the text names our configuration, which an unauthenticated peer must not learn. */
 function checkAudience(audience: string, accepted: readonly string[] | undefined): void {
-  if (accepted === undefined || accepted.includes(audience)) return;
+  if (accepted === undefined || accepted.some((one) => audienceMatches(one, audience))) return;
   if (isLoopbackAudience(audience)) return;
   throw new ProtocolError(
     `the agent dialled ${audience}, this gateway answers to ${accepted.join(', ')}: ` +

@@ -88,13 +88,16 @@ export interface HelloOptions {
   readonly description?: Buffer;
   readonly maxInflight?: number;
   readonly identity?: 'token' | 'gateway';
+  readonly features?: readonly string[];
+  readonly service?: string;
+  readonly instanceId?: string;
 }
 
 export function helloBytes(options: HelloOptions): Buffer {
   return Buffer.from(
     JSON.stringify({
       type: 'hello',
-      instance_id: 'instance',
+      instance_id: options.instanceId ?? 'instance',
       key_id: options.keyId,
       versions: options.versions ?? [1],
       agent_nonce: randomBytes(32).toString('base64url'),
@@ -104,6 +107,8 @@ export function helloBytes(options: HelloOptions): Buffer {
         .digest('hex'),
       audience: options.audience ?? 'ws://localhost/ws/agent',
       ...(options.identity === undefined ? {} : { identity: options.identity }),
+      ...(options.features === undefined ? {} : { features: options.features }),
+      ...(options.service === undefined ? {} : { service: options.service }),
     }),
   );
 }

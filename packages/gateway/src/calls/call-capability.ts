@@ -1,11 +1,12 @@
 import type { AbortSignalLike } from '@svc/edge';
-import type { Registry } from '../agents/registry.ts';
-import type { AgentOutcome, AgentResult, AgentSession } from '../agents/agent-session.ts';
+import { NOBODY, type Registry, type Tried } from '../agents/registry.ts';
+import type { CallableLink, AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Principal, TokenPrincipal } from '../auth/principal.ts';
 import { CallError, CallerGone } from './call-error.ts';
 import { metadataFor } from './metadata.ts';
 import { agentErrorMessage } from './agent-error-message.ts';
+import type { AgentWait } from './wait-for-agent.ts';
 
 export interface CapabilityCall {
   readonly capability: string;
@@ -28,8 +29,9 @@ const ANSWER_GRACE_MS = 2000;
 const RETRY_MIN_MS = 100;
 
 /**
- * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose agent was lost
- * before any answer once more, to another agent. The caller has been found permitted already.
+ * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose link was lost
+ * before any answer once more, to another agent where there is one. With `agentWait` a call whose last agent has just been
+ * lost waits for the next one, once. The caller has been found permitted already.
  * Throws CallError, or CallerGone when the signal aborts.
  */
 export function createCallCapability(
@@ -37,6 +39,7 @@ export function createCallCapability(
   catalog: Catalog,
   now: () => number,
   wallClock: () => number = Date.now,
+  agentWait?: AgentWait,
 ): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
@@ -44,12 +47,15 @@ export function createCallCapability(
         reject(new CallerGone());
         return;
       }
-      const tried: AgentSession[] = [];
-      const first = firstAgent(chooseAgent(registry, call, tried, wallClock), catalog, call.capability);
+      let tried = NOBODY;
+      const choice = chooseAgent(registry, call, tried, wallClock);
+      const lost = choice === 'offline' ? agentWait?.lostLately(call.capability) : undefined;
+      const first = lost ?? firstAgent(choice, catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
       let current = first;
       let retried = false;
+      let waited = false;
       let cancel: () => void = () => {};
       const timer = setTimeout(() => {
         cancel();
@@ -66,11 +72,11 @@ export function createCallCapability(
         settle();
       }
 
-      function send(agent: AgentSession): void {
-        tried.push(agent);
+      function send(agent: CallableLink): void {
         current = agent;
         const { principal } = call;
         if (isTooOld(principal, agent, wallClock)) {
+          tried = withInstance(tried, agent);
           const another = chooseAgent(registry, call, tried, wallClock);
           if (typeof another === 'string') finish(() => reject(principal.refuseAsTooOld()));
           else send(another);
@@ -97,20 +103,48 @@ export function createCallCapability(
           finish(() => resolve(outcome));
           return;
         }
-        const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
-        const another =
-          timeLeft && mayRetry(outcome, retried) ? chooseAgent(registry, call, tried, wallClock) : 'offline';
-        if (typeof another === 'string') {
-          finish(() => reject(asCallError(outcome)));
-          return;
-        }
+        const mayGoOn = timeLeft() >= 0 && mayRetry(outcome, retried);
+        const another = mayGoOn ? chooseAnother(outcome.kind) : 'offline';
         if (outcome.kind === 'lost') retried = true;
-        send(another);
+        if (typeof another !== 'string') send(another);
+        else if (mayGoOn && another === 'offline' && hasLeft(outcome) && !waited) {
+          waitForAgent(() => asCallError(outcome));
+        } else finish(() => reject(asCallError(outcome)));
+      }
+
+      function timeLeft(): number {
+        return deadline - ANSWER_GRACE_MS - RETRY_MIN_MS - now();
+      }
+
+      function waitForAgent(refusal: () => CallError): void {
+        waited = true;
+        const goOn = (came: boolean): void => {
+          const agent = came ? chooseAgent(registry, call, tried, wallClock) : 'offline';
+          if (typeof agent !== 'string') send(agent);
+          else finish(() => reject(agent === 'busy' ? busy() : refusal()));
+        };
+        if (agentWait?.lostLately(call.capability) === undefined) goOn(false);
+        else cancel = agentWait.wait(call, timeLeft(), goOn);
+      }
+
+      /** Another process of an agent. One that was lost may still be reached over another link, where there is none else. */
+      function chooseAnother(after: 'error' | 'lost'): AgentChoice {
+        const elsewhere = withInstance(tried, current);
+        const another = chooseAgent(registry, call, elsewhere, wallClock);
+        tried = after === 'lost' ? { ...tried, links: [...tried.links, current] } : elsewhere;
+        if (after === 'error' || typeof another !== 'string') return another;
+        return chooseAgent(registry, call, tried, wallClock);
       }
 
       call.signal.addEventListener('abort', onAbort);
-      send(first);
+      if (lost === undefined) send(first);
+      else waitForAgent(offline);
     });
+}
+
+/** Whether the agent is gone, or about to go, so that another one may be about to come in its place. */
+function hasLeft(outcome: Exclude<AgentOutcome, AgentResult>): boolean {
+  return outcome.kind === 'lost' || outcome.code === 'AGENT_DRAINING';
 }
 
 /**
@@ -125,7 +159,7 @@ function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
 /** Whether the agent would refuse the token for its age; a new one may help, so its bearer is told before it is sent. */
 function isTooOld(
   principal: Principal,
-  { maxTokenAge }: AgentSession,
+  { maxTokenAge }: CallableLink,
   wallClock: () => number,
 ): principal is TokenPrincipal {
   if (maxTokenAge === undefined || principal.kind !== 'token') return false;
@@ -134,27 +168,31 @@ function isTooOld(
 
 type AgentChoice = ReturnType<Registry['choose']>;
 
+function withInstance({ instances, links }: Tried, { instanceId }: CallableLink): Tried {
+  return { instances: [...instances, instanceId], links };
+}
+
 function chooseAgent(
   registry: Registry,
   { capability, principal }: CapabilityCall,
-  tried: readonly AgentSession[],
+  tried: Tried,
   wallClock: () => number,
 ): AgentChoice {
   const leastVersion = principal.kind === 'token' ? 2 : 1;
   const choice = registry.choose(capability, tried, leastVersion);
   if (choice !== 'busy') return choice;
   // A call that the agent would refuse takes no place from another.
-  const maySend = (agent: AgentSession): boolean =>
+  const maySend = (agent: CallableLink): boolean =>
     agent.protocolVersion >= leastVersion && !isTooOld(principal, agent, wallClock);
   return registry.makePlace(capability, tried, principal.id, maySend) ?? choice;
 }
 
-function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): AgentSession {
+function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): CallableLink {
   switch (choice) {
     case 'offline':
       // Before the first agent has connected, it is not known which capabilities exist.
       if (catalog.description === undefined || catalog.knows(capability)) {
-        throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+        throw offline();
       }
       throw new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
     case 'outdated':
@@ -163,20 +201,28 @@ function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): 
         'no agent is connected that takes calls with access tokens; those that have the capability are to be updated',
       );
     case 'busy':
-      throw new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');
+      throw busy();
     default:
       return choice;
   }
 }
 
+function offline(): CallError {
+  return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+}
+
+function busy(): CallError {
+  return new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');
+}
+
 function asCallError(outcome: Exclude<AgentOutcome, AgentResult>): CallError {
-  if (outcome.kind === 'lost') return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+  if (outcome.kind === 'lost') return offline();
   switch (outcome.code) {
     case 'AGENT_UNKNOWN_CAPABILITY':
       return new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
     case 'AGENT_CANCELLED':
     case 'AGENT_DRAINING':
-      return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+      return offline();
     default:
       return new CallError(outcome.code, agentErrorMessage({ ...outcome, code: outcome.code }));
   }

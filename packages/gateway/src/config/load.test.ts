@@ -37,22 +37,36 @@ describe('loadConfig', () => {
       const { config } = configOf({});
       expect(config).toEqual({
         listen: { host: undefined, port: 8080 },
-        agentPublicKeys: [new Uint8Array(32).fill(9)],
-        keys: [keyRecord('reporting', { keyHash: HASH, capabilities: new Set(['find_book']) })],
+        services: [
+          {
+            id: 'default',
+            agentPublicKeys: [new Uint8Array(32).fill(9)],
+            keys: [keyRecord('reporting', { keyHash: HASH, capabilities: new Set(['find_book']) })],
+            tokens: undefined,
+          },
+        ],
+        hasServicesFile: false,
+        reloadedFiles: [],
         publicUrl: undefined,
         agentUrls: undefined,
+        replicas: 1,
+        linksPerReplica: undefined,
+        maxAgentLinks: undefined,
         corsOrigins: [],
         ipAllowList: undefined,
         trustedProxies: [],
-        tokens: undefined,
         rateLimit: undefined,
         principalRateLimit: undefined,
         principalMaxConcurrentCalls: undefined,
         emitOpenapiSnapshot: false,
         maxRequestBodyBytes: 1_048_576,
         bodyReadTimeoutMs: 10_000,
+        shutdownDelayMs: 0,
+        readyAfterMs: 0,
+        agentWaitMs: 0,
         tls: undefined,
         metricsListen: undefined,
+        workers: 1,
         logLevel: 'info',
       });
     },
@@ -74,12 +88,15 @@ describe('loadConfig', () => {
       GATEWAY_EMIT_OPENAPI_SNAPSHOT: '1',
       GATEWAY_MAX_REQUEST_BODY_BYTES: '2048',
       GATEWAY_BODY_READ_TIMEOUT: '1m30s',
+      GATEWAY_SHUTDOWN_DELAY: '10s',
+      GATEWAY_READY_AFTER: '15s',
+      GATEWAY_AGENT_WAIT: '1s',
       GATEWAY_METRICS_ADDR: 'localhost:9090',
       GATEWAY_LOG_LEVEL: 'warn',
     });
     expect(warnings).toEqual([]);
     expect(config).toMatchObject({
-      agentPublicKeys: [new Uint8Array(32).fill(9), new Uint8Array(32).fill(10)],
+      services: [{ agentPublicKeys: [new Uint8Array(32).fill(9), new Uint8Array(32).fill(10)] }],
       listen: { host: '::1', port: 0 },
       publicUrl: 'https://gateway.example.com/base',
       agentUrls: ['wss://gateway.internal/ws/agent', 'ws://10.0.0.1:8080/ws/agent'],
@@ -96,6 +113,9 @@ describe('loadConfig', () => {
       emitOpenapiSnapshot: true,
       maxRequestBodyBytes: 2048,
       bodyReadTimeoutMs: 90_000,
+      shutdownDelayMs: 10_000,
+      readyAfterMs: 15_000,
+      agentWaitMs: 1000,
       metricsListen: { host: 'localhost', port: 9090 },
       logLevel: 'warn',
     });
@@ -182,6 +202,10 @@ describe('loadConfig', () => {
     ['GATEWAY_BODY_READ_TIMEOUT', '0s'],
     ['GATEWAY_BODY_READ_TIMEOUT', '10'],
     ['GATEWAY_BODY_READ_TIMEOUT', '2h'],
+    ['GATEWAY_SHUTDOWN_DELAY', '10'],
+    ['GATEWAY_SHUTDOWN_DELAY', '11m'],
+    ['GATEWAY_READY_AFTER', '-1s'],
+    ['GATEWAY_AGENT_WAIT', '61s'],
     ['GATEWAY_METRICS_ADDR', ':8080'],
     ['GATEWAY_LOG_LEVEL', 'verbose'],
   ])('refuses %s=%s, naming only that setting', (setting, value) => {
@@ -343,7 +367,7 @@ describe('issuers', () => {
     });
     // That there is no key needs no warning: tokens are taken.
     expect(warnings).toEqual([]);
-    expect(config.tokens).toMatchObject({
+    expect(config.services[0]?.tokens).toMatchObject({
       publicUrl: 'https://gateway.example/base',
       issuers: [{ name: 'idp', audiences: expect.arrayContaining(['https://gateway.example/base/mcp']) }],
       clockSkewMs: 30_000,
@@ -370,11 +394,15 @@ describe('issuers', () => {
       GATEWAY_JWKS_REFRESH: '1m',
       GATEWAY_JWKS_MAX_STALE: '48h',
     });
-    expect(config.tokens).toMatchObject({ clockSkewMs: 0, refreshMs: 60_000, maxStaleMs: 172_800_000 });
+    expect(config.services[0]?.tokens).toMatchObject({
+      clockSkewMs: 0,
+      refreshMs: 60_000,
+      maxStaleMs: 172_800_000,
+    });
   });
 
   it('may be none, which is as if the setting were absent', () => {
-    expect(configOf({ GATEWAY_ISSUERS_JSON: '[]' }).config.tokens).toBeUndefined();
+    expect(configOf({ GATEWAY_ISSUERS_JSON: '[]' }).config.services[0]?.tokens).toBeUndefined();
     expect(configOf({ GATEWAY_ISSUERS_JSON: '[]', GATEWAY_API_KEYS_JSON: '[]' }).warnings).toContainEqual(
       expect.stringContaining('every call is refused'),
     );
@@ -393,7 +421,7 @@ describe('issuers', () => {
     'may be tried out under %s',
     (url) => {
       expect(
-        configOf({ GATEWAY_PUBLIC_URL: url, GATEWAY_ISSUERS_JSON: issuers }).config.tokens,
+        configOf({ GATEWAY_PUBLIC_URL: url, GATEWAY_ISSUERS_JSON: issuers }).config.services[0]?.tokens,
       ).toBeDefined();
     },
   );

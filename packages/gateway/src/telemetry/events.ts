@@ -26,6 +26,30 @@ export type GatewayEvent =
       readonly reason: string;
     }
   | { readonly event: 'agent_rejected'; readonly source: string; readonly reason: string }
+  /** Once for each process of an agent too old to hold more than one link. */
+  | {
+      readonly event: 'agent_single_link';
+      readonly conn_id: string;
+      readonly instance_id: string;
+      readonly source: string;
+    }
+  /** An agent looks for further links and gets to this process again and again. Once for each search. */
+  | {
+      readonly event: 'links_short';
+      readonly instance_id: string;
+      readonly source: string;
+      readonly replicas: number;
+      readonly links_per_replica: number;
+    }
+  | { readonly event: 'fleet_changed'; readonly replicas: number; readonly replicas_before: number }
+  /** The name of GATEWAY_REPLICAS; `replicas` is the last count, which holds. */
+  | {
+      readonly event: 'replicas_lookup_failed';
+      readonly name: string;
+      readonly reason: string;
+      readonly replicas: number;
+    }
+  | { readonly event: 'replicas_lookup_back'; readonly name: string; readonly replicas: number }
   | {
       /** Once for each difference; the description of the first agent, the newest, is served. */
       readonly event: 'descriptions_differ';
@@ -36,6 +60,16 @@ export type GatewayEvent =
       readonly other_key_id: string;
     }
   | KeysEvent
+  | {
+      /** Of a replica with workers: one ended that should not have. */
+      readonly event: 'worker_ended';
+      readonly worker: number;
+      /** Empty where it ended by itself. */
+      readonly signal: string;
+      /** -1 where a signal ended it. */
+      readonly code: number;
+      readonly restart_in_ms: number;
+    }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };

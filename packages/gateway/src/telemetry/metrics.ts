@@ -7,6 +7,9 @@ export interface GatewayState {
   readonly requestsInFlight: () => number;
   readonly agentConnections: () => number;
   readonly agentCallsInFlight: () => number;
+  readonly replicas: () => number;
+  readonly linksMissing: () => number;
+  readonly singleLinks: () => number;
   readonly resultBytesReserved: () => number;
   readonly authentication: () => {
     readonly cacheHits: number;
@@ -17,6 +20,10 @@ export interface GatewayState {
   /** Undefined where the gateway takes no tokens. */
   readonly tokens: (() => TokenCounters) | undefined;
   readonly logRecordsLost: () => number;
+  /** Undefined where there are none. */
+  readonly workerRestarts?: () => number;
+  /** Calls of this process to agents of others; undefined where there are none. */
+  readonly siblingCalls?: (() => number) | undefined;
   /** Whether an agent, connected or away, has this capability. */
   readonly isCapability: (name: string) => boolean;
 }
@@ -79,9 +86,15 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         rejected++;
         return;
       case 'listening':
+      case 'agent_single_link':
+      case 'links_short':
+      case 'fleet_changed':
+      case 'replicas_lookup_failed':
+      case 'replicas_lookup_back':
       case 'metrics_listening':
       case 'accept_failed':
       case 'shutting_down':
+      case 'worker_ended':
       case 'config_warning':
       case 'descriptions_differ':
       case 'keys_fetched':
@@ -128,6 +141,33 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       help: 'Connections of agents that may take calls.',
     },
     state.agentConnections,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_replicas',
+      type: 'gauge',
+      labels: [],
+      help: 'How many replicas there are, as agents are told: GATEWAY_REPLICAS.',
+    },
+    state.replicas,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_links_missing',
+      type: 'gauge',
+      labels: [],
+      help: 'Links that the agents connected to this replica should hold to it beside those that they hold.',
+    },
+    state.linksMissing,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_single_links',
+      type: 'gauge',
+      labels: [],
+      help: 'Agents that are too old to hold more than one link, where there are several replicas or workers.',
+    },
+    state.singleLinks,
   );
   register.addReading(
     {
@@ -220,6 +260,28 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     () => state.authentication().slots,
   );
   if (state.tokens !== undefined) addTokenReadings(register, state.tokens);
+  if (state.workerRestarts !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_worker_restarts_total',
+        type: 'counter',
+        labels: [],
+        help: 'Workers that ended and were replaced. Where GATEWAY_WORKERS is above 1.',
+      },
+      state.workerRestarts,
+    );
+  }
+  if (state.siblingCalls !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_sibling_calls_total',
+        type: 'counter',
+        labels: [],
+        help: 'Calls that reached their agent over another worker. Where GATEWAY_WORKERS is above 1.',
+      },
+      state.siblingCalls,
+    );
+  }
   return observe;
 }
 

@@ -1,0 +1,19 @@
+import { createAgentSecret } from '../cli/create-agent-secret.ts';
+import { loadConfig, type Environment } from '../config/load.ts';
+import type { StartOrder } from './messages.ts';
+
+/** What the primary of a replica with these settings gives its workers. */
+export function startOrder(env: Environment = {}): StartOrder {
+  const loaded = loadConfig(
+    { GATEWAY_AGENT_PUBLIC_KEY: createAgentSecret().agentPublicKey, GATEWAY_API_KEYS_JSON: '[]', ...env },
+    () => '',
+  );
+  if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults));
+  return {
+    config: loaded.config,
+    replicaId: 'r1',
+    sessionSecret: new Uint8Array([255, 0]),
+    workers: 2,
+    ageMs: 0,
+  };
+}
