@@ -13,13 +13,14 @@ export interface Questions {
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
   readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
-  /** Whose key this is. */
   /** What keys an issuer has; where that is not enough, it is asked `again`, unless it was a moment ago. */
   readonly issuer_keys: {
     readonly question: { readonly id: string; readonly again: boolean };
     readonly answer: KeysAnswer;
   };
+  /** Memory beyond what is lent to it. */
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  /** Whose key this is. */
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
 
