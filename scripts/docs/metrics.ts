@@ -19,6 +19,8 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
     logRecordsLost: none,
+    workerRestarts: none,
+    siblingCalls: none,
     isCapability: () => false,
   }),
 );

@@ -1,11 +1,12 @@
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig } from './config/model.ts';
-import { createBodyBudget } from './http/request/json-body.ts';
+import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
@@ -22,9 +23,16 @@ import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { keepSnapshot } from './api/openapi/snapshot.ts';
-import { createSessions } from './api/mcp/sessions.ts';
+import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
+import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
+import { joinSiblings } from './siblings/join-siblings.ts';
+import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
+import { createLeasedBodies } from './workers/memory/leased-bodies.ts';
+import { createLeasedResults } from './workers/memory/leased-results.ts';
+import { reportMetrics } from './workers/shared/replica-metrics.ts';
+import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -34,7 +42,7 @@ export interface RunningGateway {
 }
 
 export interface Surroundings {
-  readonly log: Log;
+  readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
   /** Of the gateway itself. */
@@ -45,8 +53,6 @@ export interface Surroundings {
 const CUT_OFF_MS = 1000;
 /** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
 const LINKS_PER_REPLICA = 4;
-/** For all request bodies that are still arriving. */
-const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -54,27 +60,39 @@ export async function startGateway(
   { log, verifier, replica, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
-  const budget = createResultBudget(RESULT_MAX_BYTES);
+  const { channel } = replica;
+  const budget =
+    channel === undefined
+      ? createResultBudget(RESULT_MAX_BYTES)
+      : createLeasedResults(channel, RESULT_MAX_BYTES);
+  const bodiesMaxBytes = bodyMemoryOf(config);
+  const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
   const sharePermissions = createSharePermissions();
-  const authenticator = createAuthenticator({
-    records: config.keys,
-    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-    now,
-    wallClock: Date.now,
-    sharePermissions,
-  });
+  const clocks = { now, wallClock: Date.now };
+  const authenticator =
+    channel === undefined
+      ? createAuthenticator({
+          ...clocks,
+          services: config.services,
+          verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+          sharePermissions,
+        })
+      : askForKeys(channel, { ...clocks, sharePermissions });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
-  const issuers = config.tokens?.issuers ?? [];
-  const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
+  const [ofDefault] = config.services;
+  const tokenConfig = ofDefault?.tokens;
+  const issuers = tokenConfig?.issuers ?? [];
+  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
   const tokens =
-    config.tokens &&
+    tokenConfig &&
     protectedResource &&
     openTokens({
-      ...config.tokens,
+      ...tokenConfig,
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
       onKeys: (event) => observe(event),
+      openKeySet: channel && followIssuerKeys(channel)(DEFAULT_SERVICE),
     });
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
@@ -88,6 +106,7 @@ export async function startGateway(
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
       logRecordsLost: () => log.recordsLost,
+      siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name) => service.catalog.knows(name),
     });
     observe = (event) => {
@@ -102,17 +121,23 @@ export async function startGateway(
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const { principalMaxConcurrentCalls } = config;
+  const sessions: Sessions = createSessions(
+    replica.sessionSecret,
+    channel && cancelAnywhere(channel, () => sessions),
+  );
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
-    { tokens, described },
+    { id: DEFAULT_SERVICE, tokens, described },
     {
       authenticator,
       refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
       bodyLimits: {
         maxBytes: config.maxRequestBodyBytes,
         timeoutMs: config.bodyReadTimeoutMs,
-        // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
-        budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
+        budget:
+          channel === undefined
+            ? createBodyBudget(bodiesMaxBytes)
+            : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
       },
       rateLimiter,
       principalRate,
@@ -120,14 +145,22 @@ export async function startGateway(
         principalMaxConcurrentCalls === undefined
           ? callCapability
           : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
-      sessions: createSessions(replica.sessionSecret),
+      directoryOf:
+        siblings?.directoryOf ?? ((_id, registry, catalog) => createSessionDirectory(registry, catalog)),
+      sessions,
       version,
       observe,
       now,
     },
   );
   const { registry, catalog } = service;
-  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
+  if (config.emitOpenapiSnapshot) {
+    const write: WriteSnapshot =
+      channel === undefined
+        ? createSnapshotWriter(process.cwd(), observe)
+        : (id, bytes) => channel.tell('snapshot', { service: id, bytes });
+    keepSnapshot(catalog, described, (bytes) => write(DEFAULT_SERVICE, bytes));
+  }
   const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
   const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
   const links = createAgentLinks({
@@ -140,7 +173,7 @@ export async function startGateway(
   replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: config.agentPublicKeys,
+      publicKeys: ofDefault?.agentPublicKeys ?? [],
       audiences: config.agentUrls,
       replicaId: replica.id,
       worker: replica.worker ?? 0,
@@ -149,12 +182,18 @@ export async function startGateway(
       serviceOf: () => DEFAULT_SERVICE,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
-    registry,
-    catalog,
+    directory: service.directory,
     budget,
     links,
     observe,
+    ...(channel && {
+      siblings: {
+        workers: replica.workers,
+        onKnown: (source) => channel.tell('source_known', { source }),
+      },
+    }),
   });
+  channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
   let shuttingDown = false;
   const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
   const http = createGatewayServer({
@@ -172,14 +211,19 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
-    unknownCaller: config.tokens === undefined ? undefined : UNKNOWN_CALLER,
+    workers: replica.workers,
+    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
     protectedResource,
     observe,
     now,
   });
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure));
+    register && channel === undefined
+      ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
+      : undefined;
+  const tellMetrics = register && channel && reportMetrics(channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
@@ -195,6 +239,8 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
+      // Calls of other workers may still be at agents of this one.
+      await siblings?.leave(DRAIN_TIMEOUT_MS);
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
@@ -203,6 +249,7 @@ export async function startGateway(
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();
+      await tellMetrics?.();
     },
   };
 }

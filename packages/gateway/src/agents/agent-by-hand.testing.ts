@@ -8,7 +8,10 @@ import {
   type ProtocolVersion,
 } from '@svc/protocol';
 import type { ResultBudget } from './result-budget.ts';
-import { createSession, type AgentRequest, type AgentSession } from './agent-session.ts';
+import type { AgentRequest } from './callable-link.ts';
+import { createSession, type AgentSession } from './agent-session.ts';
+
+let instances = 0;
 
 /** A real session on a real link whose agent is the test: it reads what was sent and says what it likes. */
 export interface AgentByHand {
@@ -32,10 +35,15 @@ export function agentByHand(
   options: {
     readonly version?: ProtocolVersion;
     readonly identity?: 'token' | 'gateway';
+    readonly instanceId?: string;
     readonly features?: readonly string[];
+    readonly connId?: string;
+    /** The session takes no more calls. */
+    readonly onLeave?: () => void;
+    readonly onFrame?: (frame: LinkFrame) => void;
   } = {},
 ): AgentByHand {
-  const { version = 2, identity } = options;
+  const { version = 2, identity, instanceId = `instance-${++instances}` } = options;
   const received: LinkFrame[] = [];
   let drainings = 0;
   let closedWith: number | undefined;
@@ -44,7 +52,9 @@ export function agentByHand(
     socket: {
       send(message, sent) {
         for (const frame of decodeMessage(Buffer.from(message), version)) {
-          if (!isHeartbeat(frame)) received.push(frame);
+          if (isHeartbeat(frame)) continue;
+          received.push(frame);
+          options.onFrame?.(frame);
         }
         setImmediate(sent);
       },
@@ -55,13 +65,16 @@ export function agentByHand(
       terminate: () => {},
     },
     onFrame: (frame) => session.receive(frame),
-    onEnd: () => session.ended(),
+    onEnd() {
+      options.onLeave?.();
+      session.ended();
+    },
     now: () => performance.now(),
     random: () => 0.5,
   });
   const session = createSession({
-    connId: 'connection',
-    instanceId: 'instance',
+    connId: options.connId ?? 'connection',
+    instanceId,
     manifestSha256: 'ab'.repeat(32),
     features: options.features ?? [],
     protocolVersion: version,
@@ -69,7 +82,10 @@ export function agentByHand(
     maxInflight,
     link: () => link,
     budget,
-    onDraining: () => drainings++,
+    onDraining() {
+      drainings++;
+      options.onLeave?.();
+    },
   });
   return {
     session,

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import { createRegistry } from './registry.ts';
 import { createResultBudget } from './result-budget.ts';
+import { createSessionDirectory } from './session-directory.ts';
 import { createAgentUpgradeHandler } from './serve-upgrade.ts';
 import {
   answer,
@@ -70,8 +71,10 @@ async function start(
       serviceOf: () => 'default',
       maxParamsBytes: 1000,
     },
-    registry: createRegistry(() => 0),
-    catalog: createCatalog(observe),
+    directory: createSessionDirectory(
+      createRegistry(() => 0),
+      createCatalog(observe),
+    ),
     budget: createResultBudget(1000),
     links,
     observe,

@@ -18,17 +18,17 @@ import {
   type Link,
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
-import type { Catalog } from '../catalog/catalog.ts';
 import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
-import type { Registry } from './registry.ts';
 import type { ResultBudget } from './result-budget.ts';
 import { badDescription, createSession, type AgentSession } from './agent-session.ts';
+import type { SessionDirectory } from './session-directory.ts';
 import {
   createUnauthenticatedPeers,
   type PeerDecision,
+  type Siblings,
   type UnauthenticatedPeer,
 } from './unauthenticated.ts';
 
@@ -44,6 +44,8 @@ import {
 export interface AgentEndpoint {
   /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
   accept(bucket: string): PeerDecision;
+  /** An agent there has proved to a sibling who it is. */
+  sourceKnown(bucket: string): void;
   /** Takes over the socket of a WebSocket upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
   /** Tells every agent to look for another gateway. */
@@ -69,10 +71,11 @@ type Phase =
 
 export interface EndpointOptions {
   readonly rules: HandshakeRules;
-  readonly registry: Registry;
-  readonly catalog: Catalog;
+  readonly directory: SessionDirectory;
   readonly budget: ResultBudget;
   readonly links: AgentLinks;
+  /** Absent for the only process. */
+  readonly siblings?: Siblings;
   readonly observe: Observe;
 }
 
@@ -88,7 +91,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     maxPayload: MESSAGE_MAX_BYTES,
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
-  const unauthenticated = createUnauthenticatedPeers(() => performance.now());
+  const unauthenticated = createUnauthenticatedPeers(() => performance.now(), undefined, options.siblings);
   const sockets = new Set<WebSocket>();
   const sessions = new Set<AgentSession>();
 
@@ -164,11 +167,8 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   function beginSession(socket: WebSocket, accepted: HelloAccepted, source: string): Link {
     const { hello, connId, version } = accepted;
     let listed = false;
-    let leaveCatalog = (): void => {};
-    const leave = (): void => {
-      options.registry.remove(session);
-      leaveCatalog();
-    };
+    let leaveDirectory = (): void => {};
+    const leave = (): void => leaveDirectory();
     const link = createLink({
       socket: linkSocket(socket),
       version,
@@ -203,18 +203,19 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     sessions.add(session);
     options.links.add(session, source);
     describe(session, hello, (description) => {
-      listed = true;
       const { instance_id, key_id, manifest_sha256: digest } = hello;
-      options.registry.add(session);
-      options.observe({
-        event: 'agent_connected',
-        conn_id: connId,
-        instance_id,
-        key_id,
-        source,
-        capabilities: description.manifest.length,
+      const offer = { keyId: key_id, instanceId: instance_id, digest, description };
+      leaveDirectory = options.directory.enter(session, offer, () => {
+        listed = true;
+        options.observe({
+          event: 'agent_connected',
+          conn_id: connId,
+          instance_id,
+          key_id,
+          source,
+          capabilities: description.manifest.length,
+        });
       });
-      leaveCatalog = options.catalog.add({ keyId: key_id, instanceId: instance_id, digest, description });
     });
     return link;
   }
@@ -255,6 +256,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
 
   return {
     accept: (bucket) => unauthenticated.accept(bucket),
+    sourceKnown: (bucket) => unauthenticated.known(bucket),
     upgrade(request, socket, head, arrival) {
       const onClose = (): void => arrival.peer.closed(false);
       socket.once('close', onClose);

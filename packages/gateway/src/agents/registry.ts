@@ -1,37 +1,61 @@
 import type { ProtocolVersion } from '@svc/protocol';
+import type { CallableLink } from './callable-link.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** Every agent that may take calls. */
 export interface Registry {
-  add(session: AgentSession): void;
+  /** Not yet `listed`: not every process of the replica can call it. */
+  add(session: AgentSession, listed?: boolean): void;
   /** By identity: a session never removes its successor. */
   remove(session: AgentSession): void;
-  /** The less loaded of two agents picked at random among those that have the capability. */
-  choose(capability: string, except: readonly AgentSession[], leastVersion?: ProtocolVersion): AgentChoice;
-  /** An agent that `choose` finds busy, after a call of another principal has given its place there to one of this. */
+  /** A link that another process of the replica holds, while that one can be reached. */
+  addRemote(link: CallableLink, listed: boolean): void;
+  /** From now on every process of the replica can call it. */
+  list(link: CallableLink): void;
+  removeRemote(link: CallableLink): void;
+  /**
+   * The less loaded of two links picked at random among those of this process that have the capability; where none of
+   * them takes a call now, among those of the other processes.
+   */
+  choose(capability: string, tried: Tried, leastVersion?: ProtocolVersion): AgentChoice;
+  /** A link of this process that `choose` finds busy, after a call of another principal has given its place there to one of this. */
   makePlace(
     capability: string,
-    except: readonly AgentSession[],
+    tried: Tried,
     principal: string,
-    maySend: (agent: AgentSession) => boolean,
-  ): AgentSession | undefined;
+    maySend: (agent: CallableLink) => boolean,
+  ): CallableLink | undefined;
+  /** Whether all processes of the replica can call an agent, wherever it is connected. */
   readonly connected: boolean;
+  /** Of this process. */
   readonly connections: number;
-  /** Calls that the connected agents have and have not answered. */
+  /** Calls that the agents connected to this process have and have not answered. */
   readonly callsInFlight: number;
 }
+
+/** What a call is not offered to again. */
+export interface Tried {
+  /** Agent processes: what one of their links refused, the others would too. */
+  readonly instances: readonly string[];
+  readonly links: readonly CallableLink[];
+}
+
+export const NOBODY: Tried = { instances: [], links: [] };
 
 /**
  * `offline`: none that is connected has the capability; `outdated`: some have, but of lower versions of the protocol than
  * the call needs.
  */
-type AgentChoice = AgentSession | 'offline' | 'outdated' | 'busy';
+type AgentChoice = CallableLink | 'offline' | 'outdated' | 'busy';
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number): Registry {
   const sessions = new Set<AgentSession>();
+  const remotes = new Set<CallableLink>();
+  /** Of both. */
+  const unlisted = new Set<CallableLink>();
 
-  function pick(candidates: readonly AgentSession[]): AgentSession | undefined {
+  function pick(candidates: readonly CallableLink[]): CallableLink | undefined {
     if (candidates.length < 2) return candidates[0];
     const first = Math.floor(random() * candidates.length);
     const second = (first + 1 + Math.floor(random() * (candidates.length - 1))) % candidates.length;
@@ -40,19 +64,38 @@ export function createRegistry(random: () => number): Registry {
     return b.inFlight < a.inFlight ? b : a;
   }
 
+  /** An agent that takes no more calls over a link of this process takes no more over its other links either. */
+  function isFullHere(instanceId: string): boolean {
+    for (const session of sessions) if (session.instanceId === instanceId && !session.available) return true;
+    return false;
+  }
+
   return {
-    add(session) {
+    add(session, listed = true) {
       sessions.add(session);
+      if (!listed) unlisted.add(session);
     },
     remove(session) {
       sessions.delete(session);
+      unlisted.delete(session);
     },
-    choose(capability, except, leastVersion = 1) {
-      const candidates: AgentSession[] = [];
+    addRemote(link, listed) {
+      remotes.add(link);
+      if (!listed) unlisted.add(link);
+    },
+    removeRemote(link) {
+      remotes.delete(link);
+      unlisted.delete(link);
+    },
+    list(link) {
+      unlisted.delete(link);
+    },
+    choose(capability, tried, leastVersion = 1) {
+      const candidates: CallableLink[] = [];
       let knows = false;
       let outdated = false;
       for (const session of sessions) {
-        if (except.includes(session)) continue;
+        if (wasTried(session, tried)) continue;
         if (session.capability(capability) === undefined) continue;
         if (session.protocolVersion < leastVersion) {
           outdated = true;
@@ -61,20 +104,32 @@ export function createRegistry(random: () => number): Registry {
         knows = true;
         if (session.available) candidates.push(session);
       }
+      if (candidates.length === 0) {
+        for (const remote of remotes) {
+          if (wasTried(remote, tried)) continue;
+          if (remote.capability(capability) === undefined) continue;
+          if (remote.protocolVersion < leastVersion) {
+            outdated = true;
+            continue;
+          }
+          knows = true;
+          if (remote.available && !isFullHere(remote.instanceId)) candidates.push(remote);
+        }
+      }
       const chosen = pick(candidates);
       if (chosen !== undefined) return chosen;
       if (knows) return 'busy';
       return outdated ? 'outdated' : 'offline';
     },
-    makePlace(capability, except, principal, maySend) {
+    makePlace(capability, tried, principal, maySend) {
       for (const session of sessions) {
-        if (except.includes(session) || session.capability(capability) === undefined) continue;
+        if (wasTried(session, tried) || session.capability(capability) === undefined) continue;
         if (maySend(session) && session.makePlace(principal)) return session;
       }
       return undefined;
     },
     get connected() {
-      return sessions.size > 0;
+      return sessions.size + remotes.size > unlisted.size;
     },
     get connections() {
       return sessions.size;
@@ -85,4 +140,8 @@ export function createRegistry(random: () => number): Registry {
       return calls;
     },
   };
+}
+
+function wasTried(link: CallableLink, { instances, links }: Tried): boolean {
+  return instances.includes(link.instanceId) || links.includes(link);
 }

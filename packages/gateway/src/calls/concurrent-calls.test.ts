@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AgentResult } from '../agents/agent-session.ts';
+import type { AgentResult } from '../agents/callable-link.ts';
 import { keyPrincipal } from '../auth/principal.testing.ts';
 import type { CapabilityCall } from './call-capability.ts';
 import { limitConcurrentCalls } from './concurrent-calls.ts';

@@ -1,5 +1,5 @@
 import type { Metadata } from '@svc/protocol';
-import type { AgentSession } from '../agents/agent-session.ts';
+import type { CallableLink } from '../agents/callable-link.ts';
 import type { Principal } from '../auth/principal.ts';
 
 interface DescribedCall {
@@ -14,7 +14,7 @@ interface DescribedCall {
  */
 export function metadataFor(
   { requestId, traceparent, principal }: DescribedCall,
-  { protocolVersion, identity }: Pick<AgentSession, 'protocolVersion' | 'identity'>,
+  { protocolVersion, identity }: Pick<CallableLink, 'protocolVersion' | 'identity'>,
 ): Metadata {
   const metadata: Record<string, string> =
     principal.kind === 'token'

@@ -7,9 +7,10 @@ export const HELP: string = `Usage:
   svc-gateway create-key --name <name> --capabilities <a,b|"*"> [--claim <name>=<text>]...
                          [--principal <name>] [--expires-at <time>] [--json]
       Create an API key for a caller: prints the key once, and the record to add
-      to GATEWAY_API_KEYS_JSON. Capabilities take claims as parameters that callers
-      neither see nor set; --claim <name>:=<json> is a number, true, false or a list
-      of texts. Keys of one principal count as one caller.
+      to GATEWAY_API_KEYS_JSON or to the file of keys or services. Capabilities take
+      claims as parameters that callers neither see nor set; --claim <name>:=<json>
+      is a number, true, false or a list of texts. Keys of one principal count as
+      one caller.
 
   svc-gateway create-agent-secret [--json]        (also: create-agent)
       Create the key pair by which an agent proves itself to the gateway.
@@ -18,9 +19,12 @@ export const HELP: string = `Usage:
 
 Required settings:
   GATEWAY_AGENT_PUBLIC_KEY                base64url public key of the agent; several with commas
-  GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes
+  GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes;
+                                          or GATEWAY_API_KEYS_FILE
 
 Optional settings:
+  GATEWAY_API_KEYS_FILE                   file of the API key records, read again when it changes
+  GATEWAY_SERVICES_FILE                   file of further services, read again when it changes
   GATEWAY_ISSUERS_JSON                    JSON array of identity providers whose tokens are taken
   GATEWAY_TOKEN_CLOCK_SKEW                how far their clocks may be off               (30s)
   GATEWAY_JWKS_REFRESH                    how often their keys are fetched              (10m)
@@ -47,6 +51,7 @@ Optional settings:
   GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
+  GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
 `;

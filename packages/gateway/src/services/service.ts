@@ -6,6 +6,7 @@ import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
 import { createRestCall } from '../api/rest/call.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
+import type { SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OpenTokens } from '../auth/tokens/open-tokens.ts';
@@ -20,6 +21,7 @@ import type { Observe } from '../telemetry/events.ts';
 export interface Service {
   readonly registry: Registry;
   readonly catalog: Catalog;
+  readonly directory: SessionDirectory;
   readonly handlers: Pick<Handlers, 'call' | 'mcp' | 'openapi'>;
 }
 
@@ -32,6 +34,7 @@ export interface ServiceParts {
   readonly principalRate: RateLimiter | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
+  readonly directoryOf: (service: string, registry: Registry, catalog: Catalog) => SessionDirectory;
   /** Of the gateway itself. */
   readonly version: string;
   readonly observe: Observe;
@@ -39,15 +42,17 @@ export interface ServiceParts {
 }
 
 export interface ServiceOptions {
+  readonly id: string;
   /** Undefined where no issuer's tokens are taken. */
   readonly tokens: OpenTokens | undefined;
   readonly described: DocumentOptions;
 }
 
-export function createService({ tokens, described }: ServiceOptions, parts: ServiceParts): Service {
+export function createService({ id, tokens, described }: ServiceOptions, parts: ServiceParts): Service {
   const registry = createRegistry(Math.random);
   const catalog = createCatalog(parts.observe);
   const authenticate = createAuthenticate({
+    service: id,
     authenticator: parts.authenticator,
     tokens: tokens?.authentication,
     principalRate: parts.principalRate,
@@ -57,6 +62,7 @@ export function createService({ tokens, described }: ServiceOptions, parts: Serv
   return {
     registry,
     catalog,
+    directory: parts.directoryOf(id, registry, catalog),
     handlers: {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
       mcp: createMcpHandler({

@@ -20,6 +20,10 @@ export interface GatewayState {
   /** Undefined where the gateway takes no tokens. */
   readonly tokens: (() => TokenCounters) | undefined;
   readonly logRecordsLost: () => number;
+  /** Undefined where there are none. */
+  readonly workerRestarts?: () => number;
+  /** Calls of this process to agents of others; undefined where there are none. */
+  readonly siblingCalls?: (() => number) | undefined;
   /** Whether an agent, connected or away, has this capability. */
   readonly isCapability: (name: string) => boolean;
 }
@@ -90,6 +94,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'metrics_listening':
       case 'accept_failed':
       case 'shutting_down':
+      case 'worker_ended':
       case 'config_warning':
       case 'descriptions_differ':
       case 'keys_fetched':
@@ -255,6 +260,28 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     () => state.authentication().slots,
   );
   if (state.tokens !== undefined) addTokenReadings(register, state.tokens);
+  if (state.workerRestarts !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_worker_restarts_total',
+        type: 'counter',
+        labels: [],
+        help: 'Workers that ended and were replaced. Where GATEWAY_WORKERS is above 1.',
+      },
+      state.workerRestarts,
+    );
+  }
+  if (state.siblingCalls !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_sibling_calls_total',
+        type: 'counter',
+        labels: [],
+        help: 'Calls that reached their agent over another worker. Where GATEWAY_WORKERS is above 1.',
+      },
+      state.siblingCalls,
+    );
+  }
   return observe;
 }
 

@@ -1,3 +1,5 @@
+import type { WorkerChannel } from './channel.ts';
+
 /** What a serving process takes from its replica: of each there is one, however many processes serve. */
 export interface Replica {
   /** New for each start of the replica. */
@@ -10,6 +12,8 @@ export interface Replica {
   readonly sessionSecret: Uint8Array;
   /** As the primary counts; absent for the only process, which counts itself. */
   readonly replicaCount?: ReplicaCount;
+  /** To the primary; absent for the only process, which has all there is to ask for. */
+  readonly channel?: WorkerChannel;
 }
 
 /** How many replicas of the gateway there are, by its own configuration. */

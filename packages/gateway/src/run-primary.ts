@@ -1,0 +1,184 @@
+import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import {
+  createMetricsRegister,
+  createMetricsSum,
+  errorText,
+  firstSignal,
+  serveMetrics,
+  type MetricsListener,
+} from '@svc/edge';
+import { RESULT_MAX_BYTES } from '@svc/protocol';
+import { createVerifier } from './auth/api-keys/verifier.ts';
+import { createSharePermissions } from './auth/permission-sets.ts';
+import type { GatewayConfig } from './config/model.ts';
+import { createSnapshotWriter } from './api/openapi/snapshot.ts';
+import { bodyMemoryOf } from './http/request/json-body.ts';
+import type { Log } from './telemetry/log.ts';
+import { shareSessions } from './siblings/share-sessions.ts';
+import { createSocketFolder } from './siblings/socket-folder.ts';
+import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { writeSnapshots } from './workers/shared/snapshots.ts';
+import { passCancels } from './workers/shared/mcp-cancels.ts';
+import { forwardLines } from './workers/processes/forward-lines.ts';
+import { lendMemory } from './workers/memory/lease-pools.ts';
+import type { Listening } from './workers/messages.ts';
+import { createPrimaryChannel } from './workers/primary-channel.ts';
+import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { openKeyAuthority } from './workers/shared/shared-keys.ts';
+import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { createSupervisor } from './workers/processes/supervisor.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
+
+export interface PrimaryOptions {
+  readonly config: GatewayConfig;
+  readonly replicaId: string;
+  readonly version: string;
+  readonly log: Log;
+  /** The code of a verifying thread. */
+  readonly helper: string;
+  /** Of the process, when what it was started for has failed. */
+  readonly exitFailure: number;
+}
+
+/** What only workers have. */
+const SERVES_NOTHING = {
+  requestsInFlight: () => 0,
+  agentConnections: () => 0,
+  agentCallsInFlight: () => 0,
+  replicas: () => 0,
+  linksMissing: () => 0,
+  singleLinks: () => 0,
+  resultBytesReserved: () => 0,
+  isCapability: () => false,
+};
+/** How long the workers may take to say how many requests they have. */
+const COUNT_MS = 500;
+
+/** The process that starts the workers of a replica, and does what there is to do once for all of them. */
+export async function runPrimary({
+  config,
+  replicaId,
+  version,
+  log,
+  helper,
+  exitFailure,
+}: PrimaryOptions): Promise<void> {
+  let { observe } = log;
+  const sessionSecret = randomBytes(32);
+  let { listen } = config;
+  let bound: Listening | undefined;
+  const channel = createPrimaryChannel();
+  writeSnapshots(
+    channel,
+    createSnapshotWriter(process.cwd(), (event) => observe(event)),
+  );
+  passCancels(channel);
+  channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
+  const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
+  issuerKeys.setServices(config.services);
+  lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
+  const verifier = createVerifier({ spawn: () => new Worker(helper, { eval: true }) });
+  const authority = openKeyAuthority(channel, {
+    services: config.services,
+    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+    now: () => performance.now(),
+    wallClock: Date.now,
+    sharePermissions: createSharePermissions(),
+  });
+  channel.answer('start', (worker) => {
+    if (worker.version !== version)
+      throw new Error('the executable is not the one that the primary runs; restart the service');
+    // With the last listener its address went, and a port that was chosen must not become another.
+    if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
+    return { config: { ...config, listen }, replicaId, sessionSecret, workers: config.workers };
+  });
+  const folder = createSocketFolder();
+  process.on('exit', () => folder.remove());
+  shareSessions(channel, folder);
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const supervisor = createSupervisor({
+    workers: config.workers,
+    channel,
+    observe: (event) => observe(event),
+    now: () => performance.now(),
+    fork: (worker) => cluster.fork({ [WORKER_NUMBER]: String(worker) }).process,
+    onOutput({ stdout, stderr }) {
+      if (stdout !== null) forwardLines(stdout, log.lines.forward, log.lines.whenSpace);
+      if (stderr !== null)
+        forwardLines(
+          stderr,
+          (lines) => process.stderr.write(lines),
+          (listener) => process.stderr.once('drain', listener),
+        );
+    },
+  });
+  let signalled = false;
+  // A second signal, or a start that has failed. What ends this process by force, the workers see by themselves.
+  process.on('exit', () => signalled && supervisor.kill());
+  void firstSignal(exitFailure, ['SIGHUP']).then(async (signal) => {
+    signalled = true;
+    await shutDown(signal);
+    await log.close();
+    process.exit();
+  });
+
+  async function shutDown(signal: string): Promise<void> {
+    const counts = new Map<number, number>();
+    let told = (): void => {
+      told = () => {};
+      clearTimeout(timer);
+      const inFlight = [...counts.values()].reduce((sum, count) => sum + count, 0);
+      observe({ event: 'shutting_down', signal, in_flight: inFlight });
+    };
+    const timer = setTimeout(() => told(), COUNT_MS);
+    channel.on('draining', ({ in_flight: count }, worker) => {
+      counts.set(worker, count);
+      if (counts.size === config.workers) told();
+    });
+    await supervisor.shutDown(signal);
+    told();
+    issuerKeys.close();
+    await verifier.close();
+    await scraped?.close();
+  }
+
+  async function openMetrics(): Promise<MetricsListener | undefined> {
+    if (config.metricsListen === undefined) return undefined;
+    const takesTokens = config.services.some(({ tokens }) => tokens !== undefined);
+    const own = await createMetricsRegister();
+    const count = createGatewayMetrics(own, {
+      ...SERVES_NOTHING,
+      authentication: () => authority.counters,
+      tokens: takesTokens
+        ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
+        : undefined,
+      logRecordsLost: () => log.recordsLost,
+      workerRestarts: () => supervisor.restarts,
+    });
+    observe = (event) => {
+      log.observe(event);
+      count(event);
+    };
+    const page = createReplicaMetrics({ channel, own, sum: await createMetricsSum() });
+    const listener = await serveMetrics(page, config.metricsListen, 'GATEWAY_METRICS_ADDR', (failure) =>
+      observe({ event: 'accept_failed', ...failure }),
+    );
+    observe({ event: 'metrics_listening', address: listener.address, port: listener.port });
+    return listener;
+  }
+
+  let scraped: MetricsListener | undefined;
+  try {
+    scraped = await openMetrics();
+    bound = await supervisor.start();
+    observe({ event: 'listening', ...bound });
+  } catch (error) {
+    process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
+    supervisor.kill();
+    await log.close();
+    process.exit(exitFailure);
+  }
+}
