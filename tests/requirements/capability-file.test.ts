@@ -203,7 +203,9 @@ describe('gateways with several replicas', () => {
     '%s',
     { tags: ['file:gateway.url', 'file:gateway.max_links', 'file:gateway.resolve_interval'] },
     async (_title, gateway, fault) => {
-      const { code, text } = await station.check({ gateway: { url: 'wss://one.example.com/ws/agent', ...gateway } });
+      const { code, text } = await station.check({
+        gateway: { url: 'wss://one.example.com/ws/agent', ...gateway },
+      });
       expect(text).toContain(fault ?? '');
       expect(code).toBe(fault === undefined ? 0 : 2);
     },
