@@ -38,7 +38,7 @@ export async function runWorker({
   let log: Log | undefined;
   try {
     const order = await channel.ask('start', { version });
-    const { config, replicaId, sessionSecret, workers } = order;
+    const { config, replicaId, sessionSecret, workers, ageMs } = order;
     log = createLog({
       level: config.logLevel,
       destination,
@@ -61,6 +61,7 @@ export async function runWorker({
         id: replicaId,
         worker,
         workers,
+        ageMs,
         sessionSecret,
         channel,
         replicaCount: followReplicaCount(channel, config.replicas),
