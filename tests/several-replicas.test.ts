@@ -10,13 +10,13 @@ import {
   makeAgentFolder,
   nextRecord,
   startAgent,
-  startBalancer,
+  startTcpBalancer,
   startGateway,
   startProcess,
   temporaryFolder,
   testDatabase,
   type Answer,
-  type Balancer,
+  type TcpBalancer,
   type RunningProcess,
   type StartedGateway,
 } from '@svc/testkit';
@@ -40,7 +40,7 @@ const releasers = createReleasers();
 let settings: Readonly<Record<string, string>>;
 let key: string;
 let gateways: StartedGateway[];
-let balancer: Balancer;
+let balancer: TcpBalancer;
 let agent: RunningProcess;
 let home: string;
 
@@ -69,7 +69,7 @@ beforeAll(async () => {
     GATEWAY_METRICS_ADDR: '127.0.0.1:0',
   };
   gateways = await Promise.all([startReplica(), startReplica(), startReplica()]);
-  balancer = await startBalancer(
+  balancer = await startTcpBalancer(
     gateways.map(({ port }) => port),
     'random',
   );
@@ -178,7 +178,7 @@ describe('replicas with workers', { tags: ['setting:GATEWAY_LINKS_PER_REPLICA'] 
     const env = { ...settings, GATEWAY_WORKERS: '3', GATEWAY_LINKS_PER_REPLICA: '2', GATEWAY_REPLICAS: '2' };
     const two = await Promise.all([startGateway(env), startGateway(env)]);
     for (const { process } of two) await releasers.add(() => process.stop());
-    const front = await startBalancer(
+    const front = await startTcpBalancer(
       two.map(({ port }) => port),
       'random',
     );
