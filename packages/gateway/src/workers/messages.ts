@@ -18,6 +18,7 @@ export interface Questions {
     readonly question: { readonly id: string; readonly again: boolean };
     readonly answer: KeysAnswer;
   };
+  /** Memory beyond what is lent to it. */
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
   /** Whose key this is. */
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
