@@ -2,6 +2,7 @@ import type { MetricsSnapshot } from '@svc/edge';
 import type { KeysAnswer, ShownKeys } from '@svc/identity';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
@@ -42,6 +43,8 @@ export interface WorkerMessages {
   readonly mcp_counted: { readonly id: number; readonly count: number };
   /** An agent there has proved who it is. */
   readonly source_known: { readonly source: string };
+  /** What all workers see alike, and one record tells. */
+  readonly seen_by_all: GatewayEvent;
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
