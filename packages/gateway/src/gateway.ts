@@ -9,6 +9,7 @@ import type { GatewayConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
+import { createSettling } from './api/settling.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
@@ -37,7 +38,10 @@ import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
   readonly port: number;
-  /** Answers what was accepted, for at most 25 s, and closes everything. */
+  /**
+   * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
+   * and closes everything.
+   */
   shutDown(signal: string): Promise<void>;
 }
 
@@ -65,8 +69,8 @@ export async function startGateway(
     channel === undefined
       ? createResultBudget(RESULT_MAX_BYTES)
       : createLeasedResults(channel, RESULT_MAX_BYTES);
-  const bodiesMaxBytes = bodyMemoryOf(config);
   const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
+  const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
   const authenticator =
@@ -120,6 +124,7 @@ export async function startGateway(
       : createRateLimiter({ ...config.principalRateLimit, now });
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
+  const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
   const { principalMaxConcurrentCalls } = config;
   const sessions: Sessions = createSessions(
     replica.sessionSecret,
@@ -127,7 +132,7 @@ export async function startGateway(
   );
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
-    { id: DEFAULT_SERVICE, tokens, described },
+    { id: DEFAULT_SERVICE, tokens, described, agentCame: () => settling.came(DEFAULT_SERVICE) },
     {
       authenticator,
       refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
@@ -151,6 +156,7 @@ export async function startGateway(
       version,
       observe,
       now,
+      agentWaitMs: config.agentWaitMs,
     },
   );
   const { registry, catalog } = service;
@@ -195,7 +201,11 @@ export async function startGateway(
   });
   channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
   let shuttingDown = false;
-  const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
+  const health = {
+    agentConnected: () => registry.connected,
+    shuttingDown: () => shuttingDown,
+    settled: () => settling.settled,
+  };
   const http = createGatewayServer({
     handlers: {
       ...service.handlers,
@@ -237,10 +247,12 @@ export async function startGateway(
     async shutDown(signal) {
       shuttingDown = true;
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
+      await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
       // Calls of other workers may still be at agents of this one.
       await siblings?.leave(DRAIN_TIMEOUT_MS);
+      service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
@@ -252,4 +264,13 @@ export async function startGateway(
       await tellMetrics?.();
     },
   };
+}
+
+/** Resolves when the time is over, or when the primary is gone, without which no connection comes that could be served. */
+function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms === 0) resolve();
+    else setTimeout(resolve, ms);
+    channel?.onLost(resolve);
+  });
 }

@@ -11,6 +11,7 @@ import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import type { OpenTokens } from '../auth/tokens/open-tokens.ts';
 import { createCallCapability, type CallCapability } from '../calls/call-capability.ts';
+import { createAgentWait } from '../calls/wait-for-agent.ts';
 import { createPermitCall } from '../calls/permit-call.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
@@ -19,6 +20,8 @@ import type { Observe } from '../telemetry/events.ts';
 
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
 export interface Service {
+  /** From now on no call waits for an agent. */
+  stopWaiting(): void;
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly directory: SessionDirectory;
@@ -39,6 +42,8 @@ export interface ServiceParts {
   readonly version: string;
   readonly observe: Observe;
   readonly now: () => number;
+  /** How long a call waits when its last agent was lost just before; 0: not at all. */
+  readonly agentWaitMs: number;
 }
 
 export interface ServiceOptions {
@@ -46,10 +51,22 @@ export interface ServiceOptions {
   /** Undefined where no issuer's tokens are taken. */
   readonly tokens: OpenTokens | undefined;
   readonly described: DocumentOptions;
+  /** Called for each agent of the service that may take calls from then on. */
+  readonly agentCame: () => void;
 }
 
-export function createService({ id, tokens, described }: ServiceOptions, parts: ServiceParts): Service {
-  const registry = createRegistry(Math.random);
+export function createService(
+  { id, tokens, described, agentCame }: ServiceOptions,
+  parts: ServiceParts,
+): Service {
+  const agentWait = parts.agentWaitMs > 0 ? createAgentWait(parts.agentWaitMs) : undefined;
+  const registry = createRegistry(Math.random, {
+    added(link) {
+      agentCame();
+      agentWait?.came(link);
+    },
+    removed: (link) => agentWait?.left(link),
+  });
   const catalog = createCatalog(parts.observe);
   const authenticate = createAuthenticate({
     service: id,
@@ -57,11 +74,13 @@ export function createService({ id, tokens, described }: ServiceOptions, parts: 
     tokens: tokens?.authentication,
     principalRate: parts.principalRate,
   });
-  const permitCall = createPermitCall(parts.limitCalls(createCallCapability(registry, catalog, parts.now)));
+  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, agentWait);
+  const permitCall = createPermitCall(parts.limitCalls(callCapability));
   const { bodyLimits } = parts;
   return {
     registry,
     catalog,
+    stopWaiting: () => agentWait?.close(),
     directory: parts.directoryOf(id, registry, catalog),
     handlers: {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
