@@ -92,8 +92,8 @@ test(
     await expect
       .poll(() =>
         napRecords()
-          .map(({ http_status: status }) => status)
-          .toSorted(),
+          .map(({ http_status: status }) => Number(status))
+          .toSorted((a, b) => a - b),
       )
       .toEqual([200, 200, 499, 499, 499]);
   },
@@ -107,7 +107,7 @@ test('large results of all workers together are bounded, and each comes whole', 
       return [status, text.length > bytes];
     }),
   );
-  expect(answers).toEqual(Array(5).fill([200, true]));
+  expect(answers).toEqual(answers.map(() => [200, true]));
 });
 
 test('a worker that stands still is replaced', { tags: ['workers:hung'], timeout: 60_000 }, async () => {
