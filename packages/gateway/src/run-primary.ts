@@ -23,6 +23,7 @@ import { createReplicaCount } from './replicas/replica-count.ts';
 import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { tellOnce } from './workers/shared/seen-by-all.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
@@ -78,6 +79,11 @@ export async function runPrimary({
     createSnapshotWriter(process.cwd(), (event) => observe(event)),
   );
   passCancels(channel);
+  tellOnce(
+    channel,
+    (event) => observe(event),
+    () => performance.now(),
+  );
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
   const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
   issuerKeys.setServices(config.services);
