@@ -1,14 +1,13 @@
-import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
-import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
+import { createMetricsRegister, listen, serveMetrics, type AcceptFailure, type Sample } from '@svc/edge';
+import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
-import type { GatewayConfig } from './config/model.ts';
+import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
-import { createProtectedResource } from './api/protected-resource.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
@@ -18,18 +17,24 @@ import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator } from './auth/api-keys/authenticator.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
-import { createService } from './services/service.ts';
+import type { Service, ServiceParts } from './services/service.ts';
+import { createLiveServices } from './services/live-services.ts';
+import { reloadServices } from './services/reload-services.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
+import type { LoadedServices } from './config/load.ts';
+import type { ReadFile } from './config/tls-files.ts';
 import { reportMetrics } from './workers/replica-metrics.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
   readonly port: number;
+  /** Looks for changes of the files of keys and services now. */
+  reload(): void;
   /** Answers what was accepted, for at most 25 s, and closes everything. */
   shutDown(signal: string): Promise<void>;
 }
@@ -38,6 +43,8 @@ export interface Surroundings {
   readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
+  /** Where this process watches the files of keys and services: all services of what these hold now. */
+  readonly loadServices?: ((readFile: ReadFile) => LoadedServices) | undefined;
   /** Of the gateway itself. */
   readonly version: string;
 }
@@ -52,7 +59,7 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, version }: Surroundings,
+  { log, verifier, replica, loadServices, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const budget = createResultBudget(RESULT_MAX_BYTES);
@@ -66,32 +73,23 @@ export async function startGateway(
   });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
-  const [ofDefault] = config.services;
-  const tokenConfig = ofDefault?.tokens;
-  const issuers = tokenConfig?.issuers ?? [];
-  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
-  const tokens =
-    tokenConfig &&
-    protectedResource &&
-    openTokens({
-      ...tokenConfig,
-      metadataUrl: protectedResource.metadataUrl,
-      sharePermissions,
-      onKeys: (event) => observe(event),
-    });
+  const { hasServicesFile } = config;
+  const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
-      agentConnections: () => service.registry.connections,
-      agentCallsInFlight: () => service.registry.callsInFlight,
+      hasServices: hasServicesFile,
+      agentConnections: () => ofServices(({ registry }) => registry.connections),
+      agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
       replicas: () => replicaCount.current,
       linksMissing: () => links.missing,
       singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
-      tokens: tokens && (() => tokens.counters),
+      tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
       logRecordsLost: () => log.recordsLost,
-      isCapability: (name) => service.catalog.knows(name),
+      isCapability: (name, service) =>
+        (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true,
     });
     observe = (event) => {
       log.observe(event);
@@ -105,32 +103,39 @@ export async function startGateway(
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const { principalMaxConcurrentCalls } = config;
-  const described = { publicUrl: config.publicUrl, issuers };
-  const service = createService(
-    { tokens, described },
-    {
-      authenticator,
-      refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
-      bodyLimits: {
-        maxBytes: config.maxRequestBodyBytes,
-        timeoutMs: config.bodyReadTimeoutMs,
-        // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
-        budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
-      },
-      rateLimiter,
-      principalRate,
-      limitCalls: (callCapability) =>
-        principalMaxConcurrentCalls === undefined
-          ? callCapability
-          : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
-      sessions: createSessions(replica.sessionSecret),
-      version,
-      observe,
-      now,
+  let shuttingDown = false;
+  const parts: ServiceParts = {
+    authenticator,
+    sharePermissions,
+    directoryOf: (_service, registry, catalog) => createSessionDirectory(registry, catalog),
+    publicUrl: config.publicUrl,
+    refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
+    bodyLimits: {
+      maxBytes: config.maxRequestBodyBytes,
+      timeoutMs: config.bodyReadTimeoutMs,
+      // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
+      budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
     },
-  );
-  const { registry, catalog } = service;
-  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
+    rateLimiter,
+    principalRate,
+    limitCalls: (callCapability) =>
+      principalMaxConcurrentCalls === undefined
+        ? callCapability
+        : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+    sessions: createSessions(replica.sessionSecret),
+    shuttingDown: () => shuttingDown,
+    version,
+    observe: (event) => observe(event),
+    now,
+  };
+  const services = createLiveServices(config.services, parts, ({ id, catalog, described }) => {
+    if (config.emitOpenapiSnapshot) keepSnapshot({ id, catalog, described }, observe, process.cwd());
+  });
+  /** One number where there is one service. */
+  const ofServices = (count: (service: Service) => number): number | readonly Sample[] =>
+    hasServicesFile
+      ? Array.from(services.all, (service): Sample => [[service.id], count(service)])
+      : count(services.ofDefault);
   const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
   const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
   const links = createAgentLinks({
@@ -143,25 +148,24 @@ export async function startGateway(
   replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: ofDefault?.agentPublicKeys ?? [],
+      agentKey: (keyId) => services.agentKey(keyId),
       audiences: config.agentUrls,
       replicaId: replica.id,
       worker: replica.worker ?? 0,
       replicaCount: () => replicaCount.current,
       linksPerReplica,
-      serviceOf: () => DEFAULT_SERVICE,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
-    directory: service.directory,
+    severalServices: hasServicesFile,
+    directoryOf: (service) => services.find(service)?.directory ?? services.ofDefault.directory,
     budget,
     links,
     observe,
   });
-  let shuttingDown = false;
-  const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
+  const health = { agentConnected: () => services.agentConnected, shuttingDown: () => shuttingDown };
   const http = createGatewayServer({
     handlers: {
-      ...service.handlers,
+      ...services.ofDefault.handlers,
       health: createHealth(health),
       ready: createReady(health),
       agent: createAgentUpgradeHandler(endpoint),
@@ -174,8 +178,12 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
-    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
-    protectedResource,
+    get unknownCaller() {
+      return services.takesTokens ? UNKNOWN_CALLER : undefined;
+    },
+    unknownService: hasServicesFile ? '' : undefined,
+    metadata: mayTakeTokens ? services.metadata : undefined,
+    services: hasServicesFile ? services : undefined,
     observe,
     now,
   });
@@ -194,10 +202,30 @@ export async function startGateway(
   const host = config.listen.host ?? 'localhost';
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   observe({ event: 'listening', url, address, port });
+  const apply = (next: readonly ServiceConfig[]): void => {
+    authenticator.setRecords(next);
+    services.set(next);
+    endpoint.endUnknown();
+  };
+  // A worker is told by its primary.
+  replica.channel?.on('services', ({ services: next }) => apply(next));
+  const watch =
+    loadServices &&
+    reloadServices({
+      paths: config.reloadedFiles,
+      load: loadServices,
+      services: config.services,
+      apply,
+      observe,
+    });
   return {
     port,
+    reload() {
+      if (!shuttingDown) watch?.look();
+    },
     async shutDown(signal) {
       shuttingDown = true;
+      watch?.close();
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
@@ -205,7 +233,7 @@ export async function startGateway(
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
       replicaCount.close();
-      tokens?.close();
+      services.close();
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();

@@ -8,7 +8,10 @@ import {
   serveMetrics,
   type MetricsListener,
 } from '@svc/edge';
+import type { LoadedServices } from './config/load.ts';
 import type { GatewayConfig } from './config/model.ts';
+import type { ReadFile } from './config/tls-files.ts';
+import { reloadServices } from './services/reload-services.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { forwardLines } from './workers/forward-lines.ts';
@@ -20,6 +23,8 @@ import { WORKER_NUMBER } from './workers/worker-number.ts';
 export interface PrimaryOptions {
   readonly config: GatewayConfig;
   readonly replicaId: string;
+  /** All services of what their files hold now; undefined where there are none. */
+  readonly loadServices: ((readFile: ReadFile) => LoadedServices) | undefined;
   readonly version: string;
   readonly log: Log;
   /** Of the process, when what it was started for has failed. */
@@ -46,17 +51,19 @@ const COUNT_MS = 500;
 export async function runPrimary({
   config,
   replicaId,
+  loadServices,
   version,
   log,
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   const channel = createPrimaryChannel();
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
-    return { config, replicaId, sessionSecret, workers: config.workers };
+    return { config: { ...config, services }, replicaId, sessionSecret, workers: config.workers };
   });
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
@@ -76,11 +83,25 @@ export async function runPrimary({
         );
     },
   });
+  const watch =
+    loadServices &&
+    reloadServices({
+      paths: config.reloadedFiles,
+      load: loadServices,
+      services,
+      apply(next) {
+        services = next;
+        channel.broadcast('services', { services });
+      },
+      observe: (event) => observe(event),
+    });
   let signalled = false;
   // A second signal, or a start that has failed. What ends this process by force, the workers see by themselves.
   process.on('exit', () => signalled && supervisor.kill());
-  void firstSignal(exitFailure, ['SIGHUP']).then(async (signal) => {
+  if (watch !== undefined) process.on('SIGHUP', () => signalled || watch.look());
+  void firstSignal(exitFailure, watch === undefined ? ['SIGHUP'] : []).then(async (signal) => {
     signalled = true;
+    watch?.close();
     await shutDown(signal);
     await log.close();
     process.exit();
@@ -109,6 +130,7 @@ export async function runPrimary({
     const own = await createMetricsRegister();
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
+      hasServices: config.hasServicesFile,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });

@@ -24,7 +24,7 @@ test('workers count as their primary does, those that join later too', async () 
     const changes: number[] = [];
     const count = followReplicaCount(channel, { dnsName: 'gw' });
     count.onChange((to) => changes.push(to));
-    await channel.ask('start', { version: "" });
+    await channel.ask('start', { version: '' });
     return { count, changes };
   };
   const first = await join(0);

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import type { GatewayEvent } from '../../telemetry/events.ts';
+import type { DocumentOptions } from './document.ts';
 import { keepSnapshot } from './snapshot.ts';
 
 let folder: string;
@@ -17,8 +18,11 @@ beforeEach(async () => {
   events = [];
   catalog = createCatalog(() => {});
   keepSnapshot(
-    catalog,
-    { publicUrl: 'https://gateway.example', issuers: [] },
+    {
+      id: 'default',
+      catalog,
+      described: () => ({ publicUrl: 'https://gateway.example', issuers: [] }),
+    },
     (event) => events.push(event),
     folder,
   );
@@ -61,7 +65,8 @@ test('a folder that cannot be written to is a warning, and the next description 
 test('on a full disk the old file stays whole, and nothing else is left', async ({ skip }) => {
   const disk = await smallDisk();
   if (typeof disk === 'string') return skip(disk);
-  keepSnapshot(catalog, { publicUrl: undefined, issuers: [] }, (event) => events.push(event), disk.path);
+  const described = (): DocumentOptions => ({ publicUrl: undefined, issuers: [] });
+  keepSnapshot({ id: 'default', catalog, described }, (event) => events.push(event), disk.path);
   const names = () => readdir(disk.path);
   try {
     catalog.add(offering(describing('small')));
