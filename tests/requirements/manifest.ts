@@ -141,10 +141,25 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_TLS_KEY_FILE: 'key of the certificate; not without it',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',
+    GATEWAY_WORKERS: 'processes that serve as one gateway; 1 (default) to 64 or auto',
     'env-file': 'dotenv syntax, single quotes literal, the environment wins',
     booleans: 'true, false, 1, 0',
     unknown: 'an unknown GATEWAY_ variable is a warning with the nearest known name',
     faults: 'all faults at once, each with setting, fault and what is accepted, never a secret; exit code 2',
+  }),
+  ...rows('workers', {
+    start:
+      'one listening record; a fault or an address that is taken is told once, and ends the start as without workers',
+    keys: 'a key is compared once for all workers',
+    log: 'whole lines of one log; records carry replica_id, those of workers also worker',
+    metrics: 'one page that sums all workers, ended ones too; no counter falls',
+    killed:
+      'its calls end; worker_ended; the replica is whole in three seconds, and no connection is refused meanwhile',
+    hung: 'a worker whose event loop stands still for ten seconds is replaced',
+    'primary-killed': 'the workers answer what they have, accept no more, and end',
+    shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
+    cancel: 'an MCP call is cancelled over whatever connection the notification comes',
+    snapshot: 'openapi.json is written once',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',

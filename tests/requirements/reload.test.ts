@@ -111,7 +111,10 @@ describe.each([
 
   test(
     'many reloads, broken ones among them, fail no call of another key, and no memory stays behind',
-    { tags: ['setting:GATEWAY_SERVICES_FILE', 'log:keys_reload_failed', 'shutdown:signals'] },
+    {
+      tags: ['setting:GATEWAY_SERVICES_FILE', 'log:keys_reload_failed', 'shutdown:signals'],
+      timeout: 60_000,
+    },
     async () => {
       const services = join(folder.path, 'services.json');
       await writeFile(file, keys(steady));
@@ -165,7 +168,6 @@ describe.each([
       expect(afterMany - afterFew).toBeLessThan(20 * Number(workers));
       expect(JSON.stringify(recordsOf(gateway.process))).not.toContain('$2b$');
     },
-    60_000,
   );
 });
 

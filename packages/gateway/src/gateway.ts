@@ -5,7 +5,7 @@ import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
-import { createBodyBudget } from './http/request/json-body.ts';
+import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
@@ -15,20 +15,25 @@ import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
-import { createAuthenticator } from './auth/api-keys/authenticator.ts';
+import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { keepSnapshot } from './api/openapi/snapshot.ts';
-import { createSessions } from './api/mcp/sessions.ts';
+import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
+import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import type { Service, ServiceParts } from './services/service.ts';
 import { createLiveServices } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
 import type { LoadedServices } from './config/load.ts';
 import type { ReadFile } from './config/tls-files.ts';
-import { reportMetrics } from './workers/replica-metrics.ts';
+import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
+import { createLeasedBodies } from './workers/memory/leased-bodies.ts';
+import { createLeasedResults } from './workers/memory/leased-results.ts';
+import { reportMetrics } from './workers/shared/replica-metrics.ts';
+import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -53,8 +58,6 @@ export interface Surroundings {
 const CUT_OFF_MS = 1000;
 /** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
 const LINKS_PER_REPLICA = 4;
-/** For all request bodies that are still arriving. */
-const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -62,15 +65,15 @@ export async function startGateway(
   { log, verifier, replica, loadServices, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
-  const budget = createResultBudget(RESULT_MAX_BYTES);
+  const { channel } = replica;
+  const budget =
+    channel === undefined
+      ? createResultBudget(RESULT_MAX_BYTES)
+      : createLeasedResults(channel, RESULT_MAX_BYTES);
+  const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
-  const authenticator = createAuthenticator({
-    services: config.services,
-    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-    now,
-    wallClock: Date.now,
-    sharePermissions,
-  });
+  const clocks = { now, wallClock: Date.now };
+  const { authenticator, setRecords } = openKeys();
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
   const { hasServicesFile } = config;
@@ -104,6 +107,10 @@ export async function startGateway(
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const { principalMaxConcurrentCalls } = config;
   let shuttingDown = false;
+  const sessions: Sessions = createSessions(
+    replica.sessionSecret,
+    channel && cancelAnywhere(channel, () => sessions),
+  );
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
@@ -113,8 +120,10 @@ export async function startGateway(
     bodyLimits: {
       maxBytes: config.maxRequestBodyBytes,
       timeoutMs: config.bodyReadTimeoutMs,
-      // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
-      budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
+      budget:
+        channel === undefined
+          ? createBodyBudget(bodiesMaxBytes)
+          : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
     },
     rateLimiter,
     principalRate,
@@ -122,14 +131,19 @@ export async function startGateway(
       principalMaxConcurrentCalls === undefined
         ? callCapability
         : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
-    sessions: createSessions(replica.sessionSecret),
+    sessions,
+    openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
     version,
     observe: (event) => observe(event),
     now,
   };
-  const services = createLiveServices(config.services, parts, ({ id, catalog, described }) => {
-    if (config.emitOpenapiSnapshot) keepSnapshot({ id, catalog, described }, observe, process.cwd());
+  const writeSnapshot: WriteSnapshot =
+    channel === undefined
+      ? createSnapshotWriter(process.cwd(), (event) => observe(event))
+      : (service, bytes) => channel.tell('snapshot', { service, bytes });
+  const services = createLiveServices(config.services, parts, (service) => {
+    if (config.emitOpenapiSnapshot) keepSnapshot(service, writeSnapshot);
   });
   /** One number where there is one service. */
   const ofServices = (count: (service: Service) => number): number | readonly Sample[] =>
@@ -161,7 +175,14 @@ export async function startGateway(
     budget,
     links,
     observe,
+    ...(channel && {
+      siblings: {
+        workers: replica.workers,
+        onKnown: (source) => channel.tell('source_known', { source }),
+      },
+    }),
   });
+  channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
   const health = { agentConnected: () => services.agentConnected, shuttingDown: () => shuttingDown };
   const http = createGatewayServer({
     handlers: {
@@ -178,6 +199,7 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
+    workers: replica.workers,
     get unknownCaller() {
       return services.takesTokens ? UNKNOWN_CALLER : undefined;
     },
@@ -190,10 +212,10 @@ export async function startGateway(
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && replica.channel === undefined
+    register && channel === undefined
       ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
       : undefined;
-  const tellMetrics = register && replica.channel && reportMetrics(replica.channel, register);
+  const tellMetrics = register && channel && reportMetrics(channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
@@ -202,13 +224,26 @@ export async function startGateway(
   const host = config.listen.host ?? 'localhost';
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   observe({ event: 'listening', url, address, port });
+  /** Its records are the primary's, where there is one. */
+  function openKeys(): { authenticator: Authenticator; setRecords: KeyAuthority['setRecords'] } {
+    if (channel !== undefined) {
+      return { authenticator: askForKeys(channel, { ...clocks, sharePermissions }), setRecords: () => {} };
+    }
+    const authority = createAuthenticator({
+      ...clocks,
+      services: config.services,
+      verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+      sharePermissions,
+    });
+    return { authenticator: authority, setRecords: authority.setRecords };
+  }
   const apply = (next: readonly ServiceConfig[]): void => {
-    authenticator.setRecords(next);
+    setRecords(next);
     services.set(next);
     endpoint.endUnknown();
   };
   // A worker is told by its primary.
-  replica.channel?.on('services', ({ services: next }) => apply(next));
+  channel?.on('services', ({ services: next }) => apply(next));
   const watch =
     loadServices &&
     reloadServices({

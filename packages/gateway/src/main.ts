@@ -18,7 +18,7 @@ import { runPrimary } from './run-primary.ts';
 import { runWorker } from './run-worker.ts';
 import { createLog } from './telemetry/log.ts';
 import { createOnlyProcess } from './workers/replica.ts';
-import { WORKER_NUMBER } from './workers/worker-number.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */
@@ -92,6 +92,7 @@ async function run(envFile: string | undefined): Promise<void> {
       loadServices: reload,
       version: __SVC_VERSION__,
       log,
+      helper: SVC_HELPER,
       exitFailure: EXIT_FAILURE,
     });
     return;

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import {
   createMetricsRegister,
   createMetricsSum,
@@ -8,17 +9,27 @@ import {
   serveMetrics,
   type MetricsListener,
 } from '@svc/edge';
+import { RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
-import type { GatewayConfig } from './config/model.ts';
 import type { ReadFile } from './config/tls-files.ts';
 import { reloadServices } from './services/reload-services.ts';
+import { createVerifier } from './auth/api-keys/verifier.ts';
+import { createSharePermissions } from './auth/permission-sets.ts';
+import type { GatewayConfig } from './config/model.ts';
+import { createSnapshotWriter } from './api/openapi/snapshot.ts';
+import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { forwardLines } from './workers/forward-lines.ts';
+import { writeSnapshots } from './workers/shared/snapshots.ts';
+import { passCancels } from './workers/shared/mcp-cancels.ts';
+import { forwardLines } from './workers/processes/forward-lines.ts';
+import { lendMemory } from './workers/memory/lease-pools.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
-import { createReplicaMetrics } from './workers/replica-metrics.ts';
-import { createSupervisor } from './workers/supervisor.ts';
-import { WORKER_NUMBER } from './workers/worker-number.ts';
+import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { openKeyAuthority } from './workers/shared/shared-keys.ts';
+import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { createSupervisor } from './workers/processes/supervisor.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
 export interface PrimaryOptions {
   readonly config: GatewayConfig;
@@ -27,6 +38,8 @@ export interface PrimaryOptions {
   readonly loadServices: ((readFile: ReadFile) => LoadedServices) | undefined;
   readonly version: string;
   readonly log: Log;
+  /** The code of a verifying thread. */
+  readonly helper: string;
   /** Of the process, when what it was started for has failed. */
   readonly exitFailure: number;
 }
@@ -41,8 +54,6 @@ const SERVES_NOTHING = {
   singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
-  tokens: undefined,
-  authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
 };
 /** How long the workers may take to say how many requests they have. */
 const COUNT_MS = 500;
@@ -54,12 +65,30 @@ export async function runPrimary({
   loadServices,
   version,
   log,
+  helper,
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
   let { services } = config;
   const sessionSecret = randomBytes(32);
   const channel = createPrimaryChannel();
+  writeSnapshots(
+    channel,
+    createSnapshotWriter(process.cwd(), (event) => observe(event)),
+  );
+  passCancels(channel);
+  channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
+  const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
+  issuerKeys.setServices(config.services);
+  lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
+  const verifier = createVerifier({ spawn: () => new Worker(helper, { eval: true }) });
+  const authority = openKeyAuthority(channel, {
+    services: config.services,
+    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+    now: () => performance.now(),
+    wallClock: Date.now,
+    sharePermissions: createSharePermissions(),
+  });
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
@@ -91,6 +120,8 @@ export async function runPrimary({
       services,
       apply(next) {
         services = next;
+        authority.setRecords(services);
+        issuerKeys.setServices(services);
         channel.broadcast('services', { services });
       },
       observe: (event) => observe(event),
@@ -122,15 +153,22 @@ export async function runPrimary({
     });
     await supervisor.shutDown(signal);
     told();
+    issuerKeys.close();
+    await verifier.close();
     await scraped?.close();
   }
 
   async function openMetrics(): Promise<MetricsListener | undefined> {
     if (config.metricsListen === undefined) return undefined;
+    const takesTokens = config.hasServicesFile || config.services.some(({ tokens }) => tokens !== undefined);
     const own = await createMetricsRegister();
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       hasServices: config.hasServicesFile,
+      authentication: () => authority.counters,
+      tokens: takesTokens
+        ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
+        : undefined,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });

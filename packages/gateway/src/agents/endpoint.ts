@@ -28,6 +28,7 @@ import type { SessionDirectory } from './session-directory.ts';
 import {
   createUnauthenticatedPeers,
   type PeerDecision,
+  type Siblings,
   type UnauthenticatedPeer,
 } from './unauthenticated.ts';
 
@@ -43,6 +44,8 @@ import {
 export interface AgentEndpoint {
   /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
   accept(bucket: string): PeerDecision;
+  /** An agent there has proved to a sibling who it is. */
+  sourceKnown(bucket: string): void;
   /** Takes over the socket of a WebSocket upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
   /** Ends the links of agents whose key is not known any more, or belongs to another service than it did. */
@@ -75,6 +78,8 @@ export interface EndpointOptions {
   readonly directoryOf: (service: string) => SessionDirectory;
   readonly budget: ResultBudget;
   readonly links: AgentLinks;
+  /** Absent for the only process. */
+  readonly siblings?: Siblings;
   readonly observe: Observe;
 }
 
@@ -90,7 +95,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     maxPayload: MESSAGE_MAX_BYTES,
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
-  const unauthenticated = createUnauthenticatedPeers(() => performance.now());
+  const unauthenticated = createUnauthenticatedPeers(() => performance.now(), undefined, options.siblings);
   const sockets = new Set<WebSocket>();
   const sessions = new Map<AgentSession, { readonly keyId: string; readonly service: string }>();
 
@@ -256,6 +261,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
 
   return {
     accept: (bucket) => unauthenticated.accept(bucket),
+    sourceKnown: (bucket) => unauthenticated.known(bucket),
     upgrade(request, socket, head, arrival) {
       const onClose = (): void => arrival.peer.closed(false);
       socket.once('close', onClose);

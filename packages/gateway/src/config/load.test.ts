@@ -63,8 +63,8 @@ describe('loadConfig', () => {
         bodyReadTimeoutMs: 10_000,
         tls: undefined,
         metricsListen: undefined,
-        logLevel: 'info',
         workers: 1,
+        logLevel: 'info',
       });
     },
   );

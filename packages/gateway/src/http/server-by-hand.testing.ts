@@ -29,6 +29,7 @@ export async function startServer(
   const events: GatewayEvent[] = [];
   let wake: (() => void) | undefined;
   const gateway = createGatewayServer({
+    workers: 1,
     handlers: {
       call: async (exchange) => exchange.send(200, [], [Buffer.from('{"rows":[],"count":0}')]),
       mcp: async (exchange) => exchange.send(202, [], []),

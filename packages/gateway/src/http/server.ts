@@ -57,6 +57,8 @@ export interface ServerOptions {
   readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly bodyReadTimeoutMs: number;
+  /** Processes that share what is bounded for all connections. */
+  readonly workers: number;
   readonly unknownCaller: ExchangeOptions['unknownCaller'];
   readonly unknownService: ExchangeOptions['unknownService'];
   /** Undefined where the gateway takes no tokens. */
@@ -177,7 +179,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       : createTlsServer({ ...settings, ...options.tls }, onRequest);
   // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
-  server.maxConnections = MAX_CONNECTIONS;
+  if (options.workers === 1) server.maxConnections = MAX_CONNECTIONS;
+  else endFurtherConnections(server, Math.ceil(MAX_CONNECTIONS / options.workers));
   // Node remembers the peer's address once it was asked for; after a reset it can no longer be found out.
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', readAddress);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -262,6 +265,19 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     answered: (timeoutMs) => connections.answered(timeoutMs),
   };
+}
+
+/**
+ * What Node's own bound does where there is one process. Of a worker with that bound the primary would take connections
+ * back, and hand them around for as long as all workers have theirs.
+ */
+function endFurtherConnections(server: Server, most: number): void {
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    open++;
+    socket.once('close', () => open--);
+    if (open > most) socket.destroy();
+  });
 }
 
 /** Lets the answers be sent that are written already. */

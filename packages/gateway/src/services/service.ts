@@ -21,6 +21,7 @@ import type { TokenConfig } from '../config/model.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
 import type { ServiceHandlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
+import type { OpenKeySet } from '../workers/shared/shared-issuers.ts';
 import { pathPrefixOf } from './service-id.ts';
 
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
@@ -52,6 +53,8 @@ export interface ServiceParts {
   readonly principalRate: RateLimiter | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
+  /** Where another process fetches the keys of issuers. */
+  readonly openKeySet: OpenKeySet | undefined;
   readonly shuttingDown: HealthState['shuttingDown'];
   /** Of the gateway itself. */
   readonly version: string;
@@ -94,6 +97,7 @@ export function createService(
         metadataUrl: protectedResource.metadataUrl,
         sharePermissions: parts.sharePermissions,
         onKeys: observe,
+        openKeySet: parts.openKeySet?.(id),
       });
     const { authenticator, principalRate, bodyLimits } = parts;
     const authenticate = createAuthenticate({

@@ -1,4 +1,7 @@
 import type { MetricsSnapshot } from '@svc/edge';
+import type { KeysAnswer, ShownKeys } from '@svc/identity';
+import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
+import type { LeaseQuestion, Pool } from './memory/lease.ts';
 import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
@@ -10,6 +13,11 @@ export interface Questions {
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
   readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
+  /** What keys an issuer has; of one that was not asked a moment ago, those that it has now. */
+  readonly issuer_keys: { readonly question: { readonly id: string }; readonly answer: KeysAnswer };
+  readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  /** Whose key this is. */
+  readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
 
 /** What a worker tells its primary. */
@@ -22,6 +30,14 @@ export interface WorkerMessages {
   readonly alive: undefined;
   /** All of its metrics: when they are wanted, now and then, and at its end. */
   readonly metrics: MetricsSnapshot;
+  readonly lease_back: { readonly pool: Pool; readonly steps: number };
+  /** What a service describes now. */
+  readonly snapshot: { readonly service: string; readonly bytes: Uint8Array };
+  /** A client cancels its call of this name, wherever it is under way. */
+  readonly mcp_cancel: { readonly call: string };
+  readonly mcp_counted: { readonly id: number; readonly count: number };
+  /** An agent there has proved who it is. */
+  readonly source_known: { readonly source: string };
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
@@ -30,6 +46,16 @@ export interface WorkerMessages {
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
+  /** Records of keys came, changed or went: these count no more. */
+  readonly records_changed: { readonly retired: readonly string[] };
+  /** Another worker waits for memory: what is not used is to be given back at once. */
+  readonly leases_wanted: { readonly pool: Pool };
+  /** How many calls of this name are under way there? */
+  readonly mcp_count: { readonly id: number; readonly call: string };
+  readonly mcp_abort: { readonly call: string };
+  readonly source_known: { readonly source: string };
+  /** An issuer was asked for its keys: those that it has from now on. */
+  readonly issuer_keys: { readonly id: string; readonly keys: ShownKeys };
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
   readonly replica_changed: ReplicaChange;

@@ -1,5 +1,6 @@
 import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorText } from '@svc/edge';
 import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Observe } from '../../telemetry/events.ts';
@@ -9,35 +10,34 @@ import { renderDocument, type DocumentOptions } from './document.ts';
 export interface SnapshotSource {
   readonly id: string;
   readonly catalog: Catalog;
+  /** As it is now. */
   readonly described: () => DocumentOptions;
 }
 
-/** As many digits as a process id has. */
-const DRAFT = /^(.*)\.(\d{1,7})\.tmp$/;
+/** Writes what a service describes; each waits for the one before. */
+export type WriteSnapshot = (service: string, bytes: Uint8Array) => void;
 
-/**
- * GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description of a service is also written to `openapi.json` in
- * `folder`, or `openapi.<service>.json`, whole or not at all, with all that anybody may see.
- */
-export function keepSnapshot(
-  { id, catalog, described }: SnapshotSource,
-  observe: Observe,
-  folder: string,
-): void {
-  const file = id === DEFAULT_SERVICE ? 'openapi.json' : `openapi.${id}.json`;
-  let last = Promise.resolve();
-  catalog.onDescription((description) => {
-    const { bytes } = renderDocument(description, () => true, described());
-    last = last
-      .then(() => replace(folder, file, bytes))
-      .catch((error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error);
-        observe({ event: 'config_warning', message: `cannot write ${file}: ${message}` });
-      });
-  });
+/** GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written, with all that anybody may see. */
+export function keepSnapshot({ id, catalog, described }: SnapshotSource, write: WriteSnapshot): void {
+  catalog.onDescription((description) =>
+    write(id, renderDocument(description, () => true, described()).bytes),
+  );
 }
 
-async function replace(folder: string, name: string, bytes: Buffer): Promise<void> {
+/** To `openapi.json`, for another service than the default one `openapi.<service>.json`, in `folder`: whole or not at all. */
+export function createSnapshotWriter(folder: string, observe: Observe): WriteSnapshot {
+  let last = Promise.resolve();
+  return (service, bytes) => {
+    const name = service === DEFAULT_SERVICE ? 'openapi.json' : `openapi.${service}.json`;
+    last = last
+      .then(() => replace(folder, name, bytes))
+      .catch((error: unknown) => {
+        observe({ event: 'config_warning', message: `cannot write ${name}: ${errorText(error)}` });
+      });
+  };
+}
+
+async function replace(folder: string, name: string, bytes: Uint8Array): Promise<void> {
   await removeAbandonedDrafts(folder, name);
   const file = join(folder, name);
   const draft = `${file}.${process.pid}.tmp`;
@@ -50,13 +50,16 @@ async function replace(folder: string, name: string, bytes: Buffer): Promise<voi
   }
 }
 
+/** As many digits as a process id has. */
+const DRAFT = /^\.(\d{1,7})\.tmp$/;
+
 /** Of gateways that were killed while they wrote. */
 async function removeAbandonedDrafts(folder: string, file: string): Promise<void> {
   // A folder that may be written need not be readable.
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
-    const [, of, pid] = DRAFT.exec(name) ?? [];
-    if (of === file && pid !== undefined && !isAlive(Number(pid))) await remove(join(folder, name));
+    const [, pid] = name.startsWith(file) ? (DRAFT.exec(name.slice(file.length)) ?? []) : [];
+    if (pid !== undefined && !isAlive(Number(pid))) await remove(join(folder, name));
   }
 }
 

@@ -1,4 +1,10 @@
-import { createTokenVerifier, type Issuer, type KeysEvent, type TokenCounters } from '@svc/identity';
+import {
+  createTokenVerifier,
+  type Issuer,
+  type KeysEvent,
+  type KeySet,
+  type TokenCounters,
+} from '@svc/identity';
 import type { SharePermissions } from '../permission-sets.ts';
 import { createTokenAuthentication, type TokenAuthentication } from './authenticate-token.ts';
 import { createChallenges } from './challenges.ts';
@@ -23,6 +29,8 @@ export function openTokens(options: {
   readonly metadataUrl: string;
   readonly sharePermissions: SharePermissions;
   readonly onKeys: (event: KeysEvent) => void;
+  /** Where another process fetches the keys. */
+  readonly openKeySet?: ((issuer: Issuer, onChange: () => void) => KeySet) | undefined;
 }): OpenTokens {
   const verifier = createTokenVerifier(options);
   return {
