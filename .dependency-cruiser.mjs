@@ -84,6 +84,9 @@ const PURE = [
   'gateway/src/auth/permission.ts',
   'agent/src/gateway-link/back-off.ts',
   'agent/src/gateway-link/handshake.ts',
+  'agent/src/gateway-link/link-keeper.ts',
+  'agent/src/gateway-link/link-plan.ts',
+  'agent/src/gateway-link/targets.ts',
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */

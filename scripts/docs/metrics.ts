@@ -21,12 +21,16 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
     logRecordsLost: none,
     workerRestarts: none,
+    siblingCalls: none,
     isCapability: () => false,
   }),
 );
 
 export const AGENT_METRICS: readonly Metric[] = await described((register) =>
   createAgentMetrics(register, {
+    links: none,
+    linksWanted: none,
+    dials: () => [],
     callsRunning: none,
     callsQueued: none,
     databaseIsUp: () => true,

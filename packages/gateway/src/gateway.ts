@@ -1,6 +1,7 @@
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure, type Sample } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
@@ -25,7 +26,7 @@ import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import type { Service, ServiceParts } from './services/service.ts';
 import { createLiveServices } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
-import { createSessionDirectory } from './agents/session-directory.ts';
+import { joinSiblings } from './siblings/join-siblings.ts';
 import type { LoadedServices } from './config/load.ts';
 import type { ReadFile } from './config/tls-files.ts';
 import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
@@ -71,6 +72,7 @@ export async function startGateway(
       ? createResultBudget(RESULT_MAX_BYTES)
       : createLeasedResults(channel, RESULT_MAX_BYTES);
   const bodiesMaxBytes = bodyMemoryOf(config);
+  const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
   const { authenticator, setRecords } = openKeys();
@@ -91,6 +93,7 @@ export async function startGateway(
       authentication: () => authenticator.counters,
       tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
       logRecordsLost: () => log.recordsLost,
+      siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name, service) =>
         (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true,
     });
@@ -114,7 +117,8 @@ export async function startGateway(
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
-    directoryOf: (_service, registry, catalog) => createSessionDirectory(registry, catalog),
+    directoryOf:
+      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
@@ -264,6 +268,8 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
+      // Calls of other workers may still be at agents of this one.
+      await siblings?.leave(DRAIN_TIMEOUT_MS);
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();

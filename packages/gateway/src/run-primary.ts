@@ -9,16 +9,18 @@ import {
   serveMetrics,
   type MetricsListener,
 } from '@svc/edge';
-import { RESULT_MAX_BYTES } from '@svc/protocol';
+import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
 import type { ReadFile } from './config/tls-files.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import type { GatewayConfig } from './config/model.ts';
+import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
+import { shareSessions } from './siblings/share-sessions.ts';
+import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
@@ -94,6 +96,10 @@ export async function runPrimary({
       throw new Error('the executable is not the one that the primary runs; restart the service');
     return { config: { ...config, services }, replicaId, sessionSecret, workers: config.workers };
   });
+  const folder = createSocketFolder();
+  process.on('exit', () => folder.remove());
+  let agentKeys = servicesOfAgentKeys(services);
+  const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const supervisor = createSupervisor({
@@ -120,6 +126,8 @@ export async function runPrimary({
       services,
       apply(next) {
         services = next;
+        agentKeys = servicesOfAgentKeys(services);
+        sessions.forgetUnknown();
         authority.setRecords(services);
         issuerKeys.setServices(services);
         channel.broadcast('services', { services });
@@ -194,4 +202,13 @@ export async function runPrimary({
     await log.close();
     process.exit(exitFailure);
   }
+}
+
+/** By the ids of the keys. */
+function servicesOfAgentKeys(services: readonly ServiceConfig[]): ReadonlyMap<string, string> {
+  return new Map(
+    services.flatMap(({ id, agentPublicKeys }) =>
+      agentPublicKeys.map((key) => [agentKeyId(key), id] as const),
+    ),
+  );
 }

@@ -71,7 +71,12 @@ describe('a file without faults', () => {
       config: {
         service: { title: 'Library', version: '1', description: '' },
         runtime: { maxConcurrentRequests: 64, queueSize: 1000 },
-        gateway: { url: 'wss://gw.example.com/ws/agent', privateKeySeed: seed },
+        gateway: {
+          urls: ['wss://gw.example.com/ws/agent'],
+          maxLinks: 64,
+          resolveIntervalMs: 10_000,
+          privateKeySeed: seed,
+        },
         database: {
           driver: 'postgres',
           host: 'db',

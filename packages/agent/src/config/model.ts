@@ -33,8 +33,14 @@ export interface IdentityConfig {
 }
 
 interface GatewayLinkConfig {
-  /** As written in the file; also the audience that the handshake signs. */
-  readonly url: string;
+  /**
+   * As written in the file, each of another gateway. The audience that the handshake signs is the one that is dialled, with
+   * the number of a replica for `{replica}`.
+   */
+  readonly urls: readonly string[];
+  /** To all gateways together. */
+  readonly maxLinks: number;
+  readonly resolveIntervalMs: number;
   /** 32-byte Ed25519 seed. */
   readonly privateKeySeed: Uint8Array;
   /** PEM text of the certificate authorities to trust instead of the system's. */

@@ -17,6 +17,7 @@ import {
   type HandleCall,
   type IncomingCall,
   type CallSession,
+  type LinkLoad,
 } from './call-session.ts';
 
 /** A call that reached the agent and waits for the test to answer it. */
@@ -43,7 +44,7 @@ afterEach(() => {
 });
 
 /** `reads` false: a gateway whose connection takes nothing, as when its reading has stopped. */
-function connect(maxInflight = 100, reads = true): GatewayByHand {
+function connect(maxInflight = 100, reads = true, loads: Set<LinkLoad> = new Set()): GatewayByHand {
   const received: Frame[] = [];
   const arrived: Arrived[] = [];
   let goAways = 0;
@@ -70,7 +71,13 @@ function connect(maxInflight = 100, reads = true): GatewayByHand {
     now: () => performance.now(),
     random: () => 0.5,
   });
-  const session = createCallSession({ link: () => link, handle, maxInflight, onGoAway: () => goAways++ });
+  const session = createCallSession({
+    link: () => link,
+    handle,
+    maxInflight,
+    loads,
+    onGoAway: () => goAways++,
+  });
   const gateway: GatewayByHand = {
     session,
     link,

@@ -85,6 +85,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
       return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':
     case 'disconnected':
+    case 'links_short':
     case 'keys_fetch_failed':
     case 'labels_changed':
     case 'startup_warning':
@@ -114,6 +115,10 @@ function shortLine(event: AgentEvent): string | undefined {
         ? `the replaced connection to ${event.gateway} has ended: ${reason}`
         : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     }
+    case 'links_short':
+      return event.reason === 'max_links'
+        ? `${event.gateway} wants ${event.links_wanted} links, gateway.max_links allows fewer`
+        : `only ${counted(event.links, 'link', 'links')} of ${event.links_wanted} to ${event.gateway}: the rest has not been found for a minute`;
     case 'keys_fetch_failed':
       return `cannot fetch the keys of the issuer ${event.issuer}: ${clip(event.reason)}; ${event.keys_serve ? 'those known before serve on' : 'its tokens cannot be verified'}`;
     case 'labels_changed':

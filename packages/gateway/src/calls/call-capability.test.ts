@@ -34,6 +34,8 @@ afterEach(() => {
 });
 
 interface Joining {
+  /** Of the agent process; by default each agent is one of its own. */
+  readonly instanceId?: string;
   readonly timeoutMs?: number;
   readonly maxInflight?: number;
   readonly version?: ProtocolVersion;
@@ -242,6 +244,33 @@ test('a call that moved on because it was not started may still be tried again a
   first.say(refusal('AGENT_DRAINING', true));
   lose(second);
   third.say(smallResult(1));
+  expect(await result).toMatchObject({ count: 0 });
+});
+
+test('what one link of an agent process refuses is not offered to its other links', async () => {
+  const [first, second, other] = [join({ instanceId: 'one' }), join({ instanceId: 'one' }), join()];
+  const failed = failure(call());
+  first.say(refusal('AGENT_BUSY', true));
+  expect(second.session.inFlight).toBe(0);
+  other.say(refusal('AGENT_BUSY', true));
+  expect(await failed).toMatchObject({ code: 'AGENT_BUSY' });
+  expect(await requests(second)).toEqual([]);
+});
+
+test('a call whose link is lost goes to another agent process', { tags: ['agent:retry'] }, async () => {
+  const [first, second, other] = [join({ instanceId: 'one' }), join({ instanceId: 'one' }), join()];
+  const result = call();
+  lose(first);
+  expect(await requests(second)).toEqual([]);
+  other.say(smallResult(1));
+  expect(await result).toMatchObject({ count: 0 });
+});
+
+test('and where there is none, to another link of the same', { tags: ['agent:retry'] }, async () => {
+  const [first, second] = [join({ instanceId: 'one' }), join({ instanceId: 'one' })];
+  const result = call();
+  lose(first);
+  second.say(smallResult(1));
   expect(await result).toMatchObject({ count: 0 });
 });
 

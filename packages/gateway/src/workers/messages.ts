@@ -41,6 +41,8 @@ export interface WorkerMessages {
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
+  /** A worker can send calls to a session that has joined. */
+  readonly session_reached: { readonly connId: string };
   readonly session_left: { readonly connId: string };
 }
 
