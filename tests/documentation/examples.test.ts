@@ -12,7 +12,6 @@ import { readDocuments, type Block } from './documents.ts';
 
 /** What each kind of example is proved by: here, or in the test of that name beside this one. */
 const PROVED: Readonly<Record<string, string>> = {
-  'ini systemd': 'deploy.test.ts',
   'ini pgbouncer': 'deploy.test.ts',
   nginx: 'deploy.test.ts',
   caddyfile: 'deploy.test.ts',

@@ -26,6 +26,7 @@ import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
 import { lendMemory } from './workers/memory/lease-pools.ts';
+import type { Listening } from './workers/messages.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
 import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { openKeyAuthority } from './workers/shared/shared-keys.ts';
@@ -73,6 +74,8 @@ export async function runPrimary({
   let { observe } = log;
   let { services } = config;
   const sessionSecret = randomBytes(32);
+  let { listen } = config;
+  let bound: Listening | undefined;
   const channel = createPrimaryChannel();
   writeSnapshots(
     channel,
@@ -94,7 +97,9 @@ export async function runPrimary({
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
-    return { config: { ...config, services }, replicaId, sessionSecret, workers: config.workers };
+    // With the last listener its address went, and a port that was chosen must not become another.
+    if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
+    return { config: { ...config, listen, services }, replicaId, sessionSecret, workers: config.workers };
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
@@ -195,7 +200,8 @@ export async function runPrimary({
   let scraped: MetricsListener | undefined;
   try {
     scraped = await openMetrics();
-    observe({ event: 'listening', ...(await supervisor.start()) });
+    bound = await supervisor.start();
+    observe({ event: 'listening', ...bound });
   } catch (error) {
     process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
     supervisor.kill();

@@ -44,7 +44,8 @@ export async function runWorker({
       standardError: process.stderr,
       fields: { replica_id: replicaId, worker },
     });
-    const { observe, close } = log;
+    const { observe } = log;
+    const close = async (): Promise<void> => log?.close();
     process.on('uncaughtException', (error) => {
       observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
       void close().finally(() => process.exit(exitFailure));

@@ -1,5 +1,6 @@
 export { dial, type RawConnection } from './network/dial.ts';
 export { freePort, isPortFree } from './network/free-port.ts';
+export { startBalancer, type Balancer, type BalancerPolicy } from './network/balancer.ts';
 export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
 export { startPostgres, type Postgres, type PostgresOptions } from './postgres/start-postgres.ts';
 export {

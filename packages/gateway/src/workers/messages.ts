@@ -13,8 +13,12 @@ export interface Questions {
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
   readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
-  /** What keys an issuer has; of one that was not asked a moment ago, those that it has now. */
-  readonly issuer_keys: { readonly question: { readonly id: string }; readonly answer: KeysAnswer };
+  /** What keys an issuer has; where that is not enough, it is asked `again`, unless it was a moment ago. */
+  readonly issuer_keys: {
+    readonly question: { readonly id: string; readonly again: boolean };
+    readonly answer: KeysAnswer;
+  };
+  /** Memory beyond what is lent to it. */
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
   /** Whose key this is. */
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
