@@ -12,6 +12,7 @@ export const requirements: readonly Requirement[] = [
   // The capability file.
   ...rows('file', {
     location: '--config, else AGENT_CAPABILITY_FILE, else capability.yaml next to the real file of the agent',
+    'service.id': 'the service whose calls the agent takes; one that its key does not belong to is 4401',
     'service.title': 'title of the OpenAPI description',
     'service.version': 'version of the capability set, in the OpenAPI description',
     'service.description': 'description text of the OpenAPI description',
