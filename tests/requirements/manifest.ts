@@ -18,6 +18,7 @@ export const requirements: readonly Requirement[] = [
     'service.description': 'description text of the OpenAPI description',
     'runtime.max_concurrent_requests': 'calls that run at once; default 64',
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
+    'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
     'gateway.max_links':
       'links to all replicas together; default 64; fewer for each replica, evenly, where it is too few',
@@ -145,6 +146,9 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_EMIT_OPENAPI_SNAPSHOT: 'writes openapi.json into the working directory',
     GATEWAY_MAX_REQUEST_BODY_BYTES: 'body limit; default 1048576',
     GATEWAY_BODY_READ_TIMEOUT: 'time to read a body; default 10s',
+    GATEWAY_SHUTDOWN_DELAY: 'all is served so long behind SIGTERM, and the gateway says it is not ready; 0s',
+    GATEWAY_READY_AFTER: 'at most so long a new gateway is not ready while agents of services come; 0s',
+    GATEWAY_AGENT_WAIT: 'calls wait so long when their last agent was lost under 2 s before; 0s',
     GATEWAY_TLS_CERT_FILE: 'serves HTTPS and WSS; not without the key',
     GATEWAY_TLS_KEY_FILE: 'key of the certificate; not without it',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',

@@ -9,6 +9,7 @@ import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
+import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
@@ -41,7 +42,10 @@ export interface RunningGateway {
   readonly port: number;
   /** Looks for changes of the files of keys and services now. */
   reload(): void;
-  /** Answers what was accepted, for at most 25 s, and closes everything. */
+  /**
+   * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
+   * and closes everything.
+   */
   shutDown(signal: string): Promise<void>;
 }
 
@@ -71,8 +75,8 @@ export async function startGateway(
     channel === undefined
       ? createResultBudget(RESULT_MAX_BYTES)
       : createLeasedResults(channel, RESULT_MAX_BYTES);
-  const bodiesMaxBytes = bodyMemoryOf(config);
   const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
+  const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
   const { authenticator, setRecords } = openKeys();
@@ -108,6 +112,7 @@ export async function startGateway(
       : createRateLimiter({ ...config.principalRateLimit, now });
   const rateLimiter =
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
+  const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
   const { principalMaxConcurrentCalls } = config;
   let shuttingDown = false;
   const sessions: Sessions = createSessions(
@@ -138,6 +143,9 @@ export async function startGateway(
     sessions,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
+    settled: () => settling.settled,
+    agentCame: (service) => settling.came(service),
+    agentWaitMs: config.agentWaitMs,
     version,
     observe: (event) => observe(event),
     now,
@@ -187,7 +195,11 @@ export async function startGateway(
     }),
   });
   channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
-  const health = { agentConnected: () => services.agentConnected, shuttingDown: () => shuttingDown };
+  const health = {
+    agentConnected: () => services.agentConnected,
+    shuttingDown: () => shuttingDown,
+    settled: () => settling.settled,
+  };
   const http = createGatewayServer({
     handlers: {
       ...services.ofDefault.handlers,
@@ -266,10 +278,12 @@ export async function startGateway(
       shuttingDown = true;
       watch?.close();
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
+      await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
       // Calls of other workers may still be at agents of this one.
       await siblings?.leave(DRAIN_TIMEOUT_MS);
+      for (const service of services.all) service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
@@ -281,4 +295,13 @@ export async function startGateway(
       await tellMetrics?.();
     },
   };
+}
+
+/** Resolves when the time is over, or when the primary is gone, without which no connection comes that could be served. */
+function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms === 0) resolve();
+    else setTimeout(resolve, ms);
+    channel?.onLost(resolve);
+  });
 }

@@ -73,6 +73,7 @@ export async function runPrimary({
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
   let { services } = config;
+  const startedAt = performance.now();
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
@@ -97,9 +98,16 @@ export async function runPrimary({
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
+    const ageMs = performance.now() - startedAt;
     // With the last listener its address went, and a port that was chosen must not become another.
     if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
-    return { config: { ...config, listen, services }, replicaId, sessionSecret, workers: config.workers };
+    return {
+      config: { ...config, listen, services },
+      replicaId,
+      sessionSecret,
+      workers: config.workers,
+      ageMs,
+    };
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());

@@ -37,7 +37,7 @@ export async function runWorker({
   let log: Log | undefined;
   try {
     const order = await channel.ask('start', { version });
-    const { config, replicaId, sessionSecret, workers } = order;
+    const { config, replicaId, sessionSecret, workers, ageMs } = order;
     log = createLog({
       level: config.logLevel,
       destination,
@@ -56,7 +56,7 @@ export async function runWorker({
     const gateway = await startGateway(config, {
       log: withPrimary(channel, log),
       verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
-      replica: { id: replicaId, worker, workers, sessionSecret, channel },
+      replica: { id: replicaId, worker, workers, ageMs, sessionSecret, channel },
       version,
     });
     stop = (signal) => {

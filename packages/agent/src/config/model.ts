@@ -9,7 +9,12 @@ export interface AgentConfig {
   readonly service: ServiceInfo;
   /** Whose calls alone are taken; absent where the file does not say. */
   readonly serviceId?: string;
-  readonly runtime: { readonly maxConcurrentRequests: number; readonly queueSize: number };
+  readonly runtime: {
+    readonly maxConcurrentRequests: number;
+    readonly queueSize: number;
+    /** How many processes run calls; with 1 it is the agent's own. */
+    readonly workers: number;
+  };
   readonly gateway: GatewayLinkConfig;
   readonly database: DatabaseConfig;
   readonly logging: { readonly maxSizeBytes: number; readonly maxFiles: number };

@@ -83,4 +83,6 @@ export interface StartOrder {
   readonly replicaId: string;
   readonly sessionSecret: Uint8Array;
   readonly workers: number;
+  /** How long the replica has been there: other workers may have been serving for all of it. */
+  readonly ageMs: number;
 }

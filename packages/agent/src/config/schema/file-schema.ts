@@ -8,6 +8,7 @@ import { identitySection } from './identity-section.ts';
 import { duration, named, section, size } from './section-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
+const WORKERS_MAX = 64;
 
 const constraints: Readonly<Record<string, JsonSchema>> = {
   minimum: { type: 'number', description: 'Least value (integer, number).' },
@@ -176,6 +177,12 @@ export function fileSchema(driver: string): JsonSchema {
             0,
             MAX_INFLIGHT_MAX,
             RUNTIME_DEFAULTS.queue_size,
+          ),
+          workers: count(
+            'Processes that run the calls and share the connections, at least one each; 1 is the agent alone.',
+            1,
+            WORKERS_MAX,
+            RUNTIME_DEFAULTS.workers,
           ),
         }),
         gateway: section(
