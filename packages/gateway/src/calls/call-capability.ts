@@ -1,4 +1,5 @@
 import type { AbortSignalLike } from '@svc/edge';
+import { DEFAULT_SERVICE } from '@svc/protocol';
 import { NOBODY, type Registry, type Tried } from '../agents/registry.ts';
 import type { CallableLink, AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -40,6 +41,7 @@ export function createCallCapability(
   now: () => number,
   wallClock: () => number = Date.now,
   agentWait?: AgentWait,
+  service: string = DEFAULT_SERVICE,
 ): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
@@ -89,7 +91,7 @@ export function createCallCapability(
             capability,
             params,
             timeoutMs: Math.max(1, remainingMs),
-            metadata: metadataFor(call, agent),
+            metadata: metadataFor(call, agent, service),
             principal: call.principal.id,
           },
           onOutcome,

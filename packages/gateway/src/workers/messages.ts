@@ -4,7 +4,7 @@ import type { KnownForms } from '../auth/api-keys/known-forms.ts';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import type { GatewayConfig } from '../config/model.ts';
+import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
@@ -69,6 +69,8 @@ export interface PrimaryMessages {
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
   readonly replica_changed: ReplicaChange;
+  /** The services from now on, as their files have changed. */
+  readonly services: { readonly services: readonly ServiceConfig[] };
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };
 }
