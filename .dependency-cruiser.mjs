@@ -51,12 +51,13 @@ const FOLDERS = {
     'agent/databases',
     'agent/start-up',
     'agent/telemetry',
+    'agent/workers',
     'agent/agent.ts',
   ],
   'agent/databases': ['agent/capabilities'],
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
-  'agent/workers': ['agent/capabilities', 'agent/config', 'agent/databases', 'agent/telemetry'],
+  'agent/workers': ['agent/databases'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
 };
 

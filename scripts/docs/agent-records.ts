@@ -200,6 +200,26 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     fields: { away_ms: { type: 'number', meaning: 'Milliseconds since it was lost.' } },
     example: { event: 'database_back', away_ms: 2310 },
   },
+  worker_ended: {
+    level: 'warn',
+    when: 'A worker has ended though it should run; with `runtime.workers` above 1 only. Its calls fail, and it is started again. Also on standard error.',
+    fields: {
+      worker: { type: 'number', meaning: 'Which one, from 0.' },
+      code: {
+        type: 'number',
+        meaning: 'The exit code of its process; absent after a signal.',
+        optional: true,
+      },
+      signal: { type: 'string', meaning: 'The signal that ended its process.', optional: true },
+      restart_in_ms: { type: 'number', meaning: 'Milliseconds until it is started again.' },
+      detail: {
+        type: 'string',
+        meaning:
+          'The end of what it wrote to standard error, or that it said nothing for too long and was killed.',
+      },
+    },
+    example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', restart_in_ms: 100, detail: '' },
+  },
   account_finding: {
     level: 'warn',
     when: 'At start: the database account may do more than read. One for each finding.',

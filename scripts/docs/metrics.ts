@@ -10,6 +10,7 @@ const none = (): number => 0;
 export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
   createGatewayMetrics(register, {
     requestsInFlight: none,
+    hasServices: false,
     agentConnections: none,
     agentCallsInFlight: none,
     replicas: none,
@@ -36,6 +37,7 @@ export const AGENT_METRICS: readonly Metric[] = await described((register) =>
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
     maxDatabaseConnections: 0,
     logRecordsLost: none,
+    workerRestarts: none,
   }),
 );
 

@@ -24,6 +24,8 @@ export interface RunningAgent {
 
 export interface AgentParts extends VerifiedAgent {
   readonly database: Database;
+  /** How often a worker was started again; absent without workers. */
+  readonly workerRestarts?: (() => number) | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface AgentParts extends VerifiedAgent {
  * CannotListen.
  */
 export async function startAgent(
-  { config, database, prepared, description }: AgentParts,
+  { config, database, prepared, description, workerRestarts }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
   const { runtime, gateway } = config;
@@ -65,6 +67,7 @@ export async function startAgent(
       databaseIsUp: () => database.isUp,
       maxDatabaseConnections: config.database.maxConnections,
       logRecordsLost: () => log.recordsLost,
+      workerRestarts,
     });
     observe = (event) => {
       log.observe(event);
@@ -93,10 +96,12 @@ export async function startAgent(
       maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
       manifestSha256: createHash('sha256').update(description).digest('hex'),
       trust: identity?.trust,
+      ...(config.serviceId === undefined ? {} : { service: config.serviceId }),
     },
     handle: createRunCall({
       capabilities,
       description,
+      service: config.serviceId,
       ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
       callerLoads: createCallerLoads(),
       concurrencyLimit,

@@ -37,14 +37,15 @@ export async function runWorker({
   let log: Log | undefined;
   try {
     const order = await channel.ask('start', { version });
-    const { config, replicaId, sessionSecret, workers } = order;
+    const { config, replicaId, sessionSecret, workers, ageMs } = order;
     log = createLog({
       level: config.logLevel,
       destination,
       standardError: process.stderr,
       fields: { replica_id: replicaId, worker },
     });
-    const { observe, close } = log;
+    const { observe } = log;
+    const close = async (): Promise<void> => log?.close();
     process.on('uncaughtException', (error) => {
       observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
       void close().finally(() => process.exit(exitFailure));
@@ -55,7 +56,7 @@ export async function runWorker({
     const gateway = await startGateway(config, {
       log: withPrimary(channel, log),
       verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
-      replica: { id: replicaId, worker, workers, sessionSecret, channel },
+      replica: { id: replicaId, worker, workers, ageMs, sessionSecret, channel },
       version,
     });
     stop = (signal) => {

@@ -40,7 +40,7 @@ export function buildConfig(
   { positionOf, resolveFile }: Places,
 ): AgentConfig {
   const { service, runtime, gateway, database, identity, logging, metrics, defaults } = file;
-  const { max_concurrent_requests, queue_size } = { ...RUNTIME_DEFAULTS, ...runtime };
+  const { max_concurrent_requests, queue_size, workers } = { ...RUNTIME_DEFAULTS, ...runtime };
   const urls = gatewayUrls(gateway.url);
   const identityOf = (spec: IdentitySpec): IdentityConfig =>
     buildIdentity(spec, {
@@ -55,7 +55,8 @@ export function buildConfig(
       version: service?.version ?? '0.0.0',
       description: service?.description ?? '',
     },
-    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size },
+    ...(service?.id === undefined ? {} : { serviceId: service.id }),
+    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size, workers },
     gateway: {
       urls,
       maxLinks: gateway.max_links ?? GATEWAY_DEFAULTS.max_links,

@@ -7,7 +7,14 @@ import type { DatabaseConfig } from '../databases/driver.ts';
 /** The capability file after parsing: every value checked, every default applied, every secret resolved. */
 export interface AgentConfig {
   readonly service: ServiceInfo;
-  readonly runtime: { readonly maxConcurrentRequests: number; readonly queueSize: number };
+  /** Whose calls alone are taken; absent where the file does not say. */
+  readonly serviceId?: string;
+  readonly runtime: {
+    readonly maxConcurrentRequests: number;
+    readonly queueSize: number;
+    /** How many processes run calls; with 1 it is the agent's own. */
+    readonly workers: number;
+  };
   readonly gateway: GatewayLinkConfig;
   readonly database: DatabaseConfig;
   readonly logging: { readonly maxSizeBytes: number; readonly maxFiles: number };

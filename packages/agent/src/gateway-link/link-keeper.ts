@@ -1,6 +1,6 @@
 import { afterGoAway, afterLoss, FRESH, type BackOff } from './back-off.ts';
 import { ONE_LINK, planLinks, type Fleet, type LinkPlan } from './link-plan.ts';
-import { createTargets, type Target } from './targets.ts';
+import { createTargets, type Situation, type Target } from './targets.ts';
 
 /**
  * Which links an agent holds to one gateway, and when it dials for which: decisions alone. Whoever uses it dials,
@@ -96,6 +96,7 @@ const SLOW_SEEK_EARLY_MS = 5000;
 const EARLY_MS = 60_000;
 const SLOW_JITTER = 0.2;
 const RESOLVE_JITTER = 0.2;
+const RESOLVE_SOON_MS = 2000;
 const SHORT_AFTER_MS = 60_000;
 
 export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
@@ -131,14 +132,16 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     return slots.filter((slot) => placeOf(slot)?.replicaId === replicaId).length;
   }
 
+  const situation = (now: number): Situation => ({
+    now,
+    replicaCount: fleet?.replicaCount,
+    linksPerReplica: plan.perReplica,
+    linksTo,
+  });
+
   function dial(slot: Slot, now: number): void {
     seekAt = Math.max(seekAt, now + jitter(SEEK_MS, SEEK_JITTER));
-    const target = targets.choose({
-      now,
-      replicaCount: fleet?.replicaCount,
-      linksPerReplica: plan.perReplica,
-      linksTo,
-    });
+    const target = targets.choose(situation(now));
     const id = ++lastId;
     slot.state = { name: 'dialling', id, target };
     options.dial(id, target);
@@ -152,6 +155,8 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   }
 
   function paceAfterDial(now: number): number {
+    // Only another address, or another replica behind one, would help.
+    if (targets.isExhausted(situation(now))) return jitter(options.resolveIntervalMs, RESOLVE_JITTER);
     if (fruitless < FRUITLESS_PER_LINK * plan.wanted) return jitter(SEEK_MS, SEEK_JITTER);
     return jitter(now - lostAt < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER);
   }
@@ -159,7 +164,8 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   function seekOn(slot: Slot, now: number): void {
     slot.state = { name: 'seeking' };
     fruitless++;
-    if (fruitless === FRUITLESS_PER_LINK * plan.wanted) seekAt = Math.max(seekAt, now + paceAfterDial(now));
+    if (fruitless === FRUITLESS_PER_LINK * plan.wanted || targets.isExhausted(situation(now)))
+      seekAt = Math.max(seekAt, now + paceAfterDial(now));
     settle(now);
   }
 
@@ -191,6 +197,12 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     const idle = slots.filter(({ state }) => state.name === 'seeking' || state.name === 'waiting');
     const dropped = new Set(idle.slice(-count));
     slots = slots.filter((slot) => !dropped.has(slot));
+  }
+
+  /** What is there in place of a replica that is lost may have another address. */
+  function resolveSoon(now: number): void {
+    if (resolveAt !== Infinity)
+      resolveAt = Math.min(resolveAt, now + jitter(RESOLVE_SOON_MS, RESOLVE_JITTER));
   }
 
   /** A replica that is there beside those that were counted keeps its links, as long as there may be so many. */
@@ -240,6 +252,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       said.delete(state.id);
     }
     if (state.name === 'dialling' && !end.refused) targets.failed(state.target);
+    resolveSoon(now);
     const { state: backOff, waitMs } = afterLoss(slot.backOff, { ...end, at: now }, random());
     slot.backOff = backOff;
     slot.state = { name: 'waiting', until: now + waitMs };
@@ -263,7 +276,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     challenged(now, id, place) {
       const slot = slotOf(id);
       if (slot === undefined || slot.state.name !== 'dialling') return false;
-      targets.reached(slot.state.target, place.replicaId);
+      targets.reached(slot.state.target, place.replicaId, linksTo);
       if (isDuplicate(slot, place)) {
         seekOn(slot, now);
         return false;

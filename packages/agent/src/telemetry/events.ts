@@ -44,6 +44,17 @@ export type AgentEvent =
     }
   | { readonly event: 'database_back'; readonly away_ms: number }
   | {
+      readonly event: 'worker_ended';
+      /** From 0. */
+      readonly worker: number;
+      /** Exactly one of the two, where its process could be started. */
+      readonly code?: number;
+      readonly signal?: string;
+      readonly restart_in_ms: number;
+      /** The end of its standard error, which may hold database text: for the log file only. */
+      readonly detail: string;
+    }
+  | {
       readonly event: 'account_finding';
       readonly problem: string;
       readonly remedy: string;

@@ -90,6 +90,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'labels_changed':
     case 'startup_warning':
     case 'database_lost':
+    case 'worker_ended':
     case 'account_finding':
     case 'account_audited':
       return 'warn';
@@ -125,6 +126,10 @@ function shortLine(event: AgentEvent): string | undefined {
       return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
     case 'database_lost':
       return `the database is lost: ${event.reason}; calls fail until it is back, which the log file will say`;
+    case 'worker_ended': {
+      const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
+      return `worker ${event.worker} has ended (${how}): its calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
+    }
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
     case 'crashed':

@@ -18,6 +18,8 @@ export interface AgentState {
   readonly databaseIsUp: () => boolean;
   readonly maxDatabaseConnections: number;
   readonly logRecordsLost: () => number;
+  /** Absent without workers. */
+  readonly workerRestarts?: (() => number) | undefined;
 }
 
 interface Series {
@@ -80,6 +82,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'labels_changed':
       case 'database_lost':
       case 'database_back':
+      case 'worker_ended':
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':
@@ -241,5 +244,16 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
     },
     state.logRecordsLost,
   );
+  if (state.workerRestarts !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_agent_worker_restarts_total',
+        type: 'counter',
+        labels: [],
+        help: 'Workers that were started again after their process had ended; with runtime.workers above 1 only.',
+      },
+      state.workerRestarts,
+    );
+  }
   return observe;
 }

@@ -48,8 +48,14 @@ export const NOBODY: Tried = { instances: [], links: [] };
  */
 type AgentChoice = CallableLink | 'offline' | 'outdated' | 'busy';
 
+/** Who wants to know of the links, of this process and of others, that come and go. */
+interface RegistryWatcher {
+  added(link: CallableLink): void;
+  removed(link: CallableLink): void;
+}
+
 /** `random` in [0, 1). */
-export function createRegistry(random: () => number): Registry {
+export function createRegistry(random: () => number, watcher?: RegistryWatcher): Registry {
   const sessions = new Set<AgentSession>();
   const remotes = new Set<CallableLink>();
   /** Of both. */
@@ -74,18 +80,20 @@ export function createRegistry(random: () => number): Registry {
     add(session, listed = true) {
       sessions.add(session);
       if (!listed) unlisted.add(session);
+      watcher?.added(session);
     },
     remove(session) {
-      sessions.delete(session);
       unlisted.delete(session);
+      if (sessions.delete(session)) watcher?.removed(session);
     },
     addRemote(link, listed) {
       remotes.add(link);
       if (!listed) unlisted.add(link);
+      watcher?.added(link);
     },
     removeRemote(link) {
-      remotes.delete(link);
       unlisted.delete(link);
+      if (remotes.delete(link)) watcher?.removed(link);
     },
     list(link) {
       unlisted.delete(link);

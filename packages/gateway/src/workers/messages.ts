@@ -2,7 +2,7 @@ import type { MetricsSnapshot } from '@svc/edge';
 import type { KeysAnswer, ShownKeys } from '@svc/identity';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
-import type { GatewayConfig } from '../config/model.ts';
+import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
@@ -13,10 +13,14 @@ export interface Questions {
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
   readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
-  /** Whose key this is. */
-  /** What keys an issuer has; of one that was not asked a moment ago, those that it has now. */
-  readonly issuer_keys: { readonly question: { readonly id: string }; readonly answer: KeysAnswer };
+  /** What keys an issuer has; where that is not enough, it is asked `again`, unless it was a moment ago. */
+  readonly issuer_keys: {
+    readonly question: { readonly id: string; readonly again: boolean };
+    readonly answer: KeysAnswer;
+  };
+  /** Memory beyond what is lent to it. */
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  /** Whose key this is. */
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
 
@@ -61,6 +65,8 @@ export interface PrimaryMessages {
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
   readonly replica_changed: ReplicaChange;
+  /** The services from now on, as their files have changed. */
+  readonly services: { readonly services: readonly ServiceConfig[] };
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };
 }
@@ -77,4 +83,6 @@ export interface StartOrder {
   readonly replicaId: string;
   readonly sessionSecret: Uint8Array;
   readonly workers: number;
+  /** How long the replica has been there: other workers may have been serving for all of it. */
+  readonly ageMs: number;
 }

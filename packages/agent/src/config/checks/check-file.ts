@@ -4,6 +4,8 @@ import { checkIdentity, checkPinned } from './check-identity.ts';
 import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
+import { driverOf } from '../../databases/drivers.ts';
+import { driverNameOf } from '../driver-of-file.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 import { valueAt, type Path } from '../path.ts';
@@ -19,6 +21,7 @@ const LEAST_LOG_BYTES = 1024;
 /** Checks what the schema cannot express. Takes any tree, and skips values that the schema refuses. Returns warnings. */
 export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
   checkRuntime(root, faults);
+  checkWorkers(root, faults);
   checkGateway(root, faults);
   checkSize(root, ['logging', 'max_size'], LEAST_LOG_BYTES, Number.MAX_SAFE_INTEGER, faults);
   checkMetricsAddress(root, faults);
@@ -47,6 +50,16 @@ function checkRuntime(root: unknown, faults: FaultLog): void {
     ['runtime', 'queue_size'],
     `\`queue_size\` and \`max_concurrent_requests\` (default ${usual}) must be <= ${MAX_INFLIGHT_MAX} together`,
   );
+}
+
+function checkWorkers(root: unknown, faults: FaultLog): void {
+  const { properties } = driverOf(driverNameOf(root)).section;
+  const usual = properties['max_connections']?.['default'];
+  const workers = valueAt(root, ['runtime', 'workers']);
+  const connections = valueAt(root, ['database', 'max_connections']) ?? usual;
+  if (typeof workers !== 'number' || typeof connections !== 'number' || workers <= connections) return;
+  const most = `\`database.max_connections\` (${connections})`;
+  faults.add(['runtime', 'workers'], `must be <= ${most}, for each worker needs a connection`);
 }
 
 function checkGateway(root: unknown, faults: FaultLog): void {
