@@ -19,6 +19,9 @@ export const requirements: readonly Requirement[] = [
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
     'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
+    'gateway.max_links':
+      'links to all replicas together; default 64; fewer for each replica, evenly, where it is too few',
+    'gateway.resolve_interval': 'how often the host of the URL is looked up; default 10s',
     'gateway.agent_private_key': 'base64url Ed25519 seed, or the 64-byte form, which is checked',
     'gateway.agent_private_key_file': 'reads the key from a file',
     'gateway.ca_file': 'certificates that the gateway is checked with',
@@ -117,6 +120,8 @@ export const requirements: readonly Requirement[] = [
   ...rows('setting', {
     GATEWAY_AGENT_PUBLIC_KEY: 'required; one base64url key of 32 bytes or several',
     GATEWAY_API_KEYS_JSON: 'required; a JSON array of key records',
+    GATEWAY_API_KEYS_FILE: 'the same records in a file, which count within 3 s of a change',
+    GATEWAY_SERVICES_FILE: 'further services under /s/<service>, which count within 3 s of a change',
     GATEWAY_ISSUERS_JSON:
       'issuers whose access tokens are taken beside keys; needs an https GATEWAY_PUBLIC_URL',
     GATEWAY_TOKEN_CLOCK_SKEW: 'how far clocks of issuers may be off; default 30s',
@@ -125,6 +130,10 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_ADDR: ':port or host:port; default :8080; port 0 picks one, which the listening record names',
     GATEWAY_PUBLIC_URL: 'servers[0].url of the OpenAPI description, / when absent',
     GATEWAY_AGENT_URLS: 'URLs under which agents may address the gateway; default from GATEWAY_PUBLIC_URL',
+    GATEWAY_REPLICAS:
+      'how many replicas agents link to; 1 (default) to 16, or dns: and a name that has an address for each',
+    GATEWAY_LINKS_PER_REPLICA: 'links of an agent to each replica, to another worker each; 1 to 16',
+    GATEWAY_MAX_AGENT_LINKS: 'links that one worker takes; an agent that is one too many looks elsewhere',
     GATEWAY_CORS_ALLOWED_ORIGINS: 'exact origins or *; empty disables CORS',
     GATEWAY_IP_ALLOW_LIST: 'networks that may call, both families; a CIDR with host bits is refused',
     GATEWAY_TRUSTED_PROXY_CIDRS: 'proxies whose X-Forwarded-For is believed',
@@ -364,6 +373,12 @@ export const requirements: readonly Requirement[] = [
     cancel: 'the query ends within a second when the caller goes or time is up, and no other query does',
     audience: 'an agent that addresses another gateway is refused, and the log names both URLs',
   }),
+  ...rows('replicas', {
+    links: 'an agent links itself to every replica behind one address, and each answers with it',
+    bounds: 'what an agent takes at once holds for all its links together',
+    lost: 'a replica that is killed costs calls of the others nothing; its agents are back when it is',
+    count: 'a replica that is added is found by agents that are connected',
+  }),
   // Commands.
   ...rows('command', {
     'svc-gateway': 'runs the gateway from its environment',
@@ -391,6 +406,8 @@ export const requirements: readonly Requirement[] = [
     agent_disconnected: 'with reason',
     agent_rejected: 'with reason',
     descriptions_differ: 'one warning for each capability that two agents describe differently',
+    keys_reloaded: 'the file of keys or services has changed, and what of it',
+    keys_reload_failed: 'a file that cannot be taken, once, with all its faults; everything stays as it was',
     shutting_down: 'at SIGTERM and SIGINT',
     database_lost: 'once for each outage of the database, and one short line on standard error',
     database_back: 'once at its end',
@@ -421,7 +438,7 @@ export const requirements: readonly Requirement[] = [
     bounded: 'waits at most 25 s',
     'second-signal': 'ends at once',
     signals:
-      'SIGQUIT is SIGTERM, SIGHUP too for the gateway; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
+      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
   }),
   ...rows('memory', {
     'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',

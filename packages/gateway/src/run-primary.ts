@@ -9,10 +9,13 @@ import {
   serveMetrics,
   type MetricsListener,
 } from '@svc/edge';
-import { RESULT_MAX_BYTES } from '@svc/protocol';
+import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
+import type { LoadedServices } from './config/load.ts';
+import type { ReadFile } from './config/tls-files.ts';
+import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import type { GatewayConfig } from './config/model.ts';
+import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
@@ -34,6 +37,8 @@ import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 export interface PrimaryOptions {
   readonly config: GatewayConfig;
   readonly replicaId: string;
+  /** All services of what their files hold now; undefined where there are none. */
+  readonly loadServices: ((readFile: ReadFile) => LoadedServices) | undefined;
   readonly version: string;
   readonly log: Log;
   /** The code of a verifying thread. */
@@ -60,6 +65,7 @@ const COUNT_MS = 500;
 export async function runPrimary({
   config,
   replicaId,
+  loadServices,
   version,
   log,
   helper,
@@ -67,6 +73,7 @@ export async function runPrimary({
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
   const startedAt = performance.now();
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
@@ -94,11 +101,18 @@ export async function runPrimary({
     const ageMs = performance.now() - startedAt;
     // With the last listener its address went, and a port that was chosen must not become another.
     if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
-    return { config: { ...config, listen }, replicaId, sessionSecret, workers: config.workers, ageMs };
+    return {
+      config: { ...config, listen, services },
+      replicaId,
+      sessionSecret,
+      workers: config.workers,
+      ageMs,
+    };
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
-  shareSessions(channel, folder);
+  let agentKeys = servicesOfAgentKeys(services);
+  const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const supervisor = createSupervisor({
@@ -117,11 +131,29 @@ export async function runPrimary({
         );
     },
   });
+  const watch =
+    loadServices &&
+    reloadServices({
+      paths: config.reloadedFiles,
+      load: loadServices,
+      services,
+      apply(next) {
+        services = next;
+        agentKeys = servicesOfAgentKeys(services);
+        sessions.forgetUnknown();
+        authority.setRecords(services);
+        issuerKeys.setServices(services);
+        channel.broadcast('services', { services });
+      },
+      observe: (event) => observe(event),
+    });
   let signalled = false;
   // A second signal, or a start that has failed. What ends this process by force, the workers see by themselves.
   process.on('exit', () => signalled && supervisor.kill());
-  void firstSignal(exitFailure, ['SIGHUP']).then(async (signal) => {
+  if (watch !== undefined) process.on('SIGHUP', () => signalled || watch.look());
+  void firstSignal(exitFailure, watch === undefined ? ['SIGHUP'] : []).then(async (signal) => {
     signalled = true;
+    watch?.close();
     await shutDown(signal);
     await log.close();
     process.exit();
@@ -149,10 +181,11 @@ export async function runPrimary({
 
   async function openMetrics(): Promise<MetricsListener | undefined> {
     if (config.metricsListen === undefined) return undefined;
-    const takesTokens = config.services.some(({ tokens }) => tokens !== undefined);
+    const takesTokens = config.hasServicesFile || config.services.some(({ tokens }) => tokens !== undefined);
     const own = await createMetricsRegister();
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
+      hasServices: config.hasServicesFile,
       authentication: () => authority.counters,
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
@@ -183,4 +216,13 @@ export async function runPrimary({
     await log.close();
     process.exit(exitFailure);
   }
+}
+
+/** By the ids of the keys. */
+function servicesOfAgentKeys(services: readonly ServiceConfig[]): ReadonlyMap<string, string> {
+  return new Map(
+    services.flatMap(({ id, agentPublicKeys }) =>
+      agentPublicKeys.map((key) => [agentKeyId(key), id] as const),
+    ),
+  );
 }

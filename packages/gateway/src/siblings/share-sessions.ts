@@ -12,11 +12,20 @@ interface Known {
   readonly leave: () => void;
 }
 
+export interface SharedSessions {
+  /** Forgets what agents offer whose keys are not known any more. */
+  forgetUnknown(): void;
+}
+
 /**
  * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
- * what each worker makes of it is the same; one that comes late gets what the others have.
+ * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is one of a service's agents.
  */
-export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): void {
+export function shareSessions(
+  channel: PrimaryChannel,
+  folder: SocketFolder,
+  isAgentKey: (service: string, keyId: string) => boolean = () => true,
+): SharedSessions {
   /** Those that follow the changes, and where they listen. */
   const members = new Map<number, string>();
   const services = new Map<string, KeptOffers<OfferIdentity>>();
@@ -87,7 +96,7 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): vo
       channel.send(worker, 'replica_changed', { type: 'wanted', connId });
       return;
     }
-    const kept = services.get(service) ?? createKeptOffers();
+    const kept = services.get(service) ?? createKeptOffers((id) => isAgentKey(service, id));
     services.set(service, kept);
     const { leave } = kept.add({ keyId, instanceId, digest });
     sessions.set(connId, { worker, session, leave });
@@ -119,6 +128,12 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): vo
     for (const connId of [...unreached.keys()]) reached(connId, worker);
     forgetDescriptions();
   });
+  return {
+    forgetUnknown() {
+      for (const { forgetUnknown } of services.values()) forgetUnknown();
+      forgetDescriptions();
+    },
+  };
 }
 
 function agentName(
