@@ -18,6 +18,15 @@ const NAME_KEEPS_DEAD_MS = 40 * SECOND;
 
 const usual = { replicas: 10, agentsPerSource: 1, isSettled: true } as const;
 
+export const BEHIND_ONE_ADDRESS: Scenario = {
+  ...usual,
+  name: 'as above, all behind one address',
+  isSettled: false,
+  agentsPerSource: 1000,
+  lastsMs: 240 * SECOND,
+  begin: (cell) => cell.startAgents(SECOND),
+};
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     ...usual,
@@ -26,14 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
     lastsMs: 120 * SECOND,
     begin: (cell) => cell.startAgents(SECOND),
   },
-  {
-    ...usual,
-    name: 'as above, all behind one address',
-    isSettled: false,
-    agentsPerSource: 1000,
-    lastsMs: 240 * SECOND,
-    begin: (cell) => cell.startAgents(SECOND),
-  },
+  BEHIND_ONE_ADDRESS,
   {
     ...usual,
     name: 'roll-out, one replica after another',

@@ -92,8 +92,10 @@ describe.each(VALUE_SETS)('$chart with the $values values', (set) => {
 
   test('what is mounted is there, and nothing else', () => {
     const containers = [...(pod.initContainers ?? []), container];
-    const mounted = containers.flatMap(({ volumeMounts }) => volumeMounts.map(({ name }: Manifest) => name));
-    const volumes = pod.volumes.map(({ name }: Manifest) => name);
+    const mounted: readonly string[] = containers.flatMap(({ volumeMounts }) =>
+      volumeMounts.map(({ name }: Manifest) => name),
+    );
+    const volumes: readonly string[] = pod.volumes.map(({ name }: Manifest) => name);
     expect([...new Set(mounted)].toSorted()).toEqual(volumes.toSorted());
     const files = pod.volumes.flatMap(({ projected }: Manifest) =>
       (projected?.sources ?? []).flatMap(({ secret }: Manifest) =>

@@ -81,7 +81,7 @@ test('the script makes every secret that it names, once, and nobody else may rea
     const secrets = join(folder, 'secrets');
     expect((await stat(secrets)).mode & 0o777).toBe(0o700);
     const files = await readdir(secrets);
-    const named = [
+    const named: readonly string[] = [
       ...Object.values<Manifest>(compose.secrets).map(({ file }) => file),
       ...services.flatMap(({ env_file: file }) => file ?? []),
     ];
