@@ -75,8 +75,8 @@ export async function runPrimary({
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
-  let { services } = config;
   const startedAt = performance.now();
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
