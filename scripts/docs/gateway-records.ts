@@ -7,6 +7,7 @@ const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
 const INSTANCE = '0b7e6c1d-2f8a-4c7b-9d3e-5a6f7081929a';
 
+const WITH_SERVICES = 'Only with GATEWAY_SERVICES_FILE.';
 const WITH_ISSUERS = 'Only with issuers; empty when there is none.';
 
 export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
@@ -59,6 +60,11 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
           'The status; 101 for an agent that connects, 499 when the connection ended, or an MCP client cancelled the call, before the answer.',
       },
       method: { type: 'string', meaning: 'The HTTP method; empty when what came was not HTTP.' },
+      service: {
+        type: 'string',
+        meaning: 'Whose path it is; empty where that is none, or of no service that there is.',
+        optional: WITH_SERVICES,
+      },
       route: { type: 'string', meaning: 'The template of the path, never the path itself.' },
       source: { type: 'string', meaning: 'The source address, after trusted proxies.' },
       duration_ms: { type: 'number', meaning: 'Milliseconds until the answer was decided.' },
@@ -114,6 +120,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'An agent has proved itself and described its capabilities; calls go to it from now on.',
     fields: {
+      service: { type: 'string', meaning: 'The service that its key belongs to.', optional: WITH_SERVICES },
       conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the agent.' },
       instance_id: { type: 'string', meaning: 'The name of the agent process, new with each start.' },
       key_id: { type: 'string', meaning: 'Fingerprint of the public key.' },
@@ -284,6 +291,51 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       },
     },
     example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', code: -1, restart_in_ms: 100 },
+  },
+  keys_reloaded: {
+    level: 'info',
+    when: 'The file of API keys or of services holds something else, and all of it counts from now on. Names have commas between them; those of a further service begin with it and a slash.',
+    fields: {
+      services: { type: 'number', meaning: 'How many services there are now.' },
+      keys: { type: 'number', meaning: 'How many API keys they have.' },
+      keys_added: { type: 'string', meaning: 'Names of API keys.', optional: true },
+      keys_changed: { type: 'string', meaning: 'Names of API keys.', optional: true },
+      keys_removed: { type: 'string', meaning: 'Names of API keys.', optional: true },
+      agent_keys_added: { type: 'string', meaning: 'Ids of keys of agents.', optional: true },
+      agent_keys_removed: {
+        type: 'string',
+        meaning: 'Ids of keys of agents; their links have ended.',
+        optional: true,
+      },
+      services_added: { type: 'string', meaning: 'Services.', optional: true },
+      services_removed: { type: 'string', meaning: 'Services.', optional: true },
+      issuers_changed: {
+        type: 'string',
+        meaning: 'Services whose issuers are different.',
+        optional: true,
+      },
+    },
+    example: {
+      event: 'keys_reloaded',
+      services: 2,
+      keys: 5,
+      keys_added: 'inventory/stocktaking',
+      keys_removed: 'reports',
+    },
+  },
+  keys_reload_failed: {
+    level: 'warn',
+    when: 'What a file of API keys or of services holds now cannot be taken, so everything stays as it was. Once for what it holds.',
+    fields: {
+      faults: { type: 'number', meaning: 'How many there are.' },
+      message: { type: 'string', meaning: 'Each of them, a line for each.' },
+    },
+    example: {
+      event: 'keys_reload_failed',
+      faults: 1,
+      message:
+        'GATEWAY_API_KEYS_FILE: is not JSON since it ends too early, after character 512; accepted: a JSON array of records',
+    },
   },
   shutting_down: {
     level: 'info',

@@ -10,6 +10,7 @@ const none = (): number => 0;
 export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
   createGatewayMetrics(register, {
     requestsInFlight: none,
+    hasServices: false,
     agentConnections: none,
     agentCallsInFlight: none,
     replicas: none,

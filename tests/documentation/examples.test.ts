@@ -91,9 +91,12 @@ test.each(named('ini'))('the settings at %s are accepted', (_, text) => {
     GATEWAY_API_KEYS_JSON: SETTING_DOCS.GATEWAY_API_KEYS_JSON.example,
   };
   const values = 'values' in file ? file.values : {};
-  const pem = (path: string): string => (path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE);
+  const read = (path: string): string => {
+    if (path.endsWith('.json')) return '{"services": []}';
+    return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
+  };
   expect(Object.keys(values).length).toBeGreaterThan(1);
-  expect(loadConfig({ ...required, ...values }, pem)).toMatchObject({ warnings: [], config: {} });
+  expect(loadConfig({ ...required, ...values }, read)).toMatchObject({ warnings: [], config: {} });
 });
 
 /** The commands of ours in a script, each as its arguments. */

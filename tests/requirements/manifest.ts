@@ -12,6 +12,7 @@ export const requirements: readonly Requirement[] = [
   // The capability file.
   ...rows('file', {
     location: '--config, else AGENT_CAPABILITY_FILE, else capability.yaml next to the real file of the agent',
+    'service.id': 'the service whose calls the agent takes; one that its key does not belong to is 4401',
     'service.title': 'title of the OpenAPI description',
     'service.version': 'version of the capability set, in the OpenAPI description',
     'service.description': 'description text of the OpenAPI description',
@@ -120,6 +121,8 @@ export const requirements: readonly Requirement[] = [
   ...rows('setting', {
     GATEWAY_AGENT_PUBLIC_KEY: 'required; one base64url key of 32 bytes or several',
     GATEWAY_API_KEYS_JSON: 'required; a JSON array of key records',
+    GATEWAY_API_KEYS_FILE: 'the same records in a file, which count within 3 s of a change',
+    GATEWAY_SERVICES_FILE: 'further services under /s/<service>, which count within 3 s of a change',
     GATEWAY_ISSUERS_JSON:
       'issuers whose access tokens are taken beside keys; needs an https GATEWAY_PUBLIC_URL',
     GATEWAY_TOKEN_CLOCK_SKEW: 'how far clocks of issuers may be off; default 30s',
@@ -168,7 +171,6 @@ export const requirements: readonly Requirement[] = [
     'primary-killed': 'the workers answer what they have, accept no more, and end',
     shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
     cancel: 'an MCP call is cancelled over whatever connection the notification comes',
-    snapshot: 'openapi.json is written once',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',
@@ -404,6 +406,8 @@ export const requirements: readonly Requirement[] = [
     agent_disconnected: 'with reason',
     agent_rejected: 'with reason',
     descriptions_differ: 'one warning for each capability that two agents describe differently',
+    keys_reloaded: 'the file of keys or services has changed, and what of it',
+    keys_reload_failed: 'a file that cannot be taken, once, with all its faults; everything stays as it was',
     shutting_down: 'at SIGTERM and SIGINT',
     database_lost: 'once for each outage of the database, and one short line on standard error',
     database_back: 'once at its end',
@@ -434,7 +438,7 @@ export const requirements: readonly Requirement[] = [
     bounded: 'waits at most 25 s',
     'second-signal': 'ends at once',
     signals:
-      'SIGQUIT is SIGTERM, SIGHUP too for the gateway; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
+      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
   }),
   ...rows('memory', {
     'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',

@@ -1,16 +1,15 @@
-import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
-import { DEFAULT_SERVICE, DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
+import { createMetricsRegister, listen, serveMetrics, type AcceptFailure, type Sample } from '@svc/edge';
+import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
-import type { GatewayConfig } from './config/model.ts';
+import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
-import { createProtectedResource } from './api/protected-resource.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
 import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
@@ -19,16 +18,19 @@ import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
-import { createAuthenticator } from './auth/api-keys/authenticator.ts';
+import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions, type Sessions } from './api/mcp/sessions.ts';
-import { createService } from './services/service.ts';
+import type { Service, ServiceParts } from './services/service.ts';
+import { createLiveServices } from './services/live-services.ts';
+import { reloadServices } from './services/reload-services.ts';
 import { joinSiblings } from './siblings/join-siblings.ts';
+import type { LoadedServices } from './config/load.ts';
+import type { ReadFile } from './config/tls-files.ts';
 import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
 import { createLeasedBodies } from './workers/memory/leased-bodies.ts';
 import { createLeasedResults } from './workers/memory/leased-results.ts';
@@ -36,9 +38,12 @@ import { reportMetrics } from './workers/shared/replica-metrics.ts';
 import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
+import { delayShutdown } from './delay-shutdown.ts';
 
 export interface RunningGateway {
   readonly port: number;
+  /** Looks for changes of the files of keys and services now. */
+  reload(): void;
   /**
    * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
    * and closes everything.
@@ -50,6 +55,8 @@ export interface Surroundings {
   readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
+  /** Where this process watches the files of keys and services: all services of what these hold now. */
+  readonly loadServices?: ((readFile: ReadFile) => LoadedServices) | undefined;
   /** Of the gateway itself. */
   readonly version: string;
 }
@@ -60,7 +67,7 @@ const CUT_OFF_MS = 1000;
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, version }: Surroundings,
+  { log, verifier, replica, loadServices, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const { channel } = replica;
@@ -72,46 +79,28 @@ export async function startGateway(
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
-  const authenticator =
-    channel === undefined
-      ? createAuthenticator({
-          ...clocks,
-          services: config.services,
-          verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-          sharePermissions,
-        })
-      : askForKeys(channel, { ...clocks, sharePermissions });
+  const { authenticator, setRecords } = openKeys();
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
-  const [ofDefault] = config.services;
-  const tokenConfig = ofDefault?.tokens;
-  const issuers = tokenConfig?.issuers ?? [];
-  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
-  const tokens =
-    tokenConfig &&
-    protectedResource &&
-    openTokens({
-      ...tokenConfig,
-      metadataUrl: protectedResource.metadataUrl,
-      sharePermissions,
-      onKeys: (event) => observe(event),
-      openKeySet: channel && followIssuerKeys(channel)(DEFAULT_SERVICE),
-    });
+  const { hasServicesFile } = config;
+  const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
-      agentConnections: () => service.registry.connections,
-      agentCallsInFlight: () => service.registry.callsInFlight,
+      hasServices: hasServicesFile,
+      agentConnections: () => ofServices(({ registry }) => registry.connections),
+      agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
       // Of a replica with workers the primary says it.
       replicas: () => (channel === undefined ? replicaCount.current : 0),
       linksMissing: () => (channel === undefined ? links.missing : 0),
       singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
-      tokens: tokens && (() => tokens.counters),
+      tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
       logRecordsLost: () => log.recordsLost,
       siblingCalls: siblings && (() => siblings.calls),
-      isCapability: (name) => service.catalog.knows(name),
+      isCapability: (name, service) =>
+        (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true,
     });
     observe = (event) => {
       log.observe(event);
@@ -126,47 +115,53 @@ export async function startGateway(
     config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
   const { principalMaxConcurrentCalls } = config;
+  let shuttingDown = false;
   const sessions: Sessions = createSessions(
     replica.sessionSecret,
     channel && cancelAnywhere(channel, () => sessions),
   );
-  const described = { publicUrl: config.publicUrl, issuers };
-  const service = createService(
-    { id: DEFAULT_SERVICE, tokens, described, agentCame: () => settling.came(DEFAULT_SERVICE) },
-    {
-      authenticator,
-      refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
-      bodyLimits: {
-        maxBytes: config.maxRequestBodyBytes,
-        timeoutMs: config.bodyReadTimeoutMs,
-        budget:
-          channel === undefined
-            ? createBodyBudget(bodiesMaxBytes)
-            : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
-      },
-      rateLimiter,
-      principalRate,
-      limitCalls: (callCapability) =>
-        principalMaxConcurrentCalls === undefined
-          ? callCapability
-          : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
-      directoryOf:
-        siblings?.directoryOf ?? ((_id, registry, catalog) => createSessionDirectory(registry, catalog)),
-      sessions,
-      version,
-      observe,
-      now,
-      agentWaitMs: config.agentWaitMs,
+  const parts: ServiceParts = {
+    authenticator,
+    sharePermissions,
+    directoryOf:
+      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
+    publicUrl: config.publicUrl,
+    refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
+    bodyLimits: {
+      maxBytes: config.maxRequestBodyBytes,
+      timeoutMs: config.bodyReadTimeoutMs,
+      budget:
+        channel === undefined
+          ? createBodyBudget(bodiesMaxBytes)
+          : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
     },
-  );
-  const { registry, catalog } = service;
-  if (config.emitOpenapiSnapshot) {
-    const write: WriteSnapshot =
-      channel === undefined
-        ? createSnapshotWriter(process.cwd(), observe)
-        : (id, bytes) => channel.tell('snapshot', { service: id, bytes });
-    keepSnapshot(catalog, described, (bytes) => write(DEFAULT_SERVICE, bytes));
-  }
+    rateLimiter,
+    principalRate,
+    limitCalls: (callCapability) =>
+      principalMaxConcurrentCalls === undefined
+        ? callCapability
+        : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+    sessions,
+    openKeySet: channel && followIssuerKeys(channel),
+    shuttingDown: () => shuttingDown,
+    settling,
+    agentWaitMs: config.agentWaitMs,
+    version,
+    observe: (event) => observe(event),
+    now,
+  };
+  const writeSnapshot: WriteSnapshot =
+    channel === undefined
+      ? createSnapshotWriter(process.cwd(), (event) => observe(event))
+      : (service, bytes) => channel.tell('snapshot', { service, bytes });
+  const services = createLiveServices(config.services, parts, (service) => {
+    if (config.emitOpenapiSnapshot) keepSnapshot(service, writeSnapshot);
+  });
+  /** One number where there is one service. */
+  const ofServices = (count: (service: Service) => number): number | readonly Sample[] =>
+    hasServicesFile
+      ? Array.from(services.all, (service): Sample => [[service.id], count(service)])
+      : count(services.ofDefault);
   const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
   const linksPerReplica = linksPerReplicaOf(config);
   const links = createAgentLinks({
@@ -179,16 +174,16 @@ export async function startGateway(
   replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: ofDefault?.agentPublicKeys ?? [],
+      agentKey: (keyId) => services.agentKey(keyId),
       audiences: config.agentUrls,
       replicaId: replica.id,
       worker: replica.worker ?? 0,
       replicaCount: () => replicaCount.current,
       linksPerReplica,
-      serviceOf: () => DEFAULT_SERVICE,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
-    directory: service.directory,
+    severalServices: hasServicesFile,
+    directoryOf: (service) => services.find(service)?.directory ?? services.ofDefault.directory,
     budget,
     links,
     observe,
@@ -200,15 +195,14 @@ export async function startGateway(
     }),
   });
   channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
-  let shuttingDown = false;
   const health = {
-    agentConnected: () => registry.connected,
+    agentConnected: () => services.agentConnected,
     shuttingDown: () => shuttingDown,
     settled: () => settling.settled,
   };
   const http = createGatewayServer({
     handlers: {
-      ...service.handlers,
+      ...services.ofDefault.handlers,
       health: createHealth(health),
       ready: createReady(health),
       agent: createAgentUpgradeHandler(endpoint),
@@ -222,8 +216,12 @@ export async function startGateway(
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
     workers: replica.workers,
-    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
-    protectedResource,
+    get unknownCaller() {
+      return services.takesTokens ? UNKNOWN_CALLER : undefined;
+    },
+    unknownService: hasServicesFile ? '' : undefined,
+    metadata: mayTakeTokens ? services.metadata : undefined,
+    services: hasServicesFile ? services : undefined,
     observe,
     now,
   });
@@ -242,35 +240,59 @@ export async function startGateway(
   const host = config.listen.host ?? 'localhost';
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   observe({ event: 'listening', url, address, port });
+  /** Its records are the primary's, where there is one. */
+  function openKeys(): { authenticator: Authenticator; setRecords: KeyAuthority['setRecords'] } {
+    if (channel !== undefined) {
+      return { authenticator: askForKeys(channel, { ...clocks, sharePermissions }), setRecords: () => {} };
+    }
+    const authority = createAuthenticator({
+      ...clocks,
+      services: config.services,
+      verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+      sharePermissions,
+    });
+    return { authenticator: authority, setRecords: authority.setRecords };
+  }
+  const apply = (next: readonly ServiceConfig[]): void => {
+    setRecords(next);
+    services.set(next);
+    endpoint.endUnknown();
+  };
+  // A worker is told by its primary.
+  channel?.on('services', ({ services: next }) => apply(next));
+  const watch =
+    loadServices &&
+    reloadServices({
+      paths: config.reloadedFiles,
+      load: loadServices,
+      services: config.services,
+      apply,
+      observe,
+    });
   return {
     port,
+    reload() {
+      if (!shuttingDown) watch?.look();
+    },
     async shutDown(signal) {
       shuttingDown = true;
+      watch?.close();
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
       // Calls of other workers may still be at agents of this one.
       await siblings?.leave(DRAIN_TIMEOUT_MS);
-      service.stopWaiting();
+      for (const service of services.all) service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
       replicaCount.close();
-      tokens?.close();
+      services.close();
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();
       await tellMetrics?.();
     },
   };
-}
-
-/** Resolves when the time is over, or when the primary is gone, without which no connection comes that could be served. */
-function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
-  return new Promise((resolve) => {
-    if (ms === 0) resolve();
-    else setTimeout(resolve, ms);
-    channel?.onLost(resolve);
-  });
 }

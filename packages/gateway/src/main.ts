@@ -9,7 +9,8 @@ import { HELP } from './cli/help.ts';
 import { renderAgentSecret } from './cli/render-agent-secret.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
 import { readEnvFile } from './config/env-file.ts';
-import { loadConfig, type Environment } from './config/load.ts';
+import type { ReadFile } from './config/tls-files.ts';
+import { loadConfig, loadServices, type Environment } from './config/load.ts';
 import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
@@ -82,10 +83,13 @@ async function run(envFile: string | undefined): Promise<void> {
     void log.close().finally(() => process.exit(EXIT_FAILURE));
   });
   for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
+  const reload =
+    config.reloadedFiles.length === 0 ? undefined : (readFile: ReadFile) => loadServices(env, readFile);
   if (config.workers > 1) {
     await runPrimary({
       config,
       replicaId,
+      loadServices: reload,
       version: __SVC_VERSION__,
       log,
       helper: SVC_HELPER,
@@ -99,9 +103,11 @@ async function run(envFile: string | undefined): Promise<void> {
       log,
       verifier,
       replica: createOnlyProcess(replicaId, randomBytes(32)),
+      loadServices: reload,
       version: __SVC_VERSION__,
     });
-    void firstSignal(EXIT_FAILURE, ['SIGHUP']).then(async (signal) => {
+    if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
+    void firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []).then(async (signal) => {
       await gateway.shutDown(signal);
       await log.close();
       process.exit();

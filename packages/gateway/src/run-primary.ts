@@ -9,10 +9,13 @@ import {
   serveMetrics,
   type MetricsListener,
 } from '@svc/edge';
-import { RESULT_MAX_BYTES } from '@svc/protocol';
+import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
+import type { LoadedServices } from './config/load.ts';
+import type { ReadFile } from './config/tls-files.ts';
+import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import type { GatewayConfig } from './config/model.ts';
+import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
@@ -23,6 +26,7 @@ import { createReplicaCount } from './replicas/replica-count.ts';
 import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { tellOnce } from './workers/shared/seen-by-all.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
@@ -38,6 +42,8 @@ import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 export interface PrimaryOptions {
   readonly config: GatewayConfig;
   readonly replicaId: string;
+  /** All services of what their files hold now; undefined where there are none. */
+  readonly loadServices: ((readFile: ReadFile) => LoadedServices) | undefined;
   readonly version: string;
   readonly log: Log;
   /** The code of a verifying thread. */
@@ -62,6 +68,7 @@ const COUNT_MS = 500;
 export async function runPrimary({
   config,
   replicaId,
+  loadServices,
   version,
   log,
   helper,
@@ -69,6 +76,7 @@ export async function runPrimary({
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
   const startedAt = performance.now();
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
@@ -78,6 +86,11 @@ export async function runPrimary({
     createSnapshotWriter(process.cwd(), (event) => observe(event)),
   );
   passCancels(channel);
+  tellOnce(
+    channel,
+    (event) => observe(event),
+    () => performance.now(),
+  );
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
   const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
   issuerKeys.setServices(config.services);
@@ -96,11 +109,18 @@ export async function runPrimary({
     const ageMs = performance.now() - startedAt;
     // With the last listener its address went, and a port that was chosen must not become another.
     if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
-    return { config: { ...config, listen }, replicaId, sessionSecret, workers: config.workers, ageMs };
+    return {
+      config: { ...config, listen, services },
+      replicaId,
+      sessionSecret,
+      workers: config.workers,
+      ageMs,
+    };
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
-  const sessions = shareSessions(channel, folder);
+  let agentKeys = servicesOfAgentKeys(services);
+  const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
   const replicaCount = createReplicaCount(config.replicas, { observe: (event) => observe(event) });
   shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
@@ -121,11 +141,29 @@ export async function runPrimary({
         );
     },
   });
+  const watch =
+    loadServices &&
+    reloadServices({
+      paths: config.reloadedFiles,
+      load: loadServices,
+      services,
+      apply(next) {
+        services = next;
+        agentKeys = servicesOfAgentKeys(services);
+        sessions.forgetUnknown();
+        authority.setRecords(services);
+        issuerKeys.setServices(services);
+        channel.broadcast('services', { services });
+      },
+      observe: (event) => observe(event),
+    });
   let signalled = false;
   // A second signal, or a start that has failed. What ends this process by force, the workers see by themselves.
   process.on('exit', () => signalled && supervisor.kill());
-  void firstSignal(exitFailure, ['SIGHUP']).then(async (signal) => {
+  if (watch !== undefined) process.on('SIGHUP', () => signalled || watch.look());
+  void firstSignal(exitFailure, watch === undefined ? ['SIGHUP'] : []).then(async (signal) => {
     signalled = true;
+    watch?.close();
     await shutDown(signal);
     await log.close();
     process.exit();
@@ -154,10 +192,11 @@ export async function runPrimary({
 
   async function openMetrics(): Promise<MetricsListener | undefined> {
     if (config.metricsListen === undefined) return undefined;
-    const takesTokens = config.services.some(({ tokens }) => tokens !== undefined);
+    const takesTokens = config.hasServicesFile || config.services.some(({ tokens }) => tokens !== undefined);
     const own = await createMetricsRegister();
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
+      hasServices: config.hasServicesFile,
       replicas: () => replicaCount.current,
       linksMissing: () => missingLinks(sessions.all, linksPerReplicaOf(config)),
       authentication: () => authority.counters,
@@ -190,4 +229,13 @@ export async function runPrimary({
     await log.close();
     process.exit(exitFailure);
   }
+}
+
+/** By the ids of the keys. */
+function servicesOfAgentKeys(services: readonly ServiceConfig[]): ReadonlyMap<string, string> {
+  return new Map(
+    services.flatMap(({ id, agentPublicKeys }) =>
+      agentPublicKeys.map((key) => [agentKeyId(key), id] as const),
+    ),
+  );
 }

@@ -14,6 +14,7 @@ import {
   dialAgentEndpoint,
   helloBytes,
   introduce,
+  knownKeys,
   sayFrames,
   sayText,
   type HelloOptions,
@@ -60,21 +61,22 @@ async function start(
     observe,
     now: () => performance.now(),
   });
+  const directory = createSessionDirectory(
+    createRegistry(() => 0),
+    createCatalog(observe),
+  );
   endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: [key.publicKey],
+      agentKey: knownKeys(key),
       audiences: undefined,
       replicaId: 'replica',
       worker: 1,
       replicaCount: () => replicas,
       linksPerReplica,
-      serviceOf: () => 'default',
       maxParamsBytes: 1000,
     },
-    directory: createSessionDirectory(
-      createRegistry(() => 0),
-      createCatalog(observe),
-    ),
+    severalServices: false,
+    directoryOf: () => directory,
     budget: createResultBudget(1000),
     links,
     observe,

@@ -28,6 +28,7 @@ import {
   dialAgentEndpoint,
   helloBytes,
   introduce,
+  knownKeys,
   sayFrames,
   sayText,
   type PeerByHand,
@@ -50,13 +51,12 @@ beforeEach(async () => {
   source = '192.0.2.1';
   resolveSource = () => ({ address: source, bucket: source, allowed: true });
   await start({
-    publicKeys: [key.publicKey, otherKey.publicKey],
+    agentKey: knownKeys(key, otherKey),
     audiences: [AUDIENCE],
     replicaId: 'replica',
     worker: 0,
     replicaCount: () => 1,
     linksPerReplica: 1,
-    serviceOf: () => 'default',
     maxParamsBytes: 1000,
   });
 });
@@ -73,9 +73,11 @@ async function start(rules: HandshakeRules): Promise<void> {
   budget = createResultBudget(1_000_000);
   registry = createRegistry(() => 0);
   catalog = createCatalog((event) => events.push(event));
+  const directory = createSessionDirectory(registry, catalog);
   endpoint = createAgentEndpoint({
     rules,
-    directory: createSessionDirectory(registry, catalog),
+    severalServices: false,
+    directoryOf: () => directory,
     budget,
     links: createAgentLinks({
       replicaCount: () => 1,

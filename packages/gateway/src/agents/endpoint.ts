@@ -20,7 +20,7 @@ import {
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { parseDescription } from './description.ts';
+import { createDescriptionReader } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
 import type { ResultBudget } from './result-budget.ts';
 import { badDescription, createSession, type AgentSession } from './agent-session.ts';
@@ -48,6 +48,8 @@ export interface AgentEndpoint {
   sourceKnown(bucket: string): void;
   /** Takes over the socket of a WebSocket upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
+  /** Ends the links of agents whose key is not known any more, or belongs to another service than it did. */
+  endUnknown(): void;
   /** Tells every agent to look for another gateway. */
   goAway(): void;
   /** Closes every connection, authenticated or not; resolves when all have closed, which takes a second at most. */
@@ -71,7 +73,9 @@ type Phase =
 
 export interface EndpointOptions {
   readonly rules: HandshakeRules;
-  readonly directory: SessionDirectory;
+  /** Whether records name them. */
+  readonly severalServices: boolean;
+  readonly directoryOf: (service: string) => SessionDirectory;
   readonly budget: ResultBudget;
   readonly links: AgentLinks;
   /** Absent for the only process. */
@@ -92,8 +96,9 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
   const unauthenticated = createUnauthenticatedPeers(() => performance.now(), undefined, options.siblings);
+  const readDescription = createDescriptionReader();
   const sockets = new Set<WebSocket>();
-  const sessions = new Set<AgentSession>();
+  const sessions = new Map<AgentSession, { readonly keyId: string; readonly service: string }>();
 
   /** Moves a new connection through its phases, by its messages, its deadline and its end. */
   function serve(socket: WebSocket, { source, peer }: Arrival): void {
@@ -121,7 +126,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         socket.send(accepted.challengeBytes, { binary: false });
         return { name: 'auth', accepted };
       }
-      const welcome = checkAuth(data, before.accepted, options.rules);
+      const { welcome, service } = checkAuth(data, before.accepted, options.rules);
       const { hello, features } = before.accepted;
       if (!options.links.mayAdd(hello.instance_id)) {
         const code = features?.includes(FLEET_FEATURE) === true ? CLOSE.enough_links : CLOSE.going_away;
@@ -130,7 +135,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       clearTimeout(deadline);
       peer.authenticated();
       socket.send(JSON.stringify(welcome));
-      return { name: 'session', link: beginSession(socket, before.accepted, source) };
+      return { name: 'session', link: beginSession(socket, before.accepted, service, source) };
     }
 
     socket.on('message', (data: Buffer, isBinary: boolean) => {
@@ -164,7 +169,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   }
 
   /** Returns the link of the new session. */
-  function beginSession(socket: WebSocket, accepted: HelloAccepted, source: string): Link {
+  function beginSession(socket: WebSocket, accepted: HelloAccepted, service: string, source: string): Link {
     const { hello, connId, version } = accepted;
     let listed = false;
     let leaveDirectory = (): void => {};
@@ -200,15 +205,16 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       budget: options.budget,
       onDraining: leave,
     });
-    sessions.add(session);
+    sessions.set(session, { keyId: hello.key_id, service });
     options.links.add(session, source);
     describe(session, hello, (description) => {
       const { instance_id, key_id, manifest_sha256: digest } = hello;
       const offer = { keyId: key_id, instanceId: instance_id, digest, description };
-      leaveDirectory = options.directory.enter(session, offer, () => {
+      leaveDirectory = options.directoryOf(service).enter(session, offer, () => {
         listed = true;
         options.observe({
           event: 'agent_connected',
+          service: options.severalServices ? service : undefined,
           conn_id: connId,
           instance_id,
           key_id,
@@ -242,7 +248,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         if (createHash('sha256').update(bytes).digest('hex') !== hello.manifest_sha256) {
           throw badDescription('the description is not the one that the agent signed');
         }
-        const description = parseDescription(bytes);
+        const description = readDescription(bytes, hello.manifest_sha256);
         session.setDescription(description);
         done(description);
       } catch (error) {
@@ -265,12 +271,18 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         serve(webSocket, arrival);
       });
     },
+    endUnknown() {
+      for (const [session, { keyId, service }] of sessions) {
+        if (options.rules.agentKey(keyId)?.service === service) continue;
+        session.end(CLOSE.unauthorized, 'the key of the agent was removed');
+      }
+    },
     goAway() {
-      for (const session of sessions) session.goAway(LEAVING);
+      for (const session of sessions.keys()) session.goAway(LEAVING);
     },
     async close() {
       server.close();
-      for (const session of sessions) session.end(CLOSE.going_away, LEAVING);
+      for (const session of sessions.keys()) session.end(CLOSE.going_away, LEAVING);
       const closed = [...sockets].map((socket) => {
         // A socket that is closing already, of a session or of a rejected peer, keeps the code that it was closed with.
         socket.close(CLOSE.going_away, LEAVING);

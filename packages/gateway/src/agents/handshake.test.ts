@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { CLOSE, parseChallenge, ProtocolError, type Welcome } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { answerHello, checkAuth, type HandshakeRules } from './handshake.ts';
-import { authBytes, createAgentKey, helloBytes, type HelloOptions } from './unauthenticated-peer.testing.ts';
+import {
+  authBytes,
+  createAgentKey,
+  helloBytes,
+  knownKeys,
+  type HelloOptions,
+} from './unauthenticated-peer.testing.ts';
 
 type HelloOffer = Omit<HelloOptions, 'keyId'>;
 
@@ -10,13 +16,12 @@ const key = createAgentKey();
 const other = createAgentKey();
 const AUDIENCE = 'wss://gateway.example/ws/agent';
 const rules: HandshakeRules = {
-  publicKeys: [other.publicKey, key.publicKey],
+  agentKey: knownKeys({ ...other, service: 'default' }, { ...key, service: 'orders' }),
   audiences: ['wss://elsewhere.example/ws/agent', AUDIENCE],
   replicaId: 'replica',
   worker: 2,
   replicaCount: () => 3,
   linksPerReplica: 4,
-  serviceOf: (publicKey) => (key.publicKey.equals(publicKey) ? 'orders' : 'default'),
   maxParamsBytes: 1000,
 };
 
@@ -37,7 +42,7 @@ function shake(
   const sent = Buffer.from(accepted.challengeBytes);
   const challenge = options.signedChallenge?.(sent) ?? sent;
   const auth = authBytes(key, { hello: options.signedHello ?? hello, challenge, audience });
-  return checkAuth(options.auth?.(auth) ?? auth, accepted, options.rules ?? rules);
+  return checkAuth(options.auth?.(auth) ?? auth, accepted, options.rules ?? rules).welcome;
 }
 
 /** The code of the refusal; undefined for a welcome. */

@@ -1,5 +1,4 @@
 import {
-  agentKeyId,
   audienceMatches,
   CLOSE,
   FLEET_FEATURE,
@@ -19,8 +18,8 @@ import {
 
 /** The gateway's half of the handshake as pure steps; PROTOCOL.md, "Handshake". */
 export interface HandshakeRules {
-  /** Raw 32-byte public keys. */
-  readonly publicKeys: readonly Uint8Array[];
+  /** The key of this id; undefined for one that is not known (any more). */
+  readonly agentKey: (keyId: string) => AgentKey | undefined;
   /** Normalised audiences; undefined accepts any. */
   readonly audiences: readonly string[] | undefined;
   readonly replicaId: string;
@@ -28,9 +27,14 @@ export interface HandshakeRules {
   readonly worker: number;
   readonly replicaCount: () => number;
   readonly linksPerReplica: number;
-  /** The service that the agents of this public key belong to. */
-  readonly serviceOf: (publicKey: Uint8Array) => string;
   readonly maxParamsBytes: number;
+}
+
+/** By which agents prove that they belong to a service. */
+export interface AgentKey {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  readonly service: string;
 }
 
 export interface HelloAccepted {
@@ -76,8 +80,15 @@ export function answerHello(
   return { hello, helloBytes, challengeBytes, connId, version, features };
 }
 
-/** Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. */
-export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules: HandshakeRules): Welcome {
+/**
+ * Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. Returns the service
+ * that it belongs to, too.
+ */
+export function checkAuth(
+  authBytes: Uint8Array,
+  accepted: HelloAccepted,
+  rules: HandshakeRules,
+): { readonly welcome: Welcome; readonly service: string } {
   const { hello } = accepted;
   const signature = Buffer.from(parseAuth(authBytes).signature, 'base64url');
   const transcript = {
@@ -86,22 +97,23 @@ export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules:
     hello: accepted.helloBytes,
     challenge: accepted.challengeBytes,
   };
-  const publicKey = rules.publicKeys.find((raw) => agentKeyId(raw) === hello.key_id);
-  if (publicKey === undefined || !verifyTranscript(transcript, publicKeyFromRaw(publicKey), signature)) {
+  const key = rules.agentKey(hello.key_id);
+  if (key === undefined || !verifyTranscript(transcript, publicKeyFromRaw(key.publicKey), signature)) {
     throw new ProtocolError('unknown key or bad signature', CLOSE.unauthorized);
   }
-  if (hello.service !== undefined && hello.service !== rules.serviceOf(publicKey)) {
+  if (hello.service !== undefined && hello.service !== key.service) {
     const reason = `the key of the agent does not belong to the service ${hello.service}, which its file names`;
     throw new ProtocolError(reason, CLOSE.unauthorized);
   }
   checkAudience(hello.audience, rules.audiences);
-  return {
+  const welcome: Welcome = {
     type: 'welcome',
     replica_count: rules.replicaCount(),
     ...(accepted.features?.includes(FLEET_FEATURE) === true
       ? { links_per_replica: rules.linksPerReplica }
       : {}),
   };
+  return { welcome, service: key.service };
 }
 
 /** Only after the signature: the text names our configuration, which an unauthenticated peer must not learn. */

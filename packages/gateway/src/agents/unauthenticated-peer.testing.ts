@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   agentKeyId,
   decodeMessage,
+  DEFAULT_SERVICE,
   encodeFrame,
   privateKeyFromSeed,
   rawPublicKey,
@@ -13,6 +14,7 @@ import {
 } from '@svc/protocol';
 import { dial, type RawConnection } from '@svc/testkit';
 import { WebSocket } from 'ws';
+import type { HandshakeRules } from './handshake.ts';
 
 /** The agent's half of the handshake, step by step, so that a test can do each of them wrong. */
 export interface PeerByHand {
@@ -32,6 +34,16 @@ export function createAgentKey(): AgentKey {
   const privateKey = privateKeyFromSeed(randomBytes(32));
   const publicKey = rawPublicKey(privateKey);
   return { privateKey, publicKey, keyId: agentKeyId(publicKey) };
+}
+
+/** A gateway's keys of agents; those without a service are of the default one. */
+export function knownKeys(
+  ...keys: readonly (Pick<AgentKey, 'keyId' | 'publicKey'> & { readonly service?: string })[]
+): HandshakeRules['agentKey'] {
+  const byId = new Map(
+    keys.map(({ keyId, publicKey, service = DEFAULT_SERVICE }) => [keyId, { publicKey, service }]),
+  );
+  return (keyId) => byId.get(keyId);
 }
 
 /** Opens a WebSocket and says nothing. */

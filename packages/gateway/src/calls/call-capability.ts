@@ -1,4 +1,5 @@
 import type { AbortSignalLike } from '@svc/edge';
+import { DEFAULT_SERVICE } from '@svc/protocol';
 import { NOBODY, type Registry, type Tried } from '../agents/registry.ts';
 import type { CallableLink, AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -39,6 +40,7 @@ export function createCallCapability(
   catalog: Catalog,
   now: () => number,
   wallClock: () => number = Date.now,
+  service: string = DEFAULT_SERVICE,
   agentWait?: AgentWait,
 ): CallCapability {
   return (call) =>
@@ -89,7 +91,7 @@ export function createCallCapability(
             capability,
             params,
             timeoutMs: Math.max(1, remainingMs),
-            metadata: metadataFor(call, agent),
+            metadata: metadataFor(call, agent, service),
             principal: call.principal.id,
           },
           onOutcome,

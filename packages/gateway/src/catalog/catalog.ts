@@ -12,6 +12,8 @@ export interface Catalog {
    * process that holds the link.
    */
   add(offer: AgentOffer, isOwn?: boolean): () => void;
+  /** Forgets what agents offer whose key is not known any more. */
+  forgetUnknown(): void;
   /** One description made of all; the same object until its bytes change. Undefined before the first agent. */
   readonly description: Description | undefined;
   /** Whether an offer that is kept has the capability. */
@@ -19,8 +21,9 @@ export interface Catalog {
   onDescription(listener: (description: Description) => void): void;
 }
 
-export function createCatalog(observe: Observe): Catalog {
-  const kept = createKeptOffers<AgentOffer>();
+/** `isKnown`: whether the key with this id is one of the service's agents. */
+export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boolean): Catalog {
+  const kept = createKeptOffers<AgentOffer>(isKnown);
   let united: United | undefined;
   let names: ReadonlySet<string> = new Set();
   const listeners: ((description: Description) => void)[] = [];
@@ -28,7 +31,12 @@ export function createCatalog(observe: Observe): Catalog {
 
   function update(): void {
     const next = uniteOffers(kept.offers.toReversed(), united);
-    if (next === united || next === undefined) return;
+    if (next === united) return;
+    if (next === undefined) {
+      united = undefined;
+      names = new Set();
+      return;
+    }
     const changed = next.version !== united?.version;
     united = changed ? next : { ...next, description: united?.description ?? next.description };
     if (!changed) return;
@@ -41,12 +49,16 @@ export function createCatalog(observe: Observe): Catalog {
       const equal = kept.offers.find(({ digest }) => digest === offer.digest);
       const agent = { ...offer, description: equal?.description ?? offer.description };
       const { others, leave } = kept.add(agent);
-      if (isOwn) reportDifferences(agent, others);
+      reportDifferences(agent, others, isOwn);
       update();
       return () => {
         leave();
         update();
       };
+    },
+    forgetUnknown() {
+      kept.forgetUnknown();
+      update();
     },
     get description() {
       return united?.description;

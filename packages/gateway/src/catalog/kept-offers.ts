@@ -15,6 +15,8 @@ export interface OfferIdentity {
 export interface KeptOffers<Offer extends OfferIdentity> {
   /** Of one link of an agent, which may have several. */
   add(offer: Offer): AddedOffer<Offer>;
+  /** Forgets those of keys that are not known any more. */
+  forgetUnknown(): void;
   /** In the order in which they came. */
   readonly offers: readonly Offer[];
 }
@@ -38,8 +40,14 @@ interface Kept<Offer> {
  */
 const AWAY_PER_KEY_MAX = 16;
 
-export function createKeptOffers<Offer extends OfferIdentity>(): KeptOffers<Offer> {
+/** `isKnown`: whether there is an agent's key with this id. One that was removed may still be told of by other processes. */
+export function createKeptOffers<Offer extends OfferIdentity>(
+  isKnown: (keyId: string) => boolean = () => true,
+): KeptOffers<Offer> {
   let kept: readonly Kept<Offer>[] = [];
+  const withoutForgotten = (offers: readonly Kept<Offer>[]): readonly Kept<Offer>[] =>
+    withoutReplaced(offers.filter(({ offer }) => isKnown(offer.keyId)));
+
   return {
     add(offer) {
       const { keyId, instanceId } = offer;
@@ -65,6 +73,9 @@ export function createKeptOffers<Offer extends OfferIdentity>(): KeptOffers<Offe
         },
       };
     },
+    forgetUnknown() {
+      kept = withoutForgotten(kept);
+    },
     get offers() {
       return kept.map(({ offer }) => offer);
     },
@@ -75,7 +86,7 @@ export function createKeptOffers<Offer extends OfferIdentity>(): KeptOffers<Offe
  * Instances that are gone for good never replace their offer. One that is away is forgotten when a newer one of its key
  * that is away offers the same, and when too many different newer ones of its key are away.
  */
-function withoutForgotten<Offer extends OfferIdentity>(kept: readonly Kept<Offer>[]): readonly Kept<Offer>[] {
+function withoutReplaced<Offer extends OfferIdentity>(kept: readonly Kept<Offer>[]): readonly Kept<Offer>[] {
   const awayByKey = new Map<string, Set<string>>();
   const remembered = kept.toReversed().filter(({ offer: { keyId, digest }, presence }) => {
     const newer = awayByKey.get(keyId) ?? new Set<string>();

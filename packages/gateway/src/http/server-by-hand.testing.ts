@@ -45,7 +45,9 @@ export async function startServer(
     tls: undefined,
     bodyReadTimeoutMs: 10_000,
     unknownCaller: undefined,
-    protectedResource: undefined,
+    metadata: undefined,
+    services: undefined,
+    unknownService: undefined,
     observe(event) {
       events.push(event);
       wake?.();

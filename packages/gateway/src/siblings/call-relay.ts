@@ -119,7 +119,7 @@ export function createCallRelay({ link, sessionOf, arriving, now }: CallRelayOpt
     params: Uint8Array,
     timeoutMs: number,
   ): void {
-    const { connId, principal, metadata }: Hop = readHop(all);
+    const { connId, principal, metadata } = readHop(all);
     const session = sessionOf(connId);
     if (session === undefined) {
       fail(id, LOST);

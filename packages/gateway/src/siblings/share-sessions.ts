@@ -13,15 +13,21 @@ interface Known {
 }
 
 export interface SharedSessions {
+  /** Forgets what agents offer whose keys are not known any more. */
+  forgetUnknown(): void;
   /** Of all workers. */
   readonly all: readonly ListedSession[];
 }
 
 /**
  * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
- * what each worker makes of it is the same; one that comes late gets what the others have.
+ * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is one of a service's agents.
  */
-export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): SharedSessions {
+export function shareSessions(
+  channel: PrimaryChannel,
+  folder: SocketFolder,
+  isAgentKey: (service: string, keyId: string) => boolean = () => true,
+): SharedSessions {
   /** Those that follow the changes, and where they listen. */
   const members = new Map<number, string>();
   const services = new Map<string, KeptOffers<OfferIdentity>>();
@@ -92,7 +98,7 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): Sh
       channel.send(worker, 'replica_changed', { type: 'wanted', connId });
       return;
     }
-    const kept = services.get(service) ?? createKeptOffers();
+    const kept = services.get(service) ?? createKeptOffers((id) => isAgentKey(service, id));
     services.set(service, kept);
     const { leave } = kept.add({ keyId, instanceId, digest });
     sessions.set(connId, { worker, session, leave });
@@ -125,6 +131,10 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): Sh
     forgetDescriptions();
   });
   return {
+    forgetUnknown() {
+      for (const { forgetUnknown } of services.values()) forgetUnknown();
+      forgetDescriptions();
+    },
     get all() {
       return Array.from(sessions.values(), ({ session }) => session);
     },

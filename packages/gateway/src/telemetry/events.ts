@@ -1,4 +1,5 @@
 import type { KeysEvent } from '@svc/identity';
+import type { ServiceChanges } from '../services/changes.ts';
 
 /** Everything the gateway reports. `telemetry/` turns it into log lines and metrics; nothing else does. */
 export type GatewayEvent =
@@ -13,6 +14,8 @@ export type GatewayEvent =
   | RequestEvent
   | {
       readonly event: 'agent_connected';
+      /** Only where there may be several. */
+      readonly service?: string | undefined;
       readonly conn_id: string;
       readonly instance_id: string;
       readonly key_id: string;
@@ -60,6 +63,13 @@ export type GatewayEvent =
       readonly other_key_id: string;
     }
   | KeysEvent
+  | KeysReloaded
+  | {
+      /** Once for what the files held. `message` has every fault, a line each. */
+      readonly event: 'keys_reload_failed';
+      readonly faults: number;
+      readonly message: string;
+    }
   | {
       /** Of a replica with workers: one ended that should not have. */
       readonly event: 'worker_ended';
@@ -74,6 +84,13 @@ export type GatewayEvent =
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
 
+/** What of the files of keys and services is different; `services` and `keys` are how many there are now. */
+export interface KeysReloaded extends ServiceChanges {
+  readonly event: 'keys_reloaded';
+  readonly services: number;
+  readonly keys: number;
+}
+
 /** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */
 export interface RequestEvent {
   readonly event: 'request';
@@ -87,6 +104,7 @@ export interface RequestEvent {
   readonly duration_ms: number;
   readonly error_code: string;
   readonly mcp_method?: string | undefined;
+  readonly service?: string | undefined;
   readonly principal?: CallerRecord['principal'];
   readonly issuer?: CallerRecord['issuer'];
   readonly subject?: CallerRecord['subject'];

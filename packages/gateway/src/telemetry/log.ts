@@ -111,6 +111,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'listening':
     case 'metrics_listening':
     case 'request':
+    case 'keys_reloaded':
     case 'agent_connected':
     case 'agent_disconnected':
     case 'fleet_changed':
@@ -128,6 +129,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'config_warning':
     case 'descriptions_differ':
     case 'keys_fetch_failed':
+    case 'keys_reload_failed':
     case 'worker_ended':
       return 'warn';
     case 'internal_error':

@@ -19,6 +19,7 @@ const REQUEST: RequestEvent = {
 async function metricsKnowing(names: ReadonlySet<string>) {
   const register = await createMetricsRegister();
   const observe = createGatewayMetrics(register, {
+    hasServices: false,
     requestsInFlight: () => 0,
     agentConnections: () => 0,
     agentCallsInFlight: () => 0,

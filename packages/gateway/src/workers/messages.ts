@@ -1,8 +1,10 @@
 import type { MetricsSnapshot } from '@svc/edge';
 import type { KeysAnswer, ShownKeys } from '@svc/identity';
+import type { KnownForms } from '../auth/api-keys/known-forms.ts';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
-import type { GatewayConfig } from '../config/model.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
@@ -42,6 +44,8 @@ export interface WorkerMessages {
   readonly mcp_counted: { readonly id: number; readonly count: number };
   /** An agent there has proved who it is. */
   readonly source_known: { readonly source: string };
+  /** What all workers see alike, and one record tells. */
+  readonly seen_by_all: GatewayEvent;
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
@@ -52,8 +56,8 @@ export interface WorkerMessages {
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
-  /** Records of keys came, changed or went: these count no more. */
-  readonly records_changed: { readonly retired: readonly string[] };
+  /** Records of keys came, changed or went: these count no more, and keys of other forms than these have none. */
+  readonly records_changed: { readonly retired: readonly string[]; readonly forms: KnownForms };
   /** Another worker waits for memory: what is not used is to be given back at once. */
   readonly leases_wanted: { readonly pool: Pool };
   /** How many calls of this name are under way there? */
@@ -65,6 +69,8 @@ export interface PrimaryMessages {
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
   readonly replica_changed: ReplicaChange;
+  /** The services from now on, as their files have changed. */
+  readonly services: { readonly services: readonly ServiceConfig[] };
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };
 }

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 function keep(publicUrl: string | undefined, into: string): void {
   const write = createSnapshotWriter(into, (event) => events.push(event));
-  keepSnapshot(catalog, { publicUrl, issuers: [] }, (bytes) => write('default', bytes));
+  keepSnapshot({ id: 'default', catalog, described: () => ({ publicUrl, issuers: [] }) }, write);
 }
 
 function describing(title: string): Description {

@@ -1,21 +1,27 @@
 import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText } from '@svc/edge';
-import type { Catalog } from '../../catalog/catalog.ts';
 import { DEFAULT_SERVICE } from '@svc/protocol';
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { Observe } from '../../telemetry/events.ts';
 import { renderDocument, type DocumentOptions } from './document.ts';
+
+/** The service whose description is written. */
+export interface SnapshotSource {
+  readonly id: string;
+  readonly catalog: Catalog;
+  /** As it is now. */
+  readonly described: () => DocumentOptions;
+}
 
 /** Writes what a service describes; each waits for the one before. */
 export type WriteSnapshot = (service: string, bytes: Uint8Array) => void;
 
 /** GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written, with all that anybody may see. */
-export function keepSnapshot(
-  catalog: Catalog,
-  options: DocumentOptions,
-  write: (bytes: Uint8Array) => void,
-): void {
-  catalog.onDescription((description) => write(renderDocument(description, () => true, options).bytes));
+export function keepSnapshot({ id, catalog, described }: SnapshotSource, write: WriteSnapshot): void {
+  catalog.onDescription((description) =>
+    write(id, renderDocument(description, () => true, described()).bytes),
+  );
 }
 
 /** To `openapi.json`, for another service than the default one `openapi.<service>.json`, in `folder`: whole or not at all. */

@@ -19,6 +19,8 @@ export interface OpenTokens {
 
 /** All that takes tokens of these issuers, whose keys are fetched from now on. */
 export function openTokens(options: {
+  /** For whose callers. */
+  readonly service: string;
   readonly issuers: readonly Issuer[];
   readonly clockSkewMs: number;
   readonly refreshMs: number;
@@ -34,7 +36,7 @@ export function openTokens(options: {
   return {
     authentication: createTokenAuthentication({
       verifier,
-      principals: createTokenPrincipals(options.sharePermissions),
+      principals: createTokenPrincipals(options.sharePermissions, options.service),
       challenges: createChallenges(options.metadataUrl, options.issuers),
     }),
     counters: verifier.counters,
