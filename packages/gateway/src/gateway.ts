@@ -11,7 +11,7 @@ import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
-import { createRateLimiter } from './access/rate-limit.ts';
+import { createRateLimiter, type Rate, type RequestLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator } from './auth/api-keys/authenticator.ts';
@@ -23,6 +23,9 @@ import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
+import { createLeasedLimiter } from './shared-state/leased-limiter.ts';
+import { ALONE, openValkeyState, type SharedState } from './shared-state/shared-state.ts';
+import type { LimitKind } from './shared-state/valkey-leases.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -35,6 +38,8 @@ export interface Surroundings {
   readonly log: Log;
   readonly verifier: Verifier;
   readonly replica: Replica;
+  /** Of a worker: what it shares with others by way of its primary. */
+  readonly shared?: SharedState;
   /** Of the gateway itself. */
   readonly version: string;
 }
@@ -47,7 +52,7 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, version }: Surroundings,
+  { log, verifier, replica, shared: ofPrimary, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const budget = createResultBudget(RESULT_MAX_BYTES);
@@ -61,6 +66,16 @@ export async function startGateway(
   });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
+  const valkey =
+    ofPrimary === undefined
+      ? openValkeyState(config, {
+          hasRecord: (keyId) => config.keys.some((record) => record.keyId === keyId),
+          observe: (event) => observe(event),
+        })
+      : undefined;
+  const shared = ofPrimary ?? valkey ?? ALONE;
+  const { revocations } = shared;
+  revocations?.onChange(() => authenticator.setRevoked(revocations.revoked));
   const issuers = config.tokens?.issuers ?? [];
   const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
   const tokens =
@@ -80,6 +95,7 @@ export async function startGateway(
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: tokens && (() => tokens.counters),
+      valkey: valkey?.counters,
       logRecordsLost: () => log.recordsLost,
       isCapability: (name) => service.catalog.knows(name),
     });
@@ -88,12 +104,14 @@ export async function startGateway(
       count(event);
     };
   }
-  const principalRate =
-    config.principalRateLimit === undefined
-      ? undefined
-      : createRateLimiter({ ...config.principalRateLimit, now });
-  const rateLimiter =
-    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
+  const limiterOf = (kind: LimitKind, rate: Rate | undefined): RequestLimiter | undefined => {
+    if (rate === undefined) return undefined;
+    const local = createRateLimiter({ ...rate, now });
+    const ask = shared.leases?.(kind, rate);
+    return ask === undefined ? local : createLeasedLimiter({ rate, local, ask, now });
+  };
+  const principalRate = limiterOf('principal', config.principalRateLimit);
+  const rateLimiter = limiterOf('source', config.rateLimit);
   const { principalMaxConcurrentCalls } = config;
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
@@ -109,6 +127,7 @@ export async function startGateway(
       },
       rateLimiter,
       principalRate,
+      revocations,
       limitCalls: (callCapability) =>
         principalMaxConcurrentCalls === undefined
           ? callCapability
@@ -134,7 +153,7 @@ export async function startGateway(
     observe,
   });
   let shuttingDown = false;
-  const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown };
+  const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown, revocations };
   const http = createGatewayServer({
     handlers: {
       ...service.handlers,
@@ -177,6 +196,7 @@ export async function startGateway(
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
       tokens?.close();
+      valkey?.close();
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();

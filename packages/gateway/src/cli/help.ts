@@ -11,6 +11,10 @@ export const HELP: string = `Usage:
       neither see nor set; --claim <name>:=<json> is a number, true, false or a list
       of texts. Keys of one principal count as one caller.
 
+  svc-gateway revoke-key --key-id <id> [--env-file <path>] [--json]
+      Have all gateways that share GATEWAY_VALKEY_URL refuse an API key from now on:
+      within three seconds, and until its record is removed, which is still to be done.
+
   svc-gateway create-agent-secret [--json]        (also: create-agent)
       Create the key pair by which an agent proves itself to the gateway.
 
@@ -42,6 +46,9 @@ Optional settings:
   GATEWAY_BODY_READ_TIMEOUT               time to receive a body, like 30s or 1m30s     (10s)
   GATEWAY_TLS_CERT_FILE                   PEM certificate chain: serves HTTPS
   GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it
+  GATEWAY_VALKEY_URL                      Valkey by which gateways share limits and revoked keys
+  GATEWAY_VALKEY_PASSWORD_FILE            file with its password
+  GATEWAY_VALKEY_PREFIX                   begin of all names there                     (svc:)
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
 

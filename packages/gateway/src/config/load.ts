@@ -4,7 +4,7 @@ import { parseAgentPublicKey } from './parse/agent-public-key.ts';
 import { parseCidr } from './parse/cidr.ts';
 import type { Cidr } from '../network/cidr.ts';
 import type { Fault } from './fault.ts';
-import type { GatewayConfig } from './model.ts';
+import type { GatewayConfig, ValkeyConfig } from './model.ts';
 import { parseDurationWithin } from './parse/durations.ts';
 import { parseKeyRecords } from './parse/key-records.ts';
 import { parseListenAddress } from './parse/listen-address.ts';
@@ -14,6 +14,7 @@ import { createReadSettings, type Environment, type ReadSettings } from './read-
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
 import { readTokens } from './tokens.ts';
+import { readValkey } from './valkey.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
 
 export type { Environment } from './read-settings.ts';
@@ -56,6 +57,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const rateLimit = readRate(settings, 'GATEWAY_RATE_LIMIT');
   const principalRateLimit = readRate(settings, 'GATEWAY_PRINCIPAL_RATE_LIMIT');
   const { tokens, warnings: tokenWarnings } = readTokens(settings, publicUrl);
+  const { valkey, warnings: valkeyWarnings } = readValkey(settings, readFile);
   const address = listen ?? { host: undefined, port: 8080 };
   if (metricsListen?.port === address.port && metricsListen.host === address.host && address.port !== 0) {
     const message = 'is the same as the address of the gateway itself (GATEWAY_ADDR); choose another port';
@@ -79,6 +81,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     principalMaxConcurrentCalls: read('GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS', (text) =>
       parsePositiveInteger(text, MAX_RATE),
     ),
+    valkey,
     emitOpenapiSnapshot: read('GATEWAY_EMIT_OPENAPI_SNAPSHOT', parseBoolean) ?? false,
     maxRequestBodyBytes:
       read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, PARAMS_MAX_BYTES)) ??
@@ -96,7 +99,27 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const unknown = unknownSettings(env);
   return faults.length > 0
     ? { faults, warnings: unknown }
-    : { config, warnings: [...unknown, ...tokenWarnings, ...warningsFor(config)] };
+    : { config, warnings: [...unknown, ...tokenWarnings, ...valkeyWarnings, ...warningsFor(config)] };
+}
+
+/** What `revoke-key` needs; other settings may be absent where it is run. */
+export function loadRevocation(
+  env: Environment,
+  readFile: ReadFile,
+):
+  | { readonly valkey: ValkeyConfig; readonly keyIds: readonly string[] | undefined }
+  | { readonly faults: readonly Fault[] } {
+  const settings = createReadSettings(env);
+  const { valkey } = readValkey(settings, readFile);
+  if (!settings.isSet('GATEWAY_VALKEY_URL')) {
+    const message =
+      'is not set, so gateways share no revocations; set it for all of them and here, or remove the record of the key ' +
+      'and restart them';
+    return { faults: [{ setting: 'GATEWAY_VALKEY_URL', message }] };
+  }
+  if (valkey === undefined || settings.faults.length > 0) return { faults: settings.faults };
+  const keys = settings.read('GATEWAY_API_KEYS_JSON', parseKeyRecords);
+  return { valkey, keyIds: keys?.flatMap(({ keyId }) => keyId ?? []) };
 }
 
 function unknownSettings(env: Environment): readonly string[] {

@@ -1,4 +1,4 @@
-import type { RateLimiter } from '../access/rate-limit.ts';
+import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
 import type { Sessions } from '../api/mcp/sessions.ts';
@@ -28,8 +28,10 @@ export interface ServiceParts {
   readonly authenticator: Authenticator;
   readonly refuseOrigin: McpOptions['refuseOrigin'];
   readonly bodyLimits: BodyLimits;
-  readonly rateLimiter: RateLimiter | undefined;
-  readonly principalRate: RateLimiter | undefined;
+  readonly rateLimiter: RequestLimiter | undefined;
+  readonly principalRate: RequestLimiter | undefined;
+  /** Undefined where no key can be revoked. */
+  readonly revocations: { readonly known: boolean } | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
   /** Of the gateway itself. */
@@ -51,6 +53,7 @@ export function createService({ tokens, described }: ServiceOptions, parts: Serv
     authenticator: parts.authenticator,
     tokens: tokens?.authentication,
     principalRate: parts.principalRate,
+    revocations: parts.revocations,
   });
   const permitCall = createPermitCall(parts.limitCalls(createCallCapability(registry, catalog, parts.now)));
   const { bodyLimits } = parts;

@@ -36,6 +36,9 @@ export type GatewayEvent =
       readonly other_key_id: string;
     }
   | KeysEvent
+  | { readonly event: 'shared_limits_lost'; readonly message: string }
+  | { readonly event: 'shared_limits_back' }
+  | { readonly event: 'revocations_unknown'; readonly message: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };

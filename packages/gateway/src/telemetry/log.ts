@@ -108,6 +108,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'agent_connected':
     case 'agent_disconnected':
     case 'shutting_down':
+    case 'shared_limits_back':
       return 'info';
     // Without a key that can be used, every token of the issuer is refused.
     case 'keys_fetched':
@@ -117,6 +118,8 @@ function levelOf(event: GatewayEvent): Level {
     case 'config_warning':
     case 'descriptions_differ':
     case 'keys_fetch_failed':
+    case 'shared_limits_lost':
+    case 'revocations_unknown':
       return 'warn';
     case 'internal_error':
       return 'error';

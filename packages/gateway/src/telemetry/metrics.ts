@@ -16,9 +16,17 @@ export interface GatewayState {
   };
   /** Undefined where the gateway takes no tokens. */
   readonly tokens: (() => TokenCounters) | undefined;
+  /** Undefined where no Valkey is configured. */
+  readonly valkey: (() => { readonly up: boolean; readonly leases: LeaseCounters }) | undefined;
   readonly logRecordsLost: () => number;
   /** Whether an agent, connected or away, has this capability. */
   readonly isCapability: (name: string) => boolean;
+}
+
+interface LeaseCounters {
+  readonly granted: number;
+  readonly refused: number;
+  readonly unanswered: number;
 }
 
 interface Series {
@@ -86,6 +94,9 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'descriptions_differ':
       case 'keys_fetched':
       case 'keys_fetch_failed':
+      case 'shared_limits_lost':
+      case 'shared_limits_back':
+      case 'revocations_unknown':
       case 'internal_error':
     }
   };
@@ -220,6 +231,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     () => state.authentication().slots,
   );
   if (state.tokens !== undefined) addTokenReadings(register, state.tokens);
+  if (state.valkey !== undefined) addValkeyReadings(register, state.valkey);
   return observe;
 }
 
@@ -251,5 +263,30 @@ function addTokenReadings(register: MetricsRegister, tokens: () => TokenCounters
       help: `Fetches of the keys of an issuer that failed; the log has the reasons. ${here}`,
     },
     () => tokens().fetchFailures,
+  );
+}
+
+function addValkeyReadings(
+  register: MetricsRegister,
+  valkey: NonNullable<GatewayState['valkey']>,
+): void {
+  const here = 'With GATEWAY_VALKEY_URL.';
+  register.addReading(
+    {
+      name: 'svc_gateway_valkey_up',
+      type: 'gauge',
+      labels: [],
+      help: `1 while Valkey answers in time, else 0. ${here}`,
+    },
+    () => (valkey().up ? 1 : 0),
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_leases_total',
+      type: 'counter',
+      labels: ['result'],
+      help: `Leases of shared rate limits that Valkey was asked for: granted, refused because the limit is used up, or unanswered, when this gateway decided alone. ${here}`,
+    },
+    () => Object.entries(valkey().leases).map(([result, count]): Sample => [[result], count]),
   );
 }

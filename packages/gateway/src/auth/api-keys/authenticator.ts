@@ -20,6 +20,8 @@ export interface Authenticator {
    * otherwise a promise, which rejects when the verification itself fails. `source` is whom wrong keys are counted by.
    */
   authenticate(credential: string, source: string): Authentication | Promise<Authentication>;
+  /** Keys with these key ids are answered as unknown from now on, remembered or not. */
+  setRevoked(keyIds: Iterable<string>): void;
   readonly counters: AuthenticationCounters;
 }
 
@@ -58,6 +60,7 @@ interface Attempt {
 
 /** What a presented key is compared with. */
 interface Candidate {
+  readonly keyId: string | undefined;
   readonly keyHash: string;
   readonly principal: ApiKeyPrincipal;
   readonly expiresAtMs: number | undefined;
@@ -87,9 +90,11 @@ export function createAuthenticator(options: {
 }): Authenticator {
   const { records, verify, now, wallClock } = options;
   const byKeyId = new Map<string, Candidate>();
+  let revoked: ReadonlySet<string> = new Set();
   const withoutKeyId: Candidate[] = [];
   for (const { name, keyHash, keyId, capabilities, principal, claims, expiresAtMs } of records) {
     const candidate: Candidate = {
+      keyId,
       keyHash,
       principal: {
         kind: 'api_key',
@@ -126,7 +131,8 @@ export function createAuthenticator(options: {
   const counters = { cacheHits: 0, cacheMisses: 0, slots: SLOTS };
 
   /** Costs keys that never expire nothing. */
-  function hasExpired({ expiresAtMs }: Candidate): boolean {
+  function hasExpired({ keyId, expiresAtMs }: Candidate): boolean {
+    if (revoked.size > 0 && keyId !== undefined && revoked.has(keyId)) return true;
     return expiresAtMs !== undefined && expiresAtMs <= wallClock();
   }
 
@@ -235,6 +241,9 @@ export function createAuthenticator(options: {
       const mayGuess = guesses.take(source);
       if (!mayGuess.ok) return { retryAfterSeconds: mayGuess.retryAfterSeconds };
       return begin(credential, digest, candidates, source);
+    },
+    setRevoked(keyIds) {
+      revoked = new Set(keyIds);
     },
     get counters() {
       return { ...counters, slotsInUse: verifying.size };
