@@ -99,11 +99,7 @@ async function run(envFile: string | undefined): Promise<void> {
   }
 }
 
-async function revoke({
-  keyId,
-  envFile,
-  json,
-}: Extract<Command, { command: 'revoke-key' }>): Promise<void> {
+async function revoke({ keyId, envFile, json }: Extract<Command, { command: 'revoke-key' }>): Promise<void> {
   const env = environment(envFile);
   if (env === undefined) return;
   const loaded = loadRevocation(env, (path) => readFileSync(path, 'utf8'));

@@ -120,7 +120,7 @@ export function createRateLimiter(
       const full = fullAt.get(bucket);
       if (full === undefined && !makeSpace(at).ok) return { granted: 0, aheadMs: depthMs };
       const aheadMs = Math.max((full ?? at) - at, 0);
-      const free = Math.floor((depthMs - aheadMs + ROUNDING_MS) / tokenMs);
+      const free = Math.min(burst, Math.floor((depthMs - aheadMs + ROUNDING_MS) / tokenMs));
       if (free < least) return { granted: 0, aheadMs };
       const granted = Math.min(free, most);
       fullAt.set(bucket, at + aheadMs + granted * tokenMs);

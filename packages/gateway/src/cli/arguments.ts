@@ -2,7 +2,13 @@ import { parseArgs } from 'node:util';
 import { nearestWithin } from '@svc/edge';
 import type { Claims } from '@svc/identity';
 import { INSTANT_ACCEPTED, parseInstant } from '../auth/api-keys/instant.ts';
-import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED, keyFormOf } from '../auth/api-keys/key-form.ts';
+import {
+  isCapabilityName,
+  isKeyId,
+  isKeyName,
+  KEY_NAME_ACCEPTED,
+  keyFormOf,
+} from '../auth/api-keys/key-form.ts';
 import { parseClaimFlags } from './claim-flags.ts';
 
 export type Command =

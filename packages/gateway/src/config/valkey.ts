@@ -60,7 +60,9 @@ function parseValkeyUrl(text: string): Parsed<Address> {
     return bad(`is not the address of a Valkey server; ${accepted}`);
   }
   if (url.password !== '') {
-    return bad('must not carry the password; put it into a file and name that in GATEWAY_VALKEY_PASSWORD_FILE');
+    return bad(
+      'must not carry the password; put it into a file and name that in GATEWAY_VALKEY_PASSWORD_FILE',
+    );
   }
   const [, database] = /^\/?(\d{0,5})$/.exec(url.pathname) ?? [];
   if (database === undefined || url.search !== '' || url.hash !== '') {

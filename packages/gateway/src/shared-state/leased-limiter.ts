@@ -121,7 +121,13 @@ export function createLeasedLimiter(options: {
     return true;
   }
 
-  function settle(bucket: string, lease: Lease, grant: Grant | undefined, most: number, askedAt: number): void {
+  function settle(
+    bucket: string,
+    lease: Lease,
+    grant: Grant | undefined,
+    most: number,
+    askedAt: number,
+  ): void {
     const waiting = lease.waiting ?? [];
     lease.waiting = undefined;
     if (grant === undefined) {

@@ -12,7 +12,10 @@ export interface ValkeyConnection {
    * What `command` resolves to. Undefined where there is no answer within the time: at once while the connection is
    * known not to answer. Never rejects.
    */
-  ask<T>(command: (client: ValkeyClient) => Promise<T>, withinMs?: number): Promise<T | undefined> | undefined;
+  ask<T>(
+    command: (client: ValkeyClient) => Promise<T>,
+    withinMs?: number,
+  ): Promise<T | undefined> | undefined;
   close(): void;
 }
 
@@ -20,7 +23,7 @@ export interface ValkeyConnectionOptions {
   readonly valkey: ValkeyConfig;
   /** How long an answer may take. */
   readonly answerMs: number;
-  /** How many answers in a row may be missing or errors before the connection counts as lost. */
+  /** How many times in a row, `answerMs` apart, answers may be missing or errors before the connection counts as lost. */
   readonly tries: number;
   /** What a new connection has to answer, within `answerMs` and without an error, before it is used. */
   readonly probe: (client: ValkeyClient) => Promise<unknown>;
@@ -38,6 +41,7 @@ interface Connected {
   /** Answers that are overdue: what is asked now would come behind them. */
   overdue: number;
   failures: number;
+  failedAt: number;
 }
 
 /** Dials at once, in the background; nobody waits for it. */
@@ -73,7 +77,7 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
         client.destroy();
         return;
       }
-      connected = { client, overdue: 0, failures: 0 };
+      connected = { client, overdue: 0, failures: 0, failedAt: Number.NEGATIVE_INFINITY };
       told = false;
       onUp();
     } catch (error) {
@@ -87,6 +91,9 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
   }
 
   function failed(one: Connected, reason: string): void {
+    // What is asked while others wait fails with them, and tells nothing new.
+    if (performance.now() - one.failedAt < answerMs) return;
+    one.failedAt = performance.now();
     one.failures++;
     if (one.failures >= tries) lose(one.client, reason);
   }

@@ -1,5 +1,5 @@
 import { createHmac, scryptSync } from 'node:crypto';
-import type { Rate } from '../access/rate-limit.ts';
+import type { Grant, Rate } from '../access/rate-limit.ts';
 import type { ValkeyConfig } from '../config/model.ts';
 import { LEASE_WAIT_MS, type AskLease } from './leased-limiter.ts';
 import { LEASE_SCRIPT, LEASE_SCRIPT_SHA1 } from './lease-script.ts';
@@ -43,7 +43,7 @@ export function createValkeyLeases(options: {
     answerMs: LEASE_WAIT_MS,
     tries: TRIES,
     // What leases need is what is tried, so that a server that takes no writes does not look well.
-    probe: (client) => lease(client, `${valkey.prefix}probe`, PROBE, 1, 1),
+    probe: (client) => takeLease(client, `${valkey.prefix}probe`, PROBE, 1, 1),
     onUp() {
       if (lost) onBack();
       lost = false;
@@ -62,7 +62,7 @@ export function createValkeyLeases(options: {
     of(kind, rate) {
       return (bucket, least, most, withinMs) => {
         const answer = connection.ask(
-          (client) => lease(client, nameOf(kind, bucket), rate, least, most),
+          (client) => takeLease(client, nameOf(kind, bucket), rate, least, most),
           withinMs,
         );
         return answer?.then((grant) => {
@@ -77,7 +77,14 @@ export function createValkeyLeases(options: {
   };
 }
 
-async function lease(client: ValkeyClient, key: string, rate: Rate, least: number, most: number) {
+/** Rejects when it gets no answer that makes sense. */
+export async function takeLease(
+  client: ValkeyClient,
+  key: string,
+  rate: Rate,
+  least: number,
+  most: number,
+): Promise<Grant> {
   const tokenUs = 1e6 / rate.requestsPerSecond;
   const call = { keys: [key], arguments: [tokenUs, rate.burst, least, most].map(String) };
   let reply: unknown;

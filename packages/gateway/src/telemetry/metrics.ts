@@ -266,10 +266,7 @@ function addTokenReadings(register: MetricsRegister, tokens: () => TokenCounters
   );
 }
 
-function addValkeyReadings(
-  register: MetricsRegister,
-  valkey: NonNullable<GatewayState['valkey']>,
-): void {
+function addValkeyReadings(register: MetricsRegister, valkey: NonNullable<GatewayState['valkey']>): void {
   const here = 'With GATEWAY_VALKEY_URL.';
   register.addReading(
     {

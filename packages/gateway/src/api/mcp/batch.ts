@@ -40,7 +40,9 @@ export async function serveBatch(
   const further = values.length - 1;
   const ofSource = await rateLimiter?.take(exchange.sourceBucket, further, values.length);
   const rate =
-    ofSource?.ok === false ? ofSource : await principalRate?.take(sender.principal.id, further, values.length);
+    ofSource?.ok === false
+      ? ofSource
+      : await principalRate?.take(sender.principal.id, further, values.length);
   if (rate?.ok === false) {
     const headers = ['Retry-After', String(rate.retryAfterSeconds)];
     throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });
