@@ -224,6 +224,20 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     fields: { message: { type: 'string', meaning: 'What Valkey, or the way to it, said.' } },
     example: { event: 'revocations_unknown', message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
   },
+  worker_ended: {
+    level: 'warn',
+    when: 'With `GATEWAY_WORKERS` above 1: a worker ended that was not asked to. Its calls fail; another one takes its place.',
+    fields: {
+      worker: { type: 'number', meaning: 'Its number, from 0.' },
+      signal: { type: 'string', meaning: 'The signal that ended it; empty where it ended by itself.' },
+      code: { type: 'number', meaning: 'Its exit code; -1 where a signal ended it.' },
+      restart_in_ms: {
+        type: 'number',
+        meaning: 'When another one is started: 100, up to 5000 while it ends again and again.',
+      },
+    },
+    example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', code: -1, restart_in_ms: 100 },
+  },
   shutting_down: {
     level: 'info',
     when: 'A signal asks for the end. What was accepted is still answered, for at most 25 s.',

@@ -17,6 +17,7 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
     valkey: () => ({ up: false, leases: { granted: 0, refused: 0, unanswered: 0 } }),
     logRecordsLost: none,
+    workerRestarts: none,
     isCapability: () => false,
   }),
 );

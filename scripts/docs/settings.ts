@@ -5,8 +5,8 @@ interface SettingDoc {
   /** Text of a value that means the same as none; `required` when there must be one. */
   readonly standard: { readonly value: string } | { readonly text: string } | 'required';
   readonly accepted: string;
-  /** All examples together are one sound environment. */
-  readonly example: string;
+  /** All examples together are one sound environment; undefined for a setting that stands in place of another. */
+  readonly example: string | undefined;
   readonly meaning: string;
   /** Values that are refused at start. */
   readonly refused: readonly string[];
@@ -29,6 +29,22 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning:
       'Who may call, and what. `[]` is accepted; without GATEWAY_ISSUERS_JSON it is a warning, since every call is refused then.',
     refused: ['{}', '[{}]', 'x'],
+  },
+  GATEWAY_API_KEYS_FILE: {
+    standard: { text: 'GATEWAY_API_KEYS_JSON has the records' },
+    accepted: 'path of a JSON file: the array of GATEWAY_API_KEYS_JSON; one of the two settings',
+    example: undefined,
+    meaning:
+      'The API keys in a file that is [read again](#files-that-are-read-again) when it changes, without a restart.',
+    refused: ['/nowhere'],
+  },
+  GATEWAY_SERVICES_FILE: {
+    standard: { text: 'one service' },
+    accepted: 'path of a JSON file of at most 100 [services](#the-services-file)',
+    example: '/etc/svc/services.json',
+    meaning:
+      'Further [services](../guides/services.md) of this gateway, each with agents, keys and issuers of its own under `/s/<service>`. Read again when it changes. With `"id": "default"` in it, GATEWAY_AGENT_PUBLIC_KEY and the API keys may be absent.',
+    refused: ['/nowhere'],
   },
   GATEWAY_ISSUERS_JSON: {
     standard: { text: 'none: API keys only' },
@@ -150,7 +166,8 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     standard: { value: 'false' },
     accepted: '`true`, `false`, `1`, `0`',
     example: 'false',
-    meaning: 'Also write each new description to `openapi.json` in the working directory, in one step.',
+    meaning:
+      'Also write each new description to `openapi.json` in the working directory, in one step; that of a further service to `openapi.<service>.json`.',
     refused: ['yes'],
   },
   GATEWAY_MAX_REQUEST_BODY_BYTES: {
@@ -220,6 +237,14 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning: 'The least level that is logged. Request records are `info`.',
     refused: ['INFO', 'trace'],
   },
+  GATEWAY_WORKERS: {
+    standard: { value: '1' },
+    accepted: 'a whole number from 1 to 64, or `auto` for one a core; above 1 on Linux and macOS only',
+    example: '2',
+    meaning:
+      'How many processes serve. Above 1 a primary process starts that many workers, replaces one that ends, and writes log, metrics and snapshot for all; together they are one gateway with one address, one set of limits and one `replica_id`.',
+    refused: ['0', '65', 'all'],
+  },
 };
 
 export function settingsTable(): string {
@@ -235,7 +260,9 @@ export function settingsTable(): string {
 /** Every example as one file for `--env-file`. */
 export function settingsExample(): string {
   return Object.entries(SETTING_DOCS)
-    .map(([name, { example }]) => `${name}=${/[$"]/.test(example) ? `'${example}'` : example}`)
+    .flatMap(([name, { example }]) =>
+      example === undefined ? [] : [`${name}=${/[$"]/.test(example) ? `'${example}'` : example}`],
+    )
     .join('\n');
 }
 

@@ -11,9 +11,12 @@ export { CannotListen, listen, type AcceptFailure } from './listen.ts';
 export { readListenAddress, type ListenAddress } from './listen-address.ts';
 export {
   createMetricsRegister,
+  createMetricsSum,
   type AddDuration,
   type Metric,
   type MetricsRegister,
+  type MetricsSnapshot,
+  type MetricsSum,
   type Sample,
 } from './metrics/register.ts';
 export { serveMetrics, type MetricsListener } from './metrics/serve-metrics.ts';

@@ -13,6 +13,13 @@ export interface LineSink {
 export interface JsonLines {
   /** `time` (ISO 8601), `level`, then the fields of `record`; at once when `urgent`, else soon. */
   write(level: string, record: object, urgent: boolean): void;
+  /**
+   * Writes lines as another process has made them, whole and at once. False when many wait: the next ones may come, but
+   * should not before `whenSpace`.
+   */
+  forward(lines: string): boolean;
+  /** Calls the listener once, when no more than a little waits. */
+  whenSpace(listener: () => void): void;
   /** Records that were thrown away since the start because too many waited. */
   readonly lost: number;
   /**
@@ -27,13 +34,22 @@ const GATHER_CHARACTERS = 32_768;
 const GATHER_MS = 100;
 /** A sink that stands still must not fill the memory: later records are lost, and the log says how many. */
 const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
+/** Of lines that another process keeps until they are taken, less waits here. */
+const ENOUGH_WAITING_CHARACTERS = 1024 * 1024;
 const CLOSE_MS = 2000;
 // Some readers take them for line ends or for terminal commands.
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const CONTROLS = new RegExp(CONTROL, 'g');
 
-export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHER_CHARACTERS): JsonLines {
+/** `fields` stand in every record, behind its level. */
+export function createJsonLines(
+  sink: LineSink,
+  gatherCharacters: number = GATHER_CHARACTERS,
+  fields: object = {},
+): JsonLines {
+  const inEach = JSON.stringify(fields).slice(1, -1);
+  const stamp = inEach === '' ? '' : `${inEach},`;
   /** Full batches, the oldest first; the newest lines gather beside them. */
   const full: string[] = [];
   let fullCharacters = 0;
@@ -47,6 +63,7 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
   let closed = false;
   let closing: Promise<number> | undefined;
   let onIdle: (() => void) | undefined;
+  let onSpace: (() => void)[] = [];
 
   const writeRest = (): void => {
     noteLost();
@@ -70,7 +87,7 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
 
   function noteLost(): void {
     if (lost === lostNoted) return;
-    gather(jsonLine('error', { event: 'log_records_lost', count: lost - lostNoted }));
+    gather(jsonLine('error', stamp, { event: 'log_records_lost', count: lost - lostNoted }));
     lostNoted = lost;
   }
 
@@ -100,6 +117,10 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
     // There is space again. Waiting for the next record to report the loss could take long.
     noteLost();
     next();
+    if (onSpace.length === 0 || fullCharacters >= ENOUGH_WAITING_CHARACTERS) return;
+    const listeners = onSpace;
+    onSpace = [];
+    for (const listener of listeners) listener();
   }
 
   function next(): void {
@@ -133,10 +154,18 @@ export function createJsonLines(sink: LineSink, gatherCharacters: number = GATHE
         return;
       }
       noteLost();
-      gather(jsonLine(level, record));
+      gather(jsonLine(level, stamp, record));
       urgentWaits ||= urgent;
       if (begun === '') next();
     },
+    forward(text) {
+      if (closed) return true;
+      gather(text);
+      urgentWaits = true;
+      if (begun === '') next();
+      return fullCharacters < ENOUGH_WAITING_CHARACTERS;
+    },
+    whenSpace: (listener) => void onSpace.push(listener),
     get lost() {
       return lost;
     },
@@ -157,10 +186,10 @@ function linesIn(text: string): number {
   return text.split('\n').length - 1;
 }
 
-function jsonLine(level: string, record: object): string {
+function jsonLine(level: string, stamp: string, record: object): string {
   // JSON itself escapes some of them only. Looked for in the whole line, they would cost a copy of it.
   const json = printable(JSON.stringify(record));
-  return `{"time":"${isoTime()}","level":"${level}",${json.slice(1)}\n`;
+  return `{"time":"${isoTime()}","level":"${level}",${stamp}${json.slice(1)}\n`;
 }
 
 function escapeCharacter(char: string): string {

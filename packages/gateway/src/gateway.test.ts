@@ -67,7 +67,7 @@ async function start(
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults));
   const events: GatewayEvent[] = [];
   const gateway = await startGateway(loaded.config, {
-    log: { observe: (event) => void events.push(event), recordsLost: 0, close: async () => {} },
+    log: { observe: (event) => void events.push(event), recordsLost: 0 },
     verifier: { verify: async (plaintext, hash) => compareSync(plaintext, hash), close: async () => {} },
     replica: createOnlyProcess(randomUUID(), randomBytes(32)),
     version: '0',

@@ -23,9 +23,11 @@ import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { keepSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions } from './api/mcp/sessions.ts';
 import { createService } from './services/service.ts';
-import { createLeasedLimiter } from './shared-state/leased-limiter.ts';
-import { ALONE, openValkeyState, type SharedState } from './shared-state/shared-state.ts';
-import type { LimitKind } from './shared-state/valkey-leases.ts';
+import { createLeasedLimiter, type LimitKind } from './shared-state/leased-limiter.ts';
+import { ALONE } from './shared-state/shared-state.ts';
+import { openValkeyState } from './shared-state/valkey-state.ts';
+import { createWorkerState } from './shared-state/worker-state.ts';
+import { reportMetrics } from './workers/replica-metrics.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -35,11 +37,9 @@ export interface RunningGateway {
 }
 
 export interface Surroundings {
-  readonly log: Log;
+  readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
-  /** Of a worker: what it shares with others by way of its primary. */
-  readonly shared?: SharedState;
   /** Of the gateway itself. */
   readonly version: string;
 }
@@ -52,13 +52,13 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, shared: ofPrimary, version }: Surroundings,
+  { log, verifier, replica, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const budget = createResultBudget(RESULT_MAX_BYTES);
   const sharePermissions = createSharePermissions();
   const authenticator = createAuthenticator({
-    records: config.keys,
+    services: config.services,
     verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
     now,
     wallClock: Date.now,
@@ -67,22 +67,25 @@ export async function startGateway(
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
   const valkey =
-    ofPrimary === undefined
+    replica.channel === undefined
       ? openValkeyState(config, {
-          hasRecord: (keyId) => config.keys.some((record) => record.keyId === keyId),
+          services: () => config.services,
+          onRevoked: (keyIds) => authenticator.setRevoked(keyIds),
           observe: (event) => observe(event),
         })
       : undefined;
-  const shared = ofPrimary ?? valkey ?? ALONE;
+  const shared =
+    replica.channel === undefined ? (valkey ?? ALONE) : createWorkerState(replica.channel, config);
   const { revocations } = shared;
-  revocations?.onChange(() => authenticator.setRevoked(revocations.revoked));
-  const issuers = config.tokens?.issuers ?? [];
-  const protectedResource = config.tokens && createProtectedResource(config.tokens.publicUrl, issuers);
+  const [ofDefault] = config.services;
+  const tokenConfig = ofDefault?.tokens;
+  const issuers = tokenConfig?.issuers ?? [];
+  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
   const tokens =
-    config.tokens &&
+    tokenConfig &&
     protectedResource &&
     openTokens({
-      ...config.tokens,
+      ...tokenConfig,
       metadataUrl: protectedResource.metadataUrl,
       sharePermissions,
       onKeys: (event) => observe(event),
@@ -142,7 +145,7 @@ export async function startGateway(
   if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: config.agentPublicKeys,
+      publicKeys: ofDefault?.agentPublicKeys ?? [],
       audiences: config.agentUrls,
       replicaId: replica.id,
       maxParamsBytes: config.maxRequestBodyBytes,
@@ -169,14 +172,18 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
-    unknownCaller: config.tokens === undefined ? undefined : UNKNOWN_CALLER,
+    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
     protectedResource,
     observe,
     now,
   });
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && (await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure));
+    register && replica.channel === undefined
+      ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
+      : undefined;
+  const tellMetrics = register && replica.channel && reportMetrics(replica.channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
@@ -200,6 +207,7 @@ export async function startGateway(
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();
+      await tellMetrics?.();
     },
   };
 }

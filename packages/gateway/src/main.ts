@@ -10,13 +10,17 @@ import { renderAgentSecret } from './cli/render-agent-secret.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
 import { renderRevokedKey } from './cli/render-revoked-key.ts';
 import { readEnvFile } from './config/env-file.ts';
-import { loadConfig, loadRevocation, type Environment } from './config/load.ts';
+import { loadConfig, type Environment } from './config/load.ts';
+import { loadRevocation } from './config/load-revocation.ts';
 import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { revokeKey } from './shared-state/revoke-key.ts';
+import { runPrimary } from './run-primary.ts';
+import { runWorker } from './run-worker.ts';
 import { createLog } from './telemetry/log.ts';
 import { createOnlyProcess } from './workers/replica.ts';
+import { WORKER_NUMBER } from './workers/worker-number.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */
@@ -26,7 +30,9 @@ const STANDARD_OUTPUT = 1;
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
 
-void main(process.argv.slice(2));
+const worker = process.env[WORKER_NUMBER];
+if (worker === undefined) void main(process.argv.slice(2));
+else void serveAsWorker(Number(worker));
 
 async function main(argv: readonly string[]): Promise<void> {
   tolerateClosedOutput('svc-gateway', EXIT_FAILURE);
@@ -69,22 +75,29 @@ async function run(envFile: string | undefined): Promise<void> {
     return;
   }
   limitYoungGeneration(process.env['NODE_OPTIONS']);
+  const { config } = loaded;
+  const replicaId = randomUUID();
   const log = createLog({
-    level: loaded.config.logLevel,
+    level: config.logLevel,
     destination: STANDARD_OUTPUT,
     standardError: process.stderr,
+    ...(config.workers === 1 ? {} : { fields: { replica_id: replicaId } }),
   });
   process.on('uncaughtException', (error) => {
     log.observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
     void log.close().finally(() => process.exit(EXIT_FAILURE));
   });
   for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
+  if (config.workers > 1) {
+    await runPrimary({ config, replicaId, version: __SVC_VERSION__, log, exitFailure: EXIT_FAILURE });
+    return;
+  }
   const verifier = createVerifier({ spawn: () => new Worker(SVC_HELPER, { eval: true }) });
   try {
-    const gateway = await startGateway(loaded.config, {
+    const gateway = await startGateway(config, {
       log,
       verifier,
-      replica: createOnlyProcess(randomUUID(), randomBytes(32)),
+      replica: createOnlyProcess(replicaId, randomBytes(32)),
       version: __SVC_VERSION__,
     });
     void firstSignal(EXIT_FAILURE, ['SIGHUP']).then(async (signal) => {
@@ -117,6 +130,18 @@ async function revoke({ keyId, envFile, json }: Extract<Command, { command: 'rev
       'here with the settings GATEWAY_VALKEY_*, then try again\n',
   );
   process.exitCode = EXIT_FAILURE;
+}
+
+async function serveAsWorker(number: number): Promise<void> {
+  tolerateClosedOutput('svc-gateway', EXIT_FAILURE);
+  limitYoungGeneration(process.env['NODE_OPTIONS']);
+  await runWorker({
+    worker: number,
+    version: __SVC_VERSION__,
+    helper: SVC_HELPER,
+    destination: STANDARD_OUTPUT,
+    exitFailure: EXIT_FAILURE,
+  });
 }
 
 /** The process environment, over what the file says; undefined when the file is faulty. */

@@ -1,4 +1,4 @@
-import type { Histogram } from 'prom-client';
+import type { Histogram, MetricObjectWithValues, MetricValue } from 'prom-client';
 
 /** What a metric is, for scrapes and for the reference. */
 export interface Metric {
@@ -17,6 +17,9 @@ type Reading = () => number | Iterable<Sample>;
 /** Adds one duration, in milliseconds, to the series of one combination of labels. */
 export type AddDuration = (milliseconds: number) => void;
 
+/** All metrics of a process as they are at one moment, to be summed elsewhere. */
+export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
+
 /** The metrics of one process. */
 export interface MetricsRegister {
   /** All but those of the process itself. */
@@ -27,6 +30,15 @@ export interface MetricsRegister {
   addDurations(metric: Metric & { readonly type: 'histogram' }): (labels: Sample[0]) => AddDuration;
   /** The text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
+  snapshot(): Promise<MetricsSnapshot>;
+}
+
+/** The metrics of several processes as those of one. */
+export interface MetricsSum {
+  /** As `text` of a register. What cannot be summed, as the time of the start, is that of the first. */
+  text(snapshots: readonly MetricsSnapshot[]): Promise<string>;
+  /** What processes that have ended leave in every sum: their counters and histograms. */
+  counted(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot>;
 }
 
 /** Seconds. From a cached answer to the longest query that a caller is likely to wait for. */
@@ -39,6 +51,8 @@ export const DURATION_BOUNDS: readonly number[] = [
  * stay, since dashboards know them.
  */
 const SUMS_OF_GAUGES = /^(# TYPE nodejs_\w+_total) gauge$/gm;
+
+const GROWING: ReadonlySet<string> = new Set(['counter', 'histogram']);
 
 /** Begins with memory, CPU, event loop and garbage collection, under the names that dashboards know. */
 export async function createMetricsRegister(): Promise<MetricsRegister> {
@@ -74,11 +88,37 @@ export async function createMetricsRegister(): Promise<MetricsRegister> {
         return (milliseconds) => series.observe(milliseconds / 1000);
       };
     },
-    async text() {
-      const text = await registry.metrics();
-      return text.replace(SUMS_OF_GAUGES, '$1 untyped');
+    text: async () => typedText(await registry.metrics()),
+    snapshot: async () => registry.getMetricsAsJSON(),
+  };
+}
+
+export async function createMetricsSum(): Promise<MetricsSum> {
+  const { AggregatorRegistry } = await import('prom-client');
+  // Its types say a registry, of which it takes what registries give as JSON.
+  const sum = (snapshots: readonly MetricsSnapshot[]) =>
+    AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot]));
+  return {
+    async text([first = [], ...others]) {
+      const single = first.map((metric) =>
+        isSummed(metric) ? metric : { ...metric, aggregator: 'first' as const },
+      );
+      return typedText(await sum([single, ...others.map((snapshot) => snapshot.filter(isSummed))]).metrics());
+    },
+    async counted(snapshots) {
+      const grow = (snapshot: MetricsSnapshot): MetricsSnapshot =>
+        snapshot.filter(({ type }) => GROWING.has(String(type)));
+      return sum(snapshots.map(grow)).getMetricsAsJSON();
     },
   };
+}
+
+function isSummed({ aggregator }: MetricsSnapshot[number]): boolean {
+  return aggregator !== 'omit';
+}
+
+function typedText(text: string): string {
+  return text.replace(SUMS_OF_GAUGES, '$1 untyped');
 }
 
 function named({ labels: names }: Metric, values: Sample[0]): Record<string, string | number> {

@@ -11,6 +11,8 @@ import type { TokenCaller } from './tokens/token-principals.ts';
 export type Authenticate = (exchange: Exchange) => Principal | Promise<Principal>;
 
 export interface AuthenticateOptions {
+  /** Whose keys count. */
+  readonly service: string;
   readonly authenticator: Authenticator;
   /** Undefined where no issuer's tokens are taken. */
   readonly tokens: TokenAuthentication | undefined;
@@ -22,7 +24,7 @@ export interface AuthenticateOptions {
 
 /** Who sends the request, noted for the log. Throws, or rejects with, CallError (400, 401, 403, 429, 503). */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { authenticator, tokens, principalRate, revocations } = options;
+  const { service, authenticator, tokens, principalRate, revocations } = options;
 
   function withinRate<Known extends Principal>(principal: Known): Known | Promise<Known> {
     const rate = principalRate?.take(principal.id);
@@ -61,7 +63,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       const message = 'which keys are revoked is not known yet, try again';
       throw new CallError('GATEWAY_ISSUER_UNAVAILABLE', message);
     }
-    const outcome = authenticator.authenticate(credential, sourceBucket);
+    const outcome = authenticator.authenticate(credential, sourceBucket, service);
     return outcome instanceof Promise
       ? outcome.then((settled) => ofKey(exchange, settled))
       : ofKey(exchange, outcome);

@@ -1,7 +1,7 @@
 import { sign, verify } from 'node:crypto';
 import { privateKeyFromSeed, publicKeyFromRaw } from '@svc/protocol';
 import { expect, it } from 'vitest';
-import { parseAgentPublicKey } from '../config/parse/agent-public-key.ts';
+import { parseAgentPublicKey } from '../config/services/agent-public-key.ts';
 import { createAgentSecret } from './create-agent-secret.ts';
 
 it('makes two halves of one key pair, in the forms that both settings take', () => {

@@ -7,9 +7,10 @@ export const HELP: string = `Usage:
   svc-gateway create-key --name <name> --capabilities <a,b|"*"> [--claim <name>=<text>]...
                          [--principal <name>] [--expires-at <time>] [--json]
       Create an API key for a caller: prints the key once, and the record to add
-      to GATEWAY_API_KEYS_JSON. Capabilities take claims as parameters that callers
-      neither see nor set; --claim <name>:=<json> is a number, true, false or a list
-      of texts. Keys of one principal count as one caller.
+      to GATEWAY_API_KEYS_JSON or to the file of keys or services. Capabilities take
+      claims as parameters that callers neither see nor set; --claim <name>:=<json>
+      is a number, true, false or a list of texts. Keys of one principal count as
+      one caller.
 
   svc-gateway revoke-key --key-id <id> [--env-file <path>] [--json]
       Have all gateways that share GATEWAY_VALKEY_URL refuse an API key from now on:
@@ -22,9 +23,12 @@ export const HELP: string = `Usage:
 
 Required settings:
   GATEWAY_AGENT_PUBLIC_KEY                base64url public key of the agent; several with commas
-  GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes
+  GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes;
+                                          or GATEWAY_API_KEYS_FILE
 
 Optional settings:
+  GATEWAY_API_KEYS_FILE                   file of the API key records, read again when it changes
+  GATEWAY_SERVICES_FILE                   file of further services, read again when it changes
   GATEWAY_ISSUERS_JSON                    JSON array of identity providers whose tokens are taken
   GATEWAY_TOKEN_CLOCK_SKEW                how far their clocks may be off               (30s)
   GATEWAY_JWKS_REFRESH                    how often their keys are fetched              (10m)
@@ -51,6 +55,7 @@ Optional settings:
   GATEWAY_VALKEY_PREFIX                   begin of all names there                     (svc:)
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
+  GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
 `;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { readEnvFile } from '../config/env-file.ts';
-import { parseKeyRecords } from '../config/parse/key-records.ts';
+import { parseKeyRecords } from '../config/services/key-records.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { createAgentSecret } from './create-agent-secret.ts';
 import { createKey } from '../auth/api-keys/create-key.ts';
@@ -26,7 +26,7 @@ describe('create-key output', () => {
     expect(text).toContain(`\n  ${created.apiKey}\n`);
     const file = readEnvFile(line);
     const value = 'values' in file ? (file.values['GATEWAY_API_KEYS_JSON'] ?? '') : '';
-    expect(parseKeyRecords(value)).toMatchObject({ ok: true, value: [{ name: "Ann's report" }] });
+    expect(parseKeyRecords(value, 'setting')).toMatchObject({ ok: true, value: [{ name: "Ann's report" }] });
   });
 
   it('survives a shell', () => {

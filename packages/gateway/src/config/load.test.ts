@@ -37,14 +37,21 @@ describe('loadConfig', () => {
       const { config } = configOf({});
       expect(config).toEqual({
         listen: { host: undefined, port: 8080 },
-        agentPublicKeys: [new Uint8Array(32).fill(9)],
-        keys: [keyRecord('reporting', { keyHash: HASH, capabilities: new Set(['find_book']) })],
+        services: [
+          {
+            id: 'default',
+            agentPublicKeys: [new Uint8Array(32).fill(9)],
+            keys: [keyRecord('reporting', { keyHash: HASH, capabilities: new Set(['find_book']) })],
+            tokens: undefined,
+          },
+        ],
+        hasServicesFile: false,
+        reloadedFiles: [],
         publicUrl: undefined,
         agentUrls: undefined,
         corsOrigins: [],
         ipAllowList: undefined,
         trustedProxies: [],
-        tokens: undefined,
         rateLimit: undefined,
         principalRateLimit: undefined,
         principalMaxConcurrentCalls: undefined,
@@ -79,7 +86,7 @@ describe('loadConfig', () => {
     });
     expect(warnings).toEqual([]);
     expect(config).toMatchObject({
-      agentPublicKeys: [new Uint8Array(32).fill(9), new Uint8Array(32).fill(10)],
+      services: [{ agentPublicKeys: [new Uint8Array(32).fill(9), new Uint8Array(32).fill(10)] }],
       listen: { host: '::1', port: 0 },
       publicUrl: 'https://gateway.example.com/base',
       agentUrls: ['wss://gateway.internal/ws/agent', 'ws://10.0.0.1:8080/ws/agent'],
@@ -343,7 +350,7 @@ describe('issuers', () => {
     });
     // That there is no key needs no warning: tokens are taken.
     expect(warnings).toEqual([]);
-    expect(config.tokens).toMatchObject({
+    expect(config.services[0]?.tokens).toMatchObject({
       publicUrl: 'https://gateway.example/base',
       issuers: [{ name: 'idp', audiences: expect.arrayContaining(['https://gateway.example/base/mcp']) }],
       clockSkewMs: 30_000,
@@ -370,11 +377,15 @@ describe('issuers', () => {
       GATEWAY_JWKS_REFRESH: '1m',
       GATEWAY_JWKS_MAX_STALE: '48h',
     });
-    expect(config.tokens).toMatchObject({ clockSkewMs: 0, refreshMs: 60_000, maxStaleMs: 172_800_000 });
+    expect(config.services[0]?.tokens).toMatchObject({
+      clockSkewMs: 0,
+      refreshMs: 60_000,
+      maxStaleMs: 172_800_000,
+    });
   });
 
   it('may be none, which is as if the setting were absent', () => {
-    expect(configOf({ GATEWAY_ISSUERS_JSON: '[]' }).config.tokens).toBeUndefined();
+    expect(configOf({ GATEWAY_ISSUERS_JSON: '[]' }).config.services[0]?.tokens).toBeUndefined();
     expect(configOf({ GATEWAY_ISSUERS_JSON: '[]', GATEWAY_API_KEYS_JSON: '[]' }).warnings).toContainEqual(
       expect.stringContaining('every call is refused'),
     );
@@ -393,7 +404,7 @@ describe('issuers', () => {
     'may be tried out under %s',
     (url) => {
       expect(
-        configOf({ GATEWAY_PUBLIC_URL: url, GATEWAY_ISSUERS_JSON: issuers }).config.tokens,
+        configOf({ GATEWAY_PUBLIC_URL: url, GATEWAY_ISSUERS_JSON: issuers }).config.services[0]?.tokens,
       ).toBeDefined();
     },
   );

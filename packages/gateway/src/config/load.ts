@@ -1,20 +1,19 @@
 import { nearest } from '@svc/edge';
 import { PARAMS_MAX_BYTES } from '@svc/protocol';
-import { parseAgentPublicKey } from './parse/agent-public-key.ts';
 import { parseCidr } from './parse/cidr.ts';
 import type { Cidr } from '../network/cidr.ts';
 import type { Fault } from './fault.ts';
-import type { GatewayConfig, ValkeyConfig } from './model.ts';
+import type { GatewayConfig, ServiceConfig } from './model.ts';
 import { parseDurationWithin } from './parse/durations.ts';
-import { parseKeyRecords } from './parse/key-records.ts';
 import { parseListenAddress } from './parse/listen-address.ts';
 import { parseBoolean, parsePositiveInteger, parsePositiveNumber } from './parse/numbers.ts';
-import { bad, good, parseList, quoted, type Parsed } from './parse/parsed.ts';
+import { atLeastOne, bad, good, parseList, quoted, type Parsed } from './parse/parsed.ts';
 import { createReadSettings, type Environment, type ReadSettings } from './read-settings.ts';
+import { readServices } from './services/read-services.ts';
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
-import { readTokens } from './tokens.ts';
 import { readValkey } from './valkey.ts';
+import { parseWorkers } from './parse/workers.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
 
 export type { Environment } from './read-settings.ts';
@@ -24,11 +23,14 @@ export type LoadedConfig =
   /** A setting may be missing because its name is misspelt, so the warnings about names belong to the faults. */
   | { readonly faults: readonly Fault[]; readonly warnings: readonly string[] };
 
+export type LoadedServices =
+  | { readonly services: readonly ServiceConfig[]; readonly warnings: readonly string[] }
+  | { readonly faults: readonly Fault[] };
+
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 const MAX_BODY_READ_MS = 3_600_000;
 const MAX_RATE = 1_000_000;
-/** Each unknown key is compared with every record without `key_id`. */
-const MANY_WITHOUT_ID = 10;
+const RELOADED = ['GATEWAY_API_KEYS_FILE', 'GATEWAY_SERVICES_FILE'] as const;
 
 /**
  * Turns the environment into the gateway's configuration, or into everything that is wrong with it at once
@@ -37,17 +39,8 @@ const MANY_WITHOUT_ID = 10;
  */
 export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const settings = createReadSettings(env);
-  const { faults, read, required } = settings;
-  const agentPublicKeys = required(
-    'GATEWAY_AGENT_PUBLIC_KEY',
-    'make a key pair with: svc-gateway create-agent-secret',
-    (text) => atLeastOne(parseList(text, parseAgentPublicKey), 'a base64url public key'),
-  );
-  const keys = required(
-    'GATEWAY_API_KEYS_JSON',
-    'make a record with: svc-gateway create-key --name <name> --capabilities <names>',
-    parseKeyRecords,
-  );
+  const { faults, isSet, read } = settings;
+  const { services, issuerWarnings, keyWarnings } = readServices(settings, readFile);
   const publicUrl = read('GATEWAY_PUBLIC_URL', parsePublicUrl);
   const listen = read('GATEWAY_ADDR', parseListenAddress);
   const metricsListen = read('GATEWAY_METRICS_ADDR', parseListenAddress);
@@ -56,7 +49,6 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   );
   const rateLimit = readRate(settings, 'GATEWAY_RATE_LIMIT');
   const principalRateLimit = readRate(settings, 'GATEWAY_PRINCIPAL_RATE_LIMIT');
-  const { tokens, warnings: tokenWarnings } = readTokens(settings, publicUrl);
   const { valkey, warnings: valkeyWarnings } = readValkey(settings, readFile);
   const address = listen ?? { host: undefined, port: 8080 };
   if (metricsListen?.port === address.port && metricsListen.host === address.host && address.port !== 0) {
@@ -66,8 +58,9 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
 
   const config: GatewayConfig = {
     listen: address,
-    agentPublicKeys: agentPublicKeys ?? [],
-    keys: keys ?? [],
+    services,
+    hasServicesFile: isSet('GATEWAY_SERVICES_FILE'),
+    reloadedFiles: RELOADED.flatMap((setting) => read(setting, (path) => good([path])) ?? []),
     publicUrl,
     agentUrls: agentUrls ?? (publicUrl === undefined ? undefined : [agentUrlOf(publicUrl)]),
     corsOrigins: read('GATEWAY_CORS_ALLOWED_ORIGINS', parseCorsOrigins) ?? [],
@@ -75,7 +68,6 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       atLeastOne(networks(text), 'networks, separated by commas'),
     ),
     trustedProxies: read('GATEWAY_TRUSTED_PROXY_CIDRS', networks) ?? [],
-    tokens,
     rateLimit,
     principalRateLimit,
     principalMaxConcurrentCalls: read('GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS', (text) =>
@@ -94,32 +86,27 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       faults,
     ),
     metricsListen,
+    workers: read('GATEWAY_WORKERS', parseWorkers) ?? 1,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
   };
   const unknown = unknownSettings(env);
   return faults.length > 0
     ? { faults, warnings: unknown }
-    : { config, warnings: [...unknown, ...tokenWarnings, ...valkeyWarnings, ...warningsFor(config)] };
+    : {
+        config,
+        warnings: [...unknown, ...issuerWarnings, ...valkeyWarnings, ...warningsFor(config), ...keyWarnings],
+      };
 }
 
-/** What `revoke-key` needs; other settings may be absent where it is run. */
-export function loadRevocation(
-  env: Environment,
-  readFile: ReadFile,
-):
-  | { readonly valkey: ValkeyConfig; readonly keyIds: readonly string[] | undefined }
-  | { readonly faults: readonly Fault[] } {
+/**
+ * The services alone, from what the files hold now; `readFile` may give what was read before. Warnings are those of the
+ * services.
+ */
+export function loadServices(env: Environment, readFile: ReadFile): LoadedServices {
   const settings = createReadSettings(env);
-  const { valkey } = readValkey(settings, readFile);
-  if (!settings.isSet('GATEWAY_VALKEY_URL')) {
-    const message =
-      'is not set, so gateways share no revocations; set it for all of them and here, or remove the record of the key ' +
-      'and restart them';
-    return { faults: [{ setting: 'GATEWAY_VALKEY_URL', message }] };
-  }
-  if (valkey === undefined || settings.faults.length > 0) return { faults: settings.faults };
-  const keys = settings.read('GATEWAY_API_KEYS_JSON', parseKeyRecords);
-  return { valkey, keyIds: keys?.flatMap(({ keyId }) => keyId ?? []) };
+  const { services, issuerWarnings, keyWarnings } = readServices(settings, readFile);
+  const { faults } = settings;
+  return faults.length > 0 ? { faults } : { services, warnings: [...issuerWarnings, ...keyWarnings] };
 }
 
 function unknownSettings(env: Environment): readonly string[] {
@@ -140,28 +127,11 @@ function warningsFor(config: GatewayConfig): readonly string[] {
         'set GATEWAY_PUBLIC_URL or GATEWAY_AGENT_URLS',
     );
   }
-  if (config.keys.length === 0 && config.tokens === undefined) {
-    warnings.push(
-      'GATEWAY_API_KEYS_JSON has no records, so every call is refused; add one with svc-gateway create-key',
-    );
-  }
-  const withoutId = config.keys.filter(({ keyId }) => keyId === undefined).length;
-  if (withoutId > MANY_WITHOUT_ID) {
-    warnings.push(
-      `GATEWAY_API_KEYS_JSON has ${withoutId} records without key_id, so each unknown key costs up to ${withoutId} ` +
-        'bcrypt comparisons; replace them with keys from svc-gateway create-key, which cost one at most',
-    );
-  }
   return warnings;
 }
 
 function networks(text: string): Parsed<readonly Cidr[]> {
   return parseList(text, parseCidr);
-}
-
-/** A list of nothing but commas must not pass for "no restriction". */
-function atLeastOne<T>(list: Parsed<readonly T[]>, accepted: string): Parsed<readonly T[]> {
-  return list.ok && list.value.length === 0 ? bad(`is an empty list; accepted: ${accepted}`) : list;
 }
 
 function parseLogLevel(text: string): Parsed<GatewayConfig['logLevel']> {

@@ -5,9 +5,12 @@ import type { Cidr } from '../network/cidr.ts';
 /** The environment after parsing: every value checked, every default applied. */
 export interface GatewayConfig {
   readonly listen: { readonly host: string | undefined; readonly port: number };
-  /** Raw 32-byte Ed25519 public keys; at least one. */
-  readonly agentPublicKeys: readonly Uint8Array[];
-  readonly keys: readonly KeyRecord[];
+  /** At least one: the default one, which is the first. */
+  readonly services: readonly ServiceConfig[];
+  /** Whether there may be others besides the default one. */
+  readonly hasServicesFile: boolean;
+  /** What `services` was read from and may change while the gateway runs: paths; empty where all stands in settings. */
+  readonly reloadedFiles: readonly string[];
   /** Without a trailing slash. */
   readonly publicUrl: string | undefined;
   /** Audiences that agents may sign, normalised; undefined accepts any. */
@@ -15,8 +18,6 @@ export interface GatewayConfig {
   readonly corsOrigins: readonly string[] | '*';
   readonly ipAllowList: readonly Cidr[] | undefined;
   readonly trustedProxies: readonly Cidr[];
-  /** Undefined where no issuer's tokens are taken. */
-  readonly tokens: TokenConfig | undefined;
   /** Of each source. */
   readonly rateLimit: RateConfig | undefined;
   readonly principalRateLimit: RateConfig | undefined;
@@ -28,7 +29,19 @@ export interface GatewayConfig {
   readonly bodyReadTimeoutMs: number;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
+  /** Processes that serve; with 1 there is no other. */
+  readonly workers: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+}
+
+/** One service: whose agents and callers meet. */
+export interface ServiceConfig {
+  readonly id: string;
+  /** Raw 32-byte Ed25519 public keys. */
+  readonly agentPublicKeys: readonly Uint8Array[];
+  readonly keys: readonly KeyRecord[];
+  /** Undefined where no issuer's tokens are taken. */
+  readonly tokens: TokenConfig | undefined;
 }
 
 interface RateConfig {
@@ -50,7 +63,7 @@ export interface ValkeyConfig {
 export interface TokenConfig {
   /** At least one. */
   readonly issuers: readonly Issuer[];
-  /** Under which the gateway is reached: of what tokens have to be for. */
+  /** Under which the gateway is reached: part of what tokens have to be for. */
   readonly publicUrl: string;
   readonly clockSkewMs: number;
   readonly refreshMs: number;

@@ -10,12 +10,8 @@ export interface ReadSettings {
   readonly isSet: (setting: Setting) => boolean;
   /** Undefined when it is absent or at fault. */
   readonly read: <T>(setting: Setting, parse: (text: string) => Parsed<T>) => T | undefined;
-  /** Its absence is a fault. */
-  readonly required: <T>(
-    setting: Setting,
-    remedy: string,
-    parse: (text: string) => Parsed<T>,
-  ) => T | undefined;
+  /** The same, with no word of what is wrong with it. */
+  readonly peek: <T>(setting: Setting, parse: (text: string) => Parsed<T>) => T | undefined;
 }
 
 export function createReadSettings(env: Environment): ReadSettings {
@@ -35,9 +31,9 @@ export function createReadSettings(env: Environment): ReadSettings {
     faults,
     isSet,
     read,
-    required(setting, remedy, parse) {
-      if (!isSet(setting)) faults.push({ setting, message: `is not set; ${remedy}` });
-      return read(setting, parse);
+    peek(setting, parse) {
+      const parsed = isSet(setting) ? parse(textOf(setting)) : undefined;
+      return parsed?.ok === true ? parsed.value : undefined;
     },
   };
 }

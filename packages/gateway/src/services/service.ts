@@ -15,6 +15,7 @@ import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
 import type { Handlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
+import { DEFAULT_SERVICE } from './service-id.ts';
 
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
 export interface Service {
@@ -50,6 +51,7 @@ export function createService({ tokens, described }: ServiceOptions, parts: Serv
   const registry = createRegistry(Math.random);
   const catalog = createCatalog(parts.observe);
   const authenticate = createAuthenticate({
+    service: DEFAULT_SERVICE,
     authenticator: parts.authenticator,
     tokens: tokens?.authentication,
     principalRate: parts.principalRate,

@@ -20,6 +20,9 @@ export type AskLease = (
   withinMs: number,
 ) => Promise<Grant | undefined> | undefined;
 
+/** Whom a limit counts; those of one kind never meet those of another. */
+export type LimitKind = 'source' | 'principal';
+
 /** What a request may wait for tokens. */
 export const LEASE_WAIT_MS = 20;
 /** Tokens of a lease that are not taken until then are lost, so that none are hoarded. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { errorText } from '@svc/edge';
 import type { RedisClientType } from '@redis/client';
 import type { ValkeyConfig } from '../config/model.ts';
+import { LATE, within } from './within.ts';
 
 export type ValkeyClient = RedisClientType;
 
@@ -136,21 +137,6 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
       connected = undefined;
     },
   };
-}
-
-const LATE = Symbol('late');
-
-/** A process that was busy itself looks at what has arrived meanwhile before it calls it late. */
-async function within<T>(ms: number, answer: Promise<T>): Promise<T | typeof LATE> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => setImmediate(resolve, LATE), ms);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Rejects when there is no connection within the time, or it is refused. Whatever ends it later is told once. */

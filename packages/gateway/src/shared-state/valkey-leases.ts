@@ -1,12 +1,9 @@
 import { createHmac, scryptSync } from 'node:crypto';
 import type { Grant, Rate } from '../access/rate-limit.ts';
 import type { ValkeyConfig } from '../config/model.ts';
-import { LEASE_WAIT_MS, type AskLease } from './leased-limiter.ts';
+import { LEASE_WAIT_MS, type AskLease, type LimitKind } from './leased-limiter.ts';
 import { LEASE_SCRIPT, LEASE_SCRIPT_SHA1 } from './lease-script.ts';
 import { keepValkeyConnection, type ValkeyClient } from './valkey-connection.ts';
-
-/** Whom a limit counts; those of one kind never meet those of another. */
-export type LimitKind = 'source' | 'principal';
 
 /** What became of the leases that were asked for. */
 export interface LeaseCounts {

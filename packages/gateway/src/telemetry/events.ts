@@ -39,6 +39,16 @@ export type GatewayEvent =
   | { readonly event: 'shared_limits_lost'; readonly message: string }
   | { readonly event: 'shared_limits_back' }
   | { readonly event: 'revocations_unknown'; readonly message: string }
+  | {
+      /** Of a replica with workers: one ended that should not have. */
+      readonly event: 'worker_ended';
+      readonly worker: number;
+      /** Empty where it ended by itself. */
+      readonly signal: string;
+      /** -1 where a signal ended it. */
+      readonly code: number;
+      readonly restart_in_ms: number;
+    }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number }
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };

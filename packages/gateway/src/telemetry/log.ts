@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { counted, createJsonLines } from '@svc/edge';
+import { counted, createJsonLines, type JsonLines, type LineSink } from '@svc/edge';
 import sonicBoom from 'sonic-boom';
 import type { GatewayConfig } from '../config/model.ts';
 import type { GatewayEvent, Observe } from './events.ts';
@@ -8,6 +8,8 @@ type Level = GatewayConfig['logLevel'];
 
 export interface Log {
   readonly observe: Observe;
+  /** For the records of the replica's workers; see JsonLines. */
+  readonly lines: Pick<JsonLines, 'forward' | 'whenSpace'>;
   /** Records that the output never got since the start because too many waited for it. */
   readonly recordsLost: number;
   /** Writes what is still buffered, for at most two seconds, and drops everything that comes later. */
@@ -22,6 +24,8 @@ export interface LogOptions {
   readonly level: Level;
   /** A file descriptor. */
   readonly destination: number;
+  /** What stands in every record: which replica has made it, and which of its workers. */
+  readonly fields?: { readonly replica_id: string; readonly worker?: number };
   /** Gets a line when the output cannot be written, and one when it can be again. */
   readonly standardError: { write(text: string): unknown };
 }
@@ -30,7 +34,7 @@ export interface LogOptions {
  * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. A reader that goes away
  * silences the log and never ends the process.
  */
-export function createLog({ level: least, destination, standardError }: LogOptions): Log {
+export function createLog({ level: least, destination, standardError, fields }: LogOptions): Log {
   // Not by way of pino: its hook writes the rest when the process exits, and tries a full disk for ever.
   const output = new sonicBoom.SonicBoom({ fd: destination, sync: false });
   const say = (line: string): unknown => standardError.write(`svc-gateway: ${line}\n`);
@@ -69,7 +73,7 @@ export function createLog({ level: least, destination, standardError }: LogOptio
     // The output keeps what a full disk refused, to the byte, and tries it first.
     setTimeout(() => !silent && output.write(''), RETRY_MS).unref();
   });
-  const lines = createJsonLines({
+  const sink: LineSink = {
     write(text, done) {
       confirm = done;
       if (silent) written();
@@ -79,13 +83,15 @@ export function createLog({ level: least, destination, standardError }: LogOptio
       // A batch that a thread is writing may come behind; what is broken ends in the middle of a line.
       if (!silent && !broken) writeSync(destination, rest);
     },
-  });
+  };
+  const lines = createJsonLines(sink, undefined, fields);
 
   return {
     observe(event) {
       const level = levelOf(event);
       if (!silent && SEVERITY[level] >= SEVERITY[least]) lines.write(level, event, event.event !== 'request');
     },
+    lines,
     get recordsLost() {
       return lines.lost;
     },
@@ -120,6 +126,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'keys_fetch_failed':
     case 'shared_limits_lost':
     case 'revocations_unknown':
+    case 'worker_ended':
       return 'warn';
     case 'internal_error':
       return 'error';

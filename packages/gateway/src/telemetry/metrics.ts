@@ -19,6 +19,8 @@ export interface GatewayState {
   /** Undefined where no Valkey is configured. */
   readonly valkey: (() => { readonly up: boolean; readonly leases: LeaseCounters }) | undefined;
   readonly logRecordsLost: () => number;
+  /** Undefined where there are none. */
+  readonly workerRestarts?: () => number;
   /** Whether an agent, connected or away, has this capability. */
   readonly isCapability: (name: string) => boolean;
 }
@@ -90,6 +92,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'metrics_listening':
       case 'accept_failed':
       case 'shutting_down':
+      case 'worker_ended':
       case 'config_warning':
       case 'descriptions_differ':
       case 'keys_fetched':
@@ -232,6 +235,17 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
   );
   if (state.tokens !== undefined) addTokenReadings(register, state.tokens);
   if (state.valkey !== undefined) addValkeyReadings(register, state.valkey);
+  if (state.workerRestarts !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_worker_restarts_total',
+        type: 'counter',
+        labels: [],
+        help: 'Workers that ended and were replaced. Where GATEWAY_WORKERS is above 1.',
+      },
+      state.workerRestarts,
+    );
+  }
   return observe;
 }
 

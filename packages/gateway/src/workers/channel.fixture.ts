@@ -10,22 +10,22 @@ if (cluster.isPrimary) {
   const channel = createPrimaryChannel();
   channel.answer('start', () => startOrder({ GATEWAY_IP_ALLOW_LIST: '10.0.0.0/8' }));
   channel.onJoin((worker) => channel.send(worker, 'shut_down', { signal: 'behind the start order' }));
-  channel.on('listening', () => process.kill(process.pid, 'SIGKILL'));
+  channel.on('alive', () => process.kill(process.pid, 'SIGKILL'));
   channel.attach(0, ipcWire(cluster.fork().process));
 } else {
   // Otherwise the process ends by itself when the primary is gone.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const channel = createWorkerChannel(ipcWire(process));
   const print = (what: string): void => void process.stdout.write(`${what}\n`);
-  const { config, sessionSecret } = await channel.ask('start', undefined);
-  const [key] = config.agentPublicKeys;
+  const { config, sessionSecret } = await channel.ask('start', { version: '' });
+  const [key] = config.services[0]?.agentPublicKeys ?? [];
   print(
     `start ${key instanceof Uint8Array && typeof config.ipAllowList?.[0]?.base === 'bigint'} ${String(sessionSecret)}`,
   );
   channel.on('shut_down', ({ signal }) => {
     print(signal);
-    channel.tell('listening', { address: '', port: 0 });
-    channel.ask('start', undefined).catch((error: unknown) => print(String(error)));
+    channel.tell('alive', undefined);
+    channel.ask('start', { version: '' }).catch((error: unknown) => print(String(error)));
   });
   channel.onLost(() => {
     print('lost');

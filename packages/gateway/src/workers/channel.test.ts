@@ -31,7 +31,7 @@ describe('the channel between a primary and its workers', () => {
     const { primary, heard, attach } = start();
     primary.onJoin((worker) => primary.send(worker, 'shut_down', { signal: `to ${worker}` }));
     const { channel } = attach(1);
-    await expect(channel.ask('start', undefined)).resolves.toEqual(ORDER);
+    await expect(channel.ask('start', { version: '' })).resolves.toEqual(ORDER);
     await turn();
     // The listener comes late, the message waits.
     const said: string[] = [];
@@ -48,7 +48,7 @@ describe('the channel between a primary and its workers', () => {
       channel.on('shut_down', ({ signal }) => said.push(`${worker} ${signal}`));
       return channel;
     });
-    await Promise.all(workers.slice(0, 2).map((channel) => channel.ask('start', undefined)));
+    await Promise.all(workers.slice(0, 2).map((channel) => channel.ask('start', { version: '' })));
     primary.broadcast('shut_down', { signal: 'a' });
     primary.broadcast('shut_down', { signal: 'b' }, 0);
     await turn();
@@ -57,18 +57,18 @@ describe('the channel between a primary and its workers', () => {
 
   it('rejects with the reason of the primary', async () => {
     const { attach } = start(() => Promise.reject(new Error('no config')));
-    await expect(attach(0).channel.ask('start', undefined)).rejects.toThrow('no config');
+    await expect(attach(0).channel.ask('start', { version: '' })).rejects.toThrow('no config');
   });
 
   it('rejects what is open and what is asked later when the primary is gone', async () => {
     const { heard, attach } = start(() => new Promise(() => {}));
     const { wire, channel } = attach(0);
-    const open = channel.ask('start', undefined);
+    const open = channel.ask('start', { version: '' });
     let lost = 0;
     channel.onLost(() => lost++);
     wire.cut();
     await expect(open).rejects.toThrow('gone');
-    await expect(channel.ask('start', undefined)).rejects.toThrow('gone');
+    await expect(channel.ask('start', { version: '' })).rejects.toThrow('gone');
     channel.onLost(() => lost++);
     expect(lost).toBe(2);
     // It had not joined.
@@ -78,10 +78,10 @@ describe('the channel between a primary and its workers', () => {
   it('tells that a worker left before another with its number joins', async () => {
     const { heard, attach } = start();
     const first = attach(0);
-    await first.channel.ask('start', undefined);
+    await first.channel.ask('start', { version: '' });
     first.wire.cut();
     await turn();
-    await attach(0).channel.ask('start', undefined);
+    await attach(0).channel.ask('start', { version: '' });
     await turn();
     expect(heard).toEqual(['joined 0', 'left 0', 'joined 0']);
   });

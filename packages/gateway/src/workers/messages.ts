@@ -1,20 +1,52 @@
+import type { MetricsSnapshot } from '@svc/edge';
 import type { GatewayConfig } from '../config/model.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
-  readonly start: { readonly question: undefined; readonly answer: StartOrder };
+  /** Tokens of a limit that all workers keep together; undefined where there is none. */
+  readonly tokens: { readonly question: TokenQuestion; readonly answer: Grant | undefined };
+  readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
 }
 
 /** What a worker tells its primary. */
 export interface WorkerMessages {
   /** It takes connections. */
-  readonly listening: { readonly address: string; readonly port: number };
+  readonly listening: Listening;
+  /** It ends, since it cannot listen. */
+  readonly cannot_start: { readonly reason: string };
+  /** Every second, for as long as its event loop turns. */
+  readonly alive: undefined;
+  /** All of its metrics: when they are wanted, now and then, and at its end. */
+  readonly metrics: MetricsSnapshot;
+  /** It has begun to shut down. */
+  readonly draining: { readonly in_flight: number };
 }
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
+  /** Whether the list of revoked keys has been read. */
+  readonly revocations: { readonly known: boolean };
+  readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
+}
+
+export interface TokenQuestion {
+  readonly kind: 'source' | 'principal';
+  readonly bucket: string;
+  readonly least: number;
+  readonly most: number;
+}
+
+interface Grant {
+  readonly granted: number;
+  readonly aheadMs: number;
+}
+
+export interface Listening {
+  readonly url: string;
+  readonly address: string;
+  readonly port: number;
 }
 
 /** All that a worker has to know before it serves; what changes comes right behind it, from the listeners of `onJoin`. */

@@ -48,8 +48,15 @@ export function createPrimaryChannel(): PrimaryEnd {
     for (const listener of whenJoined) listener(worker);
   }
 
+  function leave(worker: number): void {
+    const joined = attached.get(worker)?.joined;
+    attached.delete(worker);
+    if (joined === true) for (const listener of whenLeft) listener(worker);
+  }
+
   return {
     attach(worker, wire) {
+      leave(worker);
       const to: Attached = { send: createSender<FromPrimary>(wire), joined: false };
       attached.set(worker, to);
       wire.onMessage((message) => {
@@ -57,9 +64,7 @@ export function createPrimaryChannel(): PrimaryEnd {
         else if (attached.get(worker) === to) listeners.get(message.kind)?.(message.content, worker);
       });
       wire.onEnd(() => {
-        if (attached.get(worker) !== to) return;
-        attached.delete(worker);
-        if (to.joined) for (const listener of whenLeft) listener(worker);
+        if (attached.get(worker) === to) leave(worker);
       });
     },
     answer<Kind extends QuestionKind>(

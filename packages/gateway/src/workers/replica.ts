@@ -1,3 +1,5 @@
+import type { WorkerChannel } from './channel.ts';
+
 /** What a serving process takes from its replica: of each there is one, however many processes serve. */
 export interface Replica {
   /** New for each start of the replica. */
@@ -8,6 +10,8 @@ export interface Replica {
   readonly workers: number;
   /** 32 bytes that sign the ids of MCP sessions. */
   readonly sessionSecret: Uint8Array;
+  /** To the primary; absent for the only process, which has all there is to ask for. */
+  readonly channel?: WorkerChannel;
 }
 
 /** Of a replica that is one process. */

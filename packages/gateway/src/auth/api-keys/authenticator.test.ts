@@ -18,7 +18,7 @@ function setUp(records: readonly KeyRecord[]) {
     [];
   const clock = { ms: 0 };
   const authenticator = createAuthenticator({
-    records,
+    services: [{ id: 'default', keys: records }],
     now: () => clock.ms,
     wallClock: () => clock.ms,
     sharePermissions,
@@ -32,7 +32,7 @@ function setUp(records: readonly KeyRecord[]) {
 
 /** Authenticates and lets the one verification end. */
 async function verifyOnce(setup: ReturnType<typeof setUp>, plaintext: string, matches: boolean) {
-  const outcome = setup.authenticator.authenticate(plaintext, 'source');
+  const outcome = setup.authenticator.authenticate(plaintext, 'source', 'default');
   expect(setup.pending).toHaveLength(1);
   setup.pending.pop()?.settle(matches);
   return await outcome;
@@ -48,7 +48,11 @@ describe('wrong keys', () => {
   async function guess(setup: ReturnType<typeof setUp>, source: string, count: number): Promise<number> {
     let compared = 0;
     for (let at = 0; at < count; at++) {
-      const outcome = setup.authenticator.authenticate(`wrong ${source} ${setup.clock.ms} ${at}`, source);
+      const outcome = setup.authenticator.authenticate(
+        `wrong ${source} ${setup.clock.ms} ${at}`,
+        source,
+        'default',
+      );
       if (!(outcome instanceof Promise)) continue;
       compared++;
       setup.clock.ms += 100;
@@ -64,7 +68,7 @@ describe('wrong keys', () => {
     // Each costs 100 ms of which 5 are given back meanwhile.
     expect(first).toBeGreaterThan(98);
     expect(first).toBeLessThan(110);
-    expect(setup.authenticator.authenticate('one more', 'a')).toEqual({
+    expect(setup.authenticator.authenticate('one more', 'a', 'default')).toEqual({
       retryAfterSeconds: expect.any(Number),
     });
     setup.clock.ms += 20_000;
@@ -77,14 +81,14 @@ describe('wrong keys', () => {
     const setup = setUp([alice]);
     expect(await verifyOnce(setup, 'key', true)).toEqual(principalOf(alice));
     await guess(setup, 'source', 1000);
-    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toEqual(principalOf(alice));
     expect(await guess(setup, 'b', 5)).toBe(5);
   });
 
   it('are not what right keys count as', async () => {
     const setup = setUp([alice]);
     for (let at = 0; at < 500; at++) {
-      const outcome = setup.authenticator.authenticate(`right ${at}`, 'a');
+      const outcome = setup.authenticator.authenticate(`right ${at}`, 'a', 'default');
       setup.clock.ms += 100;
       setup.pending.pop()?.settle(true);
       expect(await outcome).toEqual(principalOf(alice));
@@ -104,7 +108,7 @@ describe('keys that are compared with many records', () => {
     const work = { comparisons: 0 };
     let thread = Promise.resolve();
     const authenticator = createAuthenticator({
-      records: many,
+      services: [{ id: 'default', keys: many }],
       now: () => clock.ms,
       wallClock: () => clock.ms,
       sharePermissions,
@@ -119,7 +123,7 @@ describe('keys that are compared with many records', () => {
       },
     });
     const present = async (keys: readonly string[], source = 'a') =>
-      await Promise.all(keys.map(async (key) => authenticator.authenticate(key, source)));
+      await Promise.all(keys.map(async (key) => authenticator.authenticate(key, source, 'default')));
     return { clock, work, authenticator, present };
   }
 
@@ -163,7 +167,7 @@ describe('keys that are compared with many records', () => {
     const failing = { at: 60 };
     const clock = { ms: 0 };
     const authenticator = createAuthenticator({
-      records: many,
+      services: [{ id: 'default', keys: many }],
       now: () => clock.ms,
       wallClock: () => clock.ms,
       sharePermissions,
@@ -174,8 +178,8 @@ describe('keys that are compared with many records', () => {
         return plaintext === 'right' && hash === 'hash of 99';
       },
     });
-    const lost = authenticator.authenticate('lost', 'a');
-    const right = authenticator.authenticate('right', 'a');
+    const lost = authenticator.authenticate('lost', 'a', 'default');
+    const right = authenticator.authenticate('right', 'a', 'default');
     await expect(lost).rejects.toThrow('thread lost');
     expect(await right).toEqual(principals[99]);
   });
@@ -188,9 +192,9 @@ describe('known keys beside unknown ones', () => {
     for (const key of keys) await verifyOnce(setup, key, true);
     setup.clock.ms = 4.5 * MINUTE;
     for (let at = 0; at < 4; at++)
-      void setup.authenticator.authenticate(`unknown ${at}`, `other source ${at}`);
+      void setup.authenticator.authenticate(`unknown ${at}`, `other source ${at}`, 'default');
     for (const key of keys)
-      expect(setup.authenticator.authenticate(key, 'source')).toEqual(principalOf(alice));
+      expect(setup.authenticator.authenticate(key, 'source', 'default')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(4);
     return setup;
   }
@@ -199,8 +203,8 @@ describe('known keys beside unknown ones', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.5 * MINUTE;
-    void setup.authenticator.authenticate('unknown', 'other source');
-    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
+    void setup.authenticator.authenticate('unknown', 'other source', 'default');
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toEqual(principalOf(alice));
     expect(setup.pending.map(({ plaintext }) => plaintext)).toEqual(['unknown', 'key']);
   });
 
@@ -209,11 +213,11 @@ describe('known keys beside unknown ones', () => {
     setup.pending[0]?.settle(false);
     await expect.poll(() => setup.pending.length).toBe(5);
     expect(setup.pending[4]?.plaintext).toBe('key');
-    expect(setup.authenticator.authenticate('one more', 'other source 5')).toBe('busy');
+    expect(setup.authenticator.authenticate('one more', 'other source 5', 'default')).toBe('busy');
     setup.pending[4]?.settle(true);
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(3);
     setup.clock.ms = 6 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toEqual(principalOf(alice));
   });
 
   it('take one slot at a time', async () => {
@@ -232,14 +236,14 @@ describe('authenticate', () => {
     'refuses %j at once, without a verification',
     (plaintext) => {
       const { authenticator, pending } = setUp([alice]);
-      expect(authenticator.authenticate(plaintext, 'source')).toBe('invalid');
+      expect(authenticator.authenticate(plaintext, 'source', 'default')).toBe('invalid');
       expect(pending).toHaveLength(0);
     },
   );
 
   it('compares a created key with its own record only', async () => {
     const { authenticator, pending } = setUp([alice, created, record('other', 'xyz')]);
-    const outcome = authenticator.authenticate(`svc_abc123_${secret}`, 'source');
+    const outcome = authenticator.authenticate(`svc_abc123_${secret}`, 'source', 'default');
     expect(pending.map((job) => job.hash)).toEqual([created.keyHash]);
     pending[0]?.settle(true);
     expect(await outcome).toEqual(principalOf(created));
@@ -247,13 +251,13 @@ describe('authenticate', () => {
 
   it('refuses a created key of an unknown record without any verification', () => {
     const { authenticator, pending } = setUp([alice, created]);
-    expect(authenticator.authenticate(`svc_nobody_${secret}`, 'source')).toBe('invalid');
+    expect(authenticator.authenticate(`svc_nobody_${secret}`, 'source', 'default')).toBe('invalid');
     expect(pending).toHaveLength(0);
   });
 
   it('compares other keys with the records without key_id, one after another, in one slot', async () => {
     const { authenticator, pending } = setUp([alice, created, bob]);
-    const outcome = authenticator.authenticate('made elsewhere', 'source');
+    const outcome = authenticator.authenticate('made elsewhere', 'source', 'default');
     expect(pending.map((job) => job.hash)).toEqual([alice.keyHash]);
     pending[0]?.settle(false);
     await expect.poll(() => pending.length).toBe(2);
@@ -266,7 +270,7 @@ describe('authenticate', () => {
 
   it('takes a short key that only looks like a created one for one made elsewhere', () => {
     const { authenticator, pending } = setUp([alice]);
-    void authenticator.authenticate('svc_live_key', 'source');
+    void authenticator.authenticate('svc_live_key', 'source', 'default');
     expect(pending.map((job) => job.hash)).toEqual([alice.keyHash]);
   });
 
@@ -274,7 +278,7 @@ describe('authenticate', () => {
     const setup = setUp([alice]);
     expect(await verifyOnce(setup, 'key', true)).toEqual(principalOf(alice));
     setup.clock.ms = 4 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(0);
     setup.clock.ms = 5 * MINUTE;
     expect(await verifyOnce(setup, 'key', true)).toEqual(principalOf(alice));
@@ -285,13 +289,13 @@ describe('authenticate', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.9 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
-    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toEqual(principalOf(alice));
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(1);
     setup.pending[0]?.settle(true);
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(0);
     setup.clock.ms = 8.5 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toEqual(principalOf(alice));
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toEqual(principalOf(alice));
     expect(setup.pending).toHaveLength(1);
   });
 
@@ -299,17 +303,17 @@ describe('authenticate', () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.9 * MINUTE;
-    void setup.authenticator.authenticate('key', 'source');
+    void setup.authenticator.authenticate('key', 'source', 'default');
     setup.pending.pop()?.fail();
     await expect.poll(() => setup.authenticator.counters.slotsInUse).toBe(0);
     setup.clock.ms = 5 * MINUTE;
-    expect(setup.authenticator.authenticate('key', 'source')).toBeInstanceOf(Promise);
+    expect(setup.authenticator.authenticate('key', 'source', 'default')).toBeInstanceOf(Promise);
   });
 
   it('remembers a refusal for a short time', async () => {
     const setup = setUp([alice]);
     expect(await verifyOnce(setup, 'wrong', false)).toBe('invalid');
-    expect(setup.authenticator.authenticate('wrong', 'source')).toBe('invalid');
+    expect(setup.authenticator.authenticate('wrong', 'source', 'default')).toBe('invalid');
     expect(setup.pending).toHaveLength(0);
     setup.clock.ms = 10_000;
     expect(await verifyOnce(setup, 'wrong', false)).toBe('invalid');
@@ -317,7 +321,9 @@ describe('authenticate', () => {
 
   it('shares one verification among those who present the same key together', async () => {
     const { authenticator, pending } = setUp([alice]);
-    const outcomes = Array.from({ length: 10 }, async () => authenticator.authenticate('key', 'source'));
+    const outcomes = Array.from({ length: 10 }, async () =>
+      authenticator.authenticate('key', 'source', 'default'),
+    );
     expect(pending).toHaveLength(1);
     expect(authenticator.counters.slotsInUse).toBe(1);
     pending[0]?.settle(true);
@@ -326,52 +332,56 @@ describe('authenticate', () => {
 
   it('verifies four keys at once and answers the fifth with busy', async () => {
     const { authenticator, pending } = setUp([alice]);
-    const first = ['one', 'two', 'three', 'four'].map((key) => authenticator.authenticate(key, 'source'));
-    expect(authenticator.authenticate('five', 'source')).toBe('busy');
-    expect(authenticator.authenticate('four', 'source')).toBeInstanceOf(Promise);
+    const first = ['one', 'two', 'three', 'four'].map((key) =>
+      authenticator.authenticate(key, 'source', 'default'),
+    );
+    expect(authenticator.authenticate('five', 'source', 'default')).toBe('busy');
+    expect(authenticator.authenticate('four', 'source', 'default')).toBeInstanceOf(Promise);
     expect(pending).toHaveLength(4);
     pending[0]?.settle(true);
     expect(await first[0]).toEqual(principalOf(alice));
-    expect(authenticator.authenticate('five', 'source')).toBeInstanceOf(Promise);
-    expect(authenticator.authenticate('one', 'source')).toEqual(principalOf(alice));
+    expect(authenticator.authenticate('five', 'source', 'default')).toBeInstanceOf(Promise);
+    expect(authenticator.authenticate('one', 'source', 'default')).toEqual(principalOf(alice));
   });
 
   it('frees the slot and forgets the attempt when the verification fails', async () => {
     const { authenticator, pending } = setUp([alice]);
-    const outcome = authenticator.authenticate('key', 'source');
+    const outcome = authenticator.authenticate('key', 'source', 'default');
     pending.pop()?.fail();
     await expect(outcome).rejects.toThrow('thread lost');
     expect(authenticator.counters.slotsInUse).toBe(0);
-    expect(authenticator.authenticate('key', 'source')).toBeInstanceOf(Promise);
+    expect(authenticator.authenticate('key', 'source', 'default')).toBeInstanceOf(Promise);
   });
 
   it('remembers 1,024 keys and no more', { tags: ['credential:cache-bound'] }, async () => {
     const authenticator = createAuthenticator({
-      records: [alice],
+      services: [{ id: 'default', keys: [alice] }],
       now: () => 0,
       wallClock: () => 0,
       sharePermissions,
       verify: async () => true,
     });
-    for (let index = 0; index < 1024; index++) await authenticator.authenticate(`key ${index}`, 'source');
     for (let index = 0; index < 1024; index++)
-      expect(authenticator.authenticate(`key ${index}`, 'source')).toEqual(principalOf(alice));
-    await authenticator.authenticate('one more', 'source');
-    expect(authenticator.authenticate('key 1', 'source')).toEqual(principalOf(alice));
-    expect(authenticator.authenticate('key 0', 'source')).toBeInstanceOf(Promise);
+      await authenticator.authenticate(`key ${index}`, 'source', 'default');
+    for (let index = 0; index < 1024; index++)
+      expect(authenticator.authenticate(`key ${index}`, 'source', 'default')).toEqual(principalOf(alice));
+    await authenticator.authenticate('one more', 'source', 'default');
+    expect(authenticator.authenticate('key 1', 'source', 'default')).toEqual(principalOf(alice));
+    expect(authenticator.authenticate('key 0', 'source', 'default')).toBeInstanceOf(Promise);
   });
 
   it('never remembers more than 1,024 refusals', async () => {
     const authenticator = createAuthenticator({
-      records: [alice],
+      services: [{ id: 'default', keys: [alice] }],
       now: () => 0,
       wallClock: () => 0,
       sharePermissions,
       verify: async () => false,
     });
-    for (let index = 0; index < 1100; index++) await authenticator.authenticate(`wrong ${index}`, 'source');
-    expect(authenticator.authenticate('wrong 1099', 'source')).toBe('invalid');
-    expect(authenticator.authenticate('wrong 0', 'source')).toBeInstanceOf(Promise);
+    for (let index = 0; index < 1100; index++)
+      await authenticator.authenticate(`wrong ${index}`, 'source', 'default');
+    expect(authenticator.authenticate('wrong 1099', 'source', 'default')).toBe('invalid');
+    expect(authenticator.authenticate('wrong 0', 'source', 'default')).toBeInstanceOf(Promise);
   });
 
   it('never gives a key to another record, and never takes more than four slots', async () => {
@@ -385,7 +395,7 @@ describe('authenticate', () => {
         let running = 0;
         let most = 0;
         const authenticator: Authenticator = createAuthenticator({
-          records,
+          services: [{ id: 'default', keys: records }],
           now: () => 0,
           wallClock: () => 0,
           sharePermissions,
@@ -397,7 +407,7 @@ describe('authenticate', () => {
           },
         });
         const outcomes = await Promise.all(
-          sequence.map(async (key) => authenticator.authenticate(key, 'source')),
+          sequence.map(async (key) => authenticator.authenticate(key, 'source', 'default')),
         );
         for (const [index, outcome] of outcomes.entries()) {
           const owner = records.find((candidate) => candidate.keyHash === sequence[index]);
@@ -418,18 +428,18 @@ describe('a key that expires', () => {
     const setup = setUp([expiring]);
     expect(await verifyOnce(setup, key, true)).toMatchObject({ name: 'expiring' });
     setup.clock.ms = 9_999;
-    expect(setup.authenticator.authenticate(key, 'source')).toMatchObject({ name: 'expiring' });
+    expect(setup.authenticator.authenticate(key, 'source', 'default')).toMatchObject({ name: 'expiring' });
     setup.clock.ms = 10_000;
-    expect(setup.authenticator.authenticate(key, 'source')).toBe('invalid');
+    expect(setup.authenticator.authenticate(key, 'source', 'default')).toBe('invalid');
     const fresh = setUp([expiring]);
     fresh.clock.ms = 10_000;
-    expect(fresh.authenticator.authenticate(key, 'source')).toBe('invalid');
+    expect(fresh.authenticator.authenticate(key, 'source', 'default')).toBe('invalid');
     expect(fresh.pending).toHaveLength(0);
   });
 
   it('is unknown too when its time comes while it is compared', async () => {
     const setup = setUp([expiring]);
-    const outcome = setup.authenticator.authenticate(key, 'source');
+    const outcome = setup.authenticator.authenticate(key, 'source', 'default');
     setup.clock.ms = 10_000;
     setup.pending.pop()?.settle(true);
     expect(await outcome).toBe('invalid');
@@ -438,7 +448,7 @@ describe('a key that expires', () => {
   it('is no candidate for keys without key_id either, but others still are', async () => {
     const setup = setUp([keyRecord('old', { expiresAtMs: 10_000 }), alice]);
     setup.clock.ms = 10_000;
-    const outcome = setup.authenticator.authenticate('key', 'source');
+    const outcome = setup.authenticator.authenticate('key', 'source', 'default');
     expect(setup.pending.map(({ hash }) => hash)).toEqual(['hash of alice']);
     setup.pending.pop()?.settle(true);
     expect(await outcome).toEqual(principalOf(alice));

@@ -4,6 +4,7 @@ import { createRateLimiter } from '../../access/rate-limit.ts';
 import { canBeKey, keyFormOf } from './key-form.ts';
 import type { SharePermissions } from '../permission-sets.ts';
 import type { ApiKeyPrincipal } from '../principal.ts';
+import { DEFAULT_SERVICE, principalIdIn } from '../../services/service-id.ts';
 import type { KeyRecord } from './key-record.ts';
 
 /** `invalid` answers 401, the others 429. */
@@ -16,13 +17,36 @@ interface TooManyGuesses {
 
 export interface Authenticator {
   /**
-   * The principal whose key this is. Answers at once whenever no bcrypt is needed, which is so for every key in use;
-   * otherwise a promise, which rejects when the verification itself fails. `source` is whom wrong keys are counted by.
+   * The principal of this service whose key this is. Answers at once whenever no bcrypt is needed, which is so for every
+   * key in use; otherwise a promise, which rejects when the verification itself fails. `source` is whom wrong keys are
+   * counted by. A key of another service is as unknown as any, and so is every key of a service that there is not.
    */
-  authenticate(credential: string, source: string): Authentication | Promise<Authentication>;
-  /** Keys with these key ids are answered as unknown from now on, remembered or not. */
-  setRevoked(keyIds: Iterable<string>): void;
+  authenticate(credential: string, source: string, service: string): Authentication | Promise<Authentication>;
   readonly counters: AuthenticationCounters;
+}
+
+/** The authenticator that has the records, and compares keys with them. */
+export interface KeyAuthority extends Authenticator {
+  /** From now on these records count. Of records that stay as they were, keys stay known. */
+  setRecords(services: readonly ServiceKeys[]): void;
+  /** Keys with these key ids are unknown from now on. A record that was revoked once stays so until it is removed. */
+  setRevoked(keyIds: Iterable<string>): void;
+  /** What is remembered of a key that is known; undefined where it is not. */
+  remembered(credential: string, service: string): RememberedKey | undefined;
+}
+
+/** The records of one service. */
+export interface ServiceKeys {
+  readonly id: string;
+  readonly keys: readonly KeyRecord[];
+}
+
+interface RememberedKey {
+  /** Changes with anything in the record. */
+  readonly recordId: string;
+  /** Until it is verified anew or forgotten. */
+  readonly remainingMs: number;
+  readonly expiresAtMs: number | undefined;
 }
 
 /** For the metrics. Hits and misses grow; slots are as they are now. */
@@ -53,6 +77,10 @@ const REFRESH_BEFORE_MS = 60_000;
 
 /** A key that is being verified, in a slot. */
 interface Attempt {
+  readonly plaintext: string;
+  readonly service: string;
+  /** By which it is remembered. */
+  readonly entry: string;
   readonly source: string;
   /** What has been spent on comparisons that did not match. */
   spentMs: number;
@@ -60,14 +88,23 @@ interface Attempt {
 
 /** What a presented key is compared with. */
 interface Candidate {
+  readonly recordId: string;
   readonly keyId: string | undefined;
+  /** Whether its record still counts: it was neither removed, nor changed, nor revoked. Never true again. */
+  live: boolean;
   readonly keyHash: string;
   readonly principal: ApiKeyPrincipal;
   readonly expiresAtMs: number | undefined;
 }
 
+/** The records of one service, as keys are looked up in them. */
+interface Candidates {
+  readonly byKeyId: ReadonlyMap<string, Candidate>;
+  readonly withoutKeyId: readonly Candidate[];
+}
+
 /**
- * Finds whose key a request presents. A key is remembered by its digest alone, never in plaintext. It is
+ * Finds whose key a request presents. A key is remembered by its service and its digest, never in plaintext. It is
  *   unknown    in none of the maps;
  *   verifying  in `verifying`, each in a slot of its own: `begin` puts it there, the end of its comparisons removes it;
  *   known      in `known`: `compare` puts it there when a record matches; it leaves when its time is up;
@@ -76,39 +113,26 @@ interface Candidate {
  *   refused    in `refused`: `compare` puts it there when no record matches; it leaves when its time is up.
  * A known key that is verified anew is in `verifying` too, and is answered as known meanwhile. `refreshing` is the one
  * key that `refreshNext` has begun; it has no successor before that has ended.
- * A key whose record has expired is answered as one that no record fits, wherever it is remembered.
+ * A key whose record has expired, is revoked, or has been removed or changed is answered as one that no record fits,
+ * wherever it is remembered. A record that comes may fit a key that is refused, so `setRecords` empties `refused`.
  *
  * `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds, `wallClock`
  * milliseconds since 1970.
  */
 export function createAuthenticator(options: {
-  readonly records: readonly KeyRecord[];
+  readonly services: readonly ServiceKeys[];
   readonly verify: (plaintext: string, bcryptHash: string) => Promise<boolean>;
   readonly now: () => number;
   readonly wallClock: () => number;
   readonly sharePermissions: SharePermissions;
-}): Authenticator {
-  const { records, verify, now, wallClock } = options;
-  const byKeyId = new Map<string, Candidate>();
+  /** Gets the records that count no more. */
+  readonly onRetired?: (recordIds: readonly string[]) => void;
+}): KeyAuthority {
+  const { verify, now, wallClock, onRetired } = options;
+  let byService: ReadonlyMap<string, Candidates> = new Map();
+  /** All of them, by the ids of their records. */
+  let live: ReadonlyMap<string, Candidate> = new Map();
   let revoked: ReadonlySet<string> = new Set();
-  const withoutKeyId: Candidate[] = [];
-  for (const { name, keyHash, keyId, capabilities, principal, claims, expiresAtMs } of records) {
-    const candidate: Candidate = {
-      keyId,
-      keyHash,
-      principal: {
-        kind: 'api_key',
-        id: `key:${principal}`,
-        permissions: options.sharePermissions(capabilities),
-        claims,
-        claimsJson: Object.keys(claims).length === 0 ? '' : JSON.stringify(claims),
-        name,
-      },
-      expiresAtMs,
-    };
-    if (keyId === undefined) withoutKeyId.push(candidate);
-    else byKeyId.set(keyId, candidate);
-  }
   const known = createExpiringMap<Candidate>({
     maxEntries: CACHE_ENTRIES,
     lifetimeMs: CACHE_LIFETIME_MS,
@@ -131,42 +155,42 @@ export function createAuthenticator(options: {
   const counters = { cacheHits: 0, cacheMisses: 0, slots: SLOTS };
 
   /** Costs keys that never expire nothing. */
-  function hasExpired({ keyId, expiresAtMs }: Candidate): boolean {
-    if (revoked.size > 0 && keyId !== undefined && revoked.has(keyId)) return true;
-    return expiresAtMs !== undefined && expiresAtMs <= wallClock();
+  function isOver({ live: counts, expiresAtMs }: Candidate): boolean {
+    return !counts || (expiresAtMs !== undefined && expiresAtMs <= wallClock());
   }
 
-  function candidatesFor(plaintext: string): readonly Candidate[] {
+  function candidatesFor(plaintext: string, service: string): readonly Candidate[] {
+    const candidates = byService.get(service);
+    if (candidates === undefined) return [];
     const form = keyFormOf(plaintext);
-    const candidate = form.kind === 'other' ? undefined : byKeyId.get(form.keyId);
-    if (candidate !== undefined) return hasExpired(candidate) ? [] : [candidate];
+    const candidate = form.kind === 'other' ? undefined : candidates.byKeyId.get(form.keyId);
+    if (candidate !== undefined) return isOver(candidate) ? [] : [candidate];
     if (form.kind === 'created' && form.complete) return [];
-    return withoutKeyId.filter((other) => !hasExpired(other));
+    return candidates.withoutKeyId.filter((other) => !isOver(other));
   }
 
-  async function compare(
-    plaintext: string,
-    digest: string,
-    candidates: readonly Candidate[],
-    attempt: Attempt,
-  ): Promise<Authentication> {
-    const { source } = attempt;
-    for (const candidate of candidates) {
+  async function compare(attempt: Attempt, first: Candidate | undefined): Promise<Authentication> {
+    const { plaintext, service, entry, source } = attempt;
+    const compared = new Set<Candidate>();
+    const next = (): Candidate | undefined =>
+      candidatesFor(plaintext, service).find((other) => !compared.has(other));
+    // Looked for each time, since records come and go while one is compared.
+    for (let candidate = first ?? next(); candidate !== undefined; candidate = next()) {
+      compared.add(candidate);
       if (attempt.spentMs > 0 && !(await mayGoOn(attempt))) {
         guesses.spend(source, attempt.spentMs);
         const wait = guesses.take(source, 0);
         return { retryAfterSeconds: wait.ok ? 1 : wait.retryAfterSeconds };
       }
       const startedAt = now();
-      if (await verify(plaintext, candidate.keyHash)) {
-        // Its time may have come while it was compared.
-        if (hasExpired(candidate)) return 'invalid';
-        known.set(digest, candidate);
+      if (!(await verify(plaintext, candidate.keyHash))) attempt.spentMs += now() - startedAt;
+      // Its time may have come while it was compared.
+      else if (!isOver(candidate)) {
+        known.set(entry, candidate);
         return candidate.principal;
       }
-      attempt.spentMs += now() - startedAt;
     }
-    refused.set(digest, true);
+    refused.set(entry, true);
     guesses.spend(source, attempt.spentMs);
     return 'invalid';
   }
@@ -188,20 +212,15 @@ export function createAuthenticator(options: {
   }
 
   /** Takes a slot until the comparison ends; everyone who presents the same key meanwhile shares it. */
-  function begin(
-    plaintext: string,
-    digest: string,
-    candidates: readonly Candidate[],
-    source: string,
-  ): Promise<Authentication> {
-    due.delete(digest);
-    const attempt = { source, spentMs: 0 };
-    const outcome = compare(plaintext, digest, candidates, attempt).finally(() => {
-      verifying.delete(digest);
-      if (refreshing === digest) refreshing = undefined;
+  function begin(attempt: Attempt, first: Candidate | undefined): Promise<Authentication> {
+    const { entry } = attempt;
+    due.delete(entry);
+    const outcome = compare(attempt, first).finally(() => {
+      verifying.delete(entry);
+      if (refreshing === entry) refreshing = undefined;
       refreshNext();
     });
-    verifying.set(digest, { attempt, outcome });
+    verifying.set(entry, { attempt, outcome });
     return outcome;
   }
 
@@ -216,37 +235,113 @@ export function createAuthenticator(options: {
     start().catch(() => undefined);
   }
 
-  function refresh(plaintext: string, digest: string, candidate: Candidate, source: string): void {
-    if (verifying.has(digest) || due.has(digest)) return;
-    due.set(digest, () => begin(plaintext, digest, [candidate], source));
+  function refresh(attempt: Attempt, candidate: Candidate): void {
+    const { entry } = attempt;
+    if (verifying.has(entry) || due.has(entry)) return;
+    due.set(entry, () => begin(attempt, candidate));
     refreshNext();
   }
 
+  function setRecords(services: readonly ServiceKeys[]): void {
+    const before = live;
+    const after = new Map<string, Candidate>();
+    byService = new Map(
+      services.map(({ id, keys }) => {
+        const candidates = keys.map((record) => {
+          const recordId = recordIdOf(id, record);
+          const candidate = before.get(recordId) ?? createCandidate(recordId, id, record);
+          after.set(recordId, candidate);
+          return candidate;
+        });
+        const withoutKeyId = candidates.filter(({ keyId }) => keyId === undefined);
+        const named = candidates.flatMap((candidate) =>
+          candidate.keyId === undefined ? [] : [[candidate.keyId, candidate] as const],
+        );
+        return [id, { byKeyId: new Map(named), withoutKeyId }] as const;
+      }),
+    );
+    live = after;
+    retire([...before.values()].filter(({ recordId }) => !after.has(recordId)));
+    refused.clear();
+  }
+
+  function createCandidate(recordId: string, service: string, record: KeyRecord): Candidate {
+    const { name, keyHash, keyId, capabilities, principal, claims, expiresAtMs } = record;
+    return {
+      recordId,
+      keyId,
+      live: keyId === undefined || !revoked.has(keyId),
+      keyHash,
+      principal: {
+        kind: 'api_key',
+        id: principalIdIn(service, `key:${principal}`),
+        permissions: options.sharePermissions(capabilities),
+        claims,
+        claimsJson: Object.keys(claims).length === 0 ? '' : JSON.stringify(claims),
+        name,
+      },
+      expiresAtMs,
+    };
+  }
+
+  function retire(candidates: readonly Candidate[]): void {
+    for (const candidate of candidates) candidate.live = false;
+    if (candidates.length > 0) onRetired?.(candidates.map(({ recordId }) => recordId));
+  }
+
+  setRecords(options.services);
   return {
-    authenticate(credential, source) {
+    authenticate(credential, source, service) {
       if (!canBeKey(credential)) return 'invalid';
-      const digest = hash('sha256', credential, 'base64');
-      const match = known.get(digest);
-      if (match !== undefined && !hasExpired(match)) {
+      const entry = entryOf(credential, service);
+      const match = known.get(entry);
+      if (match !== undefined && !isOver(match)) {
         counters.cacheHits++;
-        if (known.remainingMs(digest) < REFRESH_BEFORE_MS) refresh(credential, digest, match, source);
+        if (known.remainingMs(entry) < REFRESH_BEFORE_MS) {
+          refresh({ plaintext: credential, service, entry, source, spentMs: 0 }, match);
+        }
         return match.principal;
       }
       counters.cacheMisses++;
-      const candidates = candidatesFor(credential);
-      if (candidates.length === 0 || refused.get(digest) === true) return 'invalid';
-      const shared = verifying.get(digest);
+      if (candidatesFor(credential, service).length === 0 || refused.get(entry) === true) return 'invalid';
+      const shared = verifying.get(entry);
       if (shared !== undefined) return shared.outcome;
       if (verifying.size >= SLOTS) return 'busy';
       const mayGuess = guesses.take(source);
       if (!mayGuess.ok) return { retryAfterSeconds: mayGuess.retryAfterSeconds };
-      return begin(credential, digest, candidates, source);
+      return begin({ plaintext: credential, service, entry, source, spentMs: 0 }, undefined);
     },
+    setRecords,
     setRevoked(keyIds) {
       revoked = new Set(keyIds);
+      const retired = [...live.values()].filter(
+        (candidate) => candidate.live && candidate.keyId !== undefined && revoked.has(candidate.keyId),
+      );
+      retire(retired);
+    },
+    remembered(credential, service) {
+      const entry = entryOf(credential, service);
+      const match = known.get(entry);
+      if (match === undefined || isOver(match)) return undefined;
+      const { recordId, expiresAtMs } = match;
+      return { recordId, remainingMs: known.remainingMs(entry), expiresAtMs };
     },
     get counters() {
       return { ...counters, slotsInUse: verifying.size };
     },
   };
+}
+
+/** Two services may have the same key, each with a record of its own. */
+function entryOf(credential: string, service: string): string {
+  const digest = hash('sha256', credential, 'base64');
+  return service === DEFAULT_SERVICE ? digest : `${service} ${digest}`;
+}
+
+/** Equal for records of one service that say the same. */
+function recordIdOf(service: string, record: KeyRecord): string {
+  const { capabilities } = record;
+  const said = { ...record, capabilities: capabilities === '*' ? '*' : [...capabilities].toSorted() };
+  const fields = Object.entries(said).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify([service, fields]), 'base64url');
 }

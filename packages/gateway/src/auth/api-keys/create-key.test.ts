@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { compareSync } from 'bcryptjs';
 import { describe, expect, it } from 'vitest';
-import { parseKeyRecords } from '../../config/parse/key-records.ts';
+import { parseKeyRecords } from '../../config/services/key-records.ts';
 import { createSharePermissions } from '../permission-sets.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { createKey } from './create-key.ts';
@@ -11,27 +11,27 @@ describe('createKey', () => {
 
   it('makes a key whose record the gateway reads, and which opens it', async () => {
     const { apiKey, record } = createKey(options);
-    const parsed = parseKeyRecords(JSON.stringify([record]));
+    const parsed = parseKeyRecords(JSON.stringify([record]), 'setting');
     if (!parsed.ok) throw new Error(parsed.problems.join());
     const authenticator = createAuthenticator({
-      records: parsed.value,
+      services: [{ id: 'default', keys: parsed.value }],
       now: () => 0,
       wallClock: () => 0,
       sharePermissions: createSharePermissions(),
       verify: async (plaintext, hash) => compareSync(plaintext, hash),
     });
-    expect(await authenticator.authenticate(apiKey, 'source')).toMatchObject({
+    expect(await authenticator.authenticate(apiKey, 'source', 'default')).toMatchObject({
       id: 'key:reporting',
       name: 'reporting',
       permissions: new Set(['find_book']),
     });
-    expect(await authenticator.authenticate(`${apiKey.slice(0, -1)}!`, 'source')).toBe('invalid');
+    expect(await authenticator.authenticate(`${apiKey.slice(0, -1)}!`, 'source', 'default')).toBe('invalid');
   });
 
   it('writes whose key it is, what is claimed of them, and until when', () => {
     const further = { principal: 'ann', claims: { org: 'north' }, expiresAt: '2027-01-31T00:00:00Z' };
     const { record } = createKey({ ...options, ...further });
-    expect(parseKeyRecords(JSON.stringify([record]))).toMatchObject({
+    expect(parseKeyRecords(JSON.stringify([record]), 'setting')).toMatchObject({
       ok: true,
       value: [{ principal: 'ann', claims: { org: 'north' }, expiresAtMs: Date.UTC(2027, 0, 31) }],
     });

@@ -38,6 +38,11 @@ export function parseList<T>(text: string, parseItem: (item: string) => Parsed<T
   return problems.length > 0 ? bad(...problems) : good(values);
 }
 
+/** A list of nothing but commas must not pass for one that says nothing. */
+export function atLeastOne<T>(list: Parsed<readonly T[]>, accepted: string): Parsed<readonly T[]> {
+  return list.ok && list.value.length === 0 ? bad(`is an empty list; accepted: ${accepted}`) : list;
+}
+
 function at(index: number, count: number, problem: string): string {
   return count === 1 ? problem : `entry ${index + 1}: ${problem}`;
 }

@@ -5,13 +5,13 @@ import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED } from '../../a
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
 import type { Permissions } from '../../auth/permission.ts';
 import { INSTANT_ACCEPTED, parseInstant } from '../../auth/api-keys/instant.ts';
-import { parseJsonArray } from './json-array.ts';
-import { bad, good, quoted, type Parsed } from './parsed.ts';
-import { problemText } from './problem-text.ts';
+import { parseJsonArray } from '../parse/json-array.ts';
+import { bad, good, quoted, type Parsed } from '../parse/parsed.ts';
+import { problemText } from '../parse/problem-text.ts';
 import { differingPrincipals } from './shared-principals.ts';
 
 /** docs/reference/settings.md promises it. */
-const MAX_RECORDS = 100;
+export const MAX_RECORDS = 100;
 const FIELDS: readonly string[] = [
   'name',
   'key_hash',
@@ -25,22 +25,28 @@ const SINGLE_QUOTE_HINT =
   "where a shell reads it, put the whole value in single quotes, as in GATEWAY_API_KEYS_JSON='[...]', " +
   'for a shell expands the $ in hashes';
 
-/** Reads GATEWAY_API_KEYS_JSON. Problems name record and field, never a hash. */
-export function parseKeyRecords(text: string): Parsed<readonly KeyRecord[]> {
+/** Where records stand: a shell may have changed those of a setting. */
+export type RecordsIn = 'setting' | 'file';
+
+/** Reads GATEWAY_API_KEYS_JSON, or what the file of GATEWAY_API_KEYS_FILE holds. Problems name record and field, never a hash. */
+export function parseKeyRecords(text: string, place: RecordsIn): Parsed<readonly KeyRecord[]> {
   const array = parseJsonArray(text, {
-    shellHint: SINGLE_QUOTE_HINT,
+    shellHint: place === 'setting' ? SINGLE_QUOTE_HINT : undefined,
     record: '{"name", "key_hash", "capabilities"}',
   });
-  if (!array.ok) return array;
-  const entries = array.value;
+  return array.ok ? parseKeyEntries(array.value, place) : array;
+}
+
+/** The same for an array that has been read. */
+export function parseKeyEntries(entries: readonly unknown[], place: RecordsIn): Parsed<readonly KeyRecord[]> {
   if (entries.length > MAX_RECORDS)
     return bad(`has ${entries.length} records; accepted: at most ${MAX_RECORDS}`);
 
-  const records: { readonly place: number; readonly record: KeyRecord }[] = [];
+  const records: { readonly place: string; readonly record: KeyRecord }[] = [];
   const problems: string[] = [];
   for (const [index, entry] of entries.entries()) {
-    const parsed = parseRecord(entry);
-    if (parsed.ok) records.push({ place: index + 1, record: parsed.value });
+    const parsed = parseRecord(entry, place);
+    if (parsed.ok) records.push({ place: `record ${index + 1}`, record: parsed.value });
     else problems.push(...parsed.problems.map((problem) => `record ${index + 1}${label(entry)}: ${problem}`));
   }
   problems.push(
@@ -51,7 +57,7 @@ export function parseKeyRecords(text: string): Parsed<readonly KeyRecord[]> {
   return problems.length > 0 ? bad(...problems) : good(records.map(({ record }) => record));
 }
 
-function parseRecord(entry: unknown): Parsed<KeyRecord> {
+function parseRecord(entry: unknown, place: RecordsIn): Parsed<KeyRecord> {
   if (!isRecord(entry)) return bad('is not an object; accepted: {"name", "key_hash", "capabilities"}');
   const { name, key_hash: hash, key_id: keyId, capabilities, principal = name, claims = {} } = entry;
   const problems: string[] = [];
@@ -64,7 +70,7 @@ function parseRecord(entry: unknown): Parsed<KeyRecord> {
     problems.push(`name is ${missingOr(name, 'not accepted')}; accepted: a text of ${KEY_NAME_ACCEPTED}`);
   }
   const canonical = typeof hash === 'string' ? canonicalBcryptHash(hash) : undefined;
-  if (canonical === undefined) problems.push(hashProblem(hash));
+  if (canonical === undefined) problems.push(hashProblem(hash, place));
   if (keyId !== undefined && (typeof keyId !== 'string' || !isKeyId(keyId))) {
     problems.push('key_id is not accepted; accepted: 1 to 32 letters and digits, as printed by create-key');
   }
@@ -133,7 +139,7 @@ function parsePermissions(value: unknown): Parsed<Permissions> {
   return problems.length > 0 ? bad(...problems) : good(names);
 }
 
-function hashProblem(hash: unknown): string {
+function hashProblem(hash: unknown, place: RecordsIn): string {
   const accepted =
     'accepted: a bcrypt hash of 60 characters that begins with $2a$, $2b$ or $2y$ and a cost of 04 to 16';
   const [, cost] = typeof hash === 'string' ? (/^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(hash) ?? []) : [];
@@ -145,7 +151,7 @@ function hashProblem(hash: unknown): string {
     return 'key_hash holds a key instead of its hash; accepted: the record as svc-gateway create-key prints it';
   }
   const mangled = typeof hash === 'string' && hash !== '' && !/^\$2[aby]\$\d\d\$.{53}$/.test(hash);
-  return mangled ? `${problem}; ${SINGLE_QUOTE_HINT}` : problem;
+  return mangled && place === 'setting' ? `${problem}; ${SINGLE_QUOTE_HINT}` : problem;
 }
 
 /** Two records with one name would share a line in the log; two with one key_id would hide each other. */

@@ -6,7 +6,7 @@ import { parseKeyRecords } from './key-records.ts';
 const HASH = `$2b$10$${'.'.repeat(53)}`;
 
 function parse(...records: readonly unknown[]) {
-  return parseKeyRecords(JSON.stringify(records));
+  return parseKeyRecords(JSON.stringify(records), 'setting');
 }
 function problemsOf(...records: readonly unknown[]): readonly string[] {
   const parsed = parse(...records);
@@ -109,7 +109,7 @@ describe('parseKeyRecords', () => {
     expect(problemsOf({ name: 'a', key_hash: 'b0/abcdefgh' })).toEqual([
       expect.stringContaining('single quotes'),
     ]);
-    expect(parseKeyRecords('[{name:a,key_hash:b0/abc}]')).toEqual({
+    expect(parseKeyRecords('[{name:a,key_hash:b0/abc}]', 'setting')).toEqual({
       ok: false,
       problems: [expect.stringContaining('single quotes')],
     });
@@ -171,6 +171,6 @@ describe('parseKeyRecords', () => {
 
   it('refuses a field given twice, of which one would win unseen', () => {
     const text = `[{"name":"a","name":"b","key_hash":"${HASH}"}]`;
-    expect(parseKeyRecords(text)).toMatchObject({ ok: false });
+    expect(parseKeyRecords(text, 'setting')).toMatchObject({ ok: false });
   });
 });

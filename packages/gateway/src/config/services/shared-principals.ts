@@ -1,14 +1,14 @@
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
-import { quoted } from './parsed.ts';
+import { quoted } from '../parse/parsed.ts';
 
 /**
  * Keys of one principal that may not call the same, or of whom not the same is claimed: what one caller may do would
  * depend on which of its keys it used. `records` are given with their places.
  */
 export function differingPrincipals(
-  records: readonly { readonly place: number; readonly record: KeyRecord }[],
+  records: readonly { readonly place: string; readonly record: KeyRecord }[],
 ): readonly string[] {
-  const first = new Map<string, { readonly place: number; readonly record: KeyRecord }>();
+  const first = new Map<string, { readonly place: string; readonly record: KeyRecord }>();
   const problems: string[] = [];
   for (const { place, record } of records) {
     const earlier = first.get(record.principal);
@@ -20,7 +20,7 @@ export function differingPrincipals(
     const differing = (['capabilities', 'claims'] as const).filter((field) => own[field] !== other[field]);
     if (differing.length === 0) continue;
     problems.push(
-      `record ${place} (${quoted(record.name)}): ${differing.join(' and ')} differ from those of record ` +
+      `${place} (${quoted(record.name)}): ${differing.join(' and ')} differ from those of ` +
         `${earlier.place}, another key of principal ${quoted(record.principal)}; ` +
         'accepted: equal capabilities and claims, or a principal of its own',
     );

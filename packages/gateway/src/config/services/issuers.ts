@@ -1,7 +1,7 @@
 import { parseIssuers, type Issuer, type Problem } from '@svc/identity';
-import { parseJsonArray } from './json-array.ts';
-import { bad, good, quoted, type Parsed } from './parsed.ts';
-import { problemText } from './problem-text.ts';
+import { parseJsonArray } from '../parse/json-array.ts';
+import { bad, good, quoted, type Parsed } from '../parse/parsed.ts';
+import { problemText } from '../parse/problem-text.ts';
 
 const HINTS = {
   shellHint:
@@ -17,11 +17,15 @@ export interface IssuerRecords {
 /** Reads GATEWAY_ISSUERS_JSON. `resource` is the audience of records that name none. */
 export function parseIssuerRecords(text: string, resource: string): Parsed<IssuerRecords> {
   const array = parseJsonArray(text, HINTS);
-  if (!array.ok) return array;
-  const parsed = parseIssuers(array.value, { resource });
+  return array.ok ? parseIssuerEntries(array.value, resource) : array;
+}
+
+/** The same for an array that has been read. */
+export function parseIssuerEntries(entries: readonly unknown[], resource: string): Parsed<IssuerRecords> {
+  const parsed = parseIssuers(entries, { resource });
   return parsed.ok
     ? good({ issuers: parsed.issuers, warnings: parsed.warnings })
-    : bad(...parsed.problems.map((problem) => recordProblem(array.value, problem)));
+    : bad(...parsed.problems.map((problem) => recordProblem(entries, problem)));
 }
 
 function recordProblem(records: readonly unknown[], { path, message }: Problem): string {

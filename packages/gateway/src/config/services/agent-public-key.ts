@@ -1,5 +1,5 @@
 import { hasSmallOrder, isEd25519Point } from './ed25519-point.ts';
-import { bad, good, type Parsed } from './parsed.ts';
+import { bad, good, type Parsed } from '../parse/parsed.ts';
 
 const ACCEPTED = 'accepted: the 43 base64url characters that svc-gateway create-agent-secret prints for it';
 const PRIVATE_KEY_HINT =

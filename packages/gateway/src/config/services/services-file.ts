@@ -1,0 +1,141 @@
+import { nearest } from '@svc/edge';
+import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import { isServiceId, SERVICE_ID_ACCEPTED } from '../../services/service-id.ts';
+import { parseAgentPublicKey } from './agent-public-key.ts';
+import { parseIssuerEntries, type IssuerRecords } from './issuers.ts';
+import { parseJsonText } from '../parse/json-array.ts';
+import { parseKeyEntries } from './key-records.ts';
+import { bad, good, quoted, type Parsed } from '../parse/parsed.ts';
+
+/** docs/reference/settings.md promises both. */
+const MAX_SERVICES = 100;
+export const MAX_AGENT_KEYS = 100;
+const FIELDS: readonly string[] = ['id', 'agent_public_keys', 'api_keys', 'issuers'];
+const FORM = '{"services": [{"id", "agent_public_keys", "api_keys", "issuers"}, ...]}';
+
+/** One service of the file. */
+export interface ServiceEntry {
+  readonly id: string;
+  readonly agentPublicKeys: readonly Uint8Array[];
+  readonly keys: readonly KeyRecord[];
+  /** Undefined where the file says nothing of issuers. */
+  readonly issuers: IssuerRecords | undefined;
+}
+
+/** The values of the file that may stand in it, and in settings, only once, as they were written. */
+export interface ServiceText {
+  readonly id: unknown;
+  /** By which problems name the service. */
+  readonly place: string;
+  readonly agentPublicKeys: readonly unknown[];
+  readonly keys: readonly unknown[];
+}
+
+export interface ServicesFile {
+  /** The whole file, or everything that is wrong with it, but for what stands in it twice. */
+  readonly parsed: Parsed<readonly ServiceEntry[]>;
+  readonly texts: readonly ServiceText[];
+}
+
+/** Reads what the file of GATEWAY_SERVICES_FILE holds. `resourceOf` gives the audience of issuers that name none. */
+export function parseServicesFile(text: string, resourceOf: (service: string) => string): ServicesFile {
+  const json = parseJsonText(text, { accepted: FORM, shellHint: undefined });
+  if (!json.ok) return { parsed: json, texts: [] };
+  if (!isObject(json.value)) return { parsed: bad(`is not a JSON object; accepted: ${FORM}`), texts: [] };
+  const { services, ...others } = json.value;
+  const problems = Object.keys(others).map(
+    (field) => `unknown field ${quoted(field)}; did you mean services?`,
+  );
+  if (!isArray(services)) {
+    return { parsed: bad(...problems, `services is not a list; accepted: ${FORM}`), texts: [] };
+  }
+  if (services.length > MAX_SERVICES) {
+    const problem = `services has ${services.length} entries; accepted: at most ${MAX_SERVICES}`;
+    return { parsed: bad(...problems, problem), texts: [] };
+  }
+  const entries: ServiceEntry[] = [];
+  const texts: ServiceText[] = [];
+  const firstOf = new Map<string, number>();
+  for (const [index, value] of services.entries()) {
+    const place = `service ${index + 1}${label(value)}`;
+    const entry = parseService(value, resourceOf);
+    if (entry.ok) entries.push(entry.value);
+    else problems.push(...entry.problems.map((problem) => `${place}: ${problem}`));
+    if (!isObject(value)) continue;
+    const { id, agent_public_keys: agentKeys, api_keys: keys } = value;
+    texts.push({ id, place, agentPublicKeys: listOf(agentKeys), keys: listOf(keys) });
+    if (typeof id !== 'string') continue;
+    const earlier = firstOf.get(id);
+    if (earlier === undefined) firstOf.set(id, index + 1);
+    else problems.push(`${place}: its id is already that of service ${earlier}; accepted: each id once`);
+  }
+  return { parsed: problems.length > 0 ? bad(...problems) : good(entries), texts };
+}
+
+function parseService(value: unknown, resourceOf: (service: string) => string): Parsed<ServiceEntry> {
+  if (!isObject(value)) return bad('is not an object; accepted: {"id", "agent_public_keys", "api_keys"}');
+  const { id, agent_public_keys: agentKeys = [], api_keys: keyRecords = [], issuers: issuerRecords } = value;
+  const problems = Object.keys(value)
+    .filter((field) => !FIELDS.includes(field))
+    .map((field) => `unknown field ${quoted(field)}; did you mean ${nearest(field, FIELDS)}?`);
+  const isNamed = typeof id === 'string' && isServiceId(id);
+  if (!isNamed) {
+    problems.push(`id is ${id === undefined ? 'missing' : 'not accepted'}; accepted: ${SERVICE_ID_ACCEPTED}`);
+  }
+  const agentPublicKeys = parseAgentKeys(agentKeys);
+  const keys = isArray(keyRecords)
+    ? parseKeyEntries(keyRecords, 'file')
+    : bad('is not a list; accepted: [{"name", "key_hash", "capabilities"}, ...]');
+  const issuers = parseIssuerField(issuerRecords, resourceOf(isNamed ? id : ''));
+  if (!agentPublicKeys.ok) problems.push(...under('agent_public_keys', agentPublicKeys.problems));
+  if (!keys.ok) problems.push(...under('api_keys', keys.problems));
+  if (!issuers.ok) problems.push(...under('issuers', issuers.problems));
+  if (problems.length > 0 || !isNamed || !agentPublicKeys.ok || !keys.ok || !issuers.ok) {
+    return bad(...problems);
+  }
+  return good({ id, agentPublicKeys: agentPublicKeys.value, keys: keys.value, issuers: issuers.value });
+}
+
+function parseAgentKeys(value: unknown): Parsed<readonly Uint8Array[]> {
+  if (!isArray(value)) return bad('is not a list; accepted: a list of base64url public keys');
+  if (value.length > MAX_AGENT_KEYS) {
+    return bad(`has ${value.length} keys; accepted: at most ${MAX_AGENT_KEYS}`);
+  }
+  const keys: Uint8Array[] = [];
+  const problems: string[] = [];
+  for (const [index, item] of value.entries()) {
+    const key = typeof item === 'string' ? parseAgentPublicKey(item) : bad('is not a text');
+    if (key.ok) keys.push(key.value);
+    else problems.push(...key.problems.map((problem) => `entry ${index + 1}: ${problem}`));
+  }
+  return problems.length > 0 ? bad(...problems) : good(keys);
+}
+
+function parseIssuerField(value: unknown, resource: string): Parsed<IssuerRecords | undefined> {
+  if (value === undefined) return good(undefined);
+  if (!isArray(value)) return bad('is not a list; accepted: [{"name", "issuer", "grants"}, ...]');
+  return parseIssuerEntries(value, resource);
+}
+
+/** `is` and `has` follow the field as they are; what begins with a place of its own stands behind a colon. */
+function under(field: string, problems: readonly string[]): readonly string[] {
+  return problems.map((problem) => `${field} ${problem}`);
+}
+
+function label(value: unknown): string {
+  return isObject(value) && typeof value['id'] === 'string' && isServiceId(value['id'])
+    ? ` (${quoted(value['id'])})`
+    : '';
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return isArray(value) ? value : [];
+}
+
+function isArray(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,144 @@
+import cluster from 'node:cluster';
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  createMetricsRegister,
+  createMetricsSum,
+  errorText,
+  firstSignal,
+  serveMetrics,
+  type MetricsListener,
+} from '@svc/edge';
+import type { GatewayConfig } from './config/model.ts';
+import { openValkeyState } from './shared-state/valkey-state.ts';
+import { serveWorkerState } from './shared-state/worker-state.ts';
+import type { Log } from './telemetry/log.ts';
+import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { forwardLines } from './workers/forward-lines.ts';
+import { createPrimaryChannel } from './workers/primary-channel.ts';
+import { createReplicaMetrics } from './workers/replica-metrics.ts';
+import { createSupervisor } from './workers/supervisor.ts';
+import { WORKER_NUMBER } from './workers/worker-number.ts';
+
+export interface PrimaryOptions {
+  readonly config: GatewayConfig;
+  readonly replicaId: string;
+  readonly version: string;
+  readonly log: Log;
+  /** Of the process, when what it was started for has failed. */
+  readonly exitFailure: number;
+}
+
+/** What only workers have. */
+const SERVES_NOTHING = {
+  requestsInFlight: () => 0,
+  agentConnections: () => 0,
+  agentCallsInFlight: () => 0,
+  resultBytesReserved: () => 0,
+  isCapability: () => false,
+  tokens: undefined,
+  authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
+};
+/** How long the workers may take to say how many requests they have. */
+const COUNT_MS = 500;
+
+/** The process that starts the workers of a replica, and does what there is to do once for all of them. */
+export async function runPrimary({
+  config,
+  replicaId,
+  version,
+  log,
+  exitFailure,
+}: PrimaryOptions): Promise<void> {
+  let { observe } = log;
+  const sessionSecret = randomBytes(32);
+  const channel = createPrimaryChannel();
+  channel.answer('start', (worker) => {
+    if (worker.version !== version)
+      throw new Error('the executable is not the one that the primary runs; restart the service');
+    return { config, replicaId, sessionSecret, workers: config.workers };
+  });
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const supervisor = createSupervisor({
+    workers: config.workers,
+    channel,
+    observe: (event) => observe(event),
+    now: () => performance.now(),
+    fork: (worker) => cluster.fork({ [WORKER_NUMBER]: String(worker) }).process,
+    onOutput({ stdout, stderr }) {
+      if (stdout !== null) forwardLines(stdout, log.lines.forward, log.lines.whenSpace);
+      if (stderr !== null)
+        forwardLines(
+          stderr,
+          (lines) => process.stderr.write(lines),
+          (listener) => process.stderr.once('drain', listener),
+        );
+    },
+  });
+  const valkey = openValkeyState(config, {
+    services: () => config.services,
+    onRevoked: () => tellRevocations(),
+    observe: (event) => observe(event),
+  });
+  const tellRevocations = serveWorkerState(channel, config, valkey, () => performance.now());
+  let signalled = false;
+  // A second signal, or a start that has failed. What ends this process by force, the workers see by themselves.
+  process.on('exit', () => signalled && supervisor.kill());
+  void firstSignal(exitFailure, ['SIGHUP']).then(async (signal) => {
+    signalled = true;
+    await shutDown(signal);
+    await log.close();
+    process.exit();
+  });
+
+  async function shutDown(signal: string): Promise<void> {
+    const counts = new Map<number, number>();
+    let told = (): void => {
+      told = () => {};
+      clearTimeout(timer);
+      const inFlight = [...counts.values()].reduce((sum, count) => sum + count, 0);
+      observe({ event: 'shutting_down', signal, in_flight: inFlight });
+    };
+    const timer = setTimeout(() => told(), COUNT_MS);
+    channel.on('draining', ({ in_flight: count }, worker) => {
+      counts.set(worker, count);
+      if (counts.size === config.workers) told();
+    });
+    await supervisor.shutDown(signal);
+    told();
+    valkey?.close();
+    await scraped?.close();
+  }
+
+  async function openMetrics(): Promise<MetricsListener | undefined> {
+    if (config.metricsListen === undefined) return undefined;
+    const own = await createMetricsRegister();
+    const count = createGatewayMetrics(own, {
+      ...SERVES_NOTHING,
+      valkey: valkey?.counters,
+      logRecordsLost: () => log.recordsLost,
+      workerRestarts: () => supervisor.restarts,
+    });
+    observe = (event) => {
+      log.observe(event);
+      count(event);
+    };
+    const page = createReplicaMetrics({ channel, own, sum: await createMetricsSum() });
+    const listener = await serveMetrics(page, config.metricsListen, 'GATEWAY_METRICS_ADDR', (failure) =>
+      observe({ event: 'accept_failed', ...failure }),
+    );
+    observe({ event: 'metrics_listening', address: listener.address, port: listener.port });
+    return listener;
+  }
+
+  let scraped: MetricsListener | undefined;
+  try {
+    scraped = await openMetrics();
+    observe({ event: 'listening', ...(await supervisor.start()) });
+  } catch (error) {
+    process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
+    supervisor.kill();
+    await log.close();
+    process.exit(exitFailure);
+  }
+}

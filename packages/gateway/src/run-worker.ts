@@ -1,0 +1,103 @@
+import cluster from 'node:cluster';
+import { Worker } from 'node:worker_threads';
+import { errorText } from '@svc/edge';
+import { createVerifier } from './auth/api-keys/verifier.ts';
+import { startGateway } from './gateway.ts';
+import type { GatewayEvent } from './telemetry/events.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+import type { WorkerChannel } from './workers/channel.ts';
+import { ipcWire } from './workers/wire.ts';
+import { createWorkerChannel } from './workers/worker-channel.ts';
+
+export interface WorkerOptions {
+  readonly worker: number;
+  readonly version: string;
+  /** The code of a verifying thread. */
+  readonly helper: string;
+  readonly destination: number;
+  readonly exitFailure: number;
+}
+
+const ALIVE_MS = 1000;
+const PRIMARY_LOST = 'the primary ended';
+
+/** One of the serving processes of a replica. */
+export async function runWorker({
+  worker,
+  version,
+  helper,
+  destination,
+  exitFailure,
+}: WorkerOptions): Promise<void> {
+  // Otherwise Node.js ends the process when its primary is gone, and every call with it.
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
+  const channel = createWorkerChannel(ipcWire(process));
+  setInterval(() => channel.tell('alive', undefined), ALIVE_MS).unref();
+  channel.tell('alive', undefined);
+  let log: Log | undefined;
+  try {
+    const order = await channel.ask('start', { version });
+    const { config, replicaId, sessionSecret, workers } = order;
+    log = createLog({
+      level: config.logLevel,
+      destination,
+      standardError: process.stderr,
+      fields: { replica_id: replicaId, worker },
+    });
+    const { observe, close } = log;
+    process.on('uncaughtException', (error) => {
+      observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
+      void close().finally(() => process.exit(exitFailure));
+    });
+    let stop: (signal: string) => void = () => process.exit();
+    channel.on('shut_down', ({ signal }) => stop(signal));
+    channel.onLost(() => stop(PRIMARY_LOST));
+    const gateway = await startGateway(config, {
+      log: withPrimary(channel, log),
+      verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
+      replica: { id: replicaId, worker, workers, sessionSecret, channel },
+      version,
+    });
+    stop = (signal) => {
+      stop = () => {};
+      void gateway.shutDown(signal).then(async () => {
+        await close();
+        process.exit();
+      });
+    };
+  } catch (error) {
+    channel.tell('cannot_start', { reason: errorText(error) });
+    await log?.close();
+    // The primary says it; what is told has to leave before the process ends.
+    if (process.connected) process.disconnect();
+    process.exitCode = exitFailure;
+  }
+}
+
+/** What there is one record of for the whole replica, its primary writes. */
+function withPrimary(channel: WorkerChannel, log: Log): Pick<Log, 'observe' | 'recordsLost'> {
+  return {
+    observe(event) {
+      if (!tellPrimary(channel, event)) log.observe(event);
+    },
+    get recordsLost() {
+      return log.recordsLost;
+    },
+  };
+}
+
+/** Whether the primary writes it. */
+function tellPrimary(channel: WorkerChannel, event: GatewayEvent): boolean {
+  switch (event.event) {
+    case 'listening': {
+      const { url, address, port } = event;
+      channel.tell('listening', { url, address, port });
+      return true;
+    }
+    case 'shutting_down':
+      channel.tell('draining', { in_flight: event.in_flight });
+      return true;
+    default:
+      return false;
+  }
+}

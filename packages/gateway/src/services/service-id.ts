@@ -1,0 +1,24 @@
+/** The service whose paths have no prefix: the only one without GATEWAY_SERVICES_FILE. */
+export const DEFAULT_SERVICE = 'default';
+
+export const SERVICE_ID_ACCEPTED = 'a lower-case letter, then up to 47 lower-case letters, digits or -';
+
+/** The same rule as for `service.id` of the capability file. */
+export function isServiceId(text: string): boolean {
+  return /^[a-z][a-z0-9-]{0,47}$/.test(text);
+}
+
+/** The id of a principal of this service: what is kept or counted by it is kept and counted for each service. */
+export function principalIdIn(service: string, id: string): string {
+  return service === DEFAULT_SERVICE ? id : `${service}/${id}`;
+}
+
+/** What stands before the paths of this service. */
+export function pathPrefixOf(service: string): string {
+  return service === DEFAULT_SERVICE ? '' : `/s/${service}`;
+}
+
+/** What access tokens for this service are for. */
+export function resourceOf(publicUrl: string, service: string): string {
+  return `${publicUrl}${pathPrefixOf(service)}/mcp`;
+}
