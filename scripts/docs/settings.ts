@@ -216,7 +216,7 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     refused: ['/nowhere'],
   },
   GATEWAY_VALKEY_PREFIX: {
-    standard: { value: 'svc:' },
+    standard: { text: '`svc:`' },
     accepted: '1 to 64 of letters, digits, and `: . _ -`, with GATEWAY_VALKEY_URL only',
     example: 'svc:',
     meaning:
