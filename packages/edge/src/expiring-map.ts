@@ -3,6 +3,8 @@ export interface ExpiringMap<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): void;
+  /** Deletes what is wanted no more. */
+  deleteWhere(isUnwanted: (value: V) => boolean): void;
   clear(): void;
   /** Milliseconds until the entry ends; 0 when there is none. */
   remainingMs(key: string): number;
@@ -36,6 +38,9 @@ export function createExpiringMap<V>(options: {
     },
     delete(key) {
       entries.delete(key);
+    },
+    deleteWhere(isUnwanted) {
+      for (const [key, { value }] of entries) if (isUnwanted(value)) entries.delete(key);
     },
     clear() {
       entries.clear();

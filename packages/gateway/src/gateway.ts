@@ -5,7 +5,7 @@ import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig } from './config/model.ts';
-import { createBodyBudget } from './http/request/json-body.ts';
+import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
@@ -27,7 +27,10 @@ import { createLeasedLimiter, type LimitKind } from './shared-state/leased-limit
 import { ALONE } from './shared-state/shared-state.ts';
 import { openValkeyState } from './shared-state/valkey-state.ts';
 import { createWorkerState } from './shared-state/worker-state.ts';
+import { createLeasedBodies } from './workers/leased-bodies.ts';
+import { createLeasedResults } from './workers/leased-results.ts';
 import { reportMetrics } from './workers/replica-metrics.ts';
+import { askForKeys } from './workers/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
@@ -46,8 +49,6 @@ export interface Surroundings {
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
-/** For all request bodies that are still arriving. */
-const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -55,27 +56,36 @@ export async function startGateway(
   { log, verifier, replica, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
-  const budget = createResultBudget(RESULT_MAX_BYTES);
+  const { channel } = replica;
+  const budget =
+    channel === undefined
+      ? createResultBudget(RESULT_MAX_BYTES)
+      : createLeasedResults(channel, RESULT_MAX_BYTES);
+  const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
-  const authenticator = createAuthenticator({
-    services: config.services,
-    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-    now,
-    wallClock: Date.now,
-    sharePermissions,
-  });
+  const clocks = { now, wallClock: Date.now };
+  const authenticator =
+    channel === undefined
+      ? createAuthenticator({
+          ...clocks,
+          services: config.services,
+          verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+          sharePermissions,
+        })
+      : askForKeys(channel, { ...clocks, sharePermissions });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
   const valkey =
-    replica.channel === undefined
+    channel === undefined
       ? openValkeyState(config, {
           services: () => config.services,
-          onRevoked: (keyIds) => authenticator.setRevoked(keyIds),
+          onRevoked(keyIds) {
+            if ('setRevoked' in authenticator) authenticator.setRevoked(keyIds);
+          },
           observe: (event) => observe(event),
         })
       : undefined;
-  const shared =
-    replica.channel === undefined ? (valkey ?? ALONE) : createWorkerState(replica.channel, config);
+  const shared = channel === undefined ? (valkey ?? ALONE) : createWorkerState(channel, config);
   const { revocations } = shared;
   const [ofDefault] = config.services;
   const tokenConfig = ofDefault?.tokens;
@@ -125,8 +135,10 @@ export async function startGateway(
       bodyLimits: {
         maxBytes: config.maxRequestBodyBytes,
         timeoutMs: config.bodyReadTimeoutMs,
-        // A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces.
-        budget: createBodyBudget(Math.max(BODIES_MAX_BYTES, 2 * config.maxRequestBodyBytes)),
+        budget:
+          channel === undefined
+            ? createBodyBudget(bodiesMaxBytes)
+            : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
       },
       rateLimiter,
       principalRate,
@@ -180,10 +192,10 @@ export async function startGateway(
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && replica.channel === undefined
+    register && channel === undefined
       ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
       : undefined;
-  const tellMetrics = register && replica.channel && reportMetrics(replica.channel, register);
+  const tellMetrics = register && channel && reportMetrics(channel, register);
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }

@@ -89,7 +89,14 @@ async function run(envFile: string | undefined): Promise<void> {
   });
   for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
   if (config.workers > 1) {
-    await runPrimary({ config, replicaId, version: __SVC_VERSION__, log, exitFailure: EXIT_FAILURE });
+    await runPrimary({
+      config,
+      replicaId,
+      version: __SVC_VERSION__,
+      log,
+      helper: SVC_HELPER,
+      exitFailure: EXIT_FAILURE,
+    });
     return;
   }
   const verifier = createVerifier({ spawn: () => new Worker(SVC_HELPER, { eval: true }) });

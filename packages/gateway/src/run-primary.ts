@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import {
   createMetricsRegister,
   createMetricsSum,
@@ -8,13 +9,19 @@ import {
   serveMetrics,
   type MetricsListener,
 } from '@svc/edge';
+import { RESULT_MAX_BYTES } from '@svc/protocol';
+import { createVerifier } from './auth/api-keys/verifier.ts';
+import { createSharePermissions } from './auth/permission-sets.ts';
 import type { GatewayConfig } from './config/model.ts';
 import { openValkeyState } from './shared-state/valkey-state.ts';
 import { serveWorkerState } from './shared-state/worker-state.ts';
+import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { forwardLines } from './workers/forward-lines.ts';
+import { lendMemory } from './workers/lease-pools.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
+import { openKeyAuthority } from './workers/shared-keys.ts';
 import { createReplicaMetrics } from './workers/replica-metrics.ts';
 import { createSupervisor } from './workers/supervisor.ts';
 import { WORKER_NUMBER } from './workers/worker-number.ts';
@@ -24,6 +31,8 @@ export interface PrimaryOptions {
   readonly replicaId: string;
   readonly version: string;
   readonly log: Log;
+  /** The code of a verifying thread. */
+  readonly helper: string;
   /** Of the process, when what it was started for has failed. */
   readonly exitFailure: number;
 }
@@ -36,7 +45,6 @@ const SERVES_NOTHING = {
   resultBytesReserved: () => 0,
   isCapability: () => false,
   tokens: undefined,
-  authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
 };
 /** How long the workers may take to say how many requests they have. */
 const COUNT_MS = 500;
@@ -47,11 +55,21 @@ export async function runPrimary({
   replicaId,
   version,
   log,
+  helper,
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
   const sessionSecret = randomBytes(32);
   const channel = createPrimaryChannel();
+  lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
+  const verifier = createVerifier({ spawn: () => new Worker(helper, { eval: true }) });
+  const authority = openKeyAuthority(channel, {
+    services: config.services,
+    verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+    now: () => performance.now(),
+    wallClock: Date.now,
+    sharePermissions: createSharePermissions(),
+  });
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
@@ -77,7 +95,10 @@ export async function runPrimary({
   });
   const valkey = openValkeyState(config, {
     services: () => config.services,
-    onRevoked: () => tellRevocations(),
+    onRevoked(keyIds) {
+      authority.setRevoked(keyIds);
+      tellRevocations();
+    },
     observe: (event) => observe(event),
   });
   const tellRevocations = serveWorkerState(channel, config, valkey, () => performance.now());
@@ -107,6 +128,7 @@ export async function runPrimary({
     await supervisor.shutDown(signal);
     told();
     valkey?.close();
+    await verifier.close();
     await scraped?.close();
   }
 
@@ -116,6 +138,7 @@ export async function runPrimary({
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       valkey: valkey?.counters,
+      authentication: () => authority.counters,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });

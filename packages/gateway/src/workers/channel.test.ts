@@ -119,7 +119,7 @@ describe('the channel between a primary and its workers', () => {
       'start true 255,0',
       'behind the start order',
       'lost',
-      'Error: the primary of the replica is gone',
+      'PrimaryAway: the primary of the replica is gone',
       '',
     ]);
   });

@@ -5,9 +5,14 @@ export type QuestionKind = keyof Questions;
 export type Question<Kind extends QuestionKind> = Questions[Kind]['question'];
 export type Answer<Kind extends QuestionKind> = Questions[Kind]['answer'];
 
+/** The primary is gone, or leaves too much open: asking again may help elsewhere, or later. */
+export class PrimaryAway extends Error {
+  override readonly name = 'PrimaryAway';
+}
+
 /** A worker's end. Messages keep their order; those of a kind that nobody listens to yet wait for its listener. */
 export interface WorkerChannel {
-  /** Rejects when the primary cannot answer, is gone, or leaves too many questions open. */
+  /** Rejects when the primary cannot answer; with PrimaryAway when it is gone or leaves too many questions open. */
   ask<Kind extends QuestionKind>(kind: Kind, question: Question<Kind>): Promise<Answer<Kind>>;
   /** Is lost when the primary is gone. */
   tell<Kind extends keyof WorkerMessages>(kind: Kind, message: WorkerMessages[Kind]): void;

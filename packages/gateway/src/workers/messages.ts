@@ -1,12 +1,17 @@
 import type { MetricsSnapshot } from '@svc/edge';
+import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
+import type { LeaseQuestion, Pool } from './lease.ts';
 import type { GatewayConfig } from '../config/model.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
+  readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
   /** Tokens of a limit that all workers keep together; undefined where there is none. */
   readonly tokens: { readonly question: TokenQuestion; readonly answer: Grant | undefined };
-  readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
+  /** Whose key this is. */
+  readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
 
 /** What a worker tells its primary. */
@@ -19,6 +24,7 @@ export interface WorkerMessages {
   readonly alive: undefined;
   /** All of its metrics: when they are wanted, now and then, and at its end. */
   readonly metrics: MetricsSnapshot;
+  readonly lease_back: { readonly pool: Pool; readonly steps: number };
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
 }
@@ -27,6 +33,10 @@ export interface WorkerMessages {
 export interface PrimaryMessages {
   /** Whether the list of revoked keys has been read. */
   readonly revocations: { readonly known: boolean };
+  /** Records of keys came, changed or went: these count no more. */
+  readonly records_changed: { readonly retired: readonly string[] };
+  /** Another worker waits for memory: what is not used is to be given back at once. */
+  readonly leases_wanted: { readonly pool: Pool };
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
 }

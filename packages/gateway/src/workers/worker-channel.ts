@@ -1,5 +1,6 @@
 import {
   createSender,
+  PrimaryAway,
   type Answer,
   type Content,
   type FromPrimary,
@@ -59,7 +60,7 @@ export function createWorkerChannel(wire: Wire<FromWorker, FromPrimary>): Worker
     ask<Kind extends Parameters<WorkerChannel['ask']>[0]>(kind: Kind, content: Content) {
       if (lost) return Promise.reject(primaryIsGone());
       if (questions.size >= QUESTIONS_MAX)
-        return Promise.reject(new Error('the primary leaves too many questions open'));
+        return Promise.reject(new PrimaryAway('the primary leaves too many questions open'));
       return new Promise<Answer<Kind>>((resolve, reject) => {
         const id = ++lastId;
         questions.set(id, { resolve, reject });
@@ -83,5 +84,5 @@ export function createWorkerChannel(wire: Wire<FromWorker, FromPrimary>): Worker
 }
 
 function primaryIsGone(): Error {
-  return new Error('the primary of the replica is gone');
+  return new PrimaryAway('the primary of the replica is gone');
 }

@@ -35,13 +35,23 @@ export interface KeyAuthority extends Authenticator {
   remembered(credential: string, service: string): RememberedKey | undefined;
 }
 
+export interface AuthenticatorOptions {
+  readonly services: readonly ServiceKeys[];
+  readonly verify: (plaintext: string, bcryptHash: string) => Promise<boolean>;
+  readonly now: () => number;
+  readonly wallClock: () => number;
+  readonly sharePermissions: SharePermissions;
+  /** Gets the records that count no more. */
+  readonly onRetired?: (recordIds: readonly string[]) => void;
+}
+
 /** The records of one service. */
 export interface ServiceKeys {
   readonly id: string;
   readonly keys: readonly KeyRecord[];
 }
 
-interface RememberedKey {
+export interface RememberedKey {
   /** Changes with anything in the record. */
   readonly recordId: string;
   /** Until it is verified anew or forgotten. */
@@ -58,12 +68,12 @@ interface AuthenticationCounters {
 }
 
 /** How many keys are remembered and for how long, and how many comparisons are under way at once. */
-const CACHE_ENTRIES = 1024;
-const CACHE_LIFETIME_MS = 5 * 60_000;
+export const CACHE_ENTRIES = 1024;
+export const CACHE_LIFETIME_MS: number = 5 * 60_000;
 const SLOTS = 4;
 /** Long enough to spare a client that retries with a wrong key, short enough to hold little. */
-const REFUSAL_LIFETIME_MS = 10_000;
-const REFUSAL_ENTRIES = 1024;
+export const REFUSAL_LIFETIME_MS = 10_000;
+export const REFUSAL_ENTRIES = 1024;
 /**
  * What the wrong keys of one source may cost, in milliseconds of hashing: ten seconds at once, then a twentieth of a
  * core. A request costs its sender a few microseconds, a comparison us some hundred milliseconds.
@@ -73,7 +83,7 @@ const GUESSES = { burst: 10_000, requestsPerSecond: 50 };
  * A key in use is verified anew this long before it leaves the cache, so that no call waits for it: long enough to
  * wait itself for a slot that unknown keys hold.
  */
-const REFRESH_BEFORE_MS = 60_000;
+export const REFRESH_BEFORE_MS = 60_000;
 
 /** A key that is being verified, in a slot. */
 interface Attempt {
@@ -119,15 +129,7 @@ interface Candidates {
  * `verify` compares a plaintext with a bcrypt hash off the event loop; `now` is monotonic milliseconds, `wallClock`
  * milliseconds since 1970.
  */
-export function createAuthenticator(options: {
-  readonly services: readonly ServiceKeys[];
-  readonly verify: (plaintext: string, bcryptHash: string) => Promise<boolean>;
-  readonly now: () => number;
-  readonly wallClock: () => number;
-  readonly sharePermissions: SharePermissions;
-  /** Gets the records that count no more. */
-  readonly onRetired?: (recordIds: readonly string[]) => void;
-}): KeyAuthority {
+export function createAuthenticator(options: AuthenticatorOptions): KeyAuthority {
   const { verify, now, wallClock, onRetired } = options;
   let byService: ReadonlyMap<string, Candidates> = new Map();
   /** All of them, by the ids of their records. */
@@ -333,7 +335,7 @@ export function createAuthenticator(options: {
 }
 
 /** Two services may have the same key, each with a record of its own. */
-function entryOf(credential: string, service: string): string {
+export function entryOf(credential: string, service: string): string {
   const digest = hash('sha256', credential, 'base64');
   return service === DEFAULT_SERVICE ? digest : `${service} ${digest}`;
 }

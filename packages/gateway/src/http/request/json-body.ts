@@ -8,6 +8,14 @@ export interface BodyBudget {
   give(bytes: number): void;
 }
 
+/** For all request bodies that are still arriving. */
+const BODIES_MAX_BYTES = 64 * 1024 * 1024;
+
+/** A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces. */
+export function bodyMemoryOf({ maxRequestBodyBytes }: { readonly maxRequestBodyBytes: number }): number {
+  return Math.max(BODIES_MAX_BYTES, 2 * maxRequestBodyBytes);
+}
+
 /** `totalBytes` should be the largest body at least. */
 export function createBodyBudget(totalBytes: number): BodyBudget {
   let taken = 0;

@@ -1,0 +1,146 @@
+import { createExpiringMap } from '@svc/edge';
+import type { SharePermissions } from '../permission-sets.ts';
+import {
+  CACHE_ENTRIES,
+  CACHE_LIFETIME_MS,
+  entryOf,
+  REFRESH_BEFORE_MS,
+  REFUSAL_ENTRIES,
+  REFUSAL_LIFETIME_MS,
+  type Authentication,
+  type Authenticator,
+  type KeyAuthority,
+  type RememberedKey,
+} from './authenticator.ts';
+import { canBeKey } from './key-form.ts';
+import type { ApiKeyPrincipal } from '../principal.ts';
+
+/** A presented key that a worker does not know. */
+export interface KeyQuestion {
+  readonly credential: string;
+  readonly source: string;
+  readonly service: string;
+}
+
+export interface KeyAnswer {
+  readonly outcome: Authentication;
+  /** Of a key that is known. */
+  readonly remembered: RememberedKey | undefined;
+}
+
+interface Known extends RememberedKey {
+  readonly principal: ApiKeyPrincipal;
+  readonly until: number;
+  /** When it was last asked for anew. */
+  askedAt: number;
+}
+
+export interface RemoteAuthenticator extends Authenticator {
+  /** Keys of these records are unknown from now on, and others may be known. */
+  recordsChanged(retired: readonly string[]): void;
+}
+
+/** Beside the renewal of the authority itself, which takes as long as a comparison. */
+const ASK_AGAIN_MS = 1000;
+
+/**
+ * Remembers what the authority of its replica knows, for as long as that knows it, by digest alone; asks for all else. So
+ * a known key is answered at once, and one that is used is asked for anew before its time is up: in the background,
+ * again and again until the authority has renewed it. `ask` may fail: `isAway` says whether for want of an authority.
+ */
+export function createRemoteAuthenticator(options: {
+  readonly ask: (question: KeyQuestion) => Promise<KeyAnswer>;
+  readonly isAway: (error: unknown) => boolean;
+  readonly now: () => number;
+  readonly wallClock: () => number;
+  readonly sharePermissions: SharePermissions;
+}): RemoteAuthenticator {
+  const { ask, isAway, now, wallClock, sharePermissions } = options;
+  const known = createExpiringMap<Known>({ maxEntries: CACHE_ENTRIES, lifetimeMs: CACHE_LIFETIME_MS, now });
+  const refused = createExpiringMap<true>({
+    maxEntries: REFUSAL_ENTRIES,
+    lifetimeMs: REFUSAL_LIFETIME_MS,
+    now,
+  });
+  /** Each key is asked for once at a time. */
+  const asking = new Map<string, Promise<Authentication>>();
+  /** Of the records. */
+  let changes = 0;
+  let cacheHits = 0;
+
+  async function learn(entry: string, question: KeyQuestion): Promise<Authentication> {
+    const before = changes;
+    let answer: KeyAnswer;
+    try {
+      answer = await ask(question);
+    } catch (error) {
+      if (isAway(error)) return 'busy';
+      throw error;
+    }
+    const { outcome, remembered } = answer;
+    if (typeof outcome === 'object' && 'permissions' in outcome) {
+      const principal = { ...outcome, permissions: sharePermissions(outcome.permissions) };
+      if (remembered !== undefined) {
+        const at = now();
+        known.set(entry, { ...remembered, principal, until: at + remembered.remainingMs, askedAt: at });
+      }
+      return principal;
+    }
+    if (outcome === 'invalid') {
+      known.delete(entry);
+      // What was refused before the records changed may fit one of the new ones.
+      if (before === changes) refused.set(entry, true);
+    }
+    return outcome;
+  }
+
+  function begin(entry: string, question: KeyQuestion): Promise<Authentication> {
+    const running = asking.get(entry);
+    if (running !== undefined) return running;
+    const outcome = learn(entry, question).finally(() => asking.delete(entry));
+    asking.set(entry, outcome);
+    return outcome;
+  }
+
+  function isOver({ until, expiresAtMs }: Known): boolean {
+    return until <= now() || (expiresAtMs !== undefined && expiresAtMs <= wallClock());
+  }
+
+  return {
+    authenticate(credential, source, service) {
+      if (!canBeKey(credential)) return 'invalid';
+      const entry = entryOf(credential, service);
+      const match = known.get(entry);
+      if (match !== undefined && !isOver(match)) {
+        cacheHits++;
+        const at = now();
+        if (match.until - at < REFRESH_BEFORE_MS && match.askedAt + ASK_AGAIN_MS <= at) {
+          match.askedAt = at;
+          begin(entry, { credential, source, service }).catch(() => undefined);
+        }
+        return match.principal;
+      }
+      if (refused.get(entry) === true) return 'invalid';
+      return begin(entry, { credential, source, service });
+    },
+    recordsChanged(retired) {
+      changes++;
+      refused.clear();
+      const gone = new Set(retired);
+      known.deleteWhere(({ recordId }) => gone.has(recordId));
+    },
+    get counters() {
+      // The authority counts all that it is asked.
+      return { cacheHits, cacheMisses: 0, slotsInUse: 0, slots: 0 };
+    },
+  };
+}
+
+/** The authority's part. */
+export async function answerKey(
+  authority: KeyAuthority,
+  { credential, source, service }: KeyQuestion,
+): Promise<KeyAnswer> {
+  const outcome = await authority.authenticate(credential, source, service);
+  return { outcome, remembered: authority.remembered(credential, service) };
+}

@@ -1,0 +1,73 @@
+import type { PrimaryChannel } from './channel.ts';
+import { LEASE_STEP_BYTES, type Pool } from './lease.ts';
+
+interface Waiting {
+  readonly worker: number;
+  readonly steps: number;
+  readonly settle: (granted: boolean) => void;
+}
+
+/**
+ * What is bounded for the replica, lent to its workers in steps: first come, first served. A worker that asks keeps only
+ * what it uses, so what others wait for comes back as soon as it is not used any more.
+ */
+export function lendMemory(channel: PrimaryChannel, bytesOf: Readonly<Record<Pool, number>>): void {
+  const pools: Readonly<Record<Pool, ReturnType<typeof createPool>>> = {
+    results: createPool(bytesOf.results),
+    bodies: createPool(bytesOf.bodies),
+  };
+  channel.answer('lease', ({ pool: name, steps, back, wait }, worker) => {
+    const pool = pools[name];
+    pool.giveBack(worker, back);
+    const granted = pool.take(worker, steps, wait);
+    if (granted instanceof Promise) channel.broadcast('leases_wanted', { pool: name }, worker);
+    return granted;
+  });
+  channel.on('lease_back', ({ pool, steps }, worker) => pools[pool].giveBack(worker, steps));
+  channel.onLeave((worker) => {
+    for (const pool of Object.values(pools)) pool.leave(worker);
+  });
+}
+
+function createPool(bytes: number) {
+  let free = Math.ceil(bytes / LEASE_STEP_BYTES);
+  const held = new Map<number, number>();
+  let queue: readonly Waiting[] = [];
+
+  function change(worker: number, steps: number): void {
+    free -= steps;
+    held.set(worker, (held.get(worker) ?? 0) + steps);
+  }
+
+  function grantNext(): void {
+    for (let [next] = queue; next !== undefined && next.steps <= free; [next] = queue) {
+      queue = queue.slice(1);
+      change(next.worker, next.steps);
+      next.settle(true);
+    }
+  }
+
+  return {
+    take(worker: number, steps: number, wait: boolean): boolean | Promise<boolean> {
+      if (queue.length === 0 && steps <= free) {
+        change(worker, steps);
+        return true;
+      }
+      if (!wait) return false;
+      return new Promise((settle) => {
+        queue = [...queue, { worker, steps, settle }];
+      });
+    },
+    giveBack(worker: number, steps: number): void {
+      change(worker, -Math.min(steps, held.get(worker) ?? 0));
+      grantNext();
+    },
+    leave(worker: number): void {
+      free += held.get(worker) ?? 0;
+      held.delete(worker);
+      for (const { settle } of queue.filter((waiting) => waiting.worker === worker)) settle(false);
+      queue = queue.filter((waiting) => waiting.worker !== worker);
+      grantNext();
+    },
+  };
+}

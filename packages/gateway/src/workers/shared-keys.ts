@@ -1,0 +1,51 @@
+import {
+  createAuthenticator,
+  type Authenticator,
+  type AuthenticatorOptions,
+  type KeyAuthority,
+} from '../auth/api-keys/authenticator.ts';
+import { answerKey, createRemoteAuthenticator } from '../auth/api-keys/remote-authenticator.ts';
+import type { SharePermissions } from '../auth/permission-sets.ts';
+import { PrimaryAway, type PrimaryChannel, type WorkerChannel } from './channel.ts';
+
+/** The one authority of a replica, which answers its workers: what is bounded in all is bounded for all of them together. */
+export function openKeyAuthority(
+  channel: PrimaryChannel,
+  options: Omit<AuthenticatorOptions, 'onRetired'>,
+): KeyAuthority {
+  let retired: readonly string[] = [];
+  const authority = createAuthenticator({ ...options, onRetired: (ids) => (retired = [...retired, ...ids]) });
+  channel.answer('key', (question) => answerKey(authority, question));
+  const tell = (): void => {
+    channel.broadcast('records_changed', { retired });
+    retired = [];
+  };
+  return {
+    ...authority,
+    get counters() {
+      return authority.counters;
+    },
+    setRecords(services) {
+      authority.setRecords(services);
+      tell();
+    },
+    setRevoked(keyIds) {
+      authority.setRevoked(keyIds);
+      tell();
+    },
+  };
+}
+
+/** A worker's, which asks its primary. */
+export function askForKeys(
+  channel: WorkerChannel,
+  clocks: Pick<AuthenticatorOptions, 'now' | 'wallClock'> & { readonly sharePermissions: SharePermissions },
+): Authenticator {
+  const authenticator = createRemoteAuthenticator({
+    ...clocks,
+    ask: async (question) => channel.ask('key', question),
+    isAway: (error) => error instanceof PrimaryAway,
+  });
+  channel.on('records_changed', ({ retired }) => authenticator.recordsChanged(retired));
+  return authenticator;
+}
