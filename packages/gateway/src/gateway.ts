@@ -3,7 +3,7 @@ import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
-import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
+import { createCallSlots, limitConcurrentCalls, type CallSlots } from './calls/concurrent-calls.ts';
 import type { GatewayConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
@@ -14,7 +14,7 @@ import { createOriginCheck } from './access/origin.ts';
 import { createRateLimiter, type Rate, type RequestLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
-import { createAuthenticator } from './auth/api-keys/authenticator.ts';
+import { createAuthenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
@@ -26,6 +26,7 @@ import { createService } from './services/service.ts';
 import { createLeasedLimiter, type LimitKind } from './shared-state/leased-limiter.ts';
 import { ALONE } from './shared-state/shared-state.ts';
 import { openValkeyState } from './shared-state/valkey-state.ts';
+import { askForCallSlots } from './shared-state/worker-calls.ts';
 import { createWorkerState } from './shared-state/worker-state.ts';
 import { createLeasedBodies } from './workers/leased-bodies.ts';
 import { createLeasedResults } from './workers/leased-results.ts';
@@ -64,14 +65,15 @@ export async function startGateway(
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
+  let authority: KeyAuthority | undefined;
   const authenticator =
     channel === undefined
-      ? createAuthenticator({
+      ? (authority = createAuthenticator({
           ...clocks,
           services: config.services,
           verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
           sharePermissions,
-        })
+        }))
       : askForKeys(channel, { ...clocks, sharePermissions });
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
@@ -79,9 +81,7 @@ export async function startGateway(
     channel === undefined
       ? openValkeyState(config, {
           services: () => config.services,
-          onRevoked(keyIds) {
-            if ('setRevoked' in authenticator) authenticator.setRevoked(keyIds);
-          },
+          onRevoked: (keyIds) => authority?.setRevoked(keyIds),
           observe: (event) => observe(event),
         })
       : undefined;
@@ -126,6 +126,10 @@ export async function startGateway(
   const principalRate = limiterOf('principal', config.principalRateLimit);
   const rateLimiter = limiterOf('source', config.rateLimit);
   const { principalMaxConcurrentCalls } = config;
+  const slotsOf = (maxCalls: number): CallSlots =>
+    channel === undefined ? createCallSlots(maxCalls) : askForCallSlots(channel);
+  const callSlots =
+    principalMaxConcurrentCalls === undefined ? undefined : slotsOf(principalMaxConcurrentCalls);
   const described = { publicUrl: config.publicUrl, issuers };
   const service = createService(
     { tokens, described },
@@ -144,9 +148,7 @@ export async function startGateway(
       principalRate,
       revocations,
       limitCalls: (callCapability) =>
-        principalMaxConcurrentCalls === undefined
-          ? callCapability
-          : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+        callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
       sessions: createSessions(replica.sessionSecret),
       version,
       observe,

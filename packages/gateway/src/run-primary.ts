@@ -12,8 +12,10 @@ import {
 import { RESULT_MAX_BYTES } from '@svc/protocol';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
+import { createCallSlots } from './calls/concurrent-calls.ts';
 import type { GatewayConfig } from './config/model.ts';
 import { openValkeyState } from './shared-state/valkey-state.ts';
+import { countCalls } from './shared-state/worker-calls.ts';
 import { serveWorkerState } from './shared-state/worker-state.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
@@ -93,6 +95,11 @@ export async function runPrimary({
         );
     },
   });
+  const { principalMaxConcurrentCalls } = config;
+  countCalls(
+    channel,
+    principalMaxConcurrentCalls === undefined ? undefined : createCallSlots(principalMaxConcurrentCalls),
+  );
   const valkey = openValkeyState(config, {
     services: () => config.services,
     onRevoked(keyIds) {

@@ -9,6 +9,8 @@ export interface Questions {
   readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
   /** Tokens of a limit that all workers keep together; undefined where there is none. */
   readonly tokens: { readonly question: TokenQuestion; readonly answer: Grant | undefined };
+  /** Whether a principal may have one more call under way; it is counted until it ends, or the worker does. */
+  readonly call: { readonly question: { readonly principalId: string }; readonly answer: boolean };
   /** Whose key this is. */
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
@@ -16,6 +18,8 @@ export interface Questions {
 
 /** What a worker tells its primary. */
 export interface WorkerMessages {
+  /** A call for which it asked has ended. */
+  readonly call_ended: { readonly principalId: string };
   /** It takes connections. */
   readonly listening: Listening;
   /** It ends, since it cannot listen. */
