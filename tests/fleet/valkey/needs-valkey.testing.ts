@@ -7,7 +7,7 @@ if (!hasValkey) process.stderr.write('skipped: neither valkey-server nor redis-s
 
 export function valkeyConfig(
   port: number,
-  fields: { readonly password?: string; readonly prefix?: string } = {},
+  fields: { readonly password?: string; readonly username?: string } = {},
 ): ValkeyConfig {
   return {
     host: '127.0.0.1',
