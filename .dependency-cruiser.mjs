@@ -14,7 +14,7 @@ const FOLDERS = {
   'gateway/auth': ['gateway/access', 'gateway/http', 'gateway/telemetry'],
   'gateway/agents': ['gateway/access', 'gateway/http', 'gateway/catalog', 'gateway/telemetry'],
   'gateway/catalog': ['gateway/auth', 'gateway/telemetry'],
-  'gateway/calls': ['gateway/agents', 'gateway/auth', 'gateway/catalog'],
+  'gateway/calls': ['gateway/access', 'gateway/agents', 'gateway/auth', 'gateway/catalog'],
   'gateway/api': [
     'gateway/access',
     'gateway/http',

@@ -7,6 +7,7 @@ const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
 const INSTANCE = '0b7e6c1d-2f8a-4c7b-9d3e-5a6f7081929a';
 
+const WITH_SERVICES = 'Only with GATEWAY_SERVICES_FILE.';
 const WITH_ISSUERS = 'Only with issuers; empty when there is none.';
 
 export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
@@ -59,6 +60,11 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
           'The status; 101 for an agent that connects, 499 when the connection ended, or an MCP client cancelled the call, before the answer.',
       },
       method: { type: 'string', meaning: 'The HTTP method; empty when what came was not HTTP.' },
+      service: {
+        type: 'string',
+        meaning: 'Whose path it is; empty where that is none, or of no service that there is.',
+        optional: WITH_SERVICES,
+      },
       route: { type: 'string', meaning: 'The template of the path, never the path itself.' },
       source: { type: 'string', meaning: 'The source address, after trusted proxies.' },
       duration_ms: { type: 'number', meaning: 'Milliseconds until the answer was decided.' },
@@ -114,6 +120,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'An agent has proved itself and described its capabilities; calls go to it from now on.',
     fields: {
+      service: { type: 'string', meaning: 'The service that its key belongs to.', optional: WITH_SERVICES },
       conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the agent.' },
       instance_id: { type: 'string', meaning: 'The name of the agent process, new with each start.' },
       key_id: { type: 'string', meaning: 'Fingerprint of the public key.' },
@@ -152,6 +159,71 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       reason: { type: 'string', meaning: 'Why. Strangers are not told.' },
     },
     example: { event: 'agent_rejected', source: '198.51.100.7', reason: 'unknown key or bad signature' },
+  },
+  agent_single_link: {
+    level: 'warn',
+    when: 'An agent that is too old to hold more than one link has connected where there are several replicas or workers: update it. Once for each process of an agent.',
+    fields: {
+      conn_id: { type: 'string', meaning: 'The connection.' },
+      instance_id: { type: 'string', meaning: 'The process of the agent.' },
+      source: { type: 'string', meaning: 'Where it came from.' },
+    },
+    example: {
+      event: 'agent_single_link',
+      conn_id: CONNECTION,
+      instance_id: INSTANCE,
+      source: '198.51.100.7',
+    },
+  },
+  links_short: {
+    level: 'warn',
+    when: 'An agent that looks for further replicas or workers gets to this process again and again: see how the balancer spreads connections to `/ws/agent`, and whether GATEWAY_REPLICAS is right. Once for each search.',
+    fields: {
+      instance_id: { type: 'string', meaning: 'The process of the agent.' },
+      source: { type: 'string', meaning: 'Where it came from.' },
+      replicas: { type: 'number', meaning: 'How many replicas it was told of.' },
+      links_per_replica: { type: 'number', meaning: 'How many links to each it was told to hold.' },
+    },
+    example: {
+      event: 'links_short',
+      instance_id: INSTANCE,
+      source: '198.51.100.7',
+      replicas: 3,
+      links_per_replica: 1,
+    },
+  },
+  fleet_changed: {
+    level: 'info',
+    when: 'The name of GATEWAY_REPLICAS has another number of addresses, which the agents are told.',
+    fields: {
+      replicas: { type: 'number', meaning: 'How many replicas there are.' },
+      replicas_before: { type: 'number', meaning: 'How many there were.' },
+    },
+    example: { event: 'fleet_changed', replicas: 3, replicas_before: 2 },
+  },
+  replicas_lookup_failed: {
+    level: 'warn',
+    when: 'The name of GATEWAY_REPLICAS could not be looked up, or has no address. The last count holds, and the name is looked up every 5 s; once until that succeeds.',
+    fields: {
+      name: { type: 'string', meaning: 'The name.' },
+      reason: { type: 'string', meaning: 'What is wrong.' },
+      replicas: { type: 'number', meaning: 'The count that holds.' },
+    },
+    example: {
+      event: 'replicas_lookup_failed',
+      name: 'gateway-agents.svc',
+      reason: 'getaddrinfo EAI_AGAIN gateway-agents.svc',
+      replicas: 3,
+    },
+  },
+  replicas_lookup_back: {
+    level: 'info',
+    when: 'The name of GATEWAY_REPLICAS has been looked up again.',
+    fields: {
+      name: { type: 'string', meaning: 'The name.' },
+      replicas: { type: 'number', meaning: 'How many addresses it has.' },
+    },
+    example: { event: 'replicas_lookup_back', name: 'gateway-agents.svc', replicas: 3 },
   },
   descriptions_differ: {
     level: 'warn',
@@ -237,6 +309,51 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       },
     },
     example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', code: -1, restart_in_ms: 100 },
+  },
+  keys_reloaded: {
+    level: 'info',
+    when: 'The file of API keys or of services holds something else, and all of it counts from now on. Names have commas between them; those of a further service begin with it and a slash.',
+    fields: {
+      services: { type: 'number', meaning: 'How many services there are now.' },
+      keys: { type: 'number', meaning: 'How many API keys they have.' },
+      keys_added: { type: 'string', meaning: 'Names of API keys.', optional: true },
+      keys_changed: { type: 'string', meaning: 'Names of API keys.', optional: true },
+      keys_removed: { type: 'string', meaning: 'Names of API keys.', optional: true },
+      agent_keys_added: { type: 'string', meaning: 'Ids of keys of agents.', optional: true },
+      agent_keys_removed: {
+        type: 'string',
+        meaning: 'Ids of keys of agents; their links have ended.',
+        optional: true,
+      },
+      services_added: { type: 'string', meaning: 'Services.', optional: true },
+      services_removed: { type: 'string', meaning: 'Services.', optional: true },
+      issuers_changed: {
+        type: 'string',
+        meaning: 'Services whose issuers are different.',
+        optional: true,
+      },
+    },
+    example: {
+      event: 'keys_reloaded',
+      services: 2,
+      keys: 5,
+      keys_added: 'inventory/stocktaking',
+      keys_removed: 'reports',
+    },
+  },
+  keys_reload_failed: {
+    level: 'warn',
+    when: 'What a file of API keys or of services holds now cannot be taken, so everything stays as it was. Once for what it holds.',
+    fields: {
+      faults: { type: 'number', meaning: 'How many there are.' },
+      message: { type: 'string', meaning: 'Each of them, a line for each.' },
+    },
+    example: {
+      event: 'keys_reload_failed',
+      faults: 1,
+      message:
+        'GATEWAY_API_KEYS_FILE: is not JSON since it ends too early, after character 512; accepted: a JSON array of records',
+    },
   },
   shutting_down: {
     level: 'info',

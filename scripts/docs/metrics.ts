@@ -10,8 +10,12 @@ const none = (): number => 0;
 export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
   createGatewayMetrics(register, {
     requestsInFlight: none,
+    hasServices: false,
     agentConnections: none,
     agentCallsInFlight: none,
+    replicas: none,
+    linksMissing: none,
+    singleLinks: none,
     resultBytesReserved: none,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),

@@ -96,11 +96,35 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
   },
   GATEWAY_AGENT_URLS: {
     standard: { text: 'GATEWAY_PUBLIC_URL with `ws` for `http` and `/ws/agent` behind it' },
-    accepted: '`ws://` or `wss://` URLs, separated by commas',
+    accepted: '`ws://` or `wss://` URLs, separated by commas; `{replica}` once in the first label of a host',
     example: 'wss://gateway.example.com/ws/agent',
     meaning:
-      'The URLs that agents may dial. An agent signs the URL it dialled, so a signature made for another gateway is refused (close code 4403). Loopback URLs are always accepted. With neither this nor GATEWAY_PUBLIC_URL any URL is accepted, with a warning.',
-    refused: ['https://gateway.example.com/ws/agent', ','],
+      'The URLs that agents may dial. An agent signs the URL it dialled, so a signature made for another gateway is refused (close code 4403). Loopback URLs are always accepted. With neither this nor GATEWAY_PUBLIC_URL any URL is accepted, with a warning. `{replica}` stands for the numbers 0 to 63, where each replica has a host of its own.',
+    refused: ['wss://gw.{replica}.example.com/ws/agent', 'https://gateway.example.com/ws/agent', ','],
+  },
+  GATEWAY_REPLICAS: {
+    standard: { value: '1' },
+    accepted: 'a whole number from 1 to 16, or `dns:<name>`',
+    example: '3',
+    meaning:
+      'How many replicas of the gateway there are. Agents hold links to all of them. The name is one that has an address for each replica, such as that of a headless Service; it is looked up every 5 s, and what cannot be looked up leaves the last count.',
+    refused: ['0', '17', '1.5', 'dns:', 'dns:a b', 'gateway.svc'],
+  },
+  GATEWAY_LINKS_PER_REPLICA: {
+    standard: { text: 'the number of workers, 4 at most' },
+    accepted: 'a whole number from 1 to 16',
+    example: '2',
+    meaning:
+      'How many links an agent holds to each replica, each to another worker; no more than there are workers.',
+    refused: ['0', '17', 'auto'],
+  },
+  GATEWAY_MAX_AGENT_LINKS: {
+    standard: { text: 'no limit' },
+    accepted: 'a whole number from 1 to 1000000',
+    example: '1000',
+    meaning:
+      'Links of agents that one worker takes. An agent that is one too many looks for another worker or replica (close code 4409); an older one is closed with 1001 and comes again.',
+    refused: ['0', '1.5'],
   },
   GATEWAY_CORS_ALLOWED_ORIGINS: {
     standard: { text: 'none: CORS is off' },

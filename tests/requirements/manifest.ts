@@ -116,6 +116,8 @@ export const requirements: readonly Requirement[] = [
   ...rows('setting', {
     GATEWAY_AGENT_PUBLIC_KEY: 'required; one base64url key of 32 bytes or several',
     GATEWAY_API_KEYS_JSON: 'required; a JSON array of key records',
+    GATEWAY_API_KEYS_FILE: 'the same records in a file, which count within 3 s of a change',
+    GATEWAY_SERVICES_FILE: 'further services under /s/<service>, which count within 3 s of a change',
     GATEWAY_ISSUERS_JSON:
       'issuers whose access tokens are taken beside keys; needs an https GATEWAY_PUBLIC_URL',
     GATEWAY_TOKEN_CLOCK_SKEW: 'how far clocks of issuers may be off; default 30s',
@@ -142,10 +144,25 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_VALKEY_PREFIX: 'begin of every name in Valkey; default svc:',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',
+    GATEWAY_WORKERS: 'processes that serve as one gateway; 1 (default) to 64 or auto',
     'env-file': 'dotenv syntax, single quotes literal, the environment wins',
     booleans: 'true, false, 1, 0',
     unknown: 'an unknown GATEWAY_ variable is a warning with the nearest known name',
     faults: 'all faults at once, each with setting, fault and what is accepted, never a secret; exit code 2',
+  }),
+  ...rows('workers', {
+    start:
+      'one listening record; a fault or an address that is taken is told once, and ends the start as without workers',
+    keys: 'a key is compared once for all workers',
+    log: 'whole lines of one log; records carry replica_id, those of workers also worker',
+    metrics: 'one page that sums all workers, ended ones too; no counter falls',
+    killed:
+      'its calls end; worker_ended; the replica is whole in three seconds, and no connection is refused meanwhile',
+    hung: 'a worker whose event loop stands still for ten seconds is replaced',
+    'primary-killed': 'the workers answer what they have, accept no more, and end',
+    shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
+    cancel: 'an MCP call is cancelled over whatever connection the notification comes',
+    snapshot: 'openapi.json is written once',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',
@@ -375,6 +392,8 @@ export const requirements: readonly Requirement[] = [
     agent_disconnected: 'with reason',
     agent_rejected: 'with reason',
     descriptions_differ: 'one warning for each capability that two agents describe differently',
+    keys_reloaded: 'the file of keys or services has changed, and what of it',
+    keys_reload_failed: 'a file that cannot be taken, once, with all its faults; everything stays as it was',
     shutting_down: 'at SIGTERM and SIGINT',
     database_lost: 'once for each outage of the database, and one short line on standard error',
     database_back: 'once at its end',
@@ -405,7 +424,7 @@ export const requirements: readonly Requirement[] = [
     bounded: 'waits at most 25 s',
     'second-signal': 'ends at once',
     signals:
-      'SIGQUIT is SIGTERM, SIGHUP too for the gateway; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
+      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
   }),
   ...rows('memory', {
     'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',

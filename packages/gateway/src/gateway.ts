@@ -1,41 +1,45 @@
-import { createMetricsRegister, listen, serveMetrics, type AcceptFailure } from '@svc/edge';
+import { createMetricsRegister, listen, serveMetrics, type AcceptFailure, type Sample } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
-import { createCallSlots, limitConcurrentCalls, type CallSlots } from './calls/concurrent-calls.ts';
-import type { GatewayConfig } from './config/model.ts';
+import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
+import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
-import { createProtectedResource } from './api/protected-resource.ts';
+import { createAgentLinks } from './agents/agent-links.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
-import { createRateLimiter, type Rate, type RequestLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
-import { createAuthenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
+import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import { openTokens } from './auth/tokens/open-tokens.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { keepSnapshot } from './api/openapi/snapshot.ts';
-import { createSessions } from './api/mcp/sessions.ts';
-import { createService } from './services/service.ts';
-import { createLeasedLimiter, type LimitKind } from './shared-state/leased-limiter.ts';
-import { ALONE } from './shared-state/shared-state.ts';
-import { openValkeyState } from './shared-state/valkey-state.ts';
-import { askForCallSlots } from './shared-state/worker-calls.ts';
-import { createWorkerState } from './shared-state/worker-state.ts';
-import { createLeasedBodies } from './workers/leased-bodies.ts';
-import { createLeasedResults } from './workers/leased-results.ts';
-import { reportMetrics } from './workers/replica-metrics.ts';
-import { askForKeys } from './workers/shared-keys.ts';
+import { openSharedState } from './shared-state/shared-state.ts';
+import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
+import { createSessions, type Sessions } from './api/mcp/sessions.ts';
+import type { Service, ServiceParts } from './services/service.ts';
+import { createLiveServices } from './services/live-services.ts';
+import { reloadServices } from './services/reload-services.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
+import type { LoadedServices } from './config/load.ts';
+import type { ReadFile } from './config/tls-files.ts';
+import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
+import { createLeasedBodies } from './workers/memory/leased-bodies.ts';
+import { createLeasedResults } from './workers/memory/leased-results.ts';
+import { reportMetrics } from './workers/shared/replica-metrics.ts';
+import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
 
 export interface RunningGateway {
   readonly port: number;
+  /** Looks for changes of the files of keys and services now. */
+  reload(): void;
   /** Answers what was accepted, for at most 25 s, and closes everything. */
   shutDown(signal: string): Promise<void>;
 }
@@ -44,17 +48,21 @@ export interface Surroundings {
   readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
+  /** Where this process watches the files of keys and services: all services of what these hold now. */
+  readonly loadServices?: ((readFile: ReadFile) => LoadedServices) | undefined;
   /** Of the gateway itself. */
   readonly version: string;
 }
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
+/** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
+const LINKS_PER_REPLICA = 4;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, version }: Surroundings,
+  { log, verifier, replica, loadServices, version }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const { channel } = replica;
@@ -65,115 +73,124 @@ export async function startGateway(
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
-  let authority: KeyAuthority | undefined;
-  const authenticator =
-    channel === undefined
-      ? (authority = createAuthenticator({
-          ...clocks,
-          services: config.services,
-          verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-          sharePermissions,
-        }))
-      : askForKeys(channel, { ...clocks, sharePermissions });
+  const { authenticator, setRecords, setRevoked } = openKeys();
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
-  const valkey =
-    channel === undefined
-      ? openValkeyState(config, {
-          services: () => config.services,
-          onRevoked: (keyIds) => authority?.setRevoked(keyIds),
-          observe: (event) => observe(event),
-        })
-      : undefined;
-  const shared = channel === undefined ? (valkey ?? ALONE) : createWorkerState(channel, config);
-  const { revocations } = shared;
-  const [ofDefault] = config.services;
-  const tokenConfig = ofDefault?.tokens;
-  const issuers = tokenConfig?.issuers ?? [];
-  const protectedResource = tokenConfig && createProtectedResource(tokenConfig.publicUrl, issuers);
-  const tokens =
-    tokenConfig &&
-    protectedResource &&
-    openTokens({
-      ...tokenConfig,
-      metadataUrl: protectedResource.metadataUrl,
-      sharePermissions,
-      onKeys: (event) => observe(event),
-    });
+  const shared = openSharedState(config, {
+    channel,
+    onRevoked: setRevoked,
+    observe: (event) => observe(event),
+    now,
+  });
+  const { rateLimiter, callSlots, revocations } = shared;
+  const { hasServicesFile } = config;
+  const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
-      agentConnections: () => service.registry.connections,
-      agentCallsInFlight: () => service.registry.callsInFlight,
+      hasServices: hasServicesFile,
+      agentConnections: () => ofServices(({ registry }) => registry.connections),
+      agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
+      replicas: () => replicaCount.current,
+      linksMissing: () => links.missing,
+      singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
-      tokens: tokens && (() => tokens.counters),
-      valkey: valkey?.counters,
+      tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
-      isCapability: (name) => service.catalog.knows(name),
+      isCapability: (name, service) =>
+        (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true,
     });
     observe = (event) => {
       log.observe(event);
       count(event);
     };
   }
-  const limiterOf = (kind: LimitKind, rate: Rate | undefined): RequestLimiter | undefined => {
-    if (rate === undefined) return undefined;
-    const local = createRateLimiter({ ...rate, now });
-    const ask = shared.leases?.(kind, rate);
-    return ask === undefined ? local : createLeasedLimiter({ rate, local, ask, now });
-  };
-  const principalRate = limiterOf('principal', config.principalRateLimit);
-  const rateLimiter = limiterOf('source', config.rateLimit);
-  const { principalMaxConcurrentCalls } = config;
-  const slotsOf = (maxCalls: number): CallSlots =>
-    channel === undefined ? createCallSlots(maxCalls) : askForCallSlots(channel);
-  const callSlots =
-    principalMaxConcurrentCalls === undefined ? undefined : slotsOf(principalMaxConcurrentCalls);
-  const described = { publicUrl: config.publicUrl, issuers };
-  const service = createService(
-    { tokens, described },
-    {
-      authenticator,
-      refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
-      bodyLimits: {
-        maxBytes: config.maxRequestBodyBytes,
-        timeoutMs: config.bodyReadTimeoutMs,
-        budget:
-          channel === undefined
-            ? createBodyBudget(bodiesMaxBytes)
-            : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
-      },
-      rateLimiter,
-      principalRate,
-      revocations,
-      limitCalls: (callCapability) =>
-        callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
-      sessions: createSessions(replica.sessionSecret),
-      version,
-      observe,
-      now,
-    },
+  let shuttingDown = false;
+  const sessions: Sessions = createSessions(
+    replica.sessionSecret,
+    channel && cancelAnywhere(channel, () => sessions),
   );
-  const { registry, catalog } = service;
-  if (config.emitOpenapiSnapshot) keepSnapshot(catalog, described, observe, process.cwd());
+  const parts: ServiceParts = {
+    authenticator,
+    sharePermissions,
+    directoryOf: (_service, registry, catalog) => createSessionDirectory(registry, catalog),
+    publicUrl: config.publicUrl,
+    refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
+    bodyLimits: {
+      maxBytes: config.maxRequestBodyBytes,
+      timeoutMs: config.bodyReadTimeoutMs,
+      budget:
+        channel === undefined
+          ? createBodyBudget(bodiesMaxBytes)
+          : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
+    },
+    rateLimiter,
+    principalRate: shared.principalRate,
+    revocations,
+    limitCalls: (callCapability) =>
+      callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
+    sessions,
+    openKeySet: channel && followIssuerKeys(channel),
+    shuttingDown: () => shuttingDown,
+    version,
+    observe: (event) => observe(event),
+    now,
+  };
+  const writeSnapshot: WriteSnapshot =
+    channel === undefined
+      ? createSnapshotWriter(process.cwd(), (event) => observe(event))
+      : (service, bytes) => channel.tell('snapshot', { service, bytes });
+  const services = createLiveServices(config.services, parts, (service) => {
+    if (config.emitOpenapiSnapshot) keepSnapshot(service, writeSnapshot);
+  });
+  /** One number where there is one service. */
+  const ofServices = (count: (service: Service) => number): number | readonly Sample[] =>
+    hasServicesFile
+      ? Array.from(services.all, (service): Sample => [[service.id], count(service)])
+      : count(services.ofDefault);
+  const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
+  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
+  const links = createAgentLinks({
+    replicaCount: () => replicaCount.current,
+    linksPerReplica,
+    maxLinks: config.maxAgentLinks,
+    observe,
+    now,
+  });
+  replicaCount.onChange(() => links.replicaCountChanged());
   const endpoint = createAgentEndpoint({
     rules: {
-      publicKeys: ofDefault?.agentPublicKeys ?? [],
+      agentKey: (keyId) => services.agentKey(keyId),
       audiences: config.agentUrls,
       replicaId: replica.id,
+      worker: replica.worker ?? 0,
+      replicaCount: () => replicaCount.current,
+      linksPerReplica,
       maxParamsBytes: config.maxRequestBodyBytes,
     },
-    registry,
-    catalog,
+    severalServices: hasServicesFile,
+    directoryOf: (service) => services.find(service)?.directory ?? services.ofDefault.directory,
     budget,
+    links,
     observe,
+    ...(channel && {
+      siblings: {
+        workers: replica.workers,
+        onKnown: (source) => channel.tell('source_known', { source }),
+      },
+    }),
   });
-  let shuttingDown = false;
-  const health = { agentConnected: () => registry.connected, shuttingDown: () => shuttingDown, revocations };
+  channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
+  const health = {
+    agentConnected: () => services.agentConnected,
+    shuttingDown: () => shuttingDown,
+    revocations,
+  };
   const http = createGatewayServer({
     handlers: {
-      ...service.handlers,
+      ...services.ofDefault.handlers,
       health: createHealth(health),
       ready: createReady(health),
       agent: createAgentUpgradeHandler(endpoint),
@@ -186,8 +203,13 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
-    unknownCaller: tokenConfig === undefined ? undefined : UNKNOWN_CALLER,
-    protectedResource,
+    workers: replica.workers,
+    get unknownCaller() {
+      return services.takesTokens ? UNKNOWN_CALLER : undefined;
+    },
+    unknownService: hasServicesFile ? '' : undefined,
+    metadata: mayTakeTokens ? services.metadata : undefined,
+    services: hasServicesFile ? services : undefined,
     observe,
     now,
   });
@@ -206,18 +228,55 @@ export async function startGateway(
   const host = config.listen.host ?? 'localhost';
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   observe({ event: 'listening', url, address, port });
+  /** Its records are the primary's, where there is one. */
+  function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
+    if (channel !== undefined) {
+      const asked = askForKeys(channel, { ...clocks, sharePermissions });
+      return { authenticator: asked, setRecords: () => {}, setRevoked: () => {} };
+    }
+    const authority = createAuthenticator({
+      ...clocks,
+      services: config.services,
+      verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
+      sharePermissions,
+    });
+    const { setRecords: records, setRevoked: revoked } = authority;
+    return { authenticator: authority, setRecords: records, setRevoked: revoked };
+  }
+  const apply = (next: readonly ServiceConfig[]): void => {
+    setRecords(next);
+    shared.setServices(next);
+    services.set(next);
+    endpoint.endUnknown();
+  };
+  // A worker is told by its primary.
+  channel?.on('services', ({ services: next }) => apply(next));
+  const watch =
+    loadServices &&
+    reloadServices({
+      paths: config.reloadedFiles,
+      load: loadServices,
+      services: config.services,
+      apply,
+      observe,
+    });
   return {
     port,
+    reload() {
+      if (!shuttingDown) watch?.look();
+    },
     async shutDown(signal) {
       shuttingDown = true;
+      watch?.close();
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
-      tokens?.close();
-      valkey?.close();
+      shared.close();
+      replicaCount.close();
+      services.close();
       await verifier.close();
       // Last, so that the end can be watched.
       await scraped?.close();

@@ -10,8 +10,9 @@ import { renderAgentSecret } from './cli/render-agent-secret.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
 import { renderRevokedKey } from './cli/render-revoked-key.ts';
 import { readEnvFile } from './config/env-file.ts';
-import { loadConfig, type Environment } from './config/load.ts';
 import { loadRevocation } from './config/load-revocation.ts';
+import type { ReadFile } from './config/tls-files.ts';
+import { loadConfig, loadServices, type Environment } from './config/load.ts';
 import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
@@ -20,7 +21,7 @@ import { runPrimary } from './run-primary.ts';
 import { runWorker } from './run-worker.ts';
 import { createLog } from './telemetry/log.ts';
 import { createOnlyProcess } from './workers/replica.ts';
-import { WORKER_NUMBER } from './workers/worker-number.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */
@@ -88,10 +89,13 @@ async function run(envFile: string | undefined): Promise<void> {
     void log.close().finally(() => process.exit(EXIT_FAILURE));
   });
   for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
+  const reload =
+    config.reloadedFiles.length === 0 ? undefined : (readFile: ReadFile) => loadServices(env, readFile);
   if (config.workers > 1) {
     await runPrimary({
       config,
       replicaId,
+      loadServices: reload,
       version: __SVC_VERSION__,
       log,
       helper: SVC_HELPER,
@@ -105,9 +109,11 @@ async function run(envFile: string | undefined): Promise<void> {
       log,
       verifier,
       replica: createOnlyProcess(replicaId, randomBytes(32)),
+      loadServices: reload,
       version: __SVC_VERSION__,
     });
-    void firstSignal(EXIT_FAILURE, ['SIGHUP']).then(async (signal) => {
+    if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
+    void firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []).then(async (signal) => {
       await gateway.shutDown(signal);
       await log.close();
       process.exit();

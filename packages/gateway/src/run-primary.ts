@@ -10,27 +10,33 @@ import {
   type MetricsListener,
 } from '@svc/edge';
 import { RESULT_MAX_BYTES } from '@svc/protocol';
+import type { LoadedServices } from './config/load.ts';
+import type { ReadFile } from './config/tls-files.ts';
+import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import { createCallSlots } from './calls/concurrent-calls.ts';
 import type { GatewayConfig } from './config/model.ts';
-import { openValkeyState } from './shared-state/valkey-state.ts';
-import { countCalls } from './shared-state/worker-calls.ts';
-import { serveWorkerState } from './shared-state/worker-state.ts';
+import { serveSharedState } from './shared-state/shared-state.ts';
+import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { forwardLines } from './workers/forward-lines.ts';
-import { lendMemory } from './workers/lease-pools.ts';
+import { writeSnapshots } from './workers/shared/snapshots.ts';
+import { passCancels } from './workers/shared/mcp-cancels.ts';
+import { forwardLines } from './workers/processes/forward-lines.ts';
+import { lendMemory } from './workers/memory/lease-pools.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
-import { openKeyAuthority } from './workers/shared-keys.ts';
-import { createReplicaMetrics } from './workers/replica-metrics.ts';
-import { createSupervisor } from './workers/supervisor.ts';
-import { WORKER_NUMBER } from './workers/worker-number.ts';
+import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
+import { openKeyAuthority } from './workers/shared/shared-keys.ts';
+import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { createSupervisor } from './workers/processes/supervisor.ts';
+import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
 export interface PrimaryOptions {
   readonly config: GatewayConfig;
   readonly replicaId: string;
+  /** All services of what their files hold now; undefined where there are none. */
+  readonly loadServices: ((readFile: ReadFile) => LoadedServices) | undefined;
   readonly version: string;
   readonly log: Log;
   /** The code of a verifying thread. */
@@ -44,9 +50,11 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
+  replicas: () => 0,
+  linksMissing: () => 0,
+  singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
-  tokens: undefined,
 };
 /** How long the workers may take to say how many requests they have. */
 const COUNT_MS = 500;
@@ -55,14 +63,24 @@ const COUNT_MS = 500;
 export async function runPrimary({
   config,
   replicaId,
+  loadServices,
   version,
   log,
   helper,
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   const channel = createPrimaryChannel();
+  writeSnapshots(
+    channel,
+    createSnapshotWriter(process.cwd(), (event) => observe(event)),
+  );
+  passCancels(channel);
+  channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
+  const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
+  issuerKeys.setServices(config.services);
   lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
   const verifier = createVerifier({ spawn: () => new Worker(helper, { eval: true }) });
   const authority = openKeyAuthority(channel, {
@@ -75,7 +93,7 @@ export async function runPrimary({
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
-    return { config, replicaId, sessionSecret, workers: config.workers };
+    return { config: { ...config, services }, replicaId, sessionSecret, workers: config.workers };
   });
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
@@ -95,25 +113,34 @@ export async function runPrimary({
         );
     },
   });
-  const { principalMaxConcurrentCalls } = config;
-  countCalls(
+  const shared = serveSharedState(config, {
     channel,
-    principalMaxConcurrentCalls === undefined ? undefined : createCallSlots(principalMaxConcurrentCalls),
-  );
-  const valkey = openValkeyState(config, {
-    services: () => config.services,
-    onRevoked(keyIds) {
-      authority.setRevoked(keyIds);
-      tellRevocations();
-    },
+    onRevoked: (keyIds) => authority.setRevoked(keyIds),
     observe: (event) => observe(event),
+    now: () => performance.now(),
   });
-  const tellRevocations = serveWorkerState(channel, config, valkey, () => performance.now());
+  const watch =
+    loadServices &&
+    reloadServices({
+      paths: config.reloadedFiles,
+      load: loadServices,
+      services,
+      apply(next) {
+        services = next;
+        authority.setRecords(services);
+        shared.setServices(services);
+        issuerKeys.setServices(services);
+        channel.broadcast('services', { services });
+      },
+      observe: (event) => observe(event),
+    });
   let signalled = false;
   // A second signal, or a start that has failed. What ends this process by force, the workers see by themselves.
   process.on('exit', () => signalled && supervisor.kill());
-  void firstSignal(exitFailure, ['SIGHUP']).then(async (signal) => {
+  if (watch !== undefined) process.on('SIGHUP', () => signalled || watch.look());
+  void firstSignal(exitFailure, watch === undefined ? ['SIGHUP'] : []).then(async (signal) => {
     signalled = true;
+    watch?.close();
     await shutDown(signal);
     await log.close();
     process.exit();
@@ -134,18 +161,24 @@ export async function runPrimary({
     });
     await supervisor.shutDown(signal);
     told();
-    valkey?.close();
+    shared.close();
+    issuerKeys.close();
     await verifier.close();
     await scraped?.close();
   }
 
   async function openMetrics(): Promise<MetricsListener | undefined> {
     if (config.metricsListen === undefined) return undefined;
+    const takesTokens = config.hasServicesFile || config.services.some(({ tokens }) => tokens !== undefined);
     const own = await createMetricsRegister();
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
-      valkey: valkey?.counters,
+      hasServices: config.hasServicesFile,
       authentication: () => authority.counters,
+      tokens: takesTokens
+        ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
+        : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });

@@ -15,6 +15,10 @@ export {
   type VerifiedToken,
 } from './verified-token.ts';
 export { keyFileProblem } from './keys/key-file-problem.ts';
+export { fetchKeySet } from './keys/fetch-key-set.ts';
+export { followKeySet, type FollowingKeySet, type KeysAnswer } from './keys/followed-keys.ts';
+export { createHttpsFetch } from './keys/https-fetch.ts';
+export type { FollowedKeySet, KeySet, ShownKeys } from './keys/key-set.ts';
 export type { KeysEvent } from './keys/keys-event.ts';
 export { canBeToken } from './verify/can-be-token.ts';
 export { createTokenVerifier } from './verify/token-verifier.ts';

@@ -18,6 +18,36 @@ export function normalizeAudience(url: string): string {
   return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`;
 }
 
+/** Stands in a URL for the number of a replica: once, in the first label of the host. */
+const REPLICA = '{replica}';
+/** 0 to 63, without leading zeros. */
+const REPLICA_NUMBER = '(?:[1-5]?[0-9]|6[0-3])';
+
+export function namesReplicas(url: string): boolean {
+  return url.includes(REPLICA);
+}
+
+/** For a URL that names replicas: whether it does so once, where it may. */
+export function namesReplicasRightly(url: string): boolean {
+  return (
+    /^[^:]*:\/\/[^./:@?#[]*\{replica\}[^./:@?#]*(?:[./:]|$)/.test(url) && url.split(REPLICA).length === 2
+  );
+}
+
+/** The URL of one replica; another URL as it is. */
+export function urlOfReplica(url: string, replica: number): string {
+  return url.replace(REPLICA, String(replica));
+}
+
+/** Both normalised; `accepted` may name replicas. */
+export function audienceMatches(accepted: string, audience: string): boolean {
+  const [before, after] = accepted.split(REPLICA);
+  if (before === undefined || after === undefined) return accepted === audience;
+  if (!audience.startsWith(before) || !audience.endsWith(after)) return false;
+  const replica = audience.slice(before.length, audience.length - after.length);
+  return new RegExp(`^${REPLICA_NUMBER}$`).test(replica);
+}
+
 /** Loopback names need no configuration: nobody can relay from another machine to them. */
 export function isLoopbackHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();

@@ -10,6 +10,8 @@ export const CLOSE = {
   wrong_audience: 4403,
   /** The handshake took longer than it may. */
   handshake_timeout: 4408,
+  /** As many links as are taken here: only to agents that accepted the feature `fleet`, which then look elsewhere. */
+  enough_links: 4409,
   /** The description does not parse or does not match what was signed. */
   bad_description: 4422,
   /** No protocol version in common. */

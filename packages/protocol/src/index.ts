@@ -1,4 +1,11 @@
-export { isLoopbackHost, normalizeAudience } from './audience.ts';
+export {
+  audienceMatches,
+  isLoopbackHost,
+  namesReplicas,
+  namesReplicasRightly,
+  normalizeAudience,
+  urlOfReplica,
+} from './audience.ts';
 export { AGENT_ERROR_CODES, type AgentErrorCode } from './agent-error-code.ts';
 export { CLOSE, ProtocolError, type CloseCode } from './close-code.ts';
 export {
@@ -14,7 +21,15 @@ export { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from '
 export { joinPieces, receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';
 export { encodeFrame } from './frames/encode.ts';
-export type { DataFrame, ErrorFrame, Frame, Metadata, RequestFrame, ResultFrame } from './frames/frame.ts';
+export type {
+  DataFrame,
+  ErrorFrame,
+  FleetFrame,
+  Frame,
+  Metadata,
+  RequestFrame,
+  ResultFrame,
+} from './frames/frame.ts';
 export {
   parseAuth,
   parseChallenge,
@@ -39,4 +54,5 @@ export {
 export type { SendQueue } from './link/send-queue.ts';
 export { rawItems, rawMember } from './json/raw-json.ts';
 export { JSON_DEPTH_MAX, JsonError, parseStrictJson } from './json/strict-json.ts';
+export { localSocket, receiveMessages } from './link/local-socket.ts';
 export { linkSocket } from './link/websocket.ts';

@@ -19,6 +19,9 @@ export const ERROR_MESSAGE_MAX_BYTES = 16_384;
 export const MAX_INFLIGHT_MAX = 1_000_000;
 export const CALL_ID_MAX = 0xffff_ffff;
 
+/** Workers of one replica. */
+export const WORKERS_MAX = 64;
+
 export const PING_AFTER_SILENCE_MS = 15_000;
 /** Share of the interval by which each end varies it at random, so that many agents do not ping at the same time. */
 export const PING_JITTER = 0.1;
@@ -35,3 +38,9 @@ export const WEBSOCKET_SUBPROTOCOL = 'svc-agent.v1';
 /** What both executables speak; a gateway takes the greatest that the agent offers. */
 export const PROTOCOL_VERSIONS = [1, 2] as const;
 export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];
+
+/** Of `features`: several replicas and workers, found and told apart by the agent. */
+export const FLEET_FEATURE = 'fleet';
+export const SERVICE_ID_PATTERN = '^[a-z][a-z0-9-]{0,47}$';
+/** The service of agents and callers that name none. */
+export const DEFAULT_SERVICE = 'default';

@@ -11,6 +11,7 @@ import {
   RESULT_MAX_BYTES,
   type AgentErrorCode,
   type Body,
+  type FleetFrame,
   type Frame,
   type Link,
   type LinkFrame,
@@ -65,6 +66,8 @@ export interface CallSessionOptions {
   readonly maxInflight: number;
   /** The gateway will send no further call. */
   readonly onGoAway: () => void;
+  /** Absent where the feature was not agreed on. */
+  readonly onFleet?: (frame: FleetFrame) => void;
 }
 
 /** Control frames that may wait unread beyond two for each open call, a credit and an error. */
@@ -166,6 +169,9 @@ export function createCallSession(options: CallSessionOptions): CallSession {
           return onRequest(frame);
         case 'go_away':
           return options.onGoAway();
+        case 'fleet':
+          if (options.onFleet === undefined) throw new ProtocolError('fleet frame without its feature');
+          return options.onFleet(frame);
         case 'result':
         case 'error':
           throw new ProtocolError(`a gateway must not send ${frame.type}`);

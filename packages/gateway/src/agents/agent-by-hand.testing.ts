@@ -8,7 +8,10 @@ import {
   type ProtocolVersion,
 } from '@svc/protocol';
 import type { ResultBudget } from './result-budget.ts';
-import { createSession, type AgentRequest, type AgentSession } from './agent-session.ts';
+import type { AgentRequest } from './callable-link.ts';
+import { createSession, type AgentSession } from './agent-session.ts';
+
+let instances = 0;
 
 /** A real session on a real link whose agent is the test: it reads what was sent and says what it likes. */
 export interface AgentByHand {
@@ -29,9 +32,14 @@ export interface AgentByHand {
 export function agentByHand(
   budget: ResultBudget,
   maxInflight = 1000,
-  options: { readonly version?: ProtocolVersion; readonly identity?: 'token' | 'gateway' } = {},
+  options: {
+    readonly version?: ProtocolVersion;
+    readonly identity?: 'token' | 'gateway';
+    readonly instanceId?: string;
+    readonly features?: readonly string[];
+  } = {},
 ): AgentByHand {
-  const { version = 2, identity } = options;
+  const { version = 2, identity, instanceId = `instance-${++instances}` } = options;
   const received: LinkFrame[] = [];
   let drainings = 0;
   let closedWith: number | undefined;
@@ -57,7 +65,9 @@ export function agentByHand(
   });
   const session = createSession({
     connId: 'connection',
-    instanceId: 'instance',
+    instanceId,
+    manifestSha256: 'ab'.repeat(32),
+    features: options.features ?? [],
     protocolVersion: version,
     identity,
     maxInflight,

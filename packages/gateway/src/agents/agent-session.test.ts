@@ -13,7 +13,7 @@ import {
   type AgentByHand,
 } from './agent-by-hand.testing.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
-import type { AgentOutcome } from './agent-session.ts';
+import type { AgentOutcome } from './callable-link.ts';
 
 const opened: AgentByHand[] = [];
 afterEach(() => {

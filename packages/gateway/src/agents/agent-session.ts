@@ -1,93 +1,56 @@
 import {
   CALL_ID_MAX,
   CLOSE,
+  FLEET_FEATURE,
   INITIAL_CREDIT_BYTES,
   ProtocolError,
   RESULT_MAX_BYTES,
   createCallTable,
   receiveBody,
-  type AgentErrorCode,
   type Body,
   type CloseCode,
+  type DataFrame,
   type Description,
   type ErrorFrame,
   type Link,
   type LinkFrame,
   type ManifestEntry,
-  type Metadata,
   type ProtocolVersion,
   type ResultFrame,
 } from '@svc/protocol';
+import type { CallableLink, AgentOutcome, AgentRequest, AgentResult } from './callable-link.ts';
+import { capabilitiesOf } from './capabilities-of.ts';
+import { createAnswerRelay, type AnswerRelay, type RelayedAnswer } from './answer-relay.ts';
 import type { ResultBudget } from './result-budget.ts';
-
-export interface AgentRequest {
-  readonly capability: string;
-  /** JSON object, as the caller sent it. */
-  readonly params: Uint8Array;
-  /** For the whole run at the agent. */
-  readonly timeoutMs: number;
-  readonly metadata: Metadata;
-  /** The id of the principal that calls: nobody shall take all that the agent takes at once. */
-  readonly principal: string;
-}
-
-/** How a call ended; `lost` when the connection went away first. */
-export type AgentOutcome =
-  | AgentResult
-  | {
-      readonly kind: 'error';
-      readonly code: AgentErrorCode;
-      readonly message: string;
-      readonly notStarted: boolean;
-    }
-  | { readonly kind: 'lost'; readonly answerBegun: boolean };
-
-export interface AgentResult {
-  readonly kind: 'result';
-  /** JSON array, in the pieces that it came in. */
-  readonly rows: readonly Uint8Array[];
-  readonly count: number;
-  readonly truncated: boolean;
-  /** Gives the memory of the rows back to the budget; to be called once they have been delivered. */
-  readonly release: () => void;
-}
 
 /**
  * The agent session: one authenticated connection of an agent, and the calls that run over it. It is
  *   open      further calls may be sent, within the bounds of the agent and of the call ids;
- *   draining  the agent looks for another gateway: calls sent before are still answered. Only its `go_away` frame moves
- *             the session here, from open;
+ *   draining  the agent looks for another gateway, or has another session here: calls sent before are still answered.
+ *             Only its `go_away` frame and `supersede` move the session here, from open;
  *   ended     the link is over and every call is settled. Only `ended` moves it here, from open or draining, once.
  * `call` still sends while draining: a call that was given to this session may cross the agent's frame.
  */
-export interface AgentSession {
-  readonly connId: string;
-  readonly instanceId: string;
-  readonly protocolVersion: ProtocolVersion;
-  /**
-   * Whom the agent believes who calls: `token` for what it verifies itself, so that tokens have to be sent to it, or the
-   * gateway. Undefined for an agent that does not ask; always so at version 1.
-   */
-  readonly identity: 'token' | 'gateway' | undefined;
-  /** The greatest age in seconds of a token whose call the agent takes; undefined where it bounds none. */
-  readonly maxTokenAge: number | undefined;
-  /** Calls sent and not settled. */
-  readonly inFlight: number;
-  /** Whether a further call may be sent now. */
-  readonly available: boolean;
-  /** Undefined when the agent has no such capability. */
-  capability(name: string): ManifestEntry | undefined;
+export interface AgentSession extends CallableLink {
+  /** Of the description that the agent signed, hex. */
+  readonly manifestSha256: string;
+  /** Those that agent and gateway have agreed on. */
+  readonly features: readonly string[];
   setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
-  /** `settle` is called exactly once, unless the returned function (cancel) is called first. */
-  call(request: AgentRequest, settle: (outcome: AgentOutcome) => void): () => void;
+  /** As `call`, for another process of the replica: the answer is handed on as it comes, and nothing of it is kept here. */
+  relay(request: AgentRequest, answer: RelayedAnswer): RelayedCall;
   /**
    * Makes place for a call of this principal, where only a call of another keeps it from being sent: the newest of the
    * principal with most calls is cancelled, and fails as refused, if that one still has no fewer than this one then.
    * False where there is none: of calls whose answer has begun none gives way.
    */
   makePlace(principal: string): boolean;
+  /** Tells an agent that agreed on it of how many replicas and links there are from now on. */
+  fleet(replicaCount: number, linksPerReplica: number): void;
   /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
   goAway(reason: string): void;
+  /** Another session of the same agent process takes its calls from now on. */
+  supersede(reason: string): void;
   end(code: CloseCode, reason: string): void;
   /** From the link. */
   receive(frame: LinkFrame): void;
@@ -95,9 +58,17 @@ export interface AgentSession {
   ended(): void;
 }
 
+export interface RelayedCall {
+  readonly cancel: () => void;
+  /** The caller's process takes more of the result. */
+  readonly addCredit: (bytes: number) => void;
+}
+
 export interface SessionOptions {
   readonly connId: string;
   readonly instanceId: string;
+  readonly manifestSha256: string;
+  readonly features: readonly string[];
   readonly protocolVersion: ProtocolVersion;
   readonly identity: 'token' | 'gateway' | undefined;
   readonly maxInflight: number;
@@ -110,6 +81,8 @@ interface PendingCall {
   readonly principal: string;
   readonly settle: (outcome: AgentOutcome) => void;
   result: IncomingResult | undefined;
+  /** Of a call of another process, instead of `result`. */
+  readonly relay: AnswerRelay | undefined;
 }
 
 /** A result that has arrived in part. */
@@ -145,12 +118,42 @@ export function createSession(options: SessionOptions): AgentSession {
     // Parameters that the agent refused before they were all sent would wait for credit for ever.
     options.link().sendQueue.cancelBody(id);
     call.settle(outcome);
+    endIfUsedUp();
+  }
+
+  /** Of a call whose answer has been handed on. */
+  function forget(id: number): void {
+    pending.delete(id);
+    options.link().sendQueue.cancelBody(id);
+    endIfUsedUp();
+  }
+
+  function endIfUsedUp(): void {
     // Ids are never used again: a new connection brings new ones.
     if (lastId === CALL_ID_MAX && pending.size === 0)
       options.link().end(CLOSE.going_away, 'call ids are used up');
   }
 
-  function cancel(id: number, call: PendingCall): void {
+  /** Returns the id of the call. */
+  function send(
+    request: AgentRequest,
+    settleCall: PendingCall['settle'],
+    relay: AnswerRelay | undefined,
+  ): number {
+    const id = ++lastId;
+    if (state === 'ended') {
+      settleCall({ kind: 'lost', answerBegun: false });
+      return id;
+    }
+    const { capability, timeoutMs, metadata, params, principal } = request;
+    options.link().sendQueue.sendBody({ type: 'request', id, capability, timeoutMs, metadata }, params);
+    pending.add(id, { principal, settle: settleCall, result: undefined, relay });
+    return id;
+  }
+
+  function cancel(id: number): void {
+    const call = pending.get(id);
+    if (call === undefined) return;
     pending.delete(id);
     call.result?.release();
     const { sendQueue } = options.link();
@@ -169,9 +172,13 @@ export function createSession(options: SessionOptions): AgentSession {
   }
 
   function onResult(frame: ResultFrame, call: PendingCall): void {
-    if (call.result !== undefined) throw new ProtocolError('second result for one call');
+    if (answerBegun(call)) throw new ProtocolError('second result for one call');
     if (frame.rowsLength > RESULT_MAX_BYTES)
       throw new ProtocolError('result is larger than a link may carry');
+    if (call.relay !== undefined) {
+      if (call.relay.add(frame)) forget(frame.id);
+      return;
+    }
     if (frame.fin) {
       settle(frame.id, call, completed(frame, [frame.rows], NOTHING));
       return;
@@ -203,8 +210,11 @@ export function createSession(options: SessionOptions): AgentSession {
     options.link().sendQueue.sendControl({ type: 'credit', id, bytes });
   }
 
-  function onData(id: number, bytes: Uint8Array, fin: boolean, call: PendingCall): void {
-    if (call.result === undefined) throw new ProtocolError('data before its result');
+  function onData(frame: DataFrame, call: PendingCall): void {
+    if (!answerBegun(call)) throw new ProtocolError('data before its result');
+    const { id, bytes, fin } = frame;
+    if (call.relay?.add(frame) === true) forget(id);
+    if (call.result === undefined) return;
     const { head, body, creditBytes, release } = call.result;
     if (head.rowsLength - body.missing + bytes.length > creditBytes) {
       throw new ProtocolError('more of a result than was granted');
@@ -230,7 +240,7 @@ export function createSession(options: SessionOptions): AgentSession {
       options.onDraining();
       return;
     }
-    if (frame.type === 'request' || frame.type === 'cancel') {
+    if (frame.type === 'request' || frame.type === 'cancel' || frame.type === 'fleet') {
       throw new ProtocolError(`an agent must not send ${frame.type}`);
     }
     if (frame.id > lastId) throw new ProtocolError('frame for a call that was never made');
@@ -245,15 +255,21 @@ export function createSession(options: SessionOptions): AgentSession {
       case 'result':
         return onResult(frame, call);
       case 'data':
-        return onData(frame.id, frame.bytes, frame.fin, call);
+        return onData(frame, call);
       case 'error':
         return onError(frame, call);
     }
   }
 
+  function goAway(reason: string): void {
+    options.link().sendQueue.sendControl({ type: 'go_away', reason });
+  }
+
   return {
     connId: options.connId,
     instanceId: options.instanceId,
+    manifestSha256: options.manifestSha256,
+    features: options.features,
     protocolVersion: options.protocolVersion,
     identity: options.identity,
     get maxTokenAge() {
@@ -268,20 +284,22 @@ export function createSession(options: SessionOptions): AgentSession {
     capability: (name) => capabilities.get(name),
     setDescription({ manifest, identity }) {
       maxTokenAge = identity?.max_age;
-      capabilities = new Map(manifest.map((entry) => [entry.name, entry]));
+      capabilities = capabilitiesOf(manifest);
     },
     call(request, settleCall) {
-      const id = ++lastId;
-      if (state === 'ended') {
-        settleCall({ kind: 'lost', answerBegun: false });
-        return NOTHING;
-      }
-      const { capability, timeoutMs, metadata, params, principal } = request;
-      options.link().sendQueue.sendBody({ type: 'request', id, capability, timeoutMs, metadata }, params);
-      pending.add(id, { principal, settle: settleCall, result: undefined });
-      return () => {
-        const call = pending.get(id);
-        if (call !== undefined) cancel(id, call);
+      const id = send(request, settleCall, undefined);
+      return () => cancel(id);
+    },
+    relay(request, answer) {
+      const relay = createAnswerRelay(answer);
+      const id = send(request, (outcome) => outcome.kind !== 'result' && answer.fail(outcome), relay);
+      return {
+        cancel: () => cancel(id),
+        addCredit(bytes) {
+          if (pending.get(id) === undefined) return;
+          relay.grant(bytes);
+          options.link().sendQueue.sendControl({ type: 'credit', id, bytes });
+        },
       };
     },
     makePlace(principal) {
@@ -291,11 +309,11 @@ export function createSession(options: SessionOptions): AgentSession {
       if (most.excess < 2) return false;
       let newest = 0;
       pending.forEach((call, id) => {
-        if (call.principal === most.principal && call.result === undefined) newest = Math.max(newest, id);
+        if (call.principal === most.principal && !answerBegun(call)) newest = Math.max(newest, id);
       });
       const call = pending.get(newest);
       if (call === undefined) return false;
-      cancel(newest, call);
+      cancel(newest);
       call.settle({
         kind: 'error',
         code: 'AGENT_BUSY',
@@ -304,8 +322,16 @@ export function createSession(options: SessionOptions): AgentSession {
       });
       return true;
     },
-    goAway(reason) {
-      options.link().sendQueue.sendControl({ type: 'go_away', reason });
+    fleet(replicaCount, linksPerReplica) {
+      if (!options.features.includes(FLEET_FEATURE)) return;
+      options.link().sendQueue.sendControl({ type: 'fleet', replicaCount, linksPerReplica });
+    },
+    goAway,
+    supersede(reason) {
+      if (state !== 'open') return;
+      state = 'draining';
+      goAway(reason);
+      options.onDraining();
     },
     end: (code, reason) => options.link().end(code, reason),
     receive: onCallFrame,
@@ -314,10 +340,14 @@ export function createSession(options: SessionOptions): AgentSession {
       state = 'ended';
       for (const [id, call] of pending.entries()) {
         call.result?.release();
-        settle(id, call, { kind: 'lost', answerBegun: call.result !== undefined });
+        settle(id, call, { kind: 'lost', answerBegun: answerBegun(call) });
       }
     },
   };
+}
+
+function answerBegun({ result, relay }: PendingCall): boolean {
+  return result !== undefined || relay?.begun === true;
 }
 
 function completed(head: ResultFrame, rows: readonly Uint8Array[], release: () => void): AgentResult {

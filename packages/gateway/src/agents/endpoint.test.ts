@@ -8,14 +8,16 @@ import { WebSocket } from 'ws';
 import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
 import { createSourceResolver, type ResolveSource } from '../network/client-address.ts';
 import { cidr } from '../network/cidr.testing.ts';
+import { createAgentLinks } from './agent-links.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
-import { createRegistry, type Registry } from './registry.ts';
+import { createRegistry, NOBODY, type Registry } from './registry.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
+import { createSessionDirectory } from './session-directory.ts';
 import { createAgentUpgradeHandler } from './serve-upgrade.ts';
-import type { AgentOutcome } from './agent-session.ts';
+import type { AgentOutcome } from './callable-link.ts';
 import { request, resultHead } from './agent-by-hand.testing.ts';
 import {
   answer,
@@ -26,6 +28,7 @@ import {
   dialAgentEndpoint,
   helloBytes,
   introduce,
+  knownKeys,
   sayFrames,
   sayText,
   type PeerByHand,
@@ -47,9 +50,12 @@ beforeEach(async () => {
   source = '192.0.2.1';
   resolveSource = () => ({ address: source, bucket: source, allowed: true });
   await start({
-    publicKeys: [key.publicKey],
+    agentKey: knownKeys(key),
     audiences: [AUDIENCE],
     replicaId: 'replica',
+    worker: 0,
+    replicaCount: () => 1,
+    linksPerReplica: 1,
     maxParamsBytes: 1000,
   });
 });
@@ -62,14 +68,23 @@ afterEach(async () => {
 
 async function start(rules: HandshakeRules): Promise<void> {
   events = [];
+
   budget = createResultBudget(1_000_000);
   registry = createRegistry(() => 0);
   catalog = createCatalog((event) => events.push(event));
+  const directory = createSessionDirectory(registry, catalog);
   endpoint = createAgentEndpoint({
     rules,
-    registry,
-    catalog,
+    severalServices: false,
+    directoryOf: () => directory,
     budget,
+    links: createAgentLinks({
+      replicaCount: () => 1,
+      linksPerReplica: 1,
+      maxLinks: undefined,
+      observe: (event) => events.push(event),
+      now: () => performance.now(),
+    }),
     observe: (event) => events.push(event),
   });
   server = await startServer(
@@ -120,7 +135,7 @@ test('an agent is welcomed, asked for its description, listed, and called', asyn
   });
   expect(catalog.description).toEqual(JSON.parse(description.toString()));
 
-  const session = registry.choose('list', []);
+  const session = registry.choose('list', NOBODY);
   if (typeof session === 'string') throw new Error(session);
   const outcome = new Promise<AgentOutcome>((resolve) => {
     session.call(request(undefined, 'list'), resolve);
@@ -147,7 +162,7 @@ test.each([
   const { agent } = await becomeAgent(server.port, key, { ...options, description });
   sayFrames(agent, answer(1, description));
   await reported('agent_connected');
-  expect(registry.choose('get', [])).toMatchObject({ ...expected, maxTokenAge: 60 });
+  expect(registry.choose('get', NOBODY)).toMatchObject({ ...expected, maxTokenAge: 60 });
 });
 
 test('at version 1 a session sends and takes what version 1 has', async () => {
@@ -155,7 +170,7 @@ test('at version 1 a session sends and takes what version 1 has', async () => {
   const { agent } = await becomeAgent(server.port, key, { versions: [1], description });
   sayFrames(agent, answer(1, description));
   await reported('agent_connected');
-  const session = registry.choose('get', []);
+  const session = registry.choose('get', NOBODY);
   if (typeof session === 'string') throw new Error(session);
   const long = { ...request(), metadata: { claims: 'c'.repeat(1025) } };
   expect(() => session.call(long, () => {})).toThrow(RangeError);
@@ -437,7 +452,7 @@ describe('I32: an agent takes no call before its description', () => {
 describe('a listed agent', () => {
   test('that is lost ends its calls, and is reported', async () => {
     const { agent } = await join();
-    const session = registry.choose('get', []);
+    const session = registry.choose('get', NOBODY);
     if (typeof session === 'string') throw new Error(session);
     const outcome = new Promise<AgentOutcome>((resolve) => {
       session.call(request(), resolve);
@@ -468,7 +483,7 @@ describe('a listed agent', () => {
   test('that says go-away gets no further call', async () => {
     const { agent } = await join();
     sayFrames(agent, { type: 'go_away', reason: 'leaving' });
-    await expect.poll(() => registry.choose('get', []), { interval: 2 }).toBe('offline');
+    await expect.poll(() => registry.choose('get', NOBODY), { interval: 2 }).toBe('offline');
     expect(agent.socket.readyState).toBe(WebSocket.OPEN);
   });
 
@@ -487,7 +502,7 @@ describe('a listed agent', () => {
     const { agent } = await becomeAgent(server.port, key, { description, maxInflight: 200 });
     sayFrames(agent, answer(1, description));
     await reported('agent_connected');
-    const session = registry.choose('get', []);
+    const session = registry.choose('get', NOBODY);
     if (typeof session === 'string') throw new Error(session);
     agent.socket.pause();
     // More than the operating system takes for a reader that stands still.

@@ -6,6 +6,7 @@ import {
   closeReason,
   createLink,
   DESCRIBE_CAPABILITY,
+  FLEET_FEATURE,
   HANDSHAKE_TIMEOUT_MS,
   joinPieces,
   linkSocket,
@@ -17,16 +18,17 @@ import {
   type Link,
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { parseDescription } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
-import type { Registry } from './registry.ts';
 import type { ResultBudget } from './result-budget.ts';
 import { badDescription, createSession, type AgentSession } from './agent-session.ts';
+import type { SessionDirectory } from './session-directory.ts';
 import {
   createUnauthenticatedPeers,
   type PeerDecision,
+  type Siblings,
   type UnauthenticatedPeer,
 } from './unauthenticated.ts';
 
@@ -42,8 +44,12 @@ import {
 export interface AgentEndpoint {
   /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
   accept(bucket: string): PeerDecision;
+  /** An agent there has proved to a sibling who it is. */
+  sourceKnown(bucket: string): void;
   /** Takes over the socket of a WebSocket upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
+  /** Ends the links of agents whose key is not known any more, or belongs to another service than it did. */
+  endUnknown(): void;
   /** Tells every agent to look for another gateway. */
   goAway(): void;
   /** Closes every connection, authenticated or not; resolves when all have closed, which takes a second at most. */
@@ -67,9 +73,13 @@ type Phase =
 
 export interface EndpointOptions {
   readonly rules: HandshakeRules;
-  readonly registry: Registry;
-  readonly catalog: Catalog;
+  /** Whether records name them. */
+  readonly severalServices: boolean;
+  readonly directoryOf: (service: string) => SessionDirectory;
   readonly budget: ResultBudget;
+  readonly links: AgentLinks;
+  /** Absent for the only process. */
+  readonly siblings?: Siblings;
   readonly observe: Observe;
 }
 
@@ -85,9 +95,9 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     maxPayload: MESSAGE_MAX_BYTES,
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
-  const unauthenticated = createUnauthenticatedPeers(() => performance.now());
+  const unauthenticated = createUnauthenticatedPeers(() => performance.now(), undefined, options.siblings);
   const sockets = new Set<WebSocket>();
-  const sessions = new Set<AgentSession>();
+  const sessions = new Map<AgentSession, { readonly keyId: string; readonly service: string }>();
 
   /** Moves a new connection through its phases, by its messages, its deadline and its end. */
   function serve(socket: WebSocket, { source, peer }: Arrival): void {
@@ -115,11 +125,16 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         socket.send(accepted.challengeBytes, { binary: false });
         return { name: 'auth', accepted };
       }
-      const welcome = checkAuth(data, before.accepted, options.rules);
+      const { welcome, service } = checkAuth(data, before.accepted, options.rules);
+      const { hello, features } = before.accepted;
+      if (!options.links.mayAdd(hello.instance_id)) {
+        const code = features?.includes(FLEET_FEATURE) === true ? CLOSE.enough_links : CLOSE.going_away;
+        throw new ProtocolError('as many links as GATEWAY_MAX_AGENT_LINKS allows', code);
+      }
       clearTimeout(deadline);
       peer.authenticated();
       socket.send(JSON.stringify(welcome));
-      return { name: 'session', link: beginSession(socket, before.accepted, source) };
+      return { name: 'session', link: beginSession(socket, before.accepted, service, source) };
     }
 
     socket.on('message', (data: Buffer, isBinary: boolean) => {
@@ -146,26 +161,25 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
       peer.closed(phase.name === 'auth');
+      if (phase.name === 'auth') options.links.leftAtChallenge(phase.accepted.hello.instance_id, source);
       sockets.delete(socket);
       if (phase.name === 'session') phase.link.socketClosed(closeReason(code, reason.toString()));
     });
   }
 
   /** Returns the link of the new session. */
-  function beginSession(socket: WebSocket, accepted: HelloAccepted, source: string): Link {
+  function beginSession(socket: WebSocket, accepted: HelloAccepted, service: string, source: string): Link {
     const { hello, connId, version } = accepted;
     let listed = false;
-    let leaveCatalog = (): void => {};
-    const leave = (): void => {
-      options.registry.remove(session);
-      leaveCatalog();
-    };
+    let leaveDirectory = (): void => {};
+    const leave = (): void => leaveDirectory();
     const link = createLink({
       socket: linkSocket(socket),
       version,
       onFrame: (frame) => session.receive(frame),
       onEnd: (reason) => {
         sessions.delete(session);
+        options.links.remove(session);
         leave();
         session.ended();
         const event = listed ? 'agent_disconnected' : 'agent_rejected';
@@ -181,6 +195,8 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     const session: AgentSession = createSession({
       connId,
       instanceId: hello.instance_id,
+      manifestSha256: hello.manifest_sha256,
+      features: accepted.features ?? [],
       protocolVersion: version,
       identity: version > 1 ? hello.identity : undefined,
       maxInflight: hello.max_inflight,
@@ -188,20 +204,23 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       budget: options.budget,
       onDraining: leave,
     });
-    sessions.add(session);
+    sessions.set(session, { keyId: hello.key_id, service });
+    options.links.add(session, source);
     describe(session, hello, (description) => {
-      listed = true;
       const { instance_id, key_id, manifest_sha256: digest } = hello;
-      options.registry.add(session);
-      options.observe({
-        event: 'agent_connected',
-        conn_id: connId,
-        instance_id,
-        key_id,
-        source,
-        capabilities: description.manifest.length,
+      const offer = { keyId: key_id, instanceId: instance_id, digest, description };
+      leaveDirectory = options.directoryOf(service).enter(session, offer, () => {
+        listed = true;
+        options.observe({
+          event: 'agent_connected',
+          service: options.severalServices ? service : undefined,
+          conn_id: connId,
+          instance_id,
+          key_id,
+          source,
+          capabilities: description.manifest.length,
+        });
       });
-      leaveCatalog = options.catalog.add({ keyId: key_id, instanceId: instance_id, digest, description });
     });
     return link;
   }
@@ -242,6 +261,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
 
   return {
     accept: (bucket) => unauthenticated.accept(bucket),
+    sourceKnown: (bucket) => unauthenticated.known(bucket),
     upgrade(request, socket, head, arrival) {
       const onClose = (): void => arrival.peer.closed(false);
       socket.once('close', onClose);
@@ -250,12 +270,18 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         serve(webSocket, arrival);
       });
     },
+    endUnknown() {
+      for (const [session, { keyId, service }] of sessions) {
+        if (options.rules.agentKey(keyId)?.service === service) continue;
+        session.end(CLOSE.unauthorized, 'the key of the agent was removed');
+      }
+    },
     goAway() {
-      for (const session of sessions) session.goAway(LEAVING);
+      for (const session of sessions.keys()) session.goAway(LEAVING);
     },
     async close() {
       server.close();
-      for (const session of sessions) session.end(CLOSE.going_away, LEAVING);
+      for (const session of sessions.keys()) session.end(CLOSE.going_away, LEAVING);
       const closed = [...sockets].map((socket) => {
         // A socket that is closing already, of a session or of a rejected peer, keeps the code that it was closed with.
         socket.close(CLOSE.going_away, LEAVING);

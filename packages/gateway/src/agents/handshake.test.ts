@@ -2,15 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { CLOSE, parseChallenge, ProtocolError, type Welcome } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { answerHello, checkAuth, type HandshakeRules } from './handshake.ts';
-import { authBytes, createAgentKey, helloBytes } from './unauthenticated-peer.testing.ts';
+import {
+  authBytes,
+  createAgentKey,
+  helloBytes,
+  knownKeys,
+  type HelloOptions,
+} from './unauthenticated-peer.testing.ts';
+
+type HelloOffer = Omit<HelloOptions, 'keyId'>;
 
 const key = createAgentKey();
 const other = createAgentKey();
 const AUDIENCE = 'wss://gateway.example/ws/agent';
 const rules: HandshakeRules = {
-  publicKeys: [other.publicKey, key.publicKey],
+  agentKey: knownKeys({ ...other, service: 'default' }, { ...key, service: 'orders' }),
   audiences: ['wss://elsewhere.example/ws/agent', AUDIENCE],
   replicaId: 'replica',
+  worker: 2,
+  replicaCount: () => 3,
+  linksPerReplica: 4,
   maxParamsBytes: 1000,
 };
 
@@ -31,7 +42,7 @@ function shake(
   const sent = Buffer.from(accepted.challengeBytes);
   const challenge = options.signedChallenge?.(sent) ?? sent;
   const auth = authBytes(key, { hello: options.signedHello ?? hello, challenge, audience });
-  return checkAuth(options.auth?.(auth) ?? auth, accepted, options.rules ?? rules);
+  return checkAuth(options.auth?.(auth) ?? auth, accepted, options.rules ?? rules).welcome;
 }
 
 /** The code of the refusal; undefined for a welcome. */
@@ -52,7 +63,58 @@ function flip(bytes: Buffer, at: number, bit: number): Buffer {
 }
 
 test('an agent with a configured key is welcome', () => {
-  expect(shake()).toEqual({ type: 'welcome', replica_count: 1 });
+  expect(shake()).toEqual({ type: 'welcome', replica_count: 3 });
+});
+
+describe('features', () => {
+  const hello = (offer: HelloOffer): Buffer => helloBytes({ keyId: key.keyId, audience: AUDIENCE, ...offer });
+  const challengeTo = (offer: HelloOffer): Record<string, unknown> => ({
+    ...parseChallenge(answerHello(hello(offer), rules, 'connection', randomBytes(32)).challengeBytes),
+  });
+
+  test('I43: an agent that offers none is told nothing of them', () => {
+    expect(Object.keys(challengeTo({}))).toEqual([
+      'type',
+      'conn_id',
+      'replica_id',
+      'gateway_nonce',
+      'version',
+      'limits',
+    ]);
+    expect(shake({ hello: hello({}) })).toEqual({ type: 'welcome', replica_count: 3 });
+  });
+
+  test.each([1, 2])(
+    'of version %i: those that are known are accepted, and what belongs to them is said',
+    (version) => {
+      const offer = { versions: [version], features: ['later', 'fleet'] };
+      expect(challengeTo(offer)).toMatchObject({ version, features: ['fleet'], worker: 2 });
+      expect(shake({ hello: hello(offer) })).toEqual({
+        type: 'welcome',
+        replica_count: 3,
+        links_per_replica: 4,
+      });
+    },
+  );
+
+  test('an agent that offers others only learns which worker it has reached', () => {
+    expect(challengeTo({ features: ['later'] })).toMatchObject({ features: [], worker: 2 });
+    expect(shake({ hello: hello({ features: ['later'] }) })).toEqual({ type: 'welcome', replica_count: 3 });
+  });
+});
+
+test('an agent that names its service is welcome where its key belongs to it: 4401', () => {
+  const hello = (service: string): Buffer => helloBytes({ keyId: key.keyId, audience: AUDIENCE, service });
+  expect(refusal(() => shake({ hello: hello('orders') }))).toBeUndefined();
+  expect(refusal(() => shake({ hello: hello('default') }))).toBe(CLOSE.unauthorized);
+});
+
+test('an audience may be that of one replica among many', { tags: ['agent:audience'] }, () => {
+  const named = { ...rules, audiences: ['wss://gw-{replica}.example/ws/agent'] };
+  const code = (audience: string): number | undefined => refusal(() => shake({ audience, rules: named }));
+  expect(code('wss://gw-63.example/ws/agent')).toBeUndefined();
+  expect(code('wss://gw-64.example/ws/agent')).toBe(CLOSE.wrong_audience);
+  expect(code('wss://gw-{replica}.example/ws/agent')).toBe(CLOSE.wrong_audience);
 });
 
 test('the challenge says what the agent must know, and its nonce is the one of this socket', () => {

@@ -1,6 +1,7 @@
 import {
-  agentKeyId,
+  audienceMatches,
   CLOSE,
+  FLEET_FEATURE,
   isLoopbackHost,
   normalizeAudience,
   parseAuth,
@@ -17,12 +18,23 @@ import {
 
 /** The gateway's half of the handshake as pure steps; PROTOCOL.md, "Handshake". */
 export interface HandshakeRules {
-  /** Raw 32-byte public keys. */
-  readonly publicKeys: readonly Uint8Array[];
+  /** The key of this id; undefined for one that is not known (any more). */
+  readonly agentKey: (keyId: string) => AgentKey | undefined;
   /** Normalised audiences; undefined accepts any. */
   readonly audiences: readonly string[] | undefined;
   readonly replicaId: string;
+  /** Which of the replica's serving processes this is. */
+  readonly worker: number;
+  readonly replicaCount: () => number;
+  readonly linksPerReplica: number;
   readonly maxParamsBytes: number;
+}
+
+/** By which agents prove that they belong to a service. */
+export interface AgentKey {
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+  readonly service: string;
 }
 
 export interface HelloAccepted {
@@ -32,7 +44,12 @@ export interface HelloAccepted {
   readonly connId: string;
   /** The greatest that both sides speak. */
   readonly version: ProtocolVersion;
+  /** Of those that the agent offered; undefined where it offered none, and then nothing of them is said to it. */
+  readonly features: readonly string[] | undefined;
 }
+
+/** What this gateway can do beyond its versions. */
+const FEATURES: readonly string[] = [FLEET_FEATURE];
 
 /** Throws ProtocolError. `nonce` is 32 fresh random bytes, used for this socket only. */
 export function answerHello(
@@ -49,6 +66,7 @@ export function answerHello(
       CLOSE.no_common_version,
     );
   }
+  const features = hello.features && FEATURES.filter((ours) => hello.features?.includes(ours));
   const challenge: Challenge = {
     type: 'challenge',
     conn_id: connId,
@@ -56,12 +74,21 @@ export function answerHello(
     gateway_nonce: Buffer.from(nonce).toString('base64url'),
     version,
     limits: { max_params_bytes: rules.maxParamsBytes },
+    ...(features === undefined ? {} : { features, worker: rules.worker }),
   };
-  return { hello, helloBytes, challengeBytes: Buffer.from(JSON.stringify(challenge)), connId, version };
+  const challengeBytes = Buffer.from(JSON.stringify(challenge));
+  return { hello, helloBytes, challengeBytes, connId, version, features };
 }
 
-/** Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. */
-export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules: HandshakeRules): Welcome {
+/**
+ * Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. Returns the service
+ * that it belongs to, too.
+ */
+export function checkAuth(
+  authBytes: Uint8Array,
+  accepted: HelloAccepted,
+  rules: HandshakeRules,
+): { readonly welcome: Welcome; readonly service: string } {
   const { hello } = accepted;
   const signature = Buffer.from(parseAuth(authBytes).signature, 'base64url');
   const transcript = {
@@ -70,17 +97,28 @@ export function checkAuth(authBytes: Uint8Array, accepted: HelloAccepted, rules:
     hello: accepted.helloBytes,
     challenge: accepted.challengeBytes,
   };
-  const publicKey = rules.publicKeys.find((raw) => agentKeyId(raw) === hello.key_id);
-  if (publicKey === undefined || !verifyTranscript(transcript, publicKeyFromRaw(publicKey), signature)) {
+  const key = rules.agentKey(hello.key_id);
+  if (key === undefined || !verifyTranscript(transcript, publicKeyFromRaw(key.publicKey), signature)) {
     throw new ProtocolError('unknown key or bad signature', CLOSE.unauthorized);
   }
+  if (hello.service !== undefined && hello.service !== key.service) {
+    const reason = `the key of the agent does not belong to the service ${hello.service}, which its file names`;
+    throw new ProtocolError(reason, CLOSE.unauthorized);
+  }
   checkAudience(hello.audience, rules.audiences);
-  return { type: 'welcome', replica_count: 1 };
+  const welcome: Welcome = {
+    type: 'welcome',
+    replica_count: rules.replicaCount(),
+    ...(accepted.features?.includes(FLEET_FEATURE) === true
+      ? { links_per_replica: rules.linksPerReplica }
+      : {}),
+  };
+  return { welcome, service: key.service };
 }
 
 /** Only after the signature: the text names our configuration, which an unauthenticated peer must not learn. */
 function checkAudience(audience: string, accepted: readonly string[] | undefined): void {
-  if (accepted === undefined || accepted.includes(audience)) return;
+  if (accepted === undefined || accepted.some((one) => audienceMatches(one, audience))) return;
   if (isLoopbackAudience(audience)) return;
   throw new ProtocolError(
     `the agent dialled ${audience}, this gateway answers to ${accepted.join(', ')}: ` +

@@ -1,10 +1,8 @@
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { agentByHand, request, type AgentByHand } from './agent-by-hand.testing.ts';
-import { createRegistry, type Registry } from './registry.ts';
+import { createRegistry, NOBODY, type Registry } from './registry.ts';
 import { createResultBudget } from './result-budget.ts';
-
-const NOBODY: readonly never[] = [];
 
 const opened: AgentByHand[] = [];
 afterEach(() => {
@@ -51,9 +49,9 @@ test('a capability whose agents all have enough to do is busy, not offline', () 
 test('an agent that was tried already is not chosen again', () => {
   const registry = createRegistry(Math.random);
   const first = join(registry, ['get']);
-  expect(registry.choose('get', [first.session])).toBe('offline');
+  expect(registry.choose('get', { ...NOBODY, links: [first.session] })).toBe('offline');
   const second = join(registry, ['get']);
-  expect(registry.choose('get', [first.session])).toBe(second.session);
+  expect(registry.choose('get', { ...NOBODY, links: [first.session] })).toBe(second.session);
 });
 
 test('of two agents the less loaded is chosen, whatever the random number is', () => {

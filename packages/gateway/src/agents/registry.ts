@@ -1,4 +1,5 @@
 import type { ProtocolVersion } from '@svc/protocol';
+import type { CallableLink } from './callable-link.ts';
 import type { AgentSession } from './agent-session.ts';
 
 /** Every agent that may take calls. */
@@ -6,38 +7,62 @@ export interface Registry {
   add(session: AgentSession): void;
   /** By identity: a session never removes its successor. */
   remove(session: AgentSession): void;
-  /** The less loaded of two agents picked at random among those that have the capability. */
-  choose(capability: string, except: readonly AgentSession[], leastVersion?: ProtocolVersion): AgentChoice;
-  /** An agent that `choose` finds busy, after a call of another principal has given its place there to one of this. */
+  /** A link that another process of the replica holds, while that one can be reached. */
+  addRemote(link: CallableLink): void;
+  removeRemote(link: CallableLink): void;
+  /**
+   * The less loaded of two links picked at random among those of this process that have the capability; where none of
+   * them takes a call now, among those of the other processes.
+   */
+  choose(capability: string, tried: Tried, leastVersion?: ProtocolVersion): AgentChoice;
+  /** A link of this process that `choose` finds busy, after a call of another principal has given its place there to one of this. */
   makePlace(
     capability: string,
-    except: readonly AgentSession[],
+    tried: Tried,
     principal: string,
-    maySend: (agent: AgentSession) => boolean,
-  ): AgentSession | undefined;
+    maySend: (agent: CallableLink) => boolean,
+  ): CallableLink | undefined;
+  /** Whether any process of the replica has an agent. */
   readonly connected: boolean;
+  /** Of this process. */
   readonly connections: number;
-  /** Calls that the connected agents have and have not answered. */
+  /** Calls that the agents connected to this process have and have not answered. */
   readonly callsInFlight: number;
 }
+
+/** What a call is not offered to again. */
+export interface Tried {
+  /** Agent processes: what one of their links refused, the others would too. */
+  readonly instances: readonly string[];
+  readonly links: readonly CallableLink[];
+}
+
+export const NOBODY: Tried = { instances: [], links: [] };
 
 /**
  * `offline`: none that is connected has the capability; `outdated`: some have, but of lower versions of the protocol than
  * the call needs.
  */
-type AgentChoice = AgentSession | 'offline' | 'outdated' | 'busy';
+type AgentChoice = CallableLink | 'offline' | 'outdated' | 'busy';
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number): Registry {
   const sessions = new Set<AgentSession>();
+  const remotes = new Set<CallableLink>();
 
-  function pick(candidates: readonly AgentSession[]): AgentSession | undefined {
+  function pick(candidates: readonly CallableLink[]): CallableLink | undefined {
     if (candidates.length < 2) return candidates[0];
     const first = Math.floor(random() * candidates.length);
     const second = (first + 1 + Math.floor(random() * (candidates.length - 1))) % candidates.length;
     const [a, b] = [candidates[first], candidates[second]];
     if (a === undefined || b === undefined) return a ?? b;
     return b.inFlight < a.inFlight ? b : a;
+  }
+
+  /** An agent that takes no more calls over a link of this process takes no more over its other links either. */
+  function isFullHere(instanceId: string): boolean {
+    for (const session of sessions) if (session.instanceId === instanceId && !session.available) return true;
+    return false;
   }
 
   return {
@@ -47,12 +72,18 @@ export function createRegistry(random: () => number): Registry {
     remove(session) {
       sessions.delete(session);
     },
-    choose(capability, except, leastVersion = 1) {
-      const candidates: AgentSession[] = [];
+    addRemote(link) {
+      remotes.add(link);
+    },
+    removeRemote(link) {
+      remotes.delete(link);
+    },
+    choose(capability, tried, leastVersion = 1) {
+      const candidates: CallableLink[] = [];
       let knows = false;
       let outdated = false;
       for (const session of sessions) {
-        if (except.includes(session)) continue;
+        if (wasTried(session, tried)) continue;
         if (session.capability(capability) === undefined) continue;
         if (session.protocolVersion < leastVersion) {
           outdated = true;
@@ -61,20 +92,32 @@ export function createRegistry(random: () => number): Registry {
         knows = true;
         if (session.available) candidates.push(session);
       }
+      if (candidates.length === 0) {
+        for (const remote of remotes) {
+          if (wasTried(remote, tried)) continue;
+          if (remote.capability(capability) === undefined) continue;
+          if (remote.protocolVersion < leastVersion) {
+            outdated = true;
+            continue;
+          }
+          knows = true;
+          if (remote.available && !isFullHere(remote.instanceId)) candidates.push(remote);
+        }
+      }
       const chosen = pick(candidates);
       if (chosen !== undefined) return chosen;
       if (knows) return 'busy';
       return outdated ? 'outdated' : 'offline';
     },
-    makePlace(capability, except, principal, maySend) {
+    makePlace(capability, tried, principal, maySend) {
       for (const session of sessions) {
-        if (except.includes(session) || session.capability(capability) === undefined) continue;
+        if (wasTried(session, tried) || session.capability(capability) === undefined) continue;
         if (maySend(session) && session.makePlace(principal)) return session;
       }
       return undefined;
     },
     get connected() {
-      return sessions.size > 0;
+      return sessions.size > 0 || remotes.size > 0;
     },
     get connections() {
       return sessions.size;
@@ -85,4 +128,8 @@ export function createRegistry(random: () => number): Registry {
       return calls;
     },
   };
+}
+
+function wasTried(link: CallableLink, { instances, links }: Tried): boolean {
+  return instances.includes(link.instanceId) || links.includes(link);
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   agentKeyId,
   decodeMessage,
+  DEFAULT_SERVICE,
   encodeFrame,
   privateKeyFromSeed,
   rawPublicKey,
@@ -13,6 +14,7 @@ import {
 } from '@svc/protocol';
 import { dial, type RawConnection } from '@svc/testkit';
 import { WebSocket } from 'ws';
+import type { HandshakeRules } from './handshake.ts';
 
 /** The agent's half of the handshake, step by step, so that a test can do each of them wrong. */
 export interface PeerByHand {
@@ -32,6 +34,16 @@ export function createAgentKey(): AgentKey {
   const privateKey = privateKeyFromSeed(randomBytes(32));
   const publicKey = rawPublicKey(privateKey);
   return { privateKey, publicKey, keyId: agentKeyId(publicKey) };
+}
+
+/** A gateway's keys of agents; those without a service are of the default one. */
+export function knownKeys(
+  ...keys: readonly (Pick<AgentKey, 'keyId' | 'publicKey'> & { readonly service?: string })[]
+): HandshakeRules['agentKey'] {
+  const byId = new Map(
+    keys.map(({ keyId, publicKey, service = DEFAULT_SERVICE }) => [keyId, { publicKey, service }]),
+  );
+  return (keyId) => byId.get(keyId);
 }
 
 /** Opens a WebSocket and says nothing. */
@@ -88,13 +100,16 @@ export interface HelloOptions {
   readonly description?: Buffer;
   readonly maxInflight?: number;
   readonly identity?: 'token' | 'gateway';
+  readonly features?: readonly string[];
+  readonly service?: string;
+  readonly instanceId?: string;
 }
 
 export function helloBytes(options: HelloOptions): Buffer {
   return Buffer.from(
     JSON.stringify({
       type: 'hello',
-      instance_id: 'instance',
+      instance_id: options.instanceId ?? 'instance',
       key_id: options.keyId,
       versions: options.versions ?? [1],
       agent_nonce: randomBytes(32).toString('base64url'),
@@ -104,6 +119,8 @@ export function helloBytes(options: HelloOptions): Buffer {
         .digest('hex'),
       audience: options.audience ?? 'ws://localhost/ws/agent',
       ...(options.identity === undefined ? {} : { identity: options.identity }),
+      ...(options.features === undefined ? {} : { features: options.features }),
+      ...(options.service === undefined ? {} : { service: options.service }),
     }),
   );
 }

@@ -17,8 +17,17 @@ export type PeerDecision =
   | { readonly ok: false; readonly retryAfterSeconds: number };
 
 export interface UnauthenticatedPeers {
+  /** An agent of that source has proved who it is to another process of the replica. */
+  known(source: string): void;
   /** Counts one more peer of that source, unless a bound is reached. */
   accept(source: string): PeerDecision;
+}
+
+/** The processes of a replica, among which connections are spread: each has its part of all bounds. */
+export interface Siblings {
+  readonly workers: number;
+  /** Hears of the sources that the others are to know. */
+  readonly onKnown: (source: string) => void;
 }
 
 interface Bounds {
@@ -33,6 +42,8 @@ const KNOWN_SOURCE: Bounds = { open: 100, rate: { requestsPerSecond: 100, burst:
 const HALF: Bounds = { open: 100, rate: { requestsPerSecond: 50, burst: 100 } };
 /** What known sources leave of the half for every source: without it, one of them could shut new agents out. */
 const LEFT_TO_UNKNOWN = 20;
+
+const ALONE: Siblings = { workers: 1, onKnown: () => {} };
 
 /** How long a source is known after an agent there has completed a handshake, and after that agent has disconnected. */
 const KNOWN_MS = 600_000;
@@ -50,10 +61,15 @@ const RETRY_SECONDS = 1;
 export function createUnauthenticatedPeers(
   now: () => number,
   knownSourcesMax: number = KNOWN_SOURCES_MAX,
+  { workers, onKnown }: Siblings = ALONE,
 ): UnauthenticatedPeers {
-  const ofUnknown = createRateLimiter({ ...UNKNOWN_SOURCE.rate, now });
-  const ofKnown = createRateLimiter({ ...KNOWN_SOURCE.rate, now });
-  const ofAll = createRateLimiter({ ...HALF.rate, now });
+  const unknownSource = partOf(UNKNOWN_SOURCE, workers);
+  const knownSource = partOf(KNOWN_SOURCE, workers);
+  const half = partOf(HALF, workers);
+  const leftToUnknown = Math.ceil(LEFT_TO_UNKNOWN / workers);
+  const ofUnknown = createRateLimiter({ ...unknownSource.rate, now });
+  const ofKnown = createRateLimiter({ ...knownSource.rate, now });
+  const ofAll = createRateLimiter({ ...half.rate, now });
   const open = new Map<string, number>();
   /** Of all sources together, and of the unknown ones among them. */
   let openCount = 0;
@@ -69,6 +85,11 @@ export function createUnauthenticatedPeers(
   }
 
   function remember(source: string): void {
+    known(source);
+    onKnown(source);
+  }
+
+  function known(source: string): void {
     knownUntil.delete(source);
     knownUntil.set(source, now() + KNOWN_MS);
     for (const [oldest, until] of knownUntil) {
@@ -78,12 +99,12 @@ export function createUnauthenticatedPeers(
   }
 
   function mayOpen(source: string, known: boolean): boolean {
-    const bounds = known ? KNOWN_SOURCE : UNKNOWN_SOURCE;
+    const bounds = known ? knownSource : unknownSource;
     if ((open.get(source) ?? 0) >= bounds.open) return false;
-    if (openCount >= 2 * HALF.open) return false;
+    if (openCount >= 2 * half.open) return false;
     return known
-      ? openCount - openUnknownCount < 2 * HALF.open - LEFT_TO_UNKNOWN
-      : openUnknownCount < HALF.open;
+      ? openCount - openUnknownCount < 2 * half.open - leftToUnknown
+      : openUnknownCount < half.open;
   }
 
   function countOpen(source: string, known: boolean, change: 1 | -1): void {
@@ -95,24 +116,25 @@ export function createUnauthenticatedPeers(
   }
 
   /** What is kept for known sources is used first. */
-  function takeOfAll(known: boolean): { readonly half: 'known' | 'every'; readonly taken: RateDecision } {
-    if (!known) return { half: 'every', taken: ofAll.take('every') };
+  function takeOfAll(known: boolean): { readonly from: 'known' | 'every'; readonly taken: RateDecision } {
+    if (!known) return { from: 'every', taken: ofAll.take('every') };
     const kept = ofAll.take('known');
-    if (kept.ok) return { half: 'known', taken: kept };
-    const taken = ofAll.take('every', 1 + LEFT_TO_UNKNOWN);
-    if (!taken.ok) return { half: 'known', taken: kept };
-    ofAll.giveBack('every', LEFT_TO_UNKNOWN);
-    return { half: 'every', taken };
+    if (kept.ok) return { from: 'known', taken: kept };
+    const taken = ofAll.take('every', 1 + leftToUnknown);
+    if (!taken.ok) return { from: 'known', taken: kept };
+    ofAll.giveBack('every', leftToUnknown);
+    return { from: 'every', taken };
   }
 
   return {
+    known,
     accept(source) {
       const known = isKnown(source);
       if (!mayOpen(source, known)) return { ok: false, retryAfterSeconds: RETRY_SECONDS };
       const ofSource = known ? ofKnown : ofUnknown;
       const own = ofSource.take(source);
       if (!own.ok) return own;
-      const { half, taken } = takeOfAll(known);
+      const { from, taken } = takeOfAll(known);
       if (!taken.ok) return taken;
       countOpen(source, known, 1);
       let state: 'unauthenticated' | 'authenticated' | 'closed' = 'unauthenticated';
@@ -131,7 +153,7 @@ export function createUnauthenticatedPeers(
               countOpen(source, known, -1);
               if (!known || !atChallenge) return;
               ofSource.giveBack(source, 1 - LEFT_AT_CHALLENGE_COST);
-              ofAll.giveBack(half, 1 - LEFT_AT_CHALLENGE_COST);
+              ofAll.giveBack(from, 1 - LEFT_AT_CHALLENGE_COST);
               return;
             case 'authenticated':
               // Its agent dials again, and may have been connected for longer than its source was remembered.
@@ -144,5 +166,13 @@ export function createUnauthenticatedPeers(
       };
       return { ok: true, peer };
     },
+  };
+}
+
+function partOf({ open, rate }: Bounds, workers: number): Bounds {
+  const { requestsPerSecond, burst } = rate;
+  return {
+    open: Math.ceil(open / workers),
+    rate: { requestsPerSecond: requestsPerSecond / workers, burst: Math.ceil(burst / workers) },
   };
 }

@@ -1,6 +1,8 @@
 import type { Issuer } from '@svc/identity';
+import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Exchange } from '../http/exchange.ts';
-import type { Route, Routes } from '../http/routes.ts';
+import { SERVICE_TEMPLATE, type Route, type Routes } from '../http/routes.ts';
+import { pathPrefixOf, resourceOf } from '../services/service-id.ts';
 import { advertisedScopes } from '../auth/tokens/challenges.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -14,16 +16,22 @@ export interface ProtectedResource {
 }
 
 /** `publicUrl` has no slash at its end; what callers say of it, as in `Host`, counts for nothing. */
-export function createProtectedResource(publicUrl: string, issuers: readonly Issuer[]): ProtectedResource {
+export function createProtectedResource(
+  publicUrl: string,
+  issuers: readonly Issuer[],
+  service: string = DEFAULT_SERVICE,
+): ProtectedResource {
   const { origin, pathname } = new URL(publicUrl);
   const prefix = pathname === '/' ? '' : pathname;
   const route: Route = {
     kind: 'metadata',
-    template: `${WELL_KNOWN}/mcp`,
+    template: `${WELL_KNOWN}${service === DEFAULT_SERVICE ? '' : SERVICE_TEMPLATE}/mcp`,
     methods: ['GET', 'HEAD', 'OPTIONS'],
+    service: undefined,
   };
   // A proxy may take the prefix away. Clients that get no `WWW-Authenticate` try the shortest at last.
-  const paths = [prefix, ''].flatMap((before) => [`${before}/mcp`, `${before}/mcp/`]);
+  const ofService = pathPrefixOf(service);
+  const paths = [prefix, ''].flatMap((before) => [`${before}${ofService}/mcp`, `${before}${ofService}/mcp/`]);
   const [document, withSlash] = [describe(''), describe('/')];
 
   function describe(slash: string): Buffer {
@@ -31,7 +39,7 @@ export function createProtectedResource(publicUrl: string, issuers: readonly Iss
     const servers = issuers.filter(({ advertise }) => advertise).map(({ issuer }) => issuer);
     const metadata = {
       // Clients compare it with the URL that they were given, some of them to the slash.
-      resource: `${publicUrl}/mcp${slash}`,
+      resource: `${resourceOf(publicUrl, service)}${slash}`,
       // By RFC 9728 a list that is empty is left out.
       ...(servers.length === 0 ? {} : { authorization_servers: servers }),
       ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
@@ -41,8 +49,10 @@ export function createProtectedResource(publicUrl: string, issuers: readonly Iss
   }
 
   return {
-    metadataUrl: `${origin}${WELL_KNOWN}${prefix}/mcp`,
-    routes: new Map(['', ...paths].map((path) => [`${WELL_KNOWN}${path}`, route])),
+    metadataUrl: `${origin}${WELL_KNOWN}${prefix}${ofService}/mcp`,
+    routes: new Map(
+      [...(service === DEFAULT_SERVICE ? [''] : []), ...paths].map((path) => [`${WELL_KNOWN}${path}`, route]),
+    ),
     serve(exchange) {
       const [path = ''] = (exchange.request.url ?? '').split('?');
       exchange.send(200, [], [path.endsWith('/') ? withSlash : document]);

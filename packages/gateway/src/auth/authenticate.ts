@@ -39,7 +39,11 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       throw new CallError('GATEWAY_RATE_LIMITED', 'too many keys are being checked, try again');
     if ('retryAfterSeconds' in outcome) throw tooMany('too many wrong keys came from this source', outcome);
     exchange.log.apiKeyName = outcome.name;
-    tokens?.noteKey(exchange, outcome);
+    if (tokens !== undefined) tokens.noteKey(exchange, outcome);
+    // Another service of the gateway takes tokens.
+    else if (exchange.log.caller !== undefined) {
+      exchange.log.caller = { ...exchange.log.caller, principal: outcome.id };
+    }
     return withinRate(outcome);
   }
 

@@ -5,7 +5,7 @@ import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import { offering } from '../catalog/offer.testing.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
-import type { AgentResult } from '../agents/agent-session.ts';
+import type { AgentResult } from '../agents/callable-link.ts';
 import { createCallCapability, type CapabilityCall } from './call-capability.ts';
 import { keyPrincipal, tokenPrincipal } from '../auth/principal.testing.ts';
 import { CallerGone } from './call-error.ts';

@@ -1,6 +1,7 @@
 import type { AbortSignalLike } from '@svc/edge';
-import type { Registry } from '../agents/registry.ts';
-import type { AgentOutcome, AgentResult, AgentSession } from '../agents/agent-session.ts';
+import { DEFAULT_SERVICE } from '@svc/protocol';
+import { NOBODY, type Registry, type Tried } from '../agents/registry.ts';
+import type { CallableLink, AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Principal, TokenPrincipal } from '../auth/principal.ts';
 import { CallError, CallerGone } from './call-error.ts';
@@ -28,8 +29,8 @@ const ANSWER_GRACE_MS = 2000;
 const RETRY_MIN_MS = 100;
 
 /**
- * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose agent was lost
- * before any answer once more, to another agent. The caller has been found permitted already.
+ * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose link was lost
+ * before any answer once more, to another agent where there is one. The caller has been found permitted already.
  * Throws CallError, or CallerGone when the signal aborts.
  */
 export function createCallCapability(
@@ -37,6 +38,7 @@ export function createCallCapability(
   catalog: Catalog,
   now: () => number,
   wallClock: () => number = Date.now,
+  service: string = DEFAULT_SERVICE,
 ): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {
@@ -44,7 +46,7 @@ export function createCallCapability(
         reject(new CallerGone());
         return;
       }
-      const tried: AgentSession[] = [];
+      let tried = NOBODY;
       const first = firstAgent(chooseAgent(registry, call, tried, wallClock), catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
@@ -66,11 +68,11 @@ export function createCallCapability(
         settle();
       }
 
-      function send(agent: AgentSession): void {
-        tried.push(agent);
+      function send(agent: CallableLink): void {
         current = agent;
         const { principal } = call;
         if (isTooOld(principal, agent, wallClock)) {
+          tried = withInstance(tried, agent);
           const another = chooseAgent(registry, call, tried, wallClock);
           if (typeof another === 'string') finish(() => reject(principal.refuseAsTooOld()));
           else send(another);
@@ -83,7 +85,7 @@ export function createCallCapability(
             capability,
             params,
             timeoutMs: Math.max(1, remainingMs),
-            metadata: metadataFor(call, agent),
+            metadata: metadataFor(call, agent, service),
             principal: call.principal.id,
           },
           onOutcome,
@@ -98,14 +100,22 @@ export function createCallCapability(
           return;
         }
         const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
-        const another =
-          timeLeft && mayRetry(outcome, retried) ? chooseAgent(registry, call, tried, wallClock) : 'offline';
+        const another = timeLeft && mayRetry(outcome, retried) ? chooseAnother(outcome.kind) : 'offline';
         if (typeof another === 'string') {
           finish(() => reject(asCallError(outcome)));
           return;
         }
         if (outcome.kind === 'lost') retried = true;
         send(another);
+      }
+
+      /** Another process of an agent. One that was lost may still be reached over another link, where there is none else. */
+      function chooseAnother(after: 'error' | 'lost'): AgentChoice {
+        const elsewhere = withInstance(tried, current);
+        const another = chooseAgent(registry, call, elsewhere, wallClock);
+        tried = after === 'lost' ? { ...tried, links: [...tried.links, current] } : elsewhere;
+        if (after === 'error' || typeof another !== 'string') return another;
+        return chooseAgent(registry, call, tried, wallClock);
       }
 
       call.signal.addEventListener('abort', onAbort);
@@ -125,7 +135,7 @@ function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
 /** Whether the agent would refuse the token for its age; a new one may help, so its bearer is told before it is sent. */
 function isTooOld(
   principal: Principal,
-  { maxTokenAge }: AgentSession,
+  { maxTokenAge }: CallableLink,
   wallClock: () => number,
 ): principal is TokenPrincipal {
   if (maxTokenAge === undefined || principal.kind !== 'token') return false;
@@ -134,22 +144,26 @@ function isTooOld(
 
 type AgentChoice = ReturnType<Registry['choose']>;
 
+function withInstance({ instances, links }: Tried, { instanceId }: CallableLink): Tried {
+  return { instances: [...instances, instanceId], links };
+}
+
 function chooseAgent(
   registry: Registry,
   { capability, principal }: CapabilityCall,
-  tried: readonly AgentSession[],
+  tried: Tried,
   wallClock: () => number,
 ): AgentChoice {
   const leastVersion = principal.kind === 'token' ? 2 : 1;
   const choice = registry.choose(capability, tried, leastVersion);
   if (choice !== 'busy') return choice;
   // A call that the agent would refuse takes no place from another.
-  const maySend = (agent: AgentSession): boolean =>
+  const maySend = (agent: CallableLink): boolean =>
     agent.protocolVersion >= leastVersion && !isTooOld(principal, agent, wallClock);
   return registry.makePlace(capability, tried, principal.id, maySend) ?? choice;
 }
 
-function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): AgentSession {
+function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): CallableLink {
   switch (choice) {
     case 'offline':
       // Before the first agent has connected, it is not known which capabilities exist.

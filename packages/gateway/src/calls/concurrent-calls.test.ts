@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import type { AgentResult } from '../agents/agent-session.ts';
+import type { AgentResult } from '../agents/callable-link.ts';
 import { keyPrincipal } from '../auth/principal.testing.ts';
 import type { CapabilityCall } from './call-capability.ts';
-import { createCallSlots, limitConcurrentCalls } from './concurrent-calls.ts';
+import { createCallSlots } from '../access/call-slots.ts';
+import { limitConcurrentCalls } from './concurrent-calls.ts';
 
 const RESULT: AgentResult = { kind: 'result', rows: [], count: 0, truncated: false, release: () => {} };
 

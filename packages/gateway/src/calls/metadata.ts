@@ -1,5 +1,5 @@
-import type { Metadata } from '@svc/protocol';
-import type { AgentSession } from '../agents/agent-session.ts';
+import { DEFAULT_SERVICE, type Metadata } from '@svc/protocol';
+import type { CallableLink } from '../agents/callable-link.ts';
 import type { Principal } from '../auth/principal.ts';
 
 interface DescribedCall {
@@ -14,7 +14,8 @@ interface DescribedCall {
  */
 export function metadataFor(
   { requestId, traceparent, principal }: DescribedCall,
-  { protocolVersion, identity }: Pick<AgentSession, 'protocolVersion' | 'identity'>,
+  { protocolVersion, identity }: Pick<CallableLink, 'protocolVersion' | 'identity'>,
+  service: string = DEFAULT_SERVICE,
 ): Metadata {
   const metadata: Record<string, string> =
     principal.kind === 'token'
@@ -27,6 +28,7 @@ export function metadataFor(
       : { request_id: requestId, api_key_name: principal.name };
   if (traceparent !== undefined) metadata['traceparent'] = traceparent;
   if (protocolVersion === 1) return metadata;
+  if (service !== DEFAULT_SERVICE) metadata['service'] = service;
   if (principal.claimsJson !== '') metadata['claims'] = principal.claimsJson;
   if (principal.kind === 'api_key') {
     metadata['principal'] = principal.id;

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import type { AgentResult } from '../agents/agent-session.ts';
+import type { AgentResult } from '../agents/callable-link.ts';
 import { CallError } from './call-error.ts';
 import type { CallCapability } from './call-capability.ts';
 import { permits } from '../auth/permission.ts';

@@ -1,16 +1,19 @@
 import type { Description } from '@svc/protocol';
 import type { Observe } from '../telemetry/events.ts';
 import { createDifferenceReport } from './difference-report.ts';
+import { createKeptOffers } from './kept-offers.ts';
 import type { AgentOffer } from './offer.ts';
 import { uniteOffers, type United } from './unite-offers.ts';
 
-/**
- * What all agents offer together. The offer of an agent is kept while it is away, until it is replaced: by the next one
- * of the same instance, or of any agent of the same key that connects while no other agent of that key is connected.
- */
+/** What all agents offer together, those included that are away: `kept-offers`. */
 export interface Catalog {
-  /** Returns what is to be called when the agent takes no more calls. */
-  add(offer: AgentOffer): () => void;
+  /**
+   * Returns what is to be called when the link takes no more calls. Differences from other offers are reported by the
+   * process that holds the link.
+   */
+  add(offer: AgentOffer, isOwn?: boolean): () => void;
+  /** Forgets what agents offer whose key is not known any more. */
+  forgetUnknown(): void;
   /** One description made of all; the same object until its bytes change. Undefined before the first agent. */
   readonly description: Description | undefined;
   /** Whether an offer that is kept has the capability. */
@@ -18,28 +21,22 @@ export interface Catalog {
   onDescription(listener: (description: Description) => void): void;
 }
 
-interface KnownAgent extends AgentOffer {
-  connected: boolean;
-}
-
-/**
- * Different offers of agents that are away, for each key. Where some agent of a key is always connected, every roll-out
- * of a changed file leaves one behind that nothing replaces.
- */
-const AWAY_PER_KEY_MAX = 16;
-
-export function createCatalog(observe: Observe): Catalog {
-  /** In the order in which they connected. */
-  let agents: readonly KnownAgent[] = [];
+/** `isKnown`: whether the key with this id is one of the service's agents. */
+export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boolean): Catalog {
+  const kept = createKeptOffers<AgentOffer>(isKnown);
   let united: United | undefined;
   let names: ReadonlySet<string> = new Set();
   const listeners: ((description: Description) => void)[] = [];
   const reportDifferences = createDifferenceReport(observe);
 
-  function keep(known: readonly KnownAgent[]): void {
-    agents = withoutForgotten(known);
-    const next = uniteOffers(agents.toReversed(), united);
-    if (next === united || next === undefined) return;
+  function update(): void {
+    const next = uniteOffers(kept.offers.toReversed(), united);
+    if (next === united) return;
+    if (next === undefined) {
+      united = undefined;
+      names = new Set();
+      return;
+    }
     const changed = next.version !== united?.version;
     united = changed ? next : { ...next, description: united?.description ?? next.description };
     if (!changed) return;
@@ -48,22 +45,20 @@ export function createCatalog(observe: Observe): Catalog {
   }
 
   return {
-    add(offer) {
-      const { keyId, instanceId, digest } = offer;
-      const equal = agents.find((known) => known.digest === digest);
-      const agent = { ...offer, description: equal?.description ?? offer.description, connected: true };
-      const accompanied = agents.some(
-        (known) => known.keyId === keyId && known.instanceId !== instanceId && known.connected,
-      );
-      const kept = agents.filter(
-        (known) => known.keyId !== keyId || (accompanied && known.instanceId !== instanceId),
-      );
-      reportDifferences(agent, kept.toReversed());
-      keep([...kept, agent]);
+    add(offer, isOwn = true) {
+      const equal = kept.offers.find(({ digest }) => digest === offer.digest);
+      const agent = { ...offer, description: equal?.description ?? offer.description };
+      const { others, leave } = kept.add(agent);
+      if (isOwn) reportDifferences(agent, others);
+      update();
       return () => {
-        agent.connected = false;
-        keep(agents);
+        leave();
+        update();
       };
+    },
+    forgetUnknown() {
+      kept.forgetUnknown();
+      update();
     },
     get description() {
       return united?.description;
@@ -73,21 +68,4 @@ export function createCatalog(observe: Observe): Catalog {
       listeners.push(listener);
     },
   };
-}
-
-/**
- * Instances that are gone for good never replace their offer. One that is away is forgotten when a newer one of its key
- * that is away offers the same, and when too many different newer ones of its key are away.
- */
-function withoutForgotten(agents: readonly KnownAgent[]): readonly KnownAgent[] {
-  const awayByKey = new Map<string, Set<string>>();
-  const kept = agents.toReversed().filter(({ keyId, digest, connected }) => {
-    const newer = awayByKey.get(keyId) ?? new Set<string>();
-    awayByKey.set(keyId, newer);
-    if (connected) return true;
-    if (newer.has(digest) || newer.size === AWAY_PER_KEY_MAX) return false;
-    newer.add(digest);
-    return true;
-  });
-  return kept.toReversed();
 }

@@ -1,12 +1,7 @@
 import type { Description } from '@svc/protocol';
+import type { OfferIdentity } from './kept-offers.ts';
 
 /** What one agent described. */
-export interface AgentOffer {
-  /** Of the agent's key. */
-  readonly keyId: string;
-  /** Of the agent's process. */
-  readonly instanceId: string;
-  /** Of the bytes of the description, as the agent signed it. */
-  readonly digest: string;
+export interface AgentOffer extends OfferIdentity {
   readonly description: Description;
 }

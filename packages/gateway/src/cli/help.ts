@@ -36,6 +36,9 @@ Optional settings:
   GATEWAY_ADDR                            :<port> or <host>:<port>                  (:8080)
   GATEWAY_PUBLIC_URL                      base URL under which callers reach the gateway
   GATEWAY_AGENT_URLS                      URLs that agents may dial   (from GATEWAY_PUBLIC_URL)
+  GATEWAY_REPLICAS                        how many replicas, or dns:<name>              (1)
+  GATEWAY_LINKS_PER_REPLICA               links of an agent to each     (workers, 4 at most)
+  GATEWAY_MAX_AGENT_LINKS                 links that one worker takes              (no limit)
   GATEWAY_CORS_ALLOWED_ORIGINS            origins separated by commas, or *           (none)
   GATEWAY_IP_ALLOW_LIST                   networks that may call                        (all)
   GATEWAY_TRUSTED_PROXY_CIDRS             proxies whose X-Forwarded-For is believed    (none)

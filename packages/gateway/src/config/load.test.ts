@@ -49,6 +49,9 @@ describe('loadConfig', () => {
         reloadedFiles: [],
         publicUrl: undefined,
         agentUrls: undefined,
+        replicas: 1,
+        linksPerReplica: undefined,
+        maxAgentLinks: undefined,
         corsOrigins: [],
         ipAllowList: undefined,
         trustedProxies: [],
@@ -61,6 +64,7 @@ describe('loadConfig', () => {
         bodyReadTimeoutMs: 10_000,
         tls: undefined,
         metricsListen: undefined,
+        workers: 1,
         logLevel: 'info',
       });
     },

@@ -13,6 +13,7 @@ import { readServices } from './services/read-services.ts';
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
 import { readValkey } from './valkey.ts';
+import { parseReplicas } from './parse/replicas.ts';
 import { parseWorkers } from './parse/workers.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
 
@@ -63,6 +64,9 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     reloadedFiles: RELOADED.flatMap((setting) => read(setting, (path) => good([path])) ?? []),
     publicUrl,
     agentUrls: agentUrls ?? (publicUrl === undefined ? undefined : [agentUrlOf(publicUrl)]),
+    replicas: read('GATEWAY_REPLICAS', parseReplicas) ?? 1,
+    linksPerReplica: read('GATEWAY_LINKS_PER_REPLICA', (text) => parsePositiveInteger(text, 16)),
+    maxAgentLinks: read('GATEWAY_MAX_AGENT_LINKS', (text) => parsePositiveInteger(text, 1_000_000)),
     corsOrigins: read('GATEWAY_CORS_ALLOWED_ORIGINS', parseCorsOrigins) ?? [],
     ipAllowList: read('GATEWAY_IP_ALLOW_LIST', (text) =>
       atLeastOne(networks(text), 'networks, separated by commas'),

@@ -15,6 +15,11 @@ export interface GatewayConfig {
   readonly publicUrl: string | undefined;
   /** Audiences that agents may sign, normalised; undefined accepts any. */
   readonly agentUrls: readonly string[] | undefined;
+  /** A number, or a host name that has one address for each replica. */
+  readonly replicas: number | { readonly dnsName: string };
+  readonly linksPerReplica: number | undefined;
+  /** Of each serving process; undefined for no bound. */
+  readonly maxAgentLinks: number | undefined;
   readonly corsOrigins: readonly string[] | '*';
   readonly ipAllowList: readonly Cidr[] | undefined;
   readonly trustedProxies: readonly Cidr[];

@@ -36,6 +36,8 @@ export interface Exchange {
     source: string;
     route: string;
     apiKeyName: string;
+    /** Whose path it is; empty where that is none or not known, undefined where there is only the default one. */
+    service: string | undefined;
     /** Undefined where the gateway takes no tokens. */
     caller: CallerRecord | undefined;
   };
@@ -80,6 +82,8 @@ export interface ExchangeOptions {
   readonly cors: Cors | undefined;
   /** What is recorded of a caller before it is known; undefined where the gateway takes no tokens. */
   readonly unknownCaller: CallerRecord | undefined;
+  /** Likewise of the service; undefined where there is only the default one. */
+  readonly unknownService: '' | undefined;
   readonly observe: Observe;
   readonly now: () => number;
 }
@@ -100,6 +104,7 @@ export function openExchange(
     source: '',
     route: '',
     apiKeyName: '',
+    service: options.unknownService,
     caller: options.unknownCaller,
     capability: '',
     mcpMethod: '',
@@ -123,6 +128,7 @@ export function openExchange(
       capability: call.capability,
       http_status: call.cancelled ? CALLER_GONE_STATUS : status,
       method: request.method ?? '',
+      service: log.service,
       route: log.route,
       source: log.source,
       duration_ms: Math.round((call.durationMs ?? exchange.elapsedMs()) * 1000) / 1000,

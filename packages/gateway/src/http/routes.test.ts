@@ -18,6 +18,7 @@ test('a capability’s path gives its name and is logged without it', () => {
     kind: 'call',
     template: '/api/v1/capabilities/{name}',
     methods: ['POST'],
+    service: 'default',
     capability: 'get_user',
   });
 });

@@ -29,6 +29,7 @@ export async function startServer(
   const events: GatewayEvent[] = [];
   let wake: (() => void) | undefined;
   const gateway = createGatewayServer({
+    workers: 1,
     handlers: {
       call: async (exchange) => exchange.send(200, [], [Buffer.from('{"rows":[],"count":0}')]),
       mcp: async (exchange) => exchange.send(202, [], []),
@@ -44,7 +45,9 @@ export async function startServer(
     tls: undefined,
     bodyReadTimeoutMs: 10_000,
     unknownCaller: undefined,
-    protectedResource: undefined,
+    metadata: undefined,
+    services: undefined,
+    unknownService: undefined,
     observe(event) {
       events.push(event);
       wake?.();

@@ -15,21 +15,38 @@ import type { Cors } from '../access/cors.ts';
 import { createConnections } from './connections.ts';
 import { openExchange, type Exchange, type ExchangeOptions } from './exchange.ts';
 import type { RequestLimiter } from '../access/rate-limit.ts';
-import { createFindRoute, type Route, type Routes } from './routes.ts';
+import { createFindRoute, type Route } from './routes.ts';
 import type { ResolveSource } from '../network/client-address.ts';
 import { createTurns } from './connection/turns.ts';
 import { createValidateRequest } from './validate-request.ts';
 import { createRefuseUnparsable, parserFault } from './connection/unparsable.ts';
 import { isWebSocket, serveWithoutUpgrade, WITHOUT_OTHER_UPGRADES } from './connection/without-upgrade.ts';
 
-/** What answers the requests of each kind of route; a rejection becomes the answer. */
-export interface Handlers {
+/** What answers the requests of each kind of route that a service has; a rejection becomes the answer. */
+export interface ServiceHandlers {
   call(exchange: Exchange, capability: string): Promise<void>;
   mcp(exchange: Exchange): Promise<void>;
   openapi(exchange: Exchange): Promise<void>;
+  ready(exchange: Exchange): Promise<void> | void;
+}
+
+/** Those of the default service, but `ready`, which is the gateway's as the others are. */
+export interface Handlers extends ServiceHandlers {
   health(exchange: Exchange): void;
-  ready(exchange: Exchange): void;
   agent(exchange: Exchange): void;
+}
+
+/** The services that have paths of their own. */
+export interface ServicesByPath {
+  find(id: string): { readonly handlers: ServiceHandlers } | undefined;
+  /** For a service that there is not. */
+  readonly nobody: ServiceHandlers;
+}
+
+/** Paths that describe how to get tokens. */
+export interface ServedMetadata {
+  find(path: string): Route | undefined;
+  serve(exchange: Exchange): void;
 }
 
 export interface ServerOptions {
@@ -40,9 +57,14 @@ export interface ServerOptions {
   readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly bodyReadTimeoutMs: number;
+  /** Processes that share what is bounded for all connections. */
+  readonly workers: number;
   readonly unknownCaller: ExchangeOptions['unknownCaller'];
-  /** Serves its own paths; undefined where the gateway takes no tokens. */
-  readonly protectedResource: { readonly routes: Routes; serve(exchange: Exchange): void } | undefined;
+  readonly unknownService: ExchangeOptions['unknownService'];
+  /** Undefined where the gateway takes no tokens. */
+  readonly metadata: ServedMetadata | undefined;
+  /** Undefined where there is only the default one. */
+  readonly services: ServicesByPath | undefined;
   readonly observe: Observe;
   readonly now: () => number;
 }
@@ -69,13 +91,16 @@ const KEEP_ALIVE_MS = 65_000;
 const LAST_REQUESTS_MS = 500;
 
 export function createGatewayServer(options: ServerOptions): GatewayServer {
-  const { handlers } = options;
+  const { handlers, services, metadata } = options;
   const sourcePolicy = createSourcePolicy(options);
   const validateRequest = createValidateRequest(
     sourcePolicy,
-    createFindRoute(options.protectedResource?.routes),
+    createFindRoute({
+      find: (path) => metadata?.find(path),
+      ofServices: services !== undefined,
+    }),
   );
-  const refuseUnparsable = createRefuseUnparsable(sourcePolicy, options.observe, options.unknownCaller);
+  const refuseUnparsable = createRefuseUnparsable(sourcePolicy, options);
   const turns = createTurns(options.now);
   const connections = createConnections(turns);
 
@@ -104,6 +129,14 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     }
   }
 
+  function handlersOf(exchange: Exchange, service: string | undefined): ServiceHandlers {
+    if (services === undefined || service === undefined) return handlers;
+    const found = services.find(service);
+    if (found === undefined) return services.nobody;
+    exchange.log.service = service;
+    return found.handlers;
+  }
+
   function handle(exchange: Exchange, route: Route): Promise<void> | void {
     if (exchange.upgrade !== undefined && route.kind !== 'agent') {
       exchange.sendError('GATEWAY_INVALID_REQUEST', 'this path does not upgrade');
@@ -111,19 +144,19 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     }
     switch (route.kind) {
       case 'call':
-        return handlers.call(exchange, route.capability);
+        return handlersOf(exchange, route.service).call(exchange, route.capability);
       case 'mcp':
-        return handlers.mcp(exchange);
+        return handlersOf(exchange, route.service).mcp(exchange);
       case 'openapi':
-        return handlers.openapi(exchange);
+        return handlersOf(exchange, route.service).openapi(exchange);
       case 'health':
         return handlers.health(exchange);
       case 'ready':
-        return handlers.ready(exchange);
+        return handlersOf(exchange, route.service).ready(exchange);
       case 'agent':
         return handlers.agent(exchange);
       case 'metadata':
-        return options.protectedResource?.serve(exchange);
+        return metadata?.serve(exchange);
     }
   }
 
@@ -147,7 +180,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       : createTlsServer({ ...settings, ...options.tls }, onRequest);
   // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
-  server.maxConnections = MAX_CONNECTIONS;
+  if (options.workers === 1) server.maxConnections = MAX_CONNECTIONS;
+  else endFurtherConnections(server, Math.ceil(MAX_CONNECTIONS / options.workers));
   // Node remembers the peer's address once it was asked for; after a reset it can no longer be found out.
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', readAddress);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -232,6 +266,19 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     answered: (timeoutMs) => connections.answered(timeoutMs),
   };
+}
+
+/**
+ * What Node's own bound does where there is one process. Of a worker with that bound the primary would take connections
+ * back, and hand them around for as long as all workers have theirs.
+ */
+function endFurtherConnections(server: Server, most: number): void {
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    open++;
+    socket.once('close', () => open--);
+    if (open > most) socket.destroy();
+  });
 }
 
 /** Lets the answers be sent that are written already. */

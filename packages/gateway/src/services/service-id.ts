@@ -1,11 +1,11 @@
-/** The service whose paths have no prefix: the only one without GATEWAY_SERVICES_FILE. */
-export const DEFAULT_SERVICE = 'default';
+import { DEFAULT_SERVICE, SERVICE_ID_PATTERN } from '@svc/protocol';
 
+const SERVICE_ID = new RegExp(SERVICE_ID_PATTERN);
 export const SERVICE_ID_ACCEPTED = 'a lower-case letter, then up to 47 lower-case letters, digits or -';
 
 /** The same rule as for `service.id` of the capability file. */
 export function isServiceId(text: string): boolean {
-  return /^[a-z][a-z0-9-]{0,47}$/.test(text);
+  return SERVICE_ID.test(text);
 }
 
 /** The id of a principal of this service: what is kept or counted by it is kept and counted for each service. */

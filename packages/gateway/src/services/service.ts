@@ -1,32 +1,52 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RequestLimiter } from '../access/rate-limit.ts';
+import { createReady, type HealthState } from '../api/health.ts';
 import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
 import type { Sessions } from '../api/mcp/sessions.ts';
 import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
+import { createProtectedResource, type ProtectedResource } from '../api/protected-resource.ts';
 import { createRestCall } from '../api/rest/call.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
+import type { SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
-import type { OpenTokens } from '../auth/tokens/open-tokens.ts';
+import type { SharePermissions } from '../auth/permission-sets.ts';
+import { openTokens, type OpenTokens } from '../auth/tokens/open-tokens.ts';
 import { createCallCapability, type CallCapability } from '../calls/call-capability.ts';
 import { createPermitCall } from '../calls/permit-call.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import type { TokenConfig } from '../config/model.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
-import type { Handlers } from '../http/server.ts';
+import type { ServiceHandlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { DEFAULT_SERVICE } from './service-id.ts';
+import type { OpenKeySet } from '../workers/shared/shared-issuers.ts';
+import { pathPrefixOf } from './service-id.ts';
 
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
 export interface Service {
+  readonly id: string;
   readonly registry: Registry;
   readonly catalog: Catalog;
-  readonly handlers: Pick<Handlers, 'call' | 'mcp' | 'openapi'>;
+  readonly directory: SessionDirectory;
+  /** The same for as long as the service is there. */
+  readonly handlers: ServiceHandlers;
+  /** Undefined where no issuer's tokens are taken, as `tokens`. */
+  readonly protectedResource: ProtectedResource | undefined;
+  readonly tokens: OpenTokens | undefined;
+  readonly described: () => DocumentOptions;
+  /** From now on these issuers' tokens are taken; where they stay the same, so do their keys. */
+  setTokens(config: TokenConfig | undefined): void;
 }
 
 /** What all services of the process share. */
 export interface ServiceParts {
   readonly authenticator: Authenticator;
+  readonly sharePermissions: SharePermissions;
+  readonly directoryOf: (service: string, registry: Registry, catalog: Catalog) => SessionDirectory;
+  /** Without a trailing slash. */
+  readonly publicUrl: string | undefined;
   readonly refuseOrigin: McpOptions['refuseOrigin'];
   readonly bodyLimits: BodyLimits;
   readonly rateLimiter: RequestLimiter | undefined;
@@ -35,50 +55,115 @@ export interface ServiceParts {
   readonly revocations: { readonly known: boolean } | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
+  /** Where another process fetches the keys of issuers. */
+  readonly openKeySet: OpenKeySet | undefined;
+  readonly shuttingDown: HealthState['shuttingDown'];
   /** Of the gateway itself. */
   readonly version: string;
   readonly observe: Observe;
   readonly now: () => number;
 }
 
-export interface ServiceOptions {
-  /** Undefined where no issuer's tokens are taken. */
+/** What changes with the issuers of a service. */
+interface Connected {
+  readonly handlers: ServiceHandlers;
+  readonly protectedResource: ProtectedResource | undefined;
   readonly tokens: OpenTokens | undefined;
   readonly described: DocumentOptions;
 }
 
-export function createService({ tokens, described }: ServiceOptions, parts: ServiceParts): Service {
+/** `isAgentKey`: whether the key with this id is one of the service's agents. */
+export function createService(
+  id: string,
+  tokenConfig: TokenConfig | undefined,
+  isAgentKey: (keyId: string) => boolean,
+  parts: ServiceParts,
+): Service {
+  const { observe } = parts;
   const registry = createRegistry(Math.random);
-  const catalog = createCatalog(parts.observe);
-  const authenticate = createAuthenticate({
-    service: DEFAULT_SERVICE,
-    authenticator: parts.authenticator,
-    tokens: tokens?.authentication,
-    principalRate: parts.principalRate,
-    revocations: parts.revocations,
-  });
-  const permitCall = createPermitCall(parts.limitCalls(createCallCapability(registry, catalog, parts.now)));
-  const { bodyLimits } = parts;
-  return {
-    registry,
-    catalog,
-    handlers: {
+  const catalog = createCatalog(observe, isAgentKey);
+  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, id);
+  const permitCall = createPermitCall(parts.limitCalls(callCapability));
+  let config = tokenConfig;
+  let current = connect();
+
+  function connect(): Connected {
+    const issuers = config?.issuers ?? [];
+    const protectedResource = config && createProtectedResource(config.publicUrl, issuers, id);
+    const tokens =
+      config &&
+      protectedResource &&
+      openTokens({
+        ...config,
+        service: id,
+        metadataUrl: protectedResource.metadataUrl,
+        sharePermissions: parts.sharePermissions,
+        onKeys: observe,
+        openKeySet: parts.openKeySet?.(id),
+      });
+    const { authenticator, principalRate, revocations, bodyLimits } = parts;
+    const authenticate = createAuthenticate({
+      service: id,
+      authenticator,
+      tokens: tokens?.authentication,
+      principalRate,
+      revocations,
+    });
+    const { publicUrl, rateLimiter, refuseOrigin, sessions, version } = parts;
+    const prefix = pathPrefixOf(id);
+    const described = {
+      publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
+      issuers,
+    };
+    const ready = createReady({
+      agentConnected: () => registry.connected,
+      shuttingDown: parts.shuttingDown,
+      revocations,
+    });
+    const takesTokens = tokens !== undefined;
+    const handlers: ServiceHandlers = {
       call: createRestCall({ authenticate, permitCall, bodyLimits }),
       mcp: createMcpHandler({
         authenticate,
-        refuseOrigin: parts.refuseOrigin,
+        refuseOrigin,
         bodyLimits,
-        rateLimiter: parts.rateLimiter,
-        principalRate: parts.principalRate,
-        serveMessage: createServeMessage({
-          catalog,
-          permitCall,
-          sessions: parts.sessions,
-          takesTokens: tokens !== undefined,
-          version: parts.version,
-        }),
+        rateLimiter,
+        principalRate,
+        serveMessage: createServeMessage({ catalog, permitCall, sessions, takesTokens, version }),
       }),
       openapi: createOpenApiHandler({ authenticate, catalog, ...described }),
+      async ready(exchange) {
+        await authenticate(exchange);
+        ready(exchange);
+      },
+    };
+    return { handlers, protectedResource, tokens, described };
+  }
+
+  return {
+    id,
+    registry,
+    catalog,
+    directory: parts.directoryOf(id, registry, catalog),
+    handlers: {
+      call: (exchange, capability) => current.handlers.call(exchange, capability),
+      mcp: (exchange) => current.handlers.mcp(exchange),
+      openapi: (exchange) => current.handlers.openapi(exchange),
+      ready: (exchange) => current.handlers.ready(exchange),
+    },
+    get protectedResource() {
+      return current.protectedResource;
+    },
+    get tokens() {
+      return current.tokens;
+    },
+    described: () => current.described,
+    setTokens(next) {
+      if (isDeepStrictEqual(next, config)) return;
+      config = next;
+      const { tokens } = current;
+      current = connect();
+      tokens?.close();
     },
   };
 }

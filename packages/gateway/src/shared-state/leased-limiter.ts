@@ -23,6 +23,14 @@ export type AskLease = (
 /** Whom a limit counts; those of one kind never meet those of another. */
 export type LimitKind = 'source' | 'principal';
 
+/** What a process shares with others: other gateways, other workers, or both. */
+export interface Sharing {
+  /** Undefined where it keeps its limits alone. */
+  readonly leases: ((kind: LimitKind, rate: Rate) => AskLease) | undefined;
+  /** Undefined where no key can be revoked. */
+  readonly revocations: { readonly known: boolean } | undefined;
+}
+
 /** What a request may wait for tokens. */
 export const LEASE_WAIT_MS = 20;
 /** Tokens of a lease that are not taken until then are lost, so that none are hoarded. */

@@ -1,11 +1,11 @@
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
+import type { Sharing } from './leased-limiter.ts';
 import { keepRevocations } from './revocations.ts';
-import type { SharedState } from './shared-state.ts';
 import { createValkeyLeases, type LeaseCounts } from './valkey-leases.ts';
 
 /** What a replica has by its connections to Valkey, of which it has one of each. */
-export interface ValkeyState extends SharedState {
+export interface ValkeyState extends Sharing {
   readonly revocations: { readonly known: boolean };
   readonly counters: () => { readonly up: boolean; readonly leases: LeaseCounts };
   /** To be called when the records of keys have changed. */

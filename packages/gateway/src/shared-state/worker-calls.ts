@@ -1,16 +1,8 @@
+import { createCallSlots, type CallSlots } from '../access/call-slots.ts';
 import type { PrimaryChannel, WorkerChannel } from '../workers/channel.ts';
 
-/** Whether each principal may have one more call under way. */
-interface Slots {
-  take(principalId: string): boolean;
-  free(principalId: string): void;
-}
-
 /** A worker's: the calls of all workers are counted together. Without a primary it lets all pass, since it ends then. */
-export function askForCallSlots(channel: WorkerChannel): {
-  take(principalId: string): Promise<boolean>;
-  free(principalId: string): void;
-} {
+export function askForCallSlots(channel: WorkerChannel): CallSlots {
   return {
     take: (principalId) => channel.ask('call', { principalId }).catch(() => true),
     free: (principalId) => channel.tell('call_ended', { principalId }),
@@ -18,8 +10,8 @@ export function askForCallSlots(channel: WorkerChannel): {
 }
 
 /** The primary's: what a worker has under way ends with it. */
-export function countCalls(channel: PrimaryChannel, slots: Slots | undefined): void {
-  if (slots === undefined) return;
+export function countCalls(channel: PrimaryChannel, maxCalls: number): void {
+  const slots = createCallSlots(maxCalls);
   /** By worker: a principal stands there once for each of its calls. */
   const underWay = new Map<number, string[]>();
   const callsOf = (worker: number): string[] => {

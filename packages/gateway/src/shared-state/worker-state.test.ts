@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RateDecision, RequestLimiter } from '../access/rate-limit.ts';
 import { createRateLimiter, type Grant, type Rate } from '../access/rate-limit.ts';
-import { createCallSlots } from '../calls/concurrent-calls.ts';
 import { inProcessWire } from '../workers/in-process-wire.testing.ts';
 import { createPrimaryChannel } from '../workers/primary-channel.ts';
 import { startOrder } from '../workers/start-order.testing.ts';
@@ -23,7 +22,7 @@ const now = (): number => 0;
 async function startReplica(ask?: AskLease) {
   const primary = createPrimaryChannel();
   primary.answer('start', () => startOrder());
-  countCalls(primary, createCallSlots(2));
+  countCalls(primary, 2);
   const state = { known: false };
   const valkey: ValkeyState | undefined = ask && {
     leases: () => ask,

@@ -1,13 +1,12 @@
 import { createRateLimiter, type Grant, type Rate } from '../access/rate-limit.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import type { PrimaryChannel, WorkerChannel } from '../workers/channel.ts';
-import { LEASE_WAIT_MS, type LimitKind } from './leased-limiter.ts';
-import type { SharedState } from './shared-state.ts';
+import { LEASE_WAIT_MS, type LimitKind, type Sharing } from './leased-limiter.ts';
 import type { ValkeyState } from './valkey-state.ts';
 import { LATE, within } from './within.ts';
 
 /** What a worker has by its primary. */
-export function createWorkerState(channel: WorkerChannel, { valkey }: GatewayConfig): SharedState {
+export function createWorkerState(channel: WorkerChannel, { valkey }: GatewayConfig): Sharing {
   // What the primary knows comes right behind the start order.
   let known = false;
   channel.on('revocations', (message) => (known = message.known));

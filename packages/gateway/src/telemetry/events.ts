@@ -1,4 +1,5 @@
 import type { KeysEvent } from '@svc/identity';
+import type { ServiceChanges } from '../services/changes.ts';
 
 /** Everything the gateway reports. `telemetry/` turns it into log lines and metrics; nothing else does. */
 export type GatewayEvent =
@@ -13,6 +14,8 @@ export type GatewayEvent =
   | RequestEvent
   | {
       readonly event: 'agent_connected';
+      /** Only where there may be several. */
+      readonly service?: string | undefined;
       readonly conn_id: string;
       readonly instance_id: string;
       readonly key_id: string;
@@ -26,6 +29,30 @@ export type GatewayEvent =
       readonly reason: string;
     }
   | { readonly event: 'agent_rejected'; readonly source: string; readonly reason: string }
+  /** Once for each process of an agent too old to hold more than one link. */
+  | {
+      readonly event: 'agent_single_link';
+      readonly conn_id: string;
+      readonly instance_id: string;
+      readonly source: string;
+    }
+  /** An agent looks for further links and gets to this process again and again. Once for each search. */
+  | {
+      readonly event: 'links_short';
+      readonly instance_id: string;
+      readonly source: string;
+      readonly replicas: number;
+      readonly links_per_replica: number;
+    }
+  | { readonly event: 'fleet_changed'; readonly replicas: number; readonly replicas_before: number }
+  /** The name of GATEWAY_REPLICAS; `replicas` is the last count, which holds. */
+  | {
+      readonly event: 'replicas_lookup_failed';
+      readonly name: string;
+      readonly reason: string;
+      readonly replicas: number;
+    }
+  | { readonly event: 'replicas_lookup_back'; readonly name: string; readonly replicas: number }
   | {
       /** Once for each difference; the description of the first agent, the newest, is served. */
       readonly event: 'descriptions_differ';
@@ -39,6 +66,13 @@ export type GatewayEvent =
   | { readonly event: 'shared_limits_lost'; readonly message: string }
   | { readonly event: 'shared_limits_back' }
   | { readonly event: 'revocations_unknown'; readonly message: string }
+  | KeysReloaded
+  | {
+      /** Once for what the files held. `message` has every fault, a line each. */
+      readonly event: 'keys_reload_failed';
+      readonly faults: number;
+      readonly message: string;
+    }
   | {
       /** Of a replica with workers: one ended that should not have. */
       readonly event: 'worker_ended';
@@ -53,6 +87,13 @@ export type GatewayEvent =
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
 
+/** What of the files of keys and services is different; `services` and `keys` are how many there are now. */
+export interface KeysReloaded extends ServiceChanges {
+  readonly event: 'keys_reloaded';
+  readonly services: number;
+  readonly keys: number;
+}
+
 /** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */
 export interface RequestEvent {
   readonly event: 'request';
@@ -66,6 +107,7 @@ export interface RequestEvent {
   readonly duration_ms: number;
   readonly error_code: string;
   readonly mcp_method?: string | undefined;
+  readonly service?: string | undefined;
   readonly principal?: CallerRecord['principal'];
   readonly issuer?: CallerRecord['issuer'];
   readonly subject?: CallerRecord['subject'];

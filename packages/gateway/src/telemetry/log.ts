@@ -111,8 +111,11 @@ function levelOf(event: GatewayEvent): Level {
     case 'listening':
     case 'metrics_listening':
     case 'request':
+    case 'keys_reloaded':
     case 'agent_connected':
     case 'agent_disconnected':
+    case 'fleet_changed':
+    case 'replicas_lookup_back':
     case 'shutting_down':
     case 'shared_limits_back':
       return 'info';
@@ -121,11 +124,15 @@ function levelOf(event: GatewayEvent): Level {
       return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':
     case 'agent_rejected':
+    case 'agent_single_link':
+    case 'links_short':
+    case 'replicas_lookup_failed':
     case 'config_warning':
     case 'descriptions_differ':
     case 'keys_fetch_failed':
     case 'shared_limits_lost':
     case 'revocations_unknown':
+    case 'keys_reload_failed':
     case 'worker_ended':
       return 'warn';
     case 'internal_error':

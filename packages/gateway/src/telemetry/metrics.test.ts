@@ -19,9 +19,13 @@ const REQUEST: RequestEvent = {
 async function metricsKnowing(names: ReadonlySet<string>) {
   const register = await createMetricsRegister();
   const observe = createGatewayMetrics(register, {
+    hasServices: false,
     requestsInFlight: () => 0,
     agentConnections: () => 0,
     agentCallsInFlight: () => 0,
+    replicas: () => 1,
+    linksMissing: () => 0,
+    singleLinks: () => 0,
     resultBytesReserved: () => 0,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 4 }),
     tokens: () => ({ cacheHits: 1, cacheMisses: 2, fetchFailures: 3 }),

@@ -5,8 +5,13 @@ import type { Observe } from './events.ts';
 /** What is read when somebody scrapes, so that no call pays for it. */
 export interface GatewayState {
   readonly requestsInFlight: () => number;
-  readonly agentConnections: () => number;
-  readonly agentCallsInFlight: () => number;
+  /** Whether samples have the label `service`: then those of agents are of each service by itself. */
+  readonly hasServices: boolean;
+  readonly agentConnections: () => number | readonly Sample[];
+  readonly agentCallsInFlight: () => number | readonly Sample[];
+  readonly replicas: () => number;
+  readonly linksMissing: () => number;
+  readonly singleLinks: () => number;
   readonly resultBytesReserved: () => number;
   readonly authentication: () => {
     readonly cacheHits: number;
@@ -21,8 +26,8 @@ export interface GatewayState {
   readonly logRecordsLost: () => number;
   /** Undefined where there are none. */
   readonly workerRestarts?: () => number;
-  /** Whether an agent, connected or away, has this capability. */
-  readonly isCapability: (name: string) => boolean;
+  /** Whether an agent of the service, connected or away, has this capability. */
+  readonly isCapability: (name: string, service: string | undefined) => boolean;
 }
 
 interface LeaseCounters {
@@ -30,8 +35,11 @@ interface LeaseCounters {
   readonly refused: number;
   readonly unanswered: number;
 }
+/** Services come and go while the gateway runs; how many there are at once is bounded by the same number. */
+const SERVICES_MAX = 100;
 
 interface Series {
+  readonly service: string;
   readonly route: string;
   readonly capability: string;
   readonly addDuration: AddDuration;
@@ -42,27 +50,39 @@ interface Series {
 export function createGatewayMetrics(register: MetricsRegister, state: GatewayState): Observe {
   const series: Series[] = [];
   const byRoute = new Map<string, Map<string, Series>>();
-  const errors = new Map<string, number>();
+  const errors = new Map<string, Map<string, number>>();
+  const named = new Set<string>();
+  const { hasServices } = state;
+  const ofService = hasServices ? ['service'] : [];
   const durationsOf = register.addDurations({
     name: 'svc_gateway_request_duration_seconds',
     type: 'histogram',
-    labels: ['route', 'capability'],
+    labels: [...ofService, 'route', 'capability'],
     help: 'Time from the head of a request to the begin of its answer, or to the loss of its caller.',
   });
   let connected = 0;
   let disconnected = 0;
   let rejected = 0;
 
-  function seriesOf(route: string, capability: string): Series {
-    let ofRoute = byRoute.get(route);
-    if (ofRoute === undefined) byRoute.set(route, (ofRoute = new Map<string, Series>()));
+  function label(service: string | undefined): string {
+    if (service === undefined || service === '') return '';
+    if (!named.has(service) && named.size >= SERVICES_MAX) return '';
+    named.add(service);
+    return service;
+  }
+
+  function seriesOf(service: string, route: string, capability: string): Series {
+    const place = service === '' ? route : `${service} ${route}`;
+    let ofRoute = byRoute.get(place);
+    if (ofRoute === undefined) byRoute.set(place, (ofRoute = new Map<string, Series>()));
     const known = ofRoute.get(capability);
     if (known !== undefined) return known;
-    if (capability !== '' && !state.isCapability(capability)) return seriesOf(route, '');
+    if (capability !== '' && !state.isCapability(capability, service)) return seriesOf(service, route, '');
     const created: Series = {
+      service,
       route,
       capability,
-      addDuration: durationsOf([route, capability]),
+      addDuration: durationsOf([...(hasServices ? [service] : []), route, capability]),
       statuses: new Map(),
     };
     ofRoute.set(capability, created);
@@ -73,10 +93,15 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
   const observe: Observe = (event) => {
     switch (event.event) {
       case 'request': {
-        const { addDuration, statuses } = seriesOf(event.route, event.capability);
+        const service = hasServices ? label(event.service) : '';
+        const { addDuration, statuses } = seriesOf(service, event.route, event.capability);
         statuses.set(event.http_status, (statuses.get(event.http_status) ?? 0) + 1);
         addDuration(event.duration_ms);
-        if (event.error_code !== '') errors.set(event.error_code, (errors.get(event.error_code) ?? 0) + 1);
+        if (event.error_code !== '') {
+          const counts = errors.get(service) ?? new Map<string, number>();
+          if (counts.size === 0) errors.set(service, counts);
+          counts.set(event.error_code, (counts.get(event.error_code) ?? 0) + 1);
+        }
         return;
       }
       case 'agent_connected':
@@ -89,6 +114,11 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         rejected++;
         return;
       case 'listening':
+      case 'agent_single_link':
+      case 'links_short':
+      case 'fleet_changed':
+      case 'replicas_lookup_failed':
+      case 'replicas_lookup_back':
       case 'metrics_listening':
       case 'accept_failed':
       case 'shutting_down':
@@ -100,6 +130,8 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'shared_limits_lost':
       case 'shared_limits_back':
       case 'revocations_unknown':
+      case 'keys_reloaded':
+      case 'keys_reload_failed':
       case 'internal_error':
     }
   };
@@ -108,22 +140,28 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     {
       name: 'svc_gateway_requests_total',
       type: 'counter',
-      labels: ['route', 'capability', 'status'],
+      labels: [...ofService, 'route', 'capability', 'status'],
       help: 'Requests answered, each call of an MCP batch by itself. The route is a template, empty for an unknown path; the capability is empty when no agent has it; status 499 is a caller that went away or cancelled the call.',
     },
     () =>
-      series.flatMap(({ route, capability, statuses }) =>
-        Array.from(statuses, ([status, count]): Sample => [[route, capability, status], count]),
+      series.flatMap(({ service, route, capability, statuses }) =>
+        Array.from(statuses, ([status, count]): Sample => [
+          [...(hasServices ? [service] : []), route, capability, status],
+          count,
+        ]),
       ),
   );
   register.addReading(
     {
       name: 'svc_gateway_request_errors_total',
       type: 'counter',
-      labels: ['code'],
+      labels: [...ofService, 'code'],
       help: 'Requests that failed, by error code; over MCP also where the HTTP status is 200.',
     },
-    () => Array.from(errors, ([code, count]): Sample => [[code], count]),
+    () =>
+      [...errors].flatMap(([service, counts]) =>
+        Array.from(counts, ([code, count]): Sample => [[...(hasServices ? [service] : []), code], count]),
+      ),
   );
   register.addReading(
     {
@@ -138,16 +176,43 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     {
       name: 'svc_gateway_agent_connections',
       type: 'gauge',
-      labels: [],
+      labels: ofService,
       help: 'Connections of agents that may take calls.',
     },
     state.agentConnections,
   );
   register.addReading(
     {
-      name: 'svc_gateway_agent_calls_in_flight',
+      name: 'svc_gateway_replicas',
       type: 'gauge',
       labels: [],
+      help: 'How many replicas there are, as agents are told: GATEWAY_REPLICAS.',
+    },
+    state.replicas,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_links_missing',
+      type: 'gauge',
+      labels: [],
+      help: 'Links that the agents connected to this replica should hold to it beside those that they hold.',
+    },
+    state.linksMissing,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_single_links',
+      type: 'gauge',
+      labels: [],
+      help: 'Agents that are too old to hold more than one link, where there are several replicas or workers.',
+    },
+    state.singleLinks,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_calls_in_flight',
+      type: 'gauge',
+      labels: ofService,
       help: 'Calls that those agents have and have not answered, whether they run or wait there.',
     },
     state.agentCallsInFlight,

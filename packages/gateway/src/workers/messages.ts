@@ -1,7 +1,9 @@
 import type { MetricsSnapshot } from '@svc/edge';
+import type { KeysAnswer, ShownKeys } from '@svc/identity';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
-import type { LeaseQuestion, Pool } from './lease.ts';
-import type { GatewayConfig } from '../config/model.ts';
+import type { LeaseQuestion, Pool } from './memory/lease.ts';
+import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
+import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
@@ -12,7 +14,14 @@ export interface Questions {
   /** Whether a principal may have one more call under way; it is counted until it ends, or the worker does. */
   readonly call: { readonly question: { readonly principalId: string }; readonly answer: boolean };
   /** Whose key this is. */
+  /** Where to listen for the calls of siblings. */
+  readonly sibling_socket: { readonly question: undefined; readonly answer: string };
+  /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
+  readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
+  /** What keys an issuer has; of one that was not asked a moment ago, those that it has now. */
+  readonly issuer_keys: { readonly question: { readonly id: string }; readonly answer: KeysAnswer };
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  /** Whose key this is. */
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
 
@@ -29,8 +38,17 @@ export interface WorkerMessages {
   /** All of its metrics: when they are wanted, now and then, and at its end. */
   readonly metrics: MetricsSnapshot;
   readonly lease_back: { readonly pool: Pool; readonly steps: number };
+  /** What a service describes now. */
+  readonly snapshot: { readonly service: string; readonly bytes: Uint8Array };
+  /** A client cancels its call of this name, wherever it is under way. */
+  readonly mcp_cancel: { readonly call: string };
+  readonly mcp_counted: { readonly id: number; readonly count: number };
+  /** An agent there has proved who it is. */
+  readonly source_known: { readonly source: string };
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
+  readonly session_joined: SessionJoined;
+  readonly session_left: { readonly connId: string };
 }
 
 /** What the primary tells a worker, or all of them. */
@@ -41,8 +59,19 @@ export interface PrimaryMessages {
   readonly records_changed: { readonly retired: readonly string[] };
   /** Another worker waits for memory: what is not used is to be given back at once. */
   readonly leases_wanted: { readonly pool: Pool };
+  /** How many calls of this name are under way there? */
+  readonly mcp_count: { readonly id: number; readonly call: string };
+  readonly mcp_abort: { readonly call: string };
+  readonly source_known: { readonly source: string };
+  /** An issuer was asked for its keys: those that it has from now on. */
+  readonly issuer_keys: { readonly id: string; readonly keys: ShownKeys };
   readonly metrics_wanted: undefined;
   readonly shut_down: { readonly signal: string };
+  readonly replica_changed: ReplicaChange;
+  /** The services from now on, as their files have changed. */
+  readonly services: { readonly services: readonly ServiceConfig[] };
+  /** How many replicas of the gateway there are from now on. */
+  readonly replica_count: { readonly count: number };
 }
 
 export interface TokenQuestion {

@@ -10,8 +10,17 @@ export interface Replica {
   readonly workers: number;
   /** 32 bytes that sign the ids of MCP sessions. */
   readonly sessionSecret: Uint8Array;
+  /** As the primary counts; absent for the only process, which counts itself. */
+  readonly replicaCount?: ReplicaCount;
   /** To the primary; absent for the only process, which has all there is to ask for. */
   readonly channel?: WorkerChannel;
+}
+
+/** How many replicas of the gateway there are, by its own configuration. */
+export interface ReplicaCount {
+  readonly current: number;
+  onChange(listener: (count: number) => void): void;
+  close(): void;
 }
 
 /** Of a replica that is one process. */

@@ -81,6 +81,12 @@ async function importFor(entry: JsonObject, alg: string): Promise<VerificationKe
   }
 }
 
+/** A key as another process has it in its set; undefined for what is none. */
+export async function importFingerprint(fingerprint: string): Promise<VerificationKey | undefined> {
+  const [alg, kid, jwk]: [string, string | null, JWK] = JSON.parse(fingerprint);
+  return importFor({ ...jwk, ...(kid === null ? {} : { kid }) }, alg);
+}
+
 /** Short keys can be broken, and long ones make each forged token dear. */
 function isStrong(algorithm: { readonly name: string; readonly modulusLength?: number }, e = ''): boolean {
   const { modulusLength: bits } = algorithm;

@@ -1,6 +1,7 @@
 import { errorText } from '@svc/edge';
 import type { ImportedKeys } from './import-keys.ts';
 import type { KeysEvent } from './keys-event.ts';
+import { findKey, replaceKeys } from './known-keys.ts';
 import type { VerificationKey } from './verification-key.ts';
 
 /** All steps of one fetch, discovery included. A call waits for it no longer. */
@@ -27,6 +28,36 @@ export interface KeySet {
   close(): void;
 }
 
+/** Of a set that others follow. */
+export interface FollowedKeySet extends KeySet {
+  /** For how long `refetch` asks nobody. */
+  readonly askAgainInMs: number;
+  /** As it is now. */
+  readonly shown: ShownKeys;
+}
+
+/** What of a set crosses to another process. */
+export interface ShownKeys {
+  readonly state: KeySetState;
+  /** Its public keys: all that `importFingerprint` needs. */
+  readonly fingerprints: readonly string[];
+  readonly retryAfterSeconds: number;
+}
+
+export interface KeySetOptions {
+  /** The issuer's name. */
+  readonly name: string;
+  readonly fetch: (signal: AbortSignal) => Promise<ImportedKeys>;
+  readonly refreshMs: number;
+  readonly maxStaleMs: number;
+  readonly onKeys: (event: KeysEvent) => void;
+  /** Called after each fetch. */
+  readonly onFetched?: () => void;
+  readonly now: () => number;
+}
+
+type KeySetState = 'unknown' | 'none' | 'current' | 'kept';
+
 /**
  * Its keys are
  *   none     at first, and when fetches have failed for `maxStaleMs`: `drop`;
@@ -34,18 +65,10 @@ export interface KeySet {
  *   kept     after one that failed.
  * `onKeys` hears of each change between these, and of other keys. `now` is a monotonic clock in milliseconds.
  */
-export function createKeySet(options: {
-  /** The issuer's name. */
-  readonly name: string;
-  readonly fetch: (signal: AbortSignal) => Promise<ImportedKeys>;
-  readonly refreshMs: number;
-  readonly maxStaleMs: number;
-  readonly onKeys: (event: KeysEvent) => void;
-  readonly now: () => number;
-}): KeySet {
-  const { name, fetch, refreshMs, maxStaleMs, onKeys, now } = options;
+export function createKeySet(options: KeySetOptions): FollowedKeySet {
+  const { name, fetch, refreshMs, maxStaleMs, onKeys, onFetched, now } = options;
   let keys: readonly VerificationKey[] = [];
-  let state: 'unknown' | 'none' | 'current' | 'kept' = 'unknown';
+  let state: KeySetState = 'unknown';
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let askedAt = Number.NEGATIVE_INFINITY;
   let nextAt = 0;
@@ -63,6 +86,7 @@ export function createKeySet(options: {
       const wait = state === 'current' ? refreshMs : Math.min(refreshMs, RETRY_MS);
       nextAt = now() + wait;
       timer = setTimeout(() => void run(), wait).unref();
+      onFetched?.();
     });
     running = { abort, ended };
     return ended;
@@ -81,11 +105,8 @@ export function createKeySet(options: {
   }
 
   function install({ keys: fetched, used, leftOut }: ImportedKeys): void {
-    const before = new Map(keys.map((key) => [key.fingerprint, key]));
-    // A key that stays is the same object, so that what it has signed is remembered on.
-    const after = fetched.map((key) => before.get(key.fingerprint) ?? key);
+    const after = replaceKeys(keys, fetched);
     const isChanged = after.length !== keys.length || after.some((key) => !keys.includes(key));
-    retire(keys.filter((key) => !after.includes(key)));
     keys = after;
     fetchedAt = now();
     if (isChanged || state !== 'current')
@@ -97,8 +118,7 @@ export function createKeySet(options: {
     fetchFailures++;
     const next = now() - fetchedAt < maxStaleMs ? 'kept' : 'none';
     if (next === 'none') {
-      retire(keys);
-      keys = [];
+      keys = replaceKeys(keys, []);
     }
     if (next !== state) {
       onKeys({ event: 'keys_fetch_failed', issuer: name, reason, keys_serve: next === 'kept' });
@@ -106,15 +126,12 @@ export function createKeySet(options: {
     state = next;
   }
 
+  const retryAfterSeconds = (): number => Math.max(1, Math.ceil((nextAt - now()) / 1000));
+
   void run();
   return {
     find(alg, kid) {
-      if (state === 'unknown' || state === 'none') return 'unavailable';
-      const named = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
-      const [key, another] = named.filter((key) => key.alg === alg);
-      if (another !== undefined) return 'ambiguous_key';
-      if (key !== undefined) return key;
-      return kid === undefined || named.length === 0 ? 'unknown_key' : 'algorithm';
+      return state === 'unknown' || state === 'none' ? 'unavailable' : findKey(keys, alg, kid);
     },
     refetch() {
       if (running !== undefined) return running.ended;
@@ -126,7 +143,14 @@ export function createKeySet(options: {
       return state === 'unknown';
     },
     get retryAfterSeconds() {
-      return Math.max(1, Math.ceil((nextAt - now()) / 1000));
+      return retryAfterSeconds();
+    },
+    get askAgainInMs() {
+      return Math.max(0, askedAt + ASK_AGAIN_MS - now());
+    },
+    get shown() {
+      const fingerprints = keys.map(({ fingerprint }) => fingerprint);
+      return { state, fingerprints, retryAfterSeconds: retryAfterSeconds() };
     },
     get fetchFailures() {
       return fetchFailures;
@@ -137,8 +161,4 @@ export function createKeySet(options: {
       running?.abort.abort();
     },
   };
-}
-
-function retire(keys: readonly VerificationKey[]): void {
-  for (const key of keys) key.retired = true;
 }

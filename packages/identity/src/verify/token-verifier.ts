@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { createExpiringMap } from '@svc/edge';
 import type { Issuer } from '../issuer.ts';
-import { fetchKeys } from '../keys/fetch-keys.ts';
+import { fetchKeySet } from '../keys/fetch-key-set.ts';
 import { createHttpsFetch, type FetchBytes } from '../keys/https-fetch.ts';
-import { createKeySet, type KeySet } from '../keys/key-set.ts';
+import type { KeySet } from '../keys/key-set.ts';
 import type { KeysEvent } from '../keys/keys-event.ts';
 import type { VerificationKey } from '../keys/verification-key.ts';
 import type { RefusedToken, TokenOutcome, TokenVerifier, VerifiedToken } from '../verified-token.ts';
@@ -16,8 +16,6 @@ const CACHE_ENTRIES = 10_000;
 const CACHE_LIFETIME_MS = 5 * 60_000;
 /** Long enough to spare a client that goes on with a bad token, short enough to hold little. */
 const REFUSAL_LIFETIME_MS = 10_000;
-/** A file on this machine is looked at oftener than issuers are asked. */
-const FILE_REFRESH_MS = 60_000;
 
 interface VerifierOptions {
   readonly issuers: readonly Issuer[];
@@ -26,6 +24,8 @@ interface VerifierOptions {
   readonly refreshMs: number;
   readonly maxStaleMs: number;
   readonly onKeys: (event: KeysEvent) => void;
+  /** Where the keys of issuers come from; absent: from them. `onChange` is to be called when they are others. */
+  readonly openKeySet?: ((issuer: Issuer, onChange: () => void) => KeySet) | undefined;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
   /** Milliseconds since 1970. */
@@ -66,15 +66,15 @@ export function createTokenVerifier(
   };
 
   function openKeySet(issuer: Issuer): KeySet {
-    return createKeySet({
-      name: issuer.name,
-      fetch: async (signal) => fetchKeys(issuer, fetchBytes, signal),
-      refreshMs: issuer.keySource.kind === 'file' ? FILE_REFRESH_MS : refreshMs,
+    // What an old key did not sign, a new one of the same name may have.
+    const onChange = (): void => refused.clear();
+    if (options.openKeySet !== undefined) return options.openKeySet(issuer, onChange);
+    return fetchKeySet(issuer, fetchBytes, {
+      refreshMs,
       maxStaleMs,
       now,
       onKeys(event) {
-        // What an old key did not sign, a new one of the same name may have.
-        refused.clear();
+        onChange();
         onKeys(event);
       },
     });

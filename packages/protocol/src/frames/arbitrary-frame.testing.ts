@@ -63,6 +63,11 @@ export const arbitraryFrames: { readonly [T in Frame['type']]: fc.Arbitrary<Fram
   ping: fc.record({ type: fc.constant('ping'), token: uint32 }),
   pong: fc.record({ type: fc.constant('pong'), token: uint32 }),
   go_away: fc.record({ type: fc.constant('go_away'), reason: text(60) }),
+  fleet: fc.record({
+    type: fc.constant('fleet'),
+    replicaCount: fc.integer({ min: 1, max: UINT32_MAX }),
+    linksPerReplica: fc.integer({ min: 1, max: UINT32_MAX }),
+  }),
 };
 
 const arbitraryFrame: fc.Arbitrary<Frame> = fc.oneof(...Object.values(arbitraryFrames));

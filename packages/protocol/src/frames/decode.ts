@@ -42,7 +42,7 @@ function decodeFrame(message: Buffer, at: number, end: number, version: Protocol
   const flags = message.readUInt8(at + 1);
   const id = message.readUInt32BE(at + 4);
   const payload = message.subarray(at + FRAME_HEADER_BYTES, end);
-  if (type >= TYPE.ping && type <= TYPE.go_away) {
+  if (type >= TYPE.ping && type <= TYPE.fleet) {
     if (id !== 0) throw new ProtocolError('link-level frame carries a call id');
   } else if (id === 0) {
     throw new ProtocolError('call-level frame carries no call id');
@@ -81,6 +81,14 @@ function decodeFrame(message: Buffer, at: number, end: number, version: Protocol
       allowFlags(flags, 0);
       if (payload.length > GO_AWAY_REASON_MAX_BYTES) throw new ProtocolError('go-away reason is too long');
       return { type: 'go_away', reason: text(payload, 0, payload.length) };
+    case TYPE.fleet: {
+      allowFlags(flags, 0);
+      expectLength(payload, 8);
+      const replicaCount = payload.readUInt32BE(0);
+      const linksPerReplica = payload.readUInt32BE(4);
+      if (replicaCount === 0 || linksPerReplica === 0) throw new ProtocolError('fleet frame counts nothing');
+      return { type: 'fleet', replicaCount, linksPerReplica };
+    }
     default:
       throw new ProtocolError(`frame type ${type} is unknown`);
   }

@@ -61,6 +61,12 @@ export function encodeFrame(frame: Frame, version: ProtocolVersion = 2): Buffer 
       buffer.set(reason, FRAME_HEADER_BYTES);
       return buffer;
     }
+    case 'fleet': {
+      const buffer = allocateFor(TYPE.fleet, 0, 0, 8);
+      buffer.writeUInt32BE(frame.replicaCount, FRAME_HEADER_BYTES);
+      buffer.writeUInt32BE(frame.linksPerReplica, FRAME_HEADER_BYTES + 4);
+      return buffer;
+    }
   }
 }
 

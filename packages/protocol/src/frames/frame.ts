@@ -9,7 +9,8 @@ export type Frame =
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
   | { readonly type: 'ping' | 'pong'; readonly token: number }
-  | { readonly type: 'go_away'; readonly reason: string };
+  | { readonly type: 'go_away'; readonly reason: string }
+  | FleetFrame;
 
 /** Gateway to agent: run a capability. `params` is the first piece of `paramsLength` bytes. */
 export interface RequestFrame {
@@ -51,6 +52,13 @@ export interface ErrorFrame {
   /** Public text. */
   readonly message: string;
   readonly notStarted: boolean;
+}
+
+/** Gateway to agent, where both have agreed on the feature `fleet`: what `welcome` said has changed. */
+export interface FleetFrame {
+  readonly type: 'fleet';
+  readonly replicaCount: number;
+  readonly linksPerReplica: number;
 }
 
 /** PROTOCOL.md has the known keys. Receivers ignore the others. */

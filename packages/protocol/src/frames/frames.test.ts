@@ -164,6 +164,8 @@ test.each<[string, Frame]>([
   ['the largest credit', { type: 'credit', id: 1, bytes: 0xffff_ffff }],
   ['the largest token', { type: 'ping', token: 0xffff_ffff }],
   ['a go-away reason of 256 bytes', { type: 'go_away', reason: 'r'.repeat(256) }],
+  ['the smallest fleet', { type: 'fleet', replicaCount: 1, linksPerReplica: 1 }],
+  ['the largest fleet', { type: 'fleet', replicaCount: 0xffff_ffff, linksPerReplica: 0xffff_ffff }],
 ])('I3: %s passes', (_what, frame) => {
   expect(decodeMessage(encodeFrame(frame))).toEqual([frame]);
 });
@@ -186,6 +188,8 @@ test.each<[string, Frame]>([
   ['a credit beyond 32 bits', { type: 'credit', id: 1, bytes: 0x1_0000_0000 }],
   ['a token beyond 32 bits', { type: 'pong', token: 0x1_0000_0000 }],
   ['a go-away reason of 257 bytes', { type: 'go_away', reason: 'r'.repeat(257) }],
+  ['replicas beyond 32 bits', { type: 'fleet', replicaCount: 0x1_0000_0000, linksPerReplica: 1 }],
+  ['links beyond 32 bits', { type: 'fleet', replicaCount: 1, linksPerReplica: 0x1_0000_0000 }],
 ])('I3: %s is not written', (_what, frame) => {
   expect(() => encodeFrame(frame)).toThrow(RangeError);
 });
@@ -196,7 +200,7 @@ const requestHead = [...uint32(1000), ...noBody];
 test.each<[string, Buffer]>([
   ['an empty message', Buffer.alloc(0)],
   ['type 0', raw(0, 0, 1, [])],
-  ['type 10', raw(10, 0, 1, [])],
+  ['type 11', raw(11, 0, 1, [])],
   ['a call-level frame without id', raw(5, 0, 0, [])],
   ['a link-level frame with an id', raw(7, 0, 1, uint32(0))],
   ['a capability name of 65 bytes', raw(1, 1, 1, [...requestHead, 65, ...filled(65), 0])],
@@ -236,6 +240,10 @@ test.each<[string, Buffer]>([
   ['a ping of three bytes', raw(7, 0, 0, [1, 2, 3])],
   ['a go-away reason of 257 bytes', raw(9, 0, 0, filled(257))],
   ['a go-away reason that is not UTF-8', raw(9, 0, 0, [0xc3, 0x28])],
+  ['a fleet of no replica', raw(10, 0, 0, [...uint32(0), ...uint32(1)])],
+  ['a fleet of no links', raw(10, 0, 0, [...uint32(1), ...uint32(0)])],
+  ['a fleet of seven bytes', raw(10, 0, 0, [0, 0, 1, ...uint32(1)])],
+  ['a fleet with an id', raw(10, 0, 1, [...uint32(1), ...uint32(1)])],
   ['a capability name that is not UTF-8', raw(1, 1, 1, [...requestHead, 1, 0xff, 0])],
   ['a metadata value that is not UTF-8', raw(1, 1, 1, [...requestHead, 0, 1, 0, ...uint16(1), 0xff])],
   ['an error message that is not UTF-8', raw(4, 0, 1, [10, ...Buffer.from('AGENT_BUSY'), 0xff])],
@@ -266,9 +274,10 @@ const payloads: Record<number, number[]> = {
   7: uint32(0),
   8: uint32(0),
   9: [],
+  10: [...uint32(1), ...uint32(1)],
 };
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8, 9])('I3: type %i takes its own flags and no others', (type) => {
+test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])('I3: type %i takes its own flags and no others', (type) => {
   const known = knownFlags[type] ?? 0;
   // An empty body is complete with its first frame, so it cannot go without `fin`.
   const needed = type === 1 || type === 2 ? 1 : 0;

@@ -11,6 +11,7 @@ export const TYPE = {
   ping: 7,
   pong: 8,
   go_away: 9,
+  fleet: 10,
 } as const;
 
 /** Second byte of a frame; a bit that its type does not define is a protocol error. */

@@ -43,13 +43,21 @@ const idsRefused = ['', 'i'.repeat(65), 'a b', 'é', 'a\n'];
 const nonceRefused = ['n'.repeat(42), 'n'.repeat(44), `${'n'.repeat(42)}=`, `${'n'.repeat(42)}+`];
 const countsAccepted = [1, 1_000_000];
 const countsRefused = [0, -1, 1.5, 1_000_001];
+const featuresRefused = [
+  null,
+  'fleet',
+  [''],
+  [1],
+  ['f'.repeat(65)],
+  Array.from({ length: 17 }, (_, at) => `f${at}`),
+];
 
 const kinds: Kind[] = [
   {
     name: 'hello',
     parse: parseHello,
     message: hello,
-    optional: { identity: 'token' },
+    optional: { identity: 'token', features: ['fleet'], service: 'orders' },
     accepted: {
       instance_id: idsAccepted,
       key_id: idsAccepted,
@@ -57,6 +65,8 @@ const kinds: Kind[] = [
       max_inflight: countsAccepted,
       audience: ['a', 'u'.repeat(1024)],
       identity: ['token', 'gateway'],
+      features: [[], ['fleet', 'later'], Array.from({ length: 16 }, (_, at) => `f${at}`)],
+      service: ['a', 'orders-2', 's'.repeat(48)],
     },
     refused: {
       type: ['challenge', 'Hello'],
@@ -68,18 +78,22 @@ const kinds: Kind[] = [
       manifest_sha256: ['0'.repeat(63), '0'.repeat(65), 'A'.repeat(64)],
       audience: ['', 'u'.repeat(1025)],
       identity: ['', 'Token', 'none', null, true, ['token']],
+      features: featuresRefused,
+      service: ['', 'Orders', '1a', '-a', 'a_b', 's'.repeat(49), null, 1],
     },
   },
   {
     name: 'challenge',
     parse: parseChallenge,
     message: challenge,
-    optional: {},
+    optional: { features: ['fleet'], worker: 3 },
     accepted: {
       conn_id: idsAccepted,
       replica_id: idsAccepted,
       version: countsAccepted,
       limits: [{ max_params_bytes: 1 }, { max_params_bytes: 0xffff_ffff }, { max_params_bytes: 1, more: 1 }],
+      features: [[], ['fleet']],
+      worker: [0, 63],
     },
     refused: {
       type: ['hello'],
@@ -94,6 +108,8 @@ const kinds: Kind[] = [
         { max_params_bytes: '1' },
         { max_params_bytes: 0x1_0000_0000 },
       ],
+      features: featuresRefused,
+      worker: [-1, 64, 0.5, '0', null],
     },
   },
   {
@@ -108,9 +124,9 @@ const kinds: Kind[] = [
     name: 'welcome',
     parse: parseWelcome,
     message: welcome,
-    optional: {},
-    accepted: { replica_count: countsAccepted },
-    refused: { type: ['auth'], replica_count: countsRefused },
+    optional: { links_per_replica: 4 },
+    accepted: { replica_count: countsAccepted, links_per_replica: countsAccepted },
+    refused: { type: ['auth'], replica_count: countsRefused, links_per_replica: countsRefused },
   },
 ];
 

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import { ProtocolError } from '../close-code.ts';
-import { HANDSHAKE_MESSAGE_MAX_BYTES, MAX_INFLIGHT_MAX } from '../limits.ts';
+import { HANDSHAKE_MESSAGE_MAX_BYTES, MAX_INFLIGHT_MAX, SERVICE_ID_PATTERN, WORKERS_MAX } from '../limits.ts';
 
 /** The four messages in their order; JSON text, unknown fields ignored but covered by the signature. */
 export interface Hello {
@@ -20,6 +20,10 @@ export interface Hello {
   readonly audience: string;
   /** Whom the agent believes who calls: tokens that it verifies itself, or the gateway. Absent where it does not ask. From version 2. */
   readonly identity?: 'token' | 'gateway';
+  /** What the agent can do beyond its versions; those that the receiver does not know are ignored. */
+  readonly features?: readonly string[];
+  /** The service whose calls the agent takes, where its configuration names one. */
+  readonly service?: string;
 }
 
 export interface Challenge {
@@ -30,6 +34,10 @@ export interface Challenge {
   readonly gateway_nonce: string;
   readonly version: number;
   readonly limits: { readonly max_params_bytes: number };
+  /** Those of the agent's that hold for this connection; absent for an agent that offered none. */
+  readonly features?: readonly string[];
+  /** Which of the replica's serving processes this is; absent like `features`. */
+  readonly worker?: number;
 }
 
 export interface Auth {
@@ -41,12 +49,15 @@ export interface Auth {
 export interface Welcome {
   readonly type: 'welcome';
   readonly replica_count: number;
+  /** How many links the agent shall hold to each replica, each to another worker; absent like `features`. */
+  readonly links_per_replica?: number;
 }
 
 const ajv = new Ajv();
 const id = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' };
 const bytes32 = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' };
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 };
+const features = { type: 'array', items: id, maxItems: 16 };
 
 const schemas = {
   hello: {
@@ -75,10 +86,14 @@ const schemas = {
 
 /** May be absent. */
 const optional = {
-  hello: { identity: { enum: ['token', 'gateway'] } },
-  challenge: {},
+  hello: {
+    identity: { enum: ['token', 'gateway'] },
+    features,
+    service: { type: 'string', pattern: SERVICE_ID_PATTERN },
+  },
+  challenge: { features, worker: { type: 'integer', minimum: 0, maximum: WORKERS_MAX - 1 } },
   auth: {},
-  welcome: {},
+  welcome: { links_per_replica: count },
 };
 
 function parser<T>(type: keyof typeof schemas): (raw: Uint8Array) => T {

@@ -26,6 +26,10 @@ export interface Sessions {
   begin(sender: SessionSender, id: string, callerSignal: AbortSignalLike): CancellableCall | undefined;
   /** Nothing happens unless exactly one call of the session has this id. */
   cancel(sender: SessionSender, id: string): void;
+  /** How many calls of this name, which is made of session, principal and id, could be cancelled now. */
+  countOf(call: string): number;
+  /** Cancels the call of this name. */
+  abort(call: string): void;
   /** Calls that could be cancelled now. */
   readonly cancellable: number;
 }
@@ -33,11 +37,17 @@ export interface Sessions {
 /**
  * Nothing is kept of a session but its calls in flight. Those are entered under the session id that the request names,
  * which is not checked then: only who cancels must name one that was issued to it, and under a made-up id are none
- * but the calls of who made it up. So a signature costs cancellations only.
+ * but the calls of who made it up. So a signature costs cancellations only. `cancelAnywhere` cancels a call by its name
+ * where other processes may have it.
  */
-export function createSessions(secret: Uint8Array): Sessions {
+export function createSessions(secret: Uint8Array, cancelAnywhere?: (call: string) => void): Sessions {
   const ids = createSessionIds(secret);
   const calls = new Map<string, readonly (() => void)[]>();
+
+  const countOf = (call: string): number => calls.get(call)?.length ?? 0;
+  function abort(call: string): void {
+    for (const cancel of calls.get(call) ?? []) cancel();
+  }
 
   return {
     open: (sender) => ids.issue(sender.principal.id),
@@ -73,9 +83,12 @@ export function createSessions(secret: Uint8Array): Sessions {
       const principalId = sender.principal.id;
       const session = sessionIdOf(sender.headers);
       if (session === undefined || !ids.isIssued(session, principalId)) return;
-      const [cancel, another] = calls.get(callName(session, principalId, id)) ?? [];
-      if (another === undefined) cancel?.();
+      const call = callName(session, principalId, id);
+      if (cancelAnywhere !== undefined) cancelAnywhere(call);
+      else if (countOf(call) === 1) abort(call);
     },
+    countOf,
+    abort,
     get cancellable() {
       let count = 0;
       for (const { length } of calls.values()) count += length;

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import type { GatewayEvent } from '../../telemetry/events.ts';
-import { keepSnapshot } from './snapshot.ts';
+import { createSnapshotWriter, keepSnapshot } from './snapshot.ts';
 
 let folder: string;
 let catalog: Catalog;
@@ -16,16 +16,16 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-tmp-snapshot-'));
   events = [];
   catalog = createCatalog(() => {});
-  keepSnapshot(
-    catalog,
-    { publicUrl: 'https://gateway.example', issuers: [] },
-    (event) => events.push(event),
-    folder,
-  );
+  keep('https://gateway.example', folder);
 });
 afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
+
+function keep(publicUrl: string | undefined, into: string): void {
+  const write = createSnapshotWriter(into, (event) => events.push(event));
+  keepSnapshot({ id: 'default', catalog, described: () => ({ publicUrl, issuers: [] }) }, write);
+}
 
 function describing(title: string): Description {
   return { openapi: { openapi: '3.1.0', info: { title, version: '1' }, paths: {} }, manifest: [] };
@@ -61,7 +61,7 @@ test('a folder that cannot be written to is a warning, and the next description 
 test('on a full disk the old file stays whole, and nothing else is left', async ({ skip }) => {
   const disk = await smallDisk();
   if (typeof disk === 'string') return skip(disk);
-  keepSnapshot(catalog, { publicUrl: undefined, issuers: [] }, (event) => events.push(event), disk.path);
+  keep(undefined, disk.path);
   const names = () => readdir(disk.path);
   try {
     catalog.add(offering(describing('small')));

@@ -1,38 +1,45 @@
 import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorText } from '@svc/edge';
+import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Observe } from '../../telemetry/events.ts';
 import { renderDocument, type DocumentOptions } from './document.ts';
 
-const FILE = 'openapi.json';
-/** As many digits as a process id has. */
-const DRAFT = /^openapi\.json\.(\d{1,7})\.tmp$/;
-
-/**
- * GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written to `openapi.json` in
- * `folder`, whole or not at all, with all that anybody may see.
- */
-export function keepSnapshot(
-  catalog: Catalog,
-  options: DocumentOptions,
-  observe: Observe,
-  folder: string,
-): void {
-  let last = Promise.resolve();
-  catalog.onDescription((description) => {
-    const { bytes } = renderDocument(description, () => true, options);
-    last = last
-      .then(() => replace(folder, bytes))
-      .catch((error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error);
-        observe({ event: 'config_warning', message: `cannot write ${FILE}: ${message}` });
-      });
-  });
+/** The service whose description is written. */
+export interface SnapshotSource {
+  readonly id: string;
+  readonly catalog: Catalog;
+  /** As it is now. */
+  readonly described: () => DocumentOptions;
 }
 
-async function replace(folder: string, bytes: Buffer): Promise<void> {
-  await removeAbandonedDrafts(folder);
-  const file = join(folder, FILE);
+/** Writes what a service describes; each waits for the one before. */
+export type WriteSnapshot = (service: string, bytes: Uint8Array) => void;
+
+/** GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written, with all that anybody may see. */
+export function keepSnapshot({ id, catalog, described }: SnapshotSource, write: WriteSnapshot): void {
+  catalog.onDescription((description) =>
+    write(id, renderDocument(description, () => true, described()).bytes),
+  );
+}
+
+/** To `openapi.json`, for another service than the default one `openapi.<service>.json`, in `folder`: whole or not at all. */
+export function createSnapshotWriter(folder: string, observe: Observe): WriteSnapshot {
+  let last = Promise.resolve();
+  return (service, bytes) => {
+    const name = service === DEFAULT_SERVICE ? 'openapi.json' : `openapi.${service}.json`;
+    last = last
+      .then(() => replace(folder, name, bytes))
+      .catch((error: unknown) => {
+        observe({ event: 'config_warning', message: `cannot write ${name}: ${errorText(error)}` });
+      });
+  };
+}
+
+async function replace(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  await removeAbandonedDrafts(folder, name);
+  const file = join(folder, name);
   const draft = `${file}.${process.pid}.tmp`;
   try {
     await writeFile(draft, bytes);
@@ -43,12 +50,15 @@ async function replace(folder: string, bytes: Buffer): Promise<void> {
   }
 }
 
+/** As many digits as a process id has. */
+const DRAFT = /^\.(\d{1,7})\.tmp$/;
+
 /** Of gateways that were killed while they wrote. */
-async function removeAbandonedDrafts(folder: string): Promise<void> {
+async function removeAbandonedDrafts(folder: string, file: string): Promise<void> {
   // A folder that may be written need not be readable.
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
-    const [, pid] = DRAFT.exec(name) ?? [];
+    const [, pid] = name.startsWith(file) ? (DRAFT.exec(name.slice(file.length)) ?? []) : [];
     if (pid !== undefined && !isAlive(Number(pid))) await remove(join(folder, name));
   }
 }

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import { createExpiringMap } from '@svc/edge';
+import { DEFAULT_SERVICE } from '@svc/protocol';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { canBeKey, keyFormOf } from './key-form.ts';
 import type { SharePermissions } from '../permission-sets.ts';
 import type { ApiKeyPrincipal } from '../principal.ts';
-import { DEFAULT_SERVICE, principalIdIn } from '../../services/service-id.ts';
+import { principalIdIn } from '../../services/service-id.ts';
 import type { KeyRecord } from './key-record.ts';
 
 /** `invalid` answers 401, the others 429. */

@@ -19,7 +19,8 @@ export function createChallenges(metadataUrl: string, issuers: readonly Issuer[]
   const scope = scopes.length === 0 ? [] : [`scope="${scopes.join(' ')}"`];
 
   function metadata(target: string): string {
-    const slash = target === '/mcp/' || target.startsWith('/mcp/?') ? '/' : '';
+    const [path = ''] = target.split('?');
+    const slash = path.endsWith('/mcp/') ? '/' : '';
     return `resource_metadata="${metadataUrl}${slash}"`;
   }
   return {

@@ -1,4 +1,10 @@
-import { createTokenVerifier, type Issuer, type KeysEvent, type TokenCounters } from '@svc/identity';
+import {
+  createTokenVerifier,
+  type Issuer,
+  type KeysEvent,
+  type KeySet,
+  type TokenCounters,
+} from '@svc/identity';
 import type { SharePermissions } from '../permission-sets.ts';
 import { createTokenAuthentication, type TokenAuthentication } from './authenticate-token.ts';
 import { createChallenges } from './challenges.ts';
@@ -13,6 +19,8 @@ export interface OpenTokens {
 
 /** All that takes tokens of these issuers, whose keys are fetched from now on. */
 export function openTokens(options: {
+  /** For whose callers. */
+  readonly service: string;
   readonly issuers: readonly Issuer[];
   readonly clockSkewMs: number;
   readonly refreshMs: number;
@@ -21,12 +29,14 @@ export function openTokens(options: {
   readonly metadataUrl: string;
   readonly sharePermissions: SharePermissions;
   readonly onKeys: (event: KeysEvent) => void;
+  /** Where another process fetches the keys. */
+  readonly openKeySet?: ((issuer: Issuer, onChange: () => void) => KeySet) | undefined;
 }): OpenTokens {
   const verifier = createTokenVerifier(options);
   return {
     authentication: createTokenAuthentication({
       verifier,
-      principals: createTokenPrincipals(options.sharePermissions),
+      principals: createTokenPrincipals(options.sharePermissions, options.service),
       challenges: createChallenges(options.metadataUrl, options.issuers),
     }),
     counters: verifier.counters,

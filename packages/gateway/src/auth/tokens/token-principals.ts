@@ -4,6 +4,8 @@ import {
   type Issuer,
   type VerifiedToken,
 } from '@svc/identity';
+import { DEFAULT_SERVICE } from '@svc/protocol';
+import { principalIdIn } from '../../services/service-id.ts';
 import type { Permissions } from '../permission.ts';
 import type { SharePermissions } from '../permission-sets.ts';
 import type { TokenPrincipal } from '../principal.ts';
@@ -27,13 +29,16 @@ export type TokenPrincipals = (
 ) => TokenCaller;
 
 /** What is dear is made once for a token, for as long as its verification is remembered; the token is kept nowhere. */
-export function createTokenPrincipals(sharePermissions: SharePermissions): TokenPrincipals {
+export function createTokenPrincipals(
+  sharePermissions: SharePermissions,
+  service: string = DEFAULT_SERVICE,
+): TokenPrincipals {
   const remembered = new WeakMap<VerifiedToken, Remembered>();
 
   function remember(verified: VerifiedToken): Remembered {
     const { issuer, subject, grants } = verified;
     const made = {
-      id: tokenPrincipalId(issuer, subject),
+      id: principalIdIn(service, tokenPrincipalId(issuer, subject)),
       permissions: sharePermissions(grantedBy(issuer, grants)),
       loggedSubject: loggedSubjectOf(issuer, subject),
       lacksScope: grants.length === 0 && issuer.grants.some(({ condition }) => condition.kind === 'scope'),

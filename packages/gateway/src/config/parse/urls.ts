@@ -1,4 +1,4 @@
-import { normalizeAudience } from '@svc/protocol';
+import { namesReplicas, namesReplicasRightly, normalizeAudience } from '@svc/protocol';
 import { bad, good, listItems, parseList, type Parsed } from './parsed.ts';
 
 /** Problems do not show the URL: it may carry credentials. */
@@ -13,6 +13,9 @@ export function parsePublicUrl(text: string): Parsed<string> {
 }
 
 export function parseAgentUrl(text: string): Parsed<string> {
+  if (namesReplicas(text) && !namesReplicasRightly(text)) {
+    return bad('has {replica} elsewhere than once in the first label of its host');
+  }
   try {
     return good(normalizeAudience(text));
   } catch {

@@ -10,6 +10,12 @@ import { errorResponse } from '../error-response.ts';
 /** For a client to read why it was refused before the connection goes. */
 const REFUSED_LINGER_MS = 1000;
 
+interface UnparsableOptions {
+  readonly observe: Observe;
+  readonly unknownService: '' | undefined;
+  readonly unknownCaller: CallerRecord | undefined;
+}
+
 interface Fault {
   /** HTTP has statuses for this that our codes do not tell apart. */
   readonly status: number;
@@ -35,15 +41,14 @@ export function parserFault({ code = '' }: NodeJS.ErrnoException): Fault | undef
  */
 export function createRefuseUnparsable(
   sourcePolicy: SourcePolicy,
-  observe: Observe,
-  unknownCaller: CallerRecord | undefined,
+  options: UnparsableOptions,
 ): (fault: Fault, socket: Duplex) => void {
   function refuse(fault: Fault, socket: Duplex, { address, refusal }: SourceDecision): void {
     const { code, message } = refusal ?? fault;
     const response = errorResponse(code, message);
     const status = refusal === undefined ? fault.status : response.status;
     const requestId = randomUUID();
-    observe({
+    options.observe({
       event: 'request',
       request_id: requestId,
       api_key_name: '',
@@ -54,7 +59,8 @@ export function createRefuseUnparsable(
       source: address,
       duration_ms: 0,
       error_code: code,
-      ...unknownCaller,
+      service: options.unknownService,
+      ...options.unknownCaller,
     });
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

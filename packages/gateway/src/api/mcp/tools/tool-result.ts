@@ -1,5 +1,5 @@
 import { joinPieces } from '@svc/protocol';
-import type { AgentResult } from '../../../agents/agent-session.ts';
+import type { AgentResult } from '../../../agents/callable-link.ts';
 import type { CallError } from '../../../calls/call-error.ts';
 import type { Answer } from '../protocol/answer.ts';
 

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PrimaryChannel, WorkerChannel } from './channel.ts';
-import { inProcessWire } from './in-process-wire.testing.ts';
+import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
+import { inProcessWire } from '../in-process-wire.testing.ts';
 import { LEASE_STEP_BYTES } from './lease.ts';
 import { lendMemory } from './lease-pools.ts';
 import { createLeasedBodies } from './leased-bodies.ts';
 import { createLeasedResults } from './leased-results.ts';
-import { createPrimaryChannel } from './primary-channel.ts';
-import { startOrder } from './start-order.testing.ts';
-import { createWorkerChannel } from './worker-channel.ts';
+import { createPrimaryChannel } from '../primary-channel.ts';
+import { startOrder } from '../start-order.testing.ts';
+import { createWorkerChannel } from '../worker-channel.ts';
 
 const MIB = 1024 * 1024;
 const TOTAL = 64 * MIB;

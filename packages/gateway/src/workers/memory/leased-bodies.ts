@@ -1,4 +1,4 @@
-import type { WorkerChannel } from './channel.ts';
+import type { WorkerChannel } from '../channel.ts';
 import { LEASE_STEP_BYTES, stepsOf, UNUSED_MS } from './lease.ts';
 
 /** As a BodyBudget that the primary lends: see createLeasedBodies. */

@@ -1,4 +1,4 @@
-import type { PrimaryChannel } from './channel.ts';
+import type { PrimaryChannel } from '../channel.ts';
 import { LEASE_STEP_BYTES, type Pool } from './lease.ts';
 
 interface Waiting {

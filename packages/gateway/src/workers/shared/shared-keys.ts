@@ -3,10 +3,10 @@ import {
   type Authenticator,
   type AuthenticatorOptions,
   type KeyAuthority,
-} from '../auth/api-keys/authenticator.ts';
-import { answerKey, createRemoteAuthenticator } from '../auth/api-keys/remote-authenticator.ts';
-import type { SharePermissions } from '../auth/permission-sets.ts';
-import { PrimaryAway, type PrimaryChannel, type WorkerChannel } from './channel.ts';
+} from '../../auth/api-keys/authenticator.ts';
+import { answerKey, createRemoteAuthenticator } from '../../auth/api-keys/remote-authenticator.ts';
+import type { SharePermissions } from '../../auth/permission-sets.ts';
+import { PrimaryAway, type PrimaryChannel, type WorkerChannel } from '../channel.ts';
 
 /** The one authority of a replica, which answers its workers: what is bounded in all is bounded for all of them together. */
 export function openKeyAuthority(

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Observe } from '../telemetry/events.ts';
-import type { Listening } from './messages.ts';
-import type { PrimaryEnd } from './primary-channel.ts';
+import type { Observe } from '../../telemetry/events.ts';
+import type { Listening } from '../messages.ts';
+import type { PrimaryEnd } from '../primary-channel.ts';
 import { restartDelay } from './restart-delay.ts';
-import { ipcWire } from './wire.ts';
+import { ipcWire } from '../wire.ts';
 
 /** The worker processes of a replica. */
 export interface Supervisor {

@@ -1,5 +1,5 @@
 import type { MetricsRegister, MetricsSnapshot, MetricsSum } from '@svc/edge';
-import type { PrimaryChannel, WorkerChannel } from './channel.ts';
+import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
 
 /** A worker that does not answer in this time is shown as it was when it last did. */
 const ANSWER_MS = 1000;

@@ -1,0 +1,58 @@
+import type { AgentErrorCode, ManifestEntry, Metadata, ProtocolVersion } from '@svc/protocol';
+
+/**
+ * A link of an agent as calls see it, whoever holds it: this process (`agent-session`), or another of its replica.
+ */
+export interface CallableLink {
+  readonly connId: string;
+  /** Of the agent's process, which may have several links. */
+  readonly instanceId: string;
+  readonly protocolVersion: ProtocolVersion;
+  /**
+   * Whom the agent believes who calls: `token` for what it verifies itself, so that tokens have to be sent to it, or the
+   * gateway. Undefined for an agent that does not ask; always so at version 1.
+   */
+  readonly identity: 'token' | 'gateway' | undefined;
+  /** The greatest age in seconds of a token whose call the agent takes; undefined where it bounds none. */
+  readonly maxTokenAge: number | undefined;
+  /** Calls sent and not settled. */
+  readonly inFlight: number;
+  /** Whether a further call may be sent now. */
+  readonly available: boolean;
+  /** Undefined when the agent has no such capability. */
+  capability(name: string): ManifestEntry | undefined;
+  /** `settle` is called exactly once, unless the returned function (cancel) is called first. */
+  call(request: AgentRequest, settle: (outcome: AgentOutcome) => void): () => void;
+}
+
+export interface AgentRequest {
+  readonly capability: string;
+  /** JSON object, as the caller sent it. */
+  readonly params: Uint8Array;
+  /** For the whole run at the agent. */
+  readonly timeoutMs: number;
+  readonly metadata: Metadata;
+  /** The id of the principal that calls: nobody shall take all that the agent takes at once. */
+  readonly principal: string;
+}
+
+/** How a call ended; `lost` when the connection went away first. */
+export type AgentOutcome =
+  | AgentResult
+  | {
+      readonly kind: 'error';
+      readonly code: AgentErrorCode;
+      readonly message: string;
+      readonly notStarted: boolean;
+    }
+  | { readonly kind: 'lost'; readonly answerBegun: boolean };
+
+export interface AgentResult {
+  readonly kind: 'result';
+  /** JSON array, in the pieces that it came in. */
+  readonly rows: readonly Uint8Array[];
+  readonly count: number;
+  readonly truncated: boolean;
+  /** Gives the memory of the rows back to the budget; to be called once they have been delivered. */
+  readonly release: () => void;
+}

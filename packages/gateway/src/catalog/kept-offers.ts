@@ -1,0 +1,100 @@
+/** Whose offer it is, and of what. */
+export interface OfferIdentity {
+  /** Of the agent's key. */
+  readonly keyId: string;
+  /** Of the agent's process. */
+  readonly instanceId: string;
+  /** Of the bytes of the description, as the agent signed it. */
+  readonly digest: string;
+}
+
+/**
+ * The offer of an agent is kept while it is away, until it is replaced: by the next one of the same instance, or of any
+ * agent of the same key that connects while no other agent of that key is connected.
+ */
+export interface KeptOffers<Offer extends OfferIdentity> {
+  /** Of one link of an agent, which may have several. */
+  add(offer: Offer): AddedOffer<Offer>;
+  /** Forgets those of keys that are not known any more. */
+  forgetUnknown(): void;
+  /** In the order in which they came. */
+  readonly offers: readonly Offer[];
+}
+
+export interface AddedOffer<Offer> {
+  /** Those beside which it came, the newest first. */
+  readonly others: readonly Offer[];
+  /** To be called when the link takes no more calls. */
+  readonly leave: () => void;
+}
+
+interface Kept<Offer> {
+  readonly offer: Offer;
+  /** Shared by the offers that follow each other of one agent. */
+  readonly presence: { links: number };
+}
+
+/**
+ * Different offers of agents that are away, for each key. Where some agent of a key is always connected, every roll-out
+ * of a changed file leaves one behind that nothing replaces.
+ */
+const AWAY_PER_KEY_MAX = 16;
+
+/** `isKnown`: whether there is an agent's key with this id. One that was removed may still be told of by other processes. */
+export function createKeptOffers<Offer extends OfferIdentity>(
+  isKnown: (keyId: string) => boolean = () => true,
+): KeptOffers<Offer> {
+  let kept: readonly Kept<Offer>[] = [];
+  const withoutForgotten = (offers: readonly Kept<Offer>[]): readonly Kept<Offer>[] =>
+    withoutReplaced(offers.filter(({ offer }) => isKnown(offer.keyId)));
+
+  return {
+    add(offer) {
+      const { keyId, instanceId } = offer;
+      const isSameAgent = (known: Offer): boolean => known.keyId === keyId && known.instanceId === instanceId;
+      const presence = kept.find((known) => isSameAgent(known.offer))?.presence ?? { links: 0 };
+      const accompanied = kept.some(
+        (known) =>
+          known.offer.keyId === keyId && known.offer.instanceId !== instanceId && known.presence.links > 0,
+      );
+      const others = kept.filter(
+        (known) => known.offer.keyId !== keyId || (accompanied && known.offer.instanceId !== instanceId),
+      );
+      presence.links++;
+      kept = withoutForgotten([...others, { offer, presence }]);
+      let left = false;
+      return {
+        others: others.toReversed().map((known) => known.offer),
+        leave() {
+          if (left) return;
+          left = true;
+          presence.links--;
+          kept = withoutForgotten(kept);
+        },
+      };
+    },
+    forgetUnknown() {
+      kept = withoutForgotten(kept);
+    },
+    get offers() {
+      return kept.map(({ offer }) => offer);
+    },
+  };
+}
+
+/**
+ * Instances that are gone for good never replace their offer. One that is away is forgotten when a newer one of its key
+ * that is away offers the same, and when too many different newer ones of its key are away.
+ */
+function withoutReplaced<Offer extends OfferIdentity>(kept: readonly Kept<Offer>[]): readonly Kept<Offer>[] {
+  const awayByKey = new Map<string, Set<string>>();
+  const remembered = kept.toReversed().filter(({ offer: { keyId, digest }, presence }) => {
+    const newer = awayByKey.get(keyId) ?? new Set<string>();
+    awayByKey.set(keyId, newer);
+    if (presence.links > 0) return true;
+    if (newer.has(digest) || newer.size === AWAY_PER_KEY_MAX) return false;
+    newer.add(digest);
+    return true;
+  });
+  return remembered.toReversed();
+}

@@ -1,0 +1,25 @@
+import type { VerificationKey } from './verification-key.ts';
+
+/** Of keys that are known, the one that fits. */
+export function findKey(
+  keys: readonly VerificationKey[],
+  alg: string,
+  kid: string | undefined,
+): VerificationKey | 'unknown_key' | 'ambiguous_key' | 'algorithm' {
+  const named = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
+  const [key, another] = named.filter((candidate) => candidate.alg === alg);
+  if (another !== undefined) return 'ambiguous_key';
+  if (key !== undefined) return key;
+  return kid === undefined || named.length === 0 ? 'unknown_key' : 'algorithm';
+}
+
+/** The keys that follow: one that stays is the same object, so that what it has signed is remembered on. */
+export function replaceKeys(
+  keys: readonly VerificationKey[],
+  fetched: readonly VerificationKey[],
+): readonly VerificationKey[] {
+  const before = new Map(keys.map((key) => [key.fingerprint, key]));
+  const after = fetched.map((key) => before.get(key.fingerprint) ?? key);
+  for (const key of keys) if (!after.includes(key)) key.retired = true;
+  return after;
+}
