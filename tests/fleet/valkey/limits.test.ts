@@ -15,33 +15,42 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countOf, drive, percentile } from './drive.testing.ts';
 import { hasValkey } from './needs-valkey.testing.ts';
 
+const ATTEMPTS = 8;
+
 describe.skipIf(!hasValkey)('limits of three gateways', () => {
   const releasers = createReleasers();
   let valkey: Valkey;
   let proxy: FaultProxy;
   let ports: number[];
   let processes: RunningProcess[];
-  let apiKey: string;
+  let apiKeys: string[];
 
   beforeAll(async () => {
     valkey = await startValkey();
     await releasers.add(() => valkey.stop());
     proxy = await startFaultProxy({ target: valkey });
     await releasers.add(() => proxy.close());
-    const key = await createKey('all', '*');
-    apiKey = key.api_key;
+    const keys = await Promise.all(
+      Array.from({ length: ATTEMPTS }, (_, index) => createKey(`key ${index}`, '*')),
+    );
+    apiKeys = keys.map((key) => key.api_key);
     const { agent_public_key: publicKey } = await createAgentSecret();
     const gateways = await Promise.all(
-      [0, 1, 2].map(() =>
+      // The last is two workers and their primary.
+      [1, 1, 2].map((workers) =>
         startGateway({
-          ...gatewaySettings(publicKey, [key.record]),
+          ...gatewaySettings(
+            publicKey,
+            keys.map(({ record }) => record),
+          ),
           GATEWAY_VALKEY_URL: `redis://127.0.0.1:${proxy.port}`,
           GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
           GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '200',
           GATEWAY_RATE_LIMIT_BURST: '200',
-          GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND: '1',
+          GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND: '0.0167',
           GATEWAY_PRINCIPAL_RATE_LIMIT_BURST: '5',
           GATEWAY_METRICS_ADDR: '127.0.0.1:0',
+          GATEWAY_WORKERS: String(workers),
         }),
       ),
     );
@@ -71,12 +80,18 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
     return [...leases, ...losses].reduce((sum, count) => sum + count, 0);
   }
 
-  async function retried(times: number, attempt: () => Promise<boolean>): Promise<void> {
-    for (let time = 0; time < times; time++) {
+  /**
+   * A machine that is busy with something else may keep Valkey from answering in time, and then there is no shared limit:
+   * an attempt tells something only if all leases were answered.
+   */
+  async function undisturbed<T>(skip: (note: string) => never, attempt: () => Promise<T>): Promise<T> {
+    for (let time = 0; time < ATTEMPTS; time++) {
       for (const process of processes) await valkeyUp(process, 1);
-      if (await attempt()) return;
+      const before = await unanswered();
+      const result = await attempt();
+      if ((await unanswered()) === before) return result;
     }
-    throw new Error(`Valkey did not answer in time in any of ${times} attempts`);
+    return skip(`SKIPPED: Valkey did not answer in time in any of ${ATTEMPTS} attempts`);
   }
 
   let addresses = 0;
@@ -86,32 +101,31 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
     for (const process of processes) await valkeyUp(process, 1);
   });
 
-  test('are those of one for a source: 200 a second', { timeout: 60_000 }, async () => {
-    // A machine that is busy with something else may keep Valkey from answering in time; then it is no shared limit.
-    await retried(6, async () => {
-      const before = await unanswered();
-      const answers = await drive({ ports, perSecond: 400, seconds: 4, headers: newSource() });
-      if ((await unanswered()) > before) return false;
-      const lasted = Math.max(...answers.map(({ atMs }) => atMs)) / 1000;
-      const through = countOf(answers, 200);
-      expect(through + countOf(answers, 429)).toBe(answers.length);
-      // A burst, then the rate. Each gateway may hold a lease of four when the time is up.
-      expect(through).toBeLessThanOrEqual(200 + 200 * lasted + 2);
-      expect(through).toBeGreaterThanOrEqual(200 + 200 * lasted - 3 * 4 - 4);
-      expect(new Set(answers.map(({ retryAfter }) => retryAfter))).toEqual(new Set([undefined, '1']));
-      return true;
-    });
+  test('are those of one for a source: 200 a second', { timeout: 60_000 }, async ({ skip }) => {
+    const answers = await undisturbed(skip, () =>
+      drive({ ports, perSecond: 400, seconds: 2.5, headers: newSource() }),
+    );
+    const lasted = Math.max(...answers.map(({ atMs }) => atMs)) / 1000;
+    const through = countOf(answers, 200);
+    expect(through + countOf(answers, 429)).toBe(answers.length);
+    // A burst, then the rate. Each process may hold a lease of four when the time is up.
+    expect(through).toBeLessThanOrEqual(200 + 200 * lasted + 2);
+    expect(through).toBeGreaterThanOrEqual(200 + 200 * lasted - 4 * 4 - 4);
+    expect(new Set(answers.map(({ retryAfter }) => retryAfter))).toEqual(new Set([undefined, '1']));
   });
 
-  test('are exact for a principal: five at once, then one a second', async () => {
-    const statuses: number[] = [];
-    for (let call = 0; call < 9; call++) {
-      const answer = await ask(`http://127.0.0.1:${ports[call % 3]}/openapi.json`, { apiKey });
-      statuses.push(answer.status);
-      if (answer.status === 429) expect(answer.headers.get('retry-after')).toBe('1');
-    }
-    expect(statuses.slice(0, 5)).not.toContain(429);
-    expect(statuses.slice(5)).toEqual([429, 429, 429, 429]);
+  test('are exact for a principal: five at once, then one in a minute', async ({ skip }) => {
+    const statuses = await undisturbed(skip, async () => {
+      const apiKey = apiKeys.pop() ?? '';
+      const seen: number[] = [];
+      for (let call = 0; call < 9; call++) {
+        const answer = await ask(`http://127.0.0.1:${ports[call % 3]}/openapi.json`, { apiKey });
+        seen.push(answer.status);
+        if (answer.status === 429) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(50);
+      }
+      return seen;
+    });
+    expect(statuses).toEqual([...Array<number>(5).fill(503), ...Array<number>(4).fill(429)]);
   });
 
   test('sources and principals are not readable in Valkey', async () => {
