@@ -240,8 +240,11 @@ export async function startGateway(
       verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
       sharePermissions,
     });
-    const { setRecords: records, setRevoked: revoked } = authority;
-    return { authenticator: authority, setRecords: records, setRevoked: revoked };
+    return {
+      authenticator: authority,
+      setRecords: (next) => authority.setRecords(next),
+      setRevoked: (keyIds) => authority.setRevoked(keyIds),
+    };
   }
   const apply = (next: readonly ServiceConfig[]): void => {
     setRecords(next);

@@ -48,7 +48,9 @@ describe.skipIf(!hasValkey)('a Valkey in trouble', () => {
     ask = leases.of('source', RATE);
   }
 
-  const upAgain = (): Promise<void> => expect.poll(() => leases.up, { interval: 10 }).toBe(true);
+  async function upAgain(): Promise<void> {
+    await expect.poll(() => leases.up, { interval: 10 }).toBe(true);
+  }
 
   /** As long as the connection counts as good; each within what a request may wait, whatever this machine is busy with. */
   async function askUntilLost(): Promise<void> {

@@ -99,6 +99,8 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
 
   test('are shared soon after the start', async () => {
     for (const process of processes) await valkeyUp(process, 1);
+    const pages = await Promise.all(processes.map(metrics));
+    for (const page of pages) expect(page).toContain('svc_gateway_leases_total{result="granted"} 0');
   });
 
   test('are those of one for a source: 200 a second', { timeout: 60_000 }, async ({ skip }) => {

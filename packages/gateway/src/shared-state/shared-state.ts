@@ -69,17 +69,21 @@ export function serveSharedState(
   config: GatewayConfig,
   { channel, now, onRevoked, observe }: SharedStateOptions & { readonly channel: PrimaryChannel },
 ): PlacedOnce {
-  const { state, setServices } = openOnce(config, {
+  const once = openOnce(config, {
     observe,
     onRevoked(keyIds) {
       onRevoked(keyIds);
       tellWorkers();
     },
   });
-  const tellWorkers = serveWorkerState(channel, config, state, now);
+  const tellWorkers = serveWorkerState(channel, config, once.state, now);
   const { principalMaxConcurrentCalls: maxCalls } = config;
   if (maxCalls !== undefined) countCalls(channel, maxCalls);
-  return { valkey: state?.counters, setServices, close: () => state?.close() };
+  return {
+    valkey: once.state?.counters,
+    setServices: (services) => once.setServices(services),
+    close: () => once.state?.close(),
+  };
 }
 
 function openOnce(

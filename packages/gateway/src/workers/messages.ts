@@ -74,7 +74,7 @@ export interface PrimaryMessages {
   readonly replica_count: { readonly count: number };
 }
 
-export interface TokenQuestion {
+interface TokenQuestion {
   readonly kind: 'source' | 'principal';
   readonly bucket: string;
   readonly least: number;
