@@ -51,12 +51,13 @@ const FOLDERS = {
     'agent/databases',
     'agent/start-up',
     'agent/telemetry',
+    'agent/workers',
     'agent/agent.ts',
   ],
   'agent/databases': ['agent/capabilities'],
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
-  'agent/workers': ['agent/capabilities', 'agent/config', 'agent/databases', 'agent/telemetry'],
+  'agent/workers': ['agent/databases'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
 };
 
@@ -86,6 +87,9 @@ const PURE = [
   'gateway/src/auth/permission.ts',
   'agent/src/gateway-link/back-off.ts',
   'agent/src/gateway-link/handshake.ts',
+  'agent/src/gateway-link/link-keeper.ts',
+  'agent/src/gateway-link/link-plan.ts',
+  'agent/src/gateway-link/targets.ts',
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */

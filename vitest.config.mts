@@ -3,6 +3,8 @@ import { requirements } from './tests/requirements/manifest.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
 const database = 'packages/agent/src/databases/**/*.test.ts';
+/** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `npm run test:chart`. */
+const withPrograms = ['tests/fleet/programs/**', 'tests/deploy/programs/**'];
 const processes = ['packages/testkit/**/*.test.ts', 'tests/**/*.test.ts'];
 
 /** One PostgreSQL for the project, and for each file databases of its own on it. */
@@ -44,6 +46,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'service',
           include: processes,
+          exclude: withPrograms,
           sequence: { groupOrder: 2 },
           // Half of their time they wait for processes and deadlines.
           maxWorkers: 3,

@@ -5,6 +5,7 @@ import { readOrUsage, wholeNumber } from '../tests/trust/read-or-usage.ts';
 import { nodeExecutable, OWN_NODE, pathWith, type NodeExecutable } from './contestants/node-executable.ts';
 import { whyNoLoad } from './load/wrk.ts';
 import { version } from './report/version.ts';
+import { agents } from './scale/agents.ts';
 import { agentStart } from './scale/agent-start.ts';
 import { capabilities } from './scale/capabilities.ts';
 import { idleConnections } from './scale/idle-connections.ts';
@@ -26,6 +27,7 @@ const ROWS: readonly Row[] = [
   largeResult,
   memory,
   workers,
+  agents,
 ];
 const FOLDER = fileURLToPath(new URL('../docs/performance', import.meta.url));
 
@@ -33,7 +35,7 @@ const PAGE = `${FOLDER}.md`;
 
 const USAGE = `Usage: npm run bench:scale [-- --rounds N --seconds S] [--only ROW] [--node PATH] [--json] [--write]
 
-How cost grows: with capabilities and keys, tools, idle connections, the size of results and workers. What is compared runs in
+How cost grows: with capabilities and keys, tools, idle connections, the size of results, workers and agents. What is compared runs in
 turn, in N rounds (default 5) of S seconds (default 3); figures are medians, ratios are taken within each round. The
 whole takes some ten minutes and a quiet machine. Linux only; needs wrk.
 

@@ -3,17 +3,22 @@ import { dirname, join } from 'node:path';
 import { nodeFloor, readJson, root } from './install.mjs';
 import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 
+/** What a driver loads in the start-up process only is in the text of that process. */
+const VERIFIER = ['./verifier.ts'];
+
 const executables = [
   {
     entry: 'packages/gateway/src/main.ts',
-    helper: 'packages/gateway/src/verifier-thread.ts',
+    helpers: { SVC_HELPER: { entry: 'packages/gateway/src/verifier-thread.ts' } },
     output: 'dist/svc-gateway',
   },
   {
     entry: 'packages/agent/src/main.ts',
-    helper: 'packages/agent/src/start-up-child.ts',
-    // What a driver loads in the start-up process only is in the text of that process.
-    external: ['./verifier.ts'],
+    helpers: {
+      SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts' },
+      SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: VERIFIER },
+    },
+    external: VERIFIER,
     output: 'dist/svc-agent',
   },
 ];
@@ -39,20 +44,26 @@ export async function buildExecutables() {
 
 /**
  * Bundles `entry` into `output` (paths relative to the root): one CommonJS file that runs after being copied
- * alone to a machine that has only Node.js. The code of what it starts beside itself, `helper`, goes in as a text, so that
- * each side loads what is its own. Resolves to a readable line with its name, size and time, and to the folders of the
+ * alone to a machine that has only Node.js. The code of what it starts beside itself goes in as texts, under the names in
+ * `helpers`, so that each side loads what is its own. Resolves to a readable line with its name, size and time, and to the folders of the
  * packages that went into it.
  */
-export async function bundle({ entry, helper, external, output }) {
+export async function bundle({ entry, helpers, external, output }) {
   const started = performance.now();
-  const beside = await compile(helper);
-  const { code, packages } = await compile(entry, { SVC_HELPER: JSON.stringify(beside.code) }, external);
+  const beside = await Promise.all(
+    Object.entries(helpers).map(async ([name, helper]) => ({
+      name,
+      ...(await compile(helper.entry, {}, helper.external)),
+    })),
+  );
+  const texts = Object.fromEntries(beside.map(({ name, code }) => [name, JSON.stringify(code)]));
+  const { code, packages } = await compile(entry, texts, external);
   const text = code.startsWith('#!') ? code : `#!/usr/bin/env node\n${code}`;
   const changed = await replace(join(root, output), text, 0o755);
   const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
   const time = `${(performance.now() - started).toFixed(0)} ms`;
   const line = `${output}  ${size}  ${time}${changed ? '' : '  (unchanged)'}`;
-  return { line, packages: [...beside.packages, ...packages] };
+  return { line, packages: [...beside.flatMap((helper) => helper.packages), ...packages] };
 }
 
 async function compile(entry, define = {}, external = []) {

@@ -2,6 +2,7 @@ import type { AgentEvent } from '../../packages/agent/src/telemetry/events.ts';
 import type { RecordDocs } from './log-record.ts';
 
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
+const REPLICA = '5f0c2d7e-9b1a-4e3c-8d6f-7a2b3c4d5e6f';
 const GATEWAY = 'wss://gateway.example.com/ws/agent';
 
 const WITH_IDENTITY = 'Only with `identity` in the capability file; empty when there is none.';
@@ -45,10 +46,16 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: 'The gateway has accepted the agent. Also on standard error.',
     fields: {
-      gateway: { type: 'string', meaning: '`gateway.url`.' },
+      gateway: { type: 'string', meaning: '`gateway.url`, with the number of the replica for `{replica}`.' },
       conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the gateway.' },
+      replica_id: {
+        type: 'string',
+        meaning: 'The replica of the gateway; absent where that is too old to say which worker it was.',
+        optional: true,
+      },
+      worker: { type: 'number', meaning: 'Which of its workers, from 0; absent likewise.', optional: true },
     },
-    example: { event: 'connected', gateway: GATEWAY, conn_id: CONNECTION },
+    example: { event: 'connected', gateway: GATEWAY, conn_id: CONNECTION, replica_id: REPLICA, worker: 0 },
   },
   disconnected: {
     level: 'warn',
@@ -62,6 +69,12 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
         meaning: 'Milliseconds until the next try; another connection may be sought already.',
         optional: true,
       },
+      replica_id: {
+        type: 'string',
+        meaning: 'The replica of the gateway; absent where that is too old to say which worker it was.',
+        optional: true,
+      },
+      worker: { type: 'number', meaning: 'Which of its workers, from 0; absent likewise.', optional: true },
     },
     example: {
       event: 'disconnected',
@@ -70,6 +83,17 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
         'connect ECONNREFUSED 192.0.2.1:443 (is the gateway running, and do host and port of gateway.url lead to it?)',
       retry_in_ms: 731,
     },
+  },
+  links_short: {
+    level: 'warn',
+    when: 'A gateway wants more links than the agent holds: `max_links`, because `gateway.max_links` allows fewer, so each replica gets fewer; `not_found`, because the rest has not been found for 60 s: see how the balancer spreads connections to `/ws/agent`, or give the replicas addresses or hosts of their own. Once until it holds all. Also on standard error.',
+    fields: {
+      gateway: { type: 'string', meaning: '`gateway.url`.' },
+      reason: { type: 'string', meaning: '`max_links` or `not_found`.' },
+      links: { type: 'number', meaning: 'How many it holds.' },
+      links_wanted: { type: 'number', meaning: 'How many the gateway wants.' },
+    },
+    example: { event: 'links_short', gateway: GATEWAY, reason: 'not_found', links: 1, links_wanted: 3 },
   },
   call: {
     level: 'info',
@@ -175,6 +199,26 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'A connection to the lost database could be made again, which the agent tries by itself, too.',
     fields: { away_ms: { type: 'number', meaning: 'Milliseconds since it was lost.' } },
     example: { event: 'database_back', away_ms: 2310 },
+  },
+  worker_ended: {
+    level: 'warn',
+    when: 'A worker has ended though it should run; with `runtime.workers` above 1 only. Its calls fail, and it is started again. Also on standard error.',
+    fields: {
+      worker: { type: 'number', meaning: 'Which one, from 0.' },
+      code: {
+        type: 'number',
+        meaning: 'The exit code of its process; absent after a signal.',
+        optional: true,
+      },
+      signal: { type: 'string', meaning: 'The signal that ended its process.', optional: true },
+      restart_in_ms: { type: 'number', meaning: 'Milliseconds until it is started again.' },
+      detail: {
+        type: 'string',
+        meaning:
+          'The end of what it wrote to standard error, or that it said nothing for too long and was killed.',
+      },
+    },
+    example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', restart_in_ms: 100, detail: '' },
   },
   account_finding: {
     level: 'warn',

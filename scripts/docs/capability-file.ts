@@ -55,7 +55,7 @@ export function fieldTable(section: string, except: readonly string[] = []): str
 }
 
 function typeOf({ type, pattern }: JsonSchema): string {
-  if (Array.isArray(type)) return 'size';
+  if (Array.isArray(type)) return type.includes('array') ? 'text or list' : 'size';
   if (typeof pattern === 'string' && pattern.includes('ms')) return 'duration';
   switch (type) {
     case 'object':

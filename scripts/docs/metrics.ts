@@ -22,18 +22,23 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     valkey: () => ({ up: false, leases: { granted: 0, refused: 0, unanswered: 0 } }),
     logRecordsLost: none,
     workerRestarts: none,
+    siblingCalls: none,
     isCapability: () => false,
   }),
 );
 
 export const AGENT_METRICS: readonly Metric[] = await described((register) =>
   createAgentMetrics(register, {
+    links: none,
+    linksWanted: none,
+    dials: () => [],
     callsRunning: none,
     callsQueued: none,
     databaseIsUp: () => true,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
     maxDatabaseConnections: 0,
     logRecordsLost: none,
+    workerRestarts: none,
   }),
 );
 

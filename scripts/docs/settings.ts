@@ -208,6 +208,30 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning: 'How long a request body may take to arrive, however it trickles in.',
     refused: ['10', '0s', '2h'],
   },
+  GATEWAY_SHUTDOWN_DELAY: {
+    standard: { value: '0s' },
+    accepted: 'a duration from `0s` to `10m`',
+    example: '10s',
+    meaning:
+      'How long a gateway that was asked to end serves everything as before while `/readyz` and `/healthz` say 503, so that a balancer leaves it first. Longer than its checks take to notice.',
+    refused: ['10', '11m'],
+  },
+  GATEWAY_READY_AFTER: {
+    standard: { value: '0s' },
+    accepted: 'a duration from `0s` to `10m`',
+    example: '15s',
+    meaning:
+      'The longest time from the start during which `/readyz` says 503 although an agent is there. It ends as soon as no agent of another service has come for 2 s.',
+    refused: ['15', '11m'],
+  },
+  GATEWAY_AGENT_WAIT: {
+    standard: { value: '0s' },
+    accepted: 'a duration from `0s` to `1m`',
+    example: '1s',
+    meaning:
+      'How long a call waits for an agent when the last one that has its capability was lost less than 2 s before, within the time of the call. At most 1,000 calls with 8 MiB of parameters wait.',
+    refused: ['1', '2m'],
+  },
   GATEWAY_TLS_CERT_FILE: {
     standard: { text: 'HTTP without TLS' },
     accepted: 'path of a PEM file: the certificate, then the chain',

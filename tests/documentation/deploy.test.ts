@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -22,7 +22,7 @@ import {
 } from '@svc/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
-import { readDocument } from './documents.ts';
+import { readDocument, ROOT } from './documents.ts';
 
 /** The configurations of the deployment guide, given to the programs that they are for. */
 const guide = readDocument('docs/guides/deploy.md');
@@ -63,12 +63,10 @@ const withTls = (text: string): string => text.replaceAll('/etc/svc/tls', folder
 test.skipIf(!needs('systemd-analyze'))(
   'systemd finds no fault in the units, and sees that they are closed',
   async () => {
-    const units = blocksOf('ini systemd');
-    expect(units).toHaveLength(2);
     const home = join(folder.path, 'units');
     await mkdir(home);
-    for (const text of units) {
-      const name = /^ExecStart=\S*\/(svc-\w+)/m.exec(text)?.[1] ?? '';
+    for (const name of ['svc-gateway', 'svc-agent']) {
+      const text = await readFile(join(ROOT, `deploy/systemd/${name}.service`), 'utf8');
       const unit = text
         .replace('/opt/svc/svc-gateway', SVC_GATEWAY)
         .replaceAll('/opt/svc/svc-agent', SVC_AGENT)
@@ -89,7 +87,10 @@ test.skipIf(!needs('systemd-analyze'))(
         code: 0,
         said: '',
       });
-      expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(25);
+      const delay = Number(/GATEWAY_SHUTDOWN_DELAY=(\d+)s/.exec(text)?.[1] ?? 0);
+      expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(delay + 25);
+      expect(text).toMatch(/^KillMode=mixed$/m);
+      expect(text).toMatch(/^Restart=always$/m);
     }
   },
 );

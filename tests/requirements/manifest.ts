@@ -12,12 +12,17 @@ export const requirements: readonly Requirement[] = [
   // The capability file.
   ...rows('file', {
     location: '--config, else AGENT_CAPABILITY_FILE, else capability.yaml next to the real file of the agent',
+    'service.id': 'the service whose calls the agent takes; one that its key does not belong to is 4401',
     'service.title': 'title of the OpenAPI description',
     'service.version': 'version of the capability set, in the OpenAPI description',
     'service.description': 'description text of the OpenAPI description',
     'runtime.max_concurrent_requests': 'calls that run at once; default 64',
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
+    'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
+    'gateway.max_links':
+      'links to all replicas together; default 64; fewer for each replica, evenly, where it is too few',
+    'gateway.resolve_interval': 'how often the host of the URL is looked up; default 10s',
     'gateway.agent_private_key': 'base64url Ed25519 seed, or the 64-byte form, which is checked',
     'gateway.agent_private_key_file': 'reads the key from a file',
     'gateway.ca_file': 'certificates that the gateway is checked with',
@@ -126,6 +131,10 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_ADDR: ':port or host:port; default :8080; port 0 picks one, which the listening record names',
     GATEWAY_PUBLIC_URL: 'servers[0].url of the OpenAPI description, / when absent',
     GATEWAY_AGENT_URLS: 'URLs under which agents may address the gateway; default from GATEWAY_PUBLIC_URL',
+    GATEWAY_REPLICAS:
+      'how many replicas agents link to; 1 (default) to 16, or dns: and a name that has an address for each',
+    GATEWAY_LINKS_PER_REPLICA: 'links of an agent to each replica, to another worker each; 1 to 16',
+    GATEWAY_MAX_AGENT_LINKS: 'links that one worker takes; an agent that is one too many looks elsewhere',
     GATEWAY_CORS_ALLOWED_ORIGINS: 'exact origins or *; empty disables CORS',
     GATEWAY_IP_ALLOW_LIST: 'networks that may call, both families; a CIDR with host bits is refused',
     GATEWAY_TRUSTED_PROXY_CIDRS: 'proxies whose X-Forwarded-For is believed',
@@ -137,6 +146,9 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_EMIT_OPENAPI_SNAPSHOT: 'writes openapi.json into the working directory',
     GATEWAY_MAX_REQUEST_BODY_BYTES: 'body limit; default 1048576',
     GATEWAY_BODY_READ_TIMEOUT: 'time to read a body; default 10s',
+    GATEWAY_SHUTDOWN_DELAY: 'all is served so long behind SIGTERM, and the gateway says it is not ready; 0s',
+    GATEWAY_READY_AFTER: 'at most so long a new gateway is not ready while agents of services come; 0s',
+    GATEWAY_AGENT_WAIT: 'calls wait so long when their last agent was lost under 2 s before; 0s',
     GATEWAY_TLS_CERT_FILE: 'serves HTTPS and WSS; not without the key',
     GATEWAY_TLS_KEY_FILE: 'key of the certificate; not without it',
     GATEWAY_VALKEY_URL: 'Valkey by which gateways share limits and revoked keys; no password in it',
@@ -364,6 +376,12 @@ export const requirements: readonly Requirement[] = [
     'database-missing': 'an unreachable database fails the start',
     cancel: 'the query ends within a second when the caller goes or time is up, and no other query does',
     audience: 'an agent that addresses another gateway is refused, and the log names both URLs',
+  }),
+  ...rows('replicas', {
+    links: 'an agent links itself to every replica behind one address, and each answers with it',
+    bounds: 'what an agent takes at once holds for all its links together',
+    lost: 'a replica that is killed costs calls of the others nothing; its agents are back when it is',
+    count: 'a replica that is added is found by agents that are connected',
   }),
   // Commands.
   ...rows('command', {

@@ -99,7 +99,7 @@ test('a bundle runs alone, knows its version, and parses SQL', async () => {
     `import { parentPort } from 'node:worker_threads';
      parentPort?.postMessage('from the helper');`,
   );
-  const script = `import('./scripts/bundle.mjs').then((it) => it.bundle({ entry: 'entry.ts', helper: 'helper.ts', output: 'out/tool' }))`;
+  const script = `import('./scripts/bundle.mjs').then((it) => it.bundle({ entry: 'entry.ts', helpers: { SVC_HELPER: { entry: 'helper.ts' } }, output: 'out/tool' }))`;
   const built = await runProcess(process.execPath, ['-e', script], { cwd: folder });
   expect(built).toMatchObject({ code: 0, stderr: '' });
   expect(await readFile(join(folder, 'out/tool'), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n(?!#!)/);

@@ -75,6 +75,7 @@ describe('a small repository with our scripts', () => {
     );
     await write('packages/agent/src/main.ts', `import { unused } from 'not-used';`);
     await write('packages/agent/src/start-up-child.ts', `import { a } from 'with-text'; console.log(a);`);
+    await write('packages/agent/src/worker-child.ts', `import { a } from 'with-text'; console.log(a);`);
     await writePackage('with-text', 'exports.a = 1;', { LICENCE: 'Text one\r\n', NOTICE: 'Noted\n' });
     await writePackage('@scope/of-helper', 'module.exports = 2;', { 'license.md': 'Text two' });
     await writePackage('not-used', 'export const unused = 1;', {});

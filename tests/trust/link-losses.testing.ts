@@ -8,7 +8,7 @@ import {
   startGateway,
   type AgentSide,
 } from '../../packages/agent/src/gateway-link/gateway-by-hand.testing.ts';
-import { openReconnectingLink, type GatewayLink } from '../../packages/agent/src/gateway-link/reconnect.ts';
+import { openGatewayLinks, type GatewayLinks } from '../../packages/agent/src/gateway-link/gateway-links.ts';
 import type { CallOutcome } from '../../packages/agent/src/gateway-link/call-session.ts';
 import { createMessageSource } from '../../packages/protocol/src/frames/mutate.testing.ts';
 import { describing } from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
@@ -279,25 +279,29 @@ const storm = fault(
         : { kind: 'error', code: 'AGENT_QUERY_FAILED', message: 'no', notStarted: false };
     const url = `ws://127.0.0.1:${service.port}/ws/agent`;
     const all = async (): Promise<boolean> => (await gatewayMetric(scene, CONNECTIONS)) === agents + 1;
-    const links: GatewayLink[] = [];
+    const links: GatewayLinks[] = [];
     try {
       for (let count = 0; count < agents; count++) {
         links.push(
-          openReconnectingLink({
+          openGatewayLinks({
             url,
             ca: undefined,
             identity: {
               instanceId: randomUUID(),
               keyId: key.keyId,
               privateKey: key.privateKey,
-              audience: url,
               maxInflight: 64,
               manifestSha256: createHash('sha256').update(description).digest('hex'),
               trust: undefined,
             },
             handle: async ({ capability }) => answer(capability),
+            maxLinks: 64,
+            resolveIntervalMs: 10_000,
+            loads: new Set(),
             onConnected: () => {},
             onLost: () => {},
+            onDialled: () => {},
+            onShort: () => {},
             random: Math.random,
           }),
         );

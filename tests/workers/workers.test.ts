@@ -33,8 +33,11 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<LoneGa
 }
 
 /** A call that gets as far as the missing agent, over a connection of its own. */
-async function call({ ask }: LoneGateway, apiKey = key.api_key): Promise<number> {
-  const answer = await ask('POST', CALL, { headers: { ...JSON_TYPE, 'X-API-Key': apiKey }, body: '{}' });
+async function call(gateway: LoneGateway, apiKey = key.api_key): Promise<number> {
+  const answer = await gateway.ask('POST', CALL, {
+    headers: { ...JSON_TYPE, 'X-API-Key': apiKey },
+    body: '{}',
+  });
   return answer.status;
 }
 

@@ -12,7 +12,7 @@ export async function childrenOf(pid: number): Promise<readonly number[]> {
     .map(Number);
 }
 
-export function isAlive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -1,13 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createMetricsRegister, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
-import {
-  agentKeyId,
-  normalizeAudience,
-  privateKeyFromSeed,
-  rawPublicKey,
-  RESULT_MAX_BYTES,
-} from '@svc/protocol';
+import { agentKeyId, privateKeyFromSeed, rawPublicKey, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createCallerLoads } from './calls/caller-loads.ts';
 import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
 import { createIdentifyCaller } from './calls/identify-caller.ts';
@@ -16,8 +10,9 @@ import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
 import { compileParameters } from './capabilities/parameters.ts';
 import { compilePinned } from './capabilities/pinned-parameters.ts';
 import type { Database } from './databases/driver.ts';
-import { openReconnectingLink } from './gateway-link/reconnect.ts';
-import type { Observe } from './telemetry/events.ts';
+import { openAllLinks } from './gateway-link/all-links.ts';
+import type { Place } from './gateway-link/link-keeper.ts';
+import type { LinkPlace, Observe } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { createAgentMetrics } from './telemetry/metrics.ts';
 import type { VerifiedAgent } from './start-up/report.ts';
@@ -29,6 +24,8 @@ export interface RunningAgent {
 
 export interface AgentParts extends VerifiedAgent {
   readonly database: Database;
+  /** How often a worker was started again; absent without workers. */
+  readonly workerRestarts?: (() => number) | undefined;
 }
 
 /**
@@ -36,7 +33,7 @@ export interface AgentParts extends VerifiedAgent {
  * CannotListen.
  */
 export async function startAgent(
-  { config, database, prepared, description }: AgentParts,
+  { config, database, prepared, description, workerRestarts }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
   const { runtime, gateway } = config;
@@ -61,12 +58,16 @@ export async function startAgent(
   let { observe } = log;
   if (register !== undefined) {
     const count = createAgentMetrics(register, {
+      links: () => links.held,
+      linksWanted: () => links.wanted,
+      dials: () => links.dials,
       callsRunning: () => concurrencyLimit.running,
       callsQueued: () => concurrencyLimit.queued,
       database: () => database.connections,
       databaseIsUp: () => database.isUp,
       maxDatabaseConnections: config.database.maxConnections,
       logRecordsLost: () => log.recordsLost,
+      workerRestarts,
     });
     observe = (event) => {
       log.observe(event);
@@ -83,21 +84,24 @@ export async function startAgent(
   const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, observe) : undefined;
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
-  const link = openReconnectingLink({
-    url: gateway.url,
+  const links = openAllLinks({
+    urls: gateway.urls,
+    maxLinks: gateway.maxLinks,
+    resolveIntervalMs: gateway.resolveIntervalMs,
     ca: gateway.ca,
     identity: {
       instanceId: randomUUID(),
       keyId: agentKeyId(rawPublicKey(privateKey)),
       privateKey,
-      audience: normalizeAudience(gateway.url),
       maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
       manifestSha256: createHash('sha256').update(description).digest('hex'),
       trust: identity?.trust,
+      ...(config.serviceId === undefined ? {} : { service: config.serviceId }),
     },
     handle: createRunCall({
       capabilities,
       description,
+      service: config.serviceId,
       ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
       callerLoads: createCallerLoads(),
       concurrencyLimit,
@@ -106,15 +110,21 @@ export async function startAgent(
       now: () => performance.now(),
       draining: () => draining,
     }),
-    onConnected: (connId) => observe({ event: 'connected', gateway: gateway.url, conn_id: connId }),
-    onLost: ({ reason, connId }, retryInMs) => {
+    onConnected: (url, { connId, place }) => {
+      observe({ event: 'connected', gateway: url, conn_id: connId, ...placeFields(place) });
+    },
+    onLost: (url, { reason, connId, place }, retryInMs) => {
       observe({
         event: 'disconnected',
-        gateway: gateway.url,
+        gateway: url,
         reason,
         ...(connId === undefined ? {} : { conn_id: connId }),
         ...(retryInMs === undefined ? {} : { retry_in_ms: retryInMs }),
+        ...placeFields(place),
       });
+    },
+    onShort: (url, { reason, links: held, wanted }) => {
+      observe({ event: 'links_short', gateway: url, reason, links: held, links_wanted: wanted });
     },
     random: Math.random,
   });
@@ -126,13 +136,17 @@ export async function startAgent(
         signal,
         in_flight: concurrencyLimit.running + concurrencyLimit.queued,
       });
-      await link.stop();
+      await links.stop();
       verifier?.close();
       await database.close();
       // Last, so that the end can be watched.
       await scraped?.close();
     },
   };
+}
+
+function placeFields(place: Place | undefined): LinkPlace {
+  return place === undefined ? {} : { replica_id: place.replicaId, worker: place.worker };
 }
 
 /** As the gateway does it unless its settings say otherwise. */

@@ -1,6 +1,7 @@
 import { createMetricsRegister, listen, serveMetrics, type AcceptFailure, type Sample } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
@@ -8,7 +9,9 @@ import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
+import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
+import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
@@ -25,7 +28,7 @@ import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import type { Service, ServiceParts } from './services/service.ts';
 import { createLiveServices } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
-import { createSessionDirectory } from './agents/session-directory.ts';
+import { joinSiblings } from './siblings/join-siblings.ts';
 import type { LoadedServices } from './config/load.ts';
 import type { ReadFile } from './config/tls-files.ts';
 import { cancelAnywhere } from './workers/shared/mcp-cancels.ts';
@@ -40,7 +43,10 @@ export interface RunningGateway {
   readonly port: number;
   /** Looks for changes of the files of keys and services now. */
   reload(): void;
-  /** Answers what was accepted, for at most 25 s, and closes everything. */
+  /**
+   * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
+   * and closes everything.
+   */
   shutDown(signal: string): Promise<void>;
 }
 
@@ -56,8 +62,6 @@ export interface Surroundings {
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
-/** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
-const LINKS_PER_REPLICA = 4;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -70,6 +74,7 @@ export async function startGateway(
     channel === undefined
       ? createResultBudget(RESULT_MAX_BYTES)
       : createLeasedResults(channel, RESULT_MAX_BYTES);
+  const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
@@ -91,14 +96,16 @@ export async function startGateway(
       hasServices: hasServicesFile,
       agentConnections: () => ofServices(({ registry }) => registry.connections),
       agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
-      replicas: () => replicaCount.current,
-      linksMissing: () => links.missing,
+      // Of a replica with workers the primary says it.
+      replicas: () => (channel === undefined ? replicaCount.current : 0),
+      linksMissing: () => (channel === undefined ? links.missing : 0),
       singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
       valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
+      siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name, service) =>
         (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true,
     });
@@ -107,6 +114,9 @@ export async function startGateway(
       count(event);
     };
   }
+  const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
+  // Until it is known which keys are revoked, none is let in.
+  const settled = (): boolean => settling.settled && revocations?.known !== false;
   let shuttingDown = false;
   const sessions: Sessions = createSessions(
     replica.sessionSecret,
@@ -115,7 +125,8 @@ export async function startGateway(
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
-    directoryOf: (_service, registry, catalog) => createSessionDirectory(registry, catalog),
+    directoryOf:
+      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
@@ -134,6 +145,9 @@ export async function startGateway(
     sessions,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
+    settled,
+    agentCame: (service) => settling.came(service),
+    agentWaitMs: config.agentWaitMs,
     version,
     observe: (event) => observe(event),
     now,
@@ -151,7 +165,7 @@ export async function startGateway(
       ? Array.from(services.all, (service): Sample => [[service.id], count(service)])
       : count(services.ofDefault);
   const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
-  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
+  const linksPerReplica = linksPerReplicaOf(config);
   const links = createAgentLinks({
     replicaCount: () => replicaCount.current,
     linksPerReplica,
@@ -186,7 +200,7 @@ export async function startGateway(
   const health = {
     agentConnected: () => services.agentConnected,
     shuttingDown: () => shuttingDown,
-    revocations,
+    settled,
   };
   const http = createGatewayServer({
     handlers: {
@@ -272,8 +286,12 @@ export async function startGateway(
       shuttingDown = true;
       watch?.close();
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
+      await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
       await http.drain(DRAIN_TIMEOUT_MS);
+      // Calls of other workers may still be at agents of this one.
+      await siblings?.leave(DRAIN_TIMEOUT_MS);
+      for (const service of services.all) service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
@@ -286,4 +304,13 @@ export async function startGateway(
       await tellMetrics?.();
     },
   };
+}
+
+/** Resolves when the time is over, or when the primary is gone, without which no connection comes that could be served. */
+function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms === 0) resolve();
+    else setTimeout(resolve, ms);
+    channel?.onLost(resolve);
+  });
 }

@@ -9,22 +9,29 @@ import {
   serveMetrics,
   type MetricsListener,
 } from '@svc/edge';
-import { RESULT_MAX_BYTES } from '@svc/protocol';
+import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
 import type { ReadFile } from './config/tls-files.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
-import type { GatewayConfig } from './config/model.ts';
 import { serveSharedState } from './shared-state/shared-state.ts';
+import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
+import { shareSessions } from './siblings/share-sessions.ts';
+import { missingLinks } from './agents/agent-links.ts';
+import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
+import { shareReplicaCount } from './replicas/shared-replica-count.ts';
+import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
 import { lendMemory } from './workers/memory/lease-pools.ts';
+import type { Listening } from './workers/messages.ts';
 import { createPrimaryChannel } from './workers/primary-channel.ts';
 import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { openKeyAuthority } from './workers/shared/shared-keys.ts';
@@ -50,8 +57,6 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
-  replicas: () => 0,
-  linksMissing: () => 0,
   singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
@@ -71,7 +76,10 @@ export async function runPrimary({
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
   let { services } = config;
+  const startedAt = performance.now();
   const sessionSecret = randomBytes(32);
+  let { listen } = config;
+  let bound: Listening | undefined;
   const channel = createPrimaryChannel();
   writeSnapshots(
     channel,
@@ -93,8 +101,23 @@ export async function runPrimary({
   channel.answer('start', (worker) => {
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
-    return { config: { ...config, services }, replicaId, sessionSecret, workers: config.workers };
+    const ageMs = performance.now() - startedAt;
+    // With the last listener its address went, and a port that was chosen must not become another.
+    if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
+    return {
+      config: { ...config, listen, services },
+      replicaId,
+      sessionSecret,
+      workers: config.workers,
+      ageMs,
+    };
   });
+  const folder = createSocketFolder();
+  process.on('exit', () => folder.remove());
+  let agentKeys = servicesOfAgentKeys(services);
+  const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
+  const replicaCount = createReplicaCount(config.replicas, { observe: (event) => observe(event) });
+  shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const supervisor = createSupervisor({
@@ -127,6 +150,8 @@ export async function runPrimary({
       services,
       apply(next) {
         services = next;
+        agentKeys = servicesOfAgentKeys(services);
+        sessions.forgetUnknown();
         authority.setRecords(services);
         shared.setServices(services);
         issuerKeys.setServices(services);
@@ -163,6 +188,7 @@ export async function runPrimary({
     told();
     shared.close();
     issuerKeys.close();
+    replicaCount.close();
     await verifier.close();
     await scraped?.close();
   }
@@ -174,6 +200,8 @@ export async function runPrimary({
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       hasServices: config.hasServicesFile,
+      replicas: () => replicaCount.current,
+      linksMissing: () => missingLinks(sessions.all, linksPerReplicaOf(config)),
       authentication: () => authority.counters,
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
@@ -197,11 +225,21 @@ export async function runPrimary({
   let scraped: MetricsListener | undefined;
   try {
     scraped = await openMetrics();
-    observe({ event: 'listening', ...(await supervisor.start()) });
+    bound = await supervisor.start();
+    observe({ event: 'listening', ...bound });
   } catch (error) {
     process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
     supervisor.kill();
     await log.close();
     process.exit(exitFailure);
   }
+}
+
+/** By the ids of the keys. */
+function servicesOfAgentKeys(services: readonly ServiceConfig[]): ReadonlyMap<string, string> {
+  return new Map(
+    services.flatMap(({ id, agentPublicKeys }) =>
+      agentPublicKeys.map((key) => [agentKeyId(key), id] as const),
+    ),
+  );
 }

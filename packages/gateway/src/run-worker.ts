@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { errorText } from '@svc/edge';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { startGateway } from './gateway.ts';
+import { followReplicaCount } from './replicas/shared-replica-count.ts';
 import type { GatewayEvent } from './telemetry/events.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import type { WorkerChannel } from './workers/channel.ts';
@@ -37,14 +38,15 @@ export async function runWorker({
   let log: Log | undefined;
   try {
     const order = await channel.ask('start', { version });
-    const { config, replicaId, sessionSecret, workers } = order;
+    const { config, replicaId, sessionSecret, workers, ageMs } = order;
     log = createLog({
       level: config.logLevel,
       destination,
       standardError: process.stderr,
       fields: { replica_id: replicaId, worker },
     });
-    const { observe, close } = log;
+    const { observe } = log;
+    const close = async (): Promise<void> => log?.close();
     process.on('uncaughtException', (error) => {
       observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
       void close().finally(() => process.exit(exitFailure));
@@ -55,7 +57,15 @@ export async function runWorker({
     const gateway = await startGateway(config, {
       log: withPrimary(channel, log),
       verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
-      replica: { id: replicaId, worker, workers, sessionSecret, channel },
+      replica: {
+        id: replicaId,
+        worker,
+        workers,
+        ageMs,
+        sessionSecret,
+        channel,
+        replicaCount: followReplicaCount(channel, config.replicas),
+      },
       version,
     });
     stop = (signal) => {

@@ -1,6 +1,15 @@
 export { dial, type RawConnection } from './network/dial.ts';
 export { freePort, isPortFree } from './network/free-port.ts';
+export { startTcpBalancer, type TcpBalancer, type BalancerPolicy } from './network/tcp-balancer.ts';
 export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
+export { networkHost, type NetworkHost } from './network/network-host.ts';
+export { startRetryingBalancer, type RetryingBalancer } from './network/retrying-balancer.ts';
+export { findProgram } from './programs/find-program.ts';
+export type { Balancer, Target } from './programs/balancer.ts';
+export { makeCertificate, type CertificateFiles } from './programs/make-certificate.ts';
+export { startDnsmasq, type Dnsmasq } from './programs/start-dnsmasq.ts';
+export { startHaproxy, type Haproxy, type HaproxyOptions } from './programs/start-haproxy.ts';
+export { startNginx } from './programs/start-nginx.ts';
 export { startPostgres, type Postgres, type PostgresOptions } from './postgres/start-postgres.ts';
 export {
   findPgBouncer,

@@ -1,8 +1,8 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../agent.ts';
-import { driverOf } from '../databases/drivers.ts';
 import { databaseFault } from '../databases/errors.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { openDatabase } from './open-database.ts';
 import { printFaults } from './print-faults.ts';
 import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from './with-checked-file.ts';
 
@@ -41,10 +41,7 @@ async function serve(
   const faults = readonlyAccountFaults(config, findings);
   if (faults.length > 0) return refuse(faults);
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-  const database = driverOf(config.database.driver).connect(config.database, (change) => {
-    if (change.isUp) log.observe({ event: 'database_back', away_ms: change.awayMs });
-    else log.observe({ event: 'database_lost', reason: change.advice, detail: change.detail });
-  });
+  const { database, workerRestarts } = await openDatabase(config, log.observe);
   try {
     // The connections of the checks ended with the child process: without this one the first caller would wait.
     await database.ping();
@@ -61,7 +58,7 @@ async function serve(
     capabilities: config.capabilities.length,
   });
   try {
-    const agent = await startAgent({ ...verified, database }, log);
+    const agent = await startAgent({ ...verified, database, workerRestarts }, log);
     await agent.shutDown(await signal);
     return EXIT.fine;
   } catch (error) {

@@ -7,7 +7,7 @@ import { resourceOf } from './resource-of.ts';
 
 /** Where things of the file are. */
 interface Places {
-  readonly gatewayUrl: string;
+  readonly gatewayUrls: readonly string[];
   readonly positionOfIssuer: (index: number) => Position;
   /** The path of a file that the capability file names. */
   readonly resolveFile: (name: string) => string;
@@ -16,7 +16,7 @@ interface Places {
 /** Of a section without faults. */
 export function buildIdentity(spec: IdentitySpec, places: Places): IdentityConfig {
   const { trust, api_keys: apiKeys = trust === 'token' ? 'refuse' : 'accept', max_age: maxAge } = spec;
-  const parsed = parseIssuers(spec.issuers ?? [], { resource: resourceOf(places.gatewayUrl) });
+  const parsed = parseIssuers(spec.issuers ?? [], { resource: resourceOf(places.gatewayUrls) });
   if (!parsed.ok) throw new Error('cannot build: the issuers have faults');
   return {
     trust,

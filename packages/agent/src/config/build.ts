@@ -7,9 +7,11 @@ import {
   type CapabilitySpec,
   type IdentitySpec,
   type LimitsSpec,
+  GATEWAY_DEFAULTS,
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
 import { driverOf } from '../databases/drivers.ts';
+import { gatewayUrls } from './gateway-urls.ts';
 import { driverNameOf } from './driver-of-file.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { Path } from './path.ts';
@@ -38,10 +40,11 @@ export function buildConfig(
   { positionOf, resolveFile }: Places,
 ): AgentConfig {
   const { service, runtime, gateway, database, identity, logging, metrics, defaults } = file;
-  const { max_concurrent_requests, queue_size } = { ...RUNTIME_DEFAULTS, ...runtime };
+  const { max_concurrent_requests, queue_size, workers } = { ...RUNTIME_DEFAULTS, ...runtime };
+  const urls = gatewayUrls(gateway.url);
   const identityOf = (spec: IdentitySpec): IdentityConfig =>
     buildIdentity(spec, {
-      gatewayUrl: gateway.url,
+      gatewayUrls: urls,
       positionOfIssuer: (index) => positionOf(['identity', 'issuers', String(index)]),
       resolveFile,
     });
@@ -52,9 +55,12 @@ export function buildConfig(
       version: service?.version ?? '0.0.0',
       description: service?.description ?? '',
     },
-    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size },
+    ...(service?.id === undefined ? {} : { serviceId: service.id }),
+    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size, workers },
     gateway: {
-      url: gateway.url,
+      urls,
+      maxLinks: gateway.max_links ?? GATEWAY_DEFAULTS.max_links,
+      resolveIntervalMs: parseDuration(gateway.resolve_interval ?? GATEWAY_DEFAULTS.resolve_interval),
       privateKeySeed: secrets.privateKeySeed,
       ...(secrets.gatewayCa === undefined ? {} : { ca: secrets.gatewayCa }),
     },

@@ -2,14 +2,29 @@ import type { ParamSchema, ResultType } from '../capabilities/model.ts';
 import type { DatabaseSection } from '../databases/driver.ts';
 
 /** Defaults of the keys of `runtime`. */
-export const RUNTIME_DEFAULTS = { max_concurrent_requests: 64, queue_size: 1000 };
+export const RUNTIME_DEFAULTS = { max_concurrent_requests: 64, queue_size: 1000, workers: 1 };
+
+/** Defaults of the keys of `gateway`. */
+export const GATEWAY_DEFAULTS = { max_links: 64, resolve_interval: '10s' };
 
 /** The file as written, once it has passed `fileSchema`. */
 export interface CapabilityFile {
-  readonly service?: { readonly title?: string; readonly version?: string; readonly description?: string };
-  readonly runtime?: { readonly max_concurrent_requests?: number; readonly queue_size?: number };
+  readonly service?: {
+    readonly id?: string;
+    readonly title?: string;
+    readonly version?: string;
+    readonly description?: string;
+  };
+  readonly runtime?: {
+    readonly max_concurrent_requests?: number;
+    readonly queue_size?: number;
+    readonly workers?: number;
+  };
   readonly gateway: {
-    readonly url: string;
+    /** Of one gateway, or of several. */
+    readonly url: string | readonly string[];
+    readonly max_links?: number;
+    readonly resolve_interval?: string;
     readonly agent_private_key?: string;
     readonly agent_private_key_file?: string;
     readonly ca_file?: string;

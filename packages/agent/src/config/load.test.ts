@@ -64,14 +64,49 @@ describe('the calls that an agent takes, running and waiting,', { tags: ['file:r
   });
 });
 
+describe('each worker needs a connection,', { tags: ['file:runtime.workers'] }, () => {
+  const database = (rest: string): string =>
+    `database: { host: db, name: library, user: reader, password: pw${rest} }`;
+
+  test.each([
+    ['runtime: { workers: 10 }', '', []],
+    [
+      'runtime: { workers: 11 }',
+      '',
+      [
+        '5:21 runtime.workers: must be <= `database.max_connections` (10), for each worker needs a connection',
+      ],
+    ],
+    ['runtime: { workers: 64 }', ', max_connections: 64', []],
+    ['runtime: { workers: 65 }', ', max_connections: 65', ['5:21 runtime.workers: must be <= 64']],
+    [
+      'runtime: { workers: 3 }',
+      ', max_connections: 2',
+      ['5:21 runtime.workers: must be <= `database.max_connections` (2), for each worker needs a connection'],
+    ],
+    [
+      'runtime: { workers: 3 }',
+      ', max_connections: x',
+      ['3:83 database.max_connections: must be an integer'],
+    ],
+  ])('%s with%s', (runtime, connections, faults) => {
+    expect(faultLines(load(fileText({ database: database(connections), runtime })))).toEqual(faults);
+  });
+});
+
 describe('a file without faults', () => {
   test('gets the defaults', () => {
     expect(load(fileText())).toEqual({
       warnings: [],
       config: {
         service: { title: 'Library', version: '1', description: '' },
-        runtime: { maxConcurrentRequests: 64, queueSize: 1000 },
-        gateway: { url: 'wss://gw.example.com/ws/agent', privateKeySeed: seed },
+        runtime: { maxConcurrentRequests: 64, queueSize: 1000, workers: 1 },
+        gateway: {
+          urls: ['wss://gw.example.com/ws/agent'],
+          maxLinks: 64,
+          resolveIntervalMs: 10_000,
+          privateKeySeed: seed,
+        },
         database: {
           driver: 'postgres',
           host: 'db',
@@ -104,7 +139,7 @@ describe('a file without faults', () => {
   test('has every setting taken over', () => {
     const loaded = load(`
 service: { title: T, version: v, description: D }
-runtime: { max_concurrent_requests: 3, queue_size: 0 }
+runtime: { max_concurrent_requests: 3, queue_size: 0, workers: 2 }
 gateway: { url: "ws://localhost:1/ws/agent", agent_private_key: ${testKey.seed} }
 database: { driver: postgres, host: h, port: 1, name: n, user: u, password: "", sslmode: verify-full,
             max_connections: 2, require_readonly_account: true }
@@ -127,7 +162,7 @@ capabilities:
 `);
     if ('faults' in loaded) expect.unreachable(faultLines(loaded).join('\n'));
     const { runtime, database, logging, capabilities } = loaded.config;
-    expect(runtime).toEqual({ maxConcurrentRequests: 3, queueSize: 0 });
+    expect(runtime).toEqual({ maxConcurrentRequests: 3, queueSize: 0, workers: 2 });
     expect(database).toMatchObject({
       sslmode: 'verify-full',
       maxConnections: 2,

@@ -7,7 +7,14 @@ import type { DatabaseConfig } from '../databases/driver.ts';
 /** The capability file after parsing: every value checked, every default applied, every secret resolved. */
 export interface AgentConfig {
   readonly service: ServiceInfo;
-  readonly runtime: { readonly maxConcurrentRequests: number; readonly queueSize: number };
+  /** Whose calls alone are taken; absent where the file does not say. */
+  readonly serviceId?: string;
+  readonly runtime: {
+    readonly maxConcurrentRequests: number;
+    readonly queueSize: number;
+    /** How many processes run calls; with 1 it is the agent's own. */
+    readonly workers: number;
+  };
   readonly gateway: GatewayLinkConfig;
   readonly database: DatabaseConfig;
   readonly logging: { readonly maxSizeBytes: number; readonly maxFiles: number };
@@ -33,8 +40,14 @@ export interface IdentityConfig {
 }
 
 interface GatewayLinkConfig {
-  /** As written in the file; also the audience that the handshake signs. */
-  readonly url: string;
+  /**
+   * As written in the file, each of another gateway. The audience that the handshake signs is the one that is dialled, with
+   * the number of a replica for `{replica}`.
+   */
+  readonly urls: readonly string[];
+  /** To all gateways together. */
+  readonly maxLinks: number;
+  readonly resolveIntervalMs: number;
   /** 32-byte Ed25519 seed. */
   readonly privateKeySeed: Uint8Array;
   /** PEM text of the certificate authorities to trust instead of the system's. */

@@ -17,6 +17,7 @@ import {
   type HandleCall,
   type IncomingCall,
   type CallSession,
+  type LinkLoad,
 } from './call-session.ts';
 
 /** A call that reached the agent and waits for the test to answer it. */
@@ -43,7 +44,7 @@ afterEach(() => {
 });
 
 /** `reads` false: a gateway whose connection takes nothing, as when its reading has stopped. */
-function connect(maxInflight = 100, reads = true): GatewayByHand {
+function connect(maxInflight = 100, reads = true, loads: Set<LinkLoad> = new Set()): GatewayByHand {
   const received: Frame[] = [];
   const arrived: Arrived[] = [];
   let goAways = 0;
@@ -70,7 +71,13 @@ function connect(maxInflight = 100, reads = true): GatewayByHand {
     now: () => performance.now(),
     random: () => 0.5,
   });
-  const session = createCallSession({ link: () => link, handle, maxInflight, onGoAway: () => goAways++ });
+  const session = createCallSession({
+    link: () => link,
+    handle,
+    maxInflight,
+    loads,
+    onGoAway: () => goAways++,
+  });
   const gateway: GatewayByHand = {
     session,
     link,
@@ -309,6 +316,34 @@ test('I36: a call counts until its answer has left to the last piece', async () 
   expect(bytesOf(gateway, 1)).toBe(200_000);
   gateway.say(request(3));
   expect(gateway.arrived).toHaveLength(2);
+});
+
+test('I49: parameters of several links share 64 MiB; what a lost link held is free again', async () => {
+  const loads = new Set<LinkLoad>();
+  const [one, other] = [connect(10, true, loads), connect(10, true, loads)];
+  const first = Buffer.from('{');
+  one.say(request(1, first, PARAMS_MAX_BYTES));
+  other.say(request(1, first, 2000));
+  await settled(other);
+  expect(other.received).toMatchObject([{ type: 'error', id: 1, code: 'AGENT_BUSY', notStarted: true }]);
+  one.lose();
+  other.say(request(2, first, PARAMS_MAX_BYTES));
+  await settled(other);
+  expect(other.session.inFlight).toBe(1);
+  expect(loads.size).toBe(1);
+});
+
+test('I49: links together take no more than twice the calls of one, those that wait to leave included', async () => {
+  const loads = new Set<LinkLoad>();
+  const links = [connect(2, true, loads), connect(2, true, loads), connect(2, true, loads)];
+  for (const link of links) link.say(request(1), request(2));
+  for (const link of links) await settled(link);
+  expect(links.map(({ arrived }) => arrived.length)).toEqual([2, 2, 0]);
+  expect(links[2]?.received).toMatchObject([{ code: 'AGENT_BUSY' }, { code: 'AGENT_BUSY' }]);
+  links[0]?.arrived[0]?.answer(rows('[]'));
+  for (const link of links) await settled(link);
+  links[2]?.say(request(3));
+  expect(links[2]?.arrived.length).toBe(1);
 });
 
 test('an answer is released once, when it has left, is cancelled, comes too late, or the link is lost', async () => {

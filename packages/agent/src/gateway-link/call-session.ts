@@ -60,10 +60,22 @@ export interface CallSession {
   idle(): Promise<void>;
 }
 
+/** What the calls of one link take. */
+export interface LinkLoad {
+  /** Calls whose answers have not left. */
+  readonly calls: number;
+  /** Of answers that wait for credit or for the network. */
+  readonly answerBytes: number;
+  /** Of parameters that were announced and have not arrived. */
+  readonly arrivingBytes: number;
+}
+
 export interface CallSessionOptions {
   readonly link: () => Link;
   readonly handle: HandleCall;
   readonly maxInflight: number;
+  /** Of all links of the agent, this one included from here to its end. */
+  readonly loads: Set<LinkLoad>;
   /** The gateway will send no further call. */
   readonly onGoAway: () => void;
   /** Absent where the feature was not agreed on. */
@@ -99,12 +111,31 @@ export function createCallSession(options: CallSessionOptions): CallSession {
   }
 
   /** An answer that the gateway has not taken yet counts like a call that runs: both hold memory. */
+  const load: LinkLoad = {
+    get calls() {
+      return calls.size + options.link().sendQueue.queuedBodies;
+    },
+    get answerBytes() {
+      return options.link().sendQueue.queuedBytes;
+    },
+    get arrivingBytes() {
+      return arrivingBytes;
+    },
+  };
+  options.loads.add(load);
+
+  /** Each link has place for as many calls as the agent takes; what they take together has bounds of its own. */
   function isBusy(laterBytes: number): boolean {
-    const { queuedBodies, queuedBytes } = options.link().sendQueue;
+    if (load.calls >= options.maxInflight) return true;
+    let [ofAll, answerBytes, laterBytesOfAll] = [0, 0, laterBytes];
+    for (const one of options.loads) {
+      ofAll += one.calls;
+      answerBytes += one.answerBytes;
+      laterBytesOfAll += one.arrivingBytes;
+    }
+    // What runs and waits is bounded where slots are given out, fairly among callers; answers may be as many again.
     return (
-      calls.size + queuedBodies >= options.maxInflight ||
-      queuedBytes > RESULT_MAX_BYTES ||
-      arrivingBytes + laterBytes > PARAMS_MAX_BYTES
+      ofAll >= 2 * options.maxInflight || answerBytes > RESULT_MAX_BYTES || laterBytesOfAll > PARAMS_MAX_BYTES
     );
   }
 
@@ -199,6 +230,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
       if (body.add(frame.bytes, frame.fin)) start(frame.id, running, joinPieces(body.pieces));
     },
     ended() {
+      options.loads.delete(load);
       for (const [id, running] of calls.entries()) forget(id, running);
       wakeIfIdle();
     },

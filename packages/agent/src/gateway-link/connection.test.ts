@@ -52,7 +52,10 @@ function openTo(
     ca: undefined,
     identity,
     handle: async () => OK,
-    onWelcome: (connId) => welcomes.push(connId),
+    loads: new Set(),
+    onChallenge: () => true,
+    onWelcome: ({ connId }) => welcomes.push(connId),
+    onFleet: () => {},
     onGoAway: () => {},
     ...overrides,
   });
@@ -218,7 +221,10 @@ async function openAt(url: string, identity: SmallGateway['identity']): Promise<
     ca: undefined,
     identity,
     handle: async () => OK,
+    loads: new Set(),
+    onChallenge: () => true,
     onWelcome: () => {},
+    onFleet: () => {},
     onGoAway: () => {},
   });
   connections.push(connection);

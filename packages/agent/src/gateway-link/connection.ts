@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isIP, type LookupFunction } from 'node:net';
 import { errorText } from '@svc/edge';
 import {
   CLOSE,
@@ -13,11 +14,12 @@ import {
   rawPublicKey,
   WEBSOCKET_SUBPROTOCOL,
   type Link,
-  type ProtocolVersion,
 } from '@svc/protocol';
 import { WebSocket } from 'ws';
-import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
-import { createCallSession, type HandleCall, type CallSession } from './call-session.ts';
+import { answerChallenge, readChallenge, sayHello, type AgentIdentity, type Agreed } from './handshake.ts';
+import { createCallSession, type CallSession, type HandleCall, type LinkLoad } from './call-session.ts';
+import type { Place } from './link-keeper.ts';
+import type { Fleet } from './link-plan.ts';
 
 /** One attempt to reach the gateway and, if it succeeds, the connection's whole life. */
 export interface Connection {
@@ -31,20 +33,42 @@ export interface ConnectionEnd {
   readonly reason: string;
   /** The gateway's name for the connection; undefined without a `welcome`. */
   readonly connId: string | undefined;
+  /** As in `Welcomed`; undefined without a `welcome`. */
+  readonly place: Place | undefined;
   /** Milliseconds since `welcome`; 0 without one. */
   readonly heldMs: number;
   /** The gateway refused the key or the audience: only a change of configuration helps. */
   readonly refused: boolean;
+  /** The gateway takes no further link where this one got. */
+  readonly full: boolean;
   /** How long the gateway asked to wait before the next try; 0 when it did not. */
   readonly retryAfterMs: number;
 }
 
+/** What the gateway has said in its welcome and before. */
+export interface Welcomed {
+  readonly connId: string;
+  /** Undefined where the gateway does not say which worker it was. */
+  readonly place: Place | undefined;
+  /** Undefined where the gateway does not know the feature. */
+  readonly fleet: Fleet | undefined;
+  /** 4 or 6, or as the operating system names others. */
+  readonly addressFamily: string | undefined;
+}
+
 export interface ConnectionOptions {
   readonly url: string;
+  /** Where the host of the URL is to be found; undefined for wherever its name leads. */
+  readonly address?: string | undefined;
   readonly ca: string | undefined;
   readonly identity: AgentIdentity;
   readonly handle: HandleCall;
-  readonly onWelcome: (connId: string) => void;
+  /** Of all links of the agent; see `CallSessionOptions`. */
+  readonly loads: Set<LinkLoad>;
+  /** False: the connection is left, unsigned. */
+  readonly onChallenge: (place: Place) => boolean;
+  readonly onWelcome: (welcomed: Welcomed) => void;
+  readonly onFleet: (fleet: Fleet) => void;
   /** The gateway has sent go-away: it still takes answers but will send no further call. */
   readonly onGoAway: () => void;
 }
@@ -57,13 +81,16 @@ export function openConnection(options: ConnectionOptions): Connection {
     handshakeTimeout: DIAL_TIMEOUT_MS,
     followRedirects: false,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
+    // The name stays what the certificate is checked with, and the Host header.
+    ...(options.address === undefined ? {} : { lookup: lookupOf(options.address) }),
   });
   const helloBytes = sayHello(identity, randomBytes(32));
-  let agreed: { readonly connId: string; readonly version: ProtocolVersion } | undefined;
+  let agreed: Agreed | undefined;
   let established: { readonly link: Link; readonly session: CallSession; readonly since: number } | undefined;
   let failure = '';
   let retryAfterMs = 0;
   let deadline: NodeJS.Timeout | undefined;
+  let addressFamily: string | undefined;
 
   function giveUp(reason: string): void {
     failure = reason;
@@ -72,18 +99,25 @@ export function openConnection(options: ConnectionOptions): Connection {
 
   function onHandshakeMessage(data: Buffer): void {
     if (agreed === undefined) {
-      const { challenge, version, authBytes } = answerChallenge(data, helloBytes, identity);
-      agreed = { connId: challenge.conn_id, version };
-      socket.send(authBytes, { binary: false });
+      agreed = readChallenge(data, identity);
+      if (options.onChallenge(placeOf(agreed))) {
+        socket.send(answerChallenge(data, helloBytes, identity), { binary: false });
+      } else giveUp('the agent has this link already');
       return;
     }
-    parseWelcome(data);
+    const welcome = parseWelcome(data);
     clearTimeout(deadline);
-    established = establish(agreed.version);
-    options.onWelcome(agreed.connId);
+    established = establish(agreed);
+    const fleet = { replicaCount: welcome.replica_count, linksPerReplica: welcome.links_per_replica ?? 1 };
+    options.onWelcome({
+      connId: agreed.challenge.conn_id,
+      place: saidPlace(agreed),
+      fleet: agreed.hasFleet ? fleet : undefined,
+      addressFamily,
+    });
   }
 
-  function establish(version: ProtocolVersion): { link: Link; session: CallSession; since: number } {
+  function establish({ version, hasFleet }: Agreed): { link: Link; session: CallSession; since: number } {
     const link = createLink({
       socket: linkSocket(socket),
       version,
@@ -99,6 +133,8 @@ export function openConnection(options: ConnectionOptions): Connection {
       link: () => link,
       handle: options.handle,
       maxInflight: identity.maxInflight,
+      loads: options.loads,
+      ...(hasFleet ? { onFleet: options.onFleet } : {}),
       onGoAway: options.onGoAway,
     });
     return { link, session, since: performance.now() };
@@ -108,6 +144,9 @@ export function openConnection(options: ConnectionOptions): Connection {
     socket.on('open', () => {
       deadline = setTimeout(() => giveUp('no handshake within 5 s'), HANDSHAKE_TIMEOUT_MS);
       socket.send(helloBytes, { binary: false });
+    });
+    socket.on('upgrade', (response) => {
+      addressFamily = response.socket.remoteFamily;
     });
     socket.on('message', (data: Buffer, isBinary: boolean) => {
       if (established !== undefined) {
@@ -137,10 +176,12 @@ export function openConnection(options: ConnectionOptions): Connection {
       established?.link.socketClosed(text);
       const heldMs = established === undefined ? 0 : performance.now() - established.since;
       resolve({
+        place: established === undefined ? undefined : saidPlace(agreed),
         reason: explain(code, text, identity),
-        connId: established === undefined ? undefined : agreed?.connId,
+        connId: established === undefined ? undefined : agreed?.challenge.conn_id,
         heldMs,
         refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
+        full: code === CLOSE.enough_links,
         retryAfterMs,
       });
     });
@@ -163,6 +204,22 @@ export function openConnection(options: ConnectionOptions): Connection {
       clearTimeout(timer);
       link.end(CLOSE.going_away, 'the agent is shutting down');
     },
+  };
+}
+
+function placeOf({ challenge }: Agreed): Place {
+  return { replicaId: challenge.replica_id, worker: challenge.worker ?? 0 };
+}
+
+function saidPlace(agreed: Agreed | undefined): Place | undefined {
+  return agreed?.challenge.worker === undefined ? undefined : placeOf(agreed);
+}
+
+function lookupOf(address: string): LookupFunction {
+  const family = isIP(address);
+  return (_name, { all }, callback) => {
+    if (all === true) callback(null, [{ address, family }]);
+    else callback(null, address, family);
   };
 }
 

@@ -10,7 +10,7 @@ import {
   verifyTranscript,
 } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
-import { answerChallenge, sayHello, type AgentIdentity } from './handshake.ts';
+import { answerChallenge, readChallenge, sayHello, type AgentIdentity } from './handshake.ts';
 
 const privateKey = privateKeyFromSeed(randomBytes(32));
 const publicKey = rawPublicKey(privateKey);
@@ -43,6 +43,7 @@ test('hello says who the agent is', () => {
     max_inflight: 64,
     manifest_sha256: identity.manifestSha256,
     audience: identity.audience,
+    features: ['fleet'],
   });
 });
 
@@ -58,7 +59,7 @@ describe('I41: the version that is spoken', () => {
   const choose = (version: number, trust?: 'token'): number => {
     const mine = { ...identity, trust };
     const bytes = Buffer.from(JSON.stringify({ ...challenge, version }));
-    return answerChallenge(bytes, sayHello(mine, randomBytes(32)), mine).version;
+    return readChallenge(bytes, mine).version;
   };
 
   test('is the one of the challenge, also that of an older gateway', () => {
@@ -76,8 +77,8 @@ describe('I41: the version that is spoken', () => {
 test('the signature is for this hello, this challenge and this gateway', () => {
   const hello = sayHello(identity, randomBytes(32));
   const bytes = Buffer.from(JSON.stringify({ ...challenge, field_of_a_later_version: 1 }));
-  const { challenge: read, authBytes } = answerChallenge(bytes, hello, identity);
-  expect(read.conn_id).toBe('c1');
+  const authBytes = answerChallenge(bytes, hello, identity);
+  expect(readChallenge(bytes, identity).challenge.conn_id).toBe('c1');
   const signature = Buffer.from(parseAuth(authBytes).signature, 'base64url');
   const { audience, keyId } = identity;
   const verify = (transcript: { audience: string; hello: Buffer; challenge: Buffer }): boolean =>
@@ -94,5 +95,5 @@ test.each([
   ['another message', { type: 'welcome', replica_count: 1 }],
 ])('a challenge with %s is not signed', (_title, message) => {
   const bytes = Buffer.from(JSON.stringify(message));
-  expect(() => answerChallenge(bytes, sayHello(identity, randomBytes(32)), identity)).toThrow(ProtocolError);
+  expect(() => readChallenge(bytes, identity)).toThrow(ProtocolError);
 });

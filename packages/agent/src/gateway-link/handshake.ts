@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import {
+  FLEET_FEATURE,
   parseChallenge,
   PROTOCOL_VERSIONS,
   ProtocolError,
@@ -20,6 +21,8 @@ export interface AgentIdentity {
   readonly manifestSha256: string;
   /** Whom it believes who calls, where its file asks; then it needs version 2, which says who calls. */
   readonly trust: 'token' | 'gateway' | undefined;
+  /** The service whose calls it takes, where its file names one. */
+  readonly service?: string;
 }
 
 function offeredVersions({ trust }: AgentIdentity): readonly ProtocolVersion[] {
@@ -38,24 +41,36 @@ export function sayHello(identity: AgentIdentity, nonce: Uint8Array): Buffer {
     manifest_sha256: identity.manifestSha256,
     audience: identity.audience,
     ...(identity.trust === undefined ? {} : { identity: identity.trust }),
+    features: [FLEET_FEATURE],
+    ...(identity.service === undefined ? {} : { service: identity.service }),
   };
   return Buffer.from(JSON.stringify(hello));
 }
 
+/** What the gateway says of itself, and the version that is spoken. */
+export interface Agreed {
+  readonly challenge: Challenge;
+  readonly version: ProtocolVersion;
+  readonly hasFleet: boolean;
+}
+
 /** Throws ProtocolError when the gateway chose a version that was not offered. */
-export function answerChallenge(
-  challengeBytes: Uint8Array,
-  helloBytes: Uint8Array,
-  identity: AgentIdentity,
-): { readonly challenge: Challenge; readonly version: ProtocolVersion; readonly authBytes: Buffer } {
+export function readChallenge(challengeBytes: Uint8Array, identity: AgentIdentity): Agreed {
   const challenge = parseChallenge(challengeBytes);
   const version = offeredVersions(identity).find((offered) => offered === challenge.version);
   if (version === undefined) throw new ProtocolError('the gateway chose a version not offered');
-  const { audience, keyId, privateKey } = identity;
+  return { challenge, version, hasFleet: challenge.features?.includes(FLEET_FEATURE) === true };
+}
+
+export function answerChallenge(
+  challengeBytes: Uint8Array,
+  helloBytes: Uint8Array,
+  { audience, keyId, privateKey }: AgentIdentity,
+): Buffer {
   const signature = signTranscript(
     { audience, keyId, hello: helloBytes, challenge: challengeBytes },
     privateKey,
   );
   const auth: Auth = { type: 'auth', signature: signature.toString('base64url') };
-  return { challenge, version, authBytes: Buffer.from(JSON.stringify(auth)) };
+  return Buffer.from(JSON.stringify(auth));
 }

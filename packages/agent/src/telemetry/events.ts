@@ -14,8 +14,8 @@ export type AgentEvent =
       readonly port: number;
       readonly message: string;
     }
-  | { readonly event: 'connected'; readonly gateway: string; readonly conn_id: string }
-  | {
+  | ({ readonly event: 'connected'; readonly gateway: string; readonly conn_id: string } & LinkPlace)
+  | ({
       readonly event: 'disconnected';
       readonly gateway: string;
       readonly reason: string;
@@ -23,6 +23,14 @@ export type AgentEvent =
       readonly conn_id?: string;
       /** Absent when the gateway had left, so that another connection was sought already. */
       readonly retry_in_ms?: number;
+    } & LinkPlace)
+  /** The agent holds fewer links than a gateway wants: once until it holds all, and once where it may not hold more. */
+  | {
+      readonly event: 'links_short';
+      readonly gateway: string;
+      readonly reason: 'max_links' | 'not_found';
+      readonly links: number;
+      readonly links_wanted: number;
     }
   | CallEvent
   | KeysEvent
@@ -35,6 +43,17 @@ export type AgentEvent =
       readonly detail: string;
     }
   | { readonly event: 'database_back'; readonly away_ms: number }
+  | {
+      readonly event: 'worker_ended';
+      /** From 0. */
+      readonly worker: number;
+      /** Exactly one of the two, where its process could be started. */
+      readonly code?: number;
+      readonly signal?: string;
+      readonly restart_in_ms: number;
+      /** The end of its standard error, which may hold database text: for the log file only. */
+      readonly detail: string;
+    }
   | {
       readonly event: 'account_finding';
       readonly problem: string;
@@ -54,6 +73,12 @@ export type AgentEvent =
   | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
+
+/** Where a link leads; absent where the gateway does not say. */
+export interface LinkPlace {
+  readonly replica_id?: string;
+  readonly worker?: number;
+}
 
 /** Who calls; only where the capability file has `identity`, and empty where it is not known. */
 export interface CallerFields {

@@ -85,10 +85,12 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
       return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':
     case 'disconnected':
+    case 'links_short':
     case 'keys_fetch_failed':
     case 'labels_changed':
     case 'startup_warning':
     case 'database_lost':
+    case 'worker_ended':
     case 'account_finding':
     case 'account_audited':
       return 'warn';
@@ -114,12 +116,20 @@ function shortLine(event: AgentEvent): string | undefined {
         ? `the replaced connection to ${event.gateway} has ended: ${reason}`
         : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     }
+    case 'links_short':
+      return event.reason === 'max_links'
+        ? `${event.gateway} wants ${event.links_wanted} links, gateway.max_links allows fewer`
+        : `only ${counted(event.links, 'link', 'links')} of ${event.links_wanted} to ${event.gateway}: the rest has not been found for a minute`;
     case 'keys_fetch_failed':
       return `cannot fetch the keys of the issuer ${event.issuer}: ${clip(event.reason)}; ${event.keys_serve ? 'those known before serve on' : 'its tokens cannot be verified'}`;
     case 'labels_changed':
       return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
     case 'database_lost':
       return `the database is lost: ${event.reason}; calls fail until it is back, which the log file will say`;
+    case 'worker_ended': {
+      const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
+      return `worker ${event.worker} has ended (${how}): its calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
+    }
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
     case 'crashed':

@@ -29,6 +29,9 @@ test.each<readonly [string, readonly AgentEvent[], readonly [number, number, num
 ])('connections: %s', async (_title, events, expected) => {
   const register = await createMetricsRegister();
   const observe = createAgentMetrics(register, {
+    links: () => 2,
+    linksWanted: () => 3,
+    dials: () => [['failed', 4]],
     callsRunning: () => 0,
     callsQueued: () => 0,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),

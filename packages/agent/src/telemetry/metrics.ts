@@ -3,6 +3,10 @@ import type { Observe } from './events.ts';
 
 /** What is read when somebody scrapes, so that no call pays for it. */
 export interface AgentState {
+  readonly links: () => number;
+  readonly linksWanted: () => number;
+  /** By their outcome. */
+  readonly dials: () => Iterable<readonly [outcome: string, count: number]>;
   readonly callsRunning: () => number;
   readonly callsQueued: () => number;
   readonly database: () => {
@@ -14,6 +18,8 @@ export interface AgentState {
   readonly databaseIsUp: () => boolean;
   readonly maxDatabaseConnections: number;
   readonly logRecordsLost: () => number;
+  /** Absent without workers. */
+  readonly workerRestarts?: (() => number) | undefined;
 }
 
 interface Series {
@@ -72,9 +78,11 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'accept_failed':
       case 'keys_fetched':
       case 'keys_fetch_failed':
+      case 'links_short':
       case 'labels_changed':
       case 'database_lost':
       case 'database_back':
+      case 'worker_ended':
       case 'account_finding':
       case 'account_audited':
       case 'startup_fault':
@@ -163,6 +171,28 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
     () => failures,
   );
   register.addReading(
+    { name: 'svc_agent_links', type: 'gauge', labels: [], help: 'Links to gateways that accepted them.' },
+    state.links,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_links_wanted',
+      type: 'gauge',
+      labels: [],
+      help: 'How many there should be: one to each worker that the gateways want, at most gateway.max_links.',
+    },
+    state.linksWanted,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_dials_total',
+      type: 'counter',
+      labels: ['outcome'],
+      help: 'Attempts to make a link: connected; duplicate, left since the agent has that link; full, a worker that takes no more; refused, by key or URL; throttled, HTTP 429 with Retry-After; failed.',
+    },
+    () => Array.from(state.dials(), ([outcome, count]): Sample => [[outcome], count]),
+  );
+  register.addReading(
     {
       name: 'svc_agent_database_up',
       type: 'gauge',
@@ -214,5 +244,16 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
     },
     state.logRecordsLost,
   );
+  if (state.workerRestarts !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_agent_worker_restarts_total',
+        type: 'counter',
+        labels: [],
+        help: 'Workers that were started again after their process had ended; with runtime.workers above 1 only.',
+      },
+      state.workerRestarts,
+    );
+  }
   return observe;
 }

@@ -37,6 +37,10 @@ export function agentByHand(
     readonly identity?: 'token' | 'gateway';
     readonly instanceId?: string;
     readonly features?: readonly string[];
+    readonly connId?: string;
+    /** The session takes no more calls. */
+    readonly onLeave?: () => void;
+    readonly onFrame?: (frame: LinkFrame) => void;
   } = {},
 ): AgentByHand {
   const { version = 2, identity, instanceId = `instance-${++instances}` } = options;
@@ -48,7 +52,9 @@ export function agentByHand(
     socket: {
       send(message, sent) {
         for (const frame of decodeMessage(Buffer.from(message), version)) {
-          if (!isHeartbeat(frame)) received.push(frame);
+          if (isHeartbeat(frame)) continue;
+          received.push(frame);
+          options.onFrame?.(frame);
         }
         setImmediate(sent);
       },
@@ -59,12 +65,15 @@ export function agentByHand(
       terminate: () => {},
     },
     onFrame: (frame) => session.receive(frame),
-    onEnd: () => session.ended(),
+    onEnd() {
+      options.onLeave?.();
+      session.ended();
+    },
     now: () => performance.now(),
     random: () => 0.5,
   });
   const session = createSession({
-    connId: 'connection',
+    connId: options.connId ?? 'connection',
     instanceId,
     manifestSha256: 'ab'.repeat(32),
     features: options.features ?? [],
@@ -73,7 +82,10 @@ export function agentByHand(
     maxInflight,
     link: () => link,
     budget,
-    onDraining: () => drainings++,
+    onDraining() {
+      drainings++;
+      options.onLeave?.();
+    },
   });
   return {
     session,

@@ -36,6 +36,7 @@ import {
 } from './unauthenticated-peer.testing.ts';
 
 const key = createAgentKey();
+const otherKey = createAgentKey();
 const AUDIENCE = 'wss://gateway.example/ws/agent';
 
 let server: StartedServer;
@@ -50,7 +51,7 @@ beforeEach(async () => {
   source = '192.0.2.1';
   resolveSource = () => ({ address: source, bucket: source, allowed: true });
   await start({
-    agentKey: knownKeys(key),
+    agentKey: knownKeys(key, otherKey),
     audiences: [AUDIENCE],
     replicaId: 'replica',
     worker: 0,
@@ -485,6 +486,41 @@ describe('a listed agent', () => {
     sayFrames(agent, { type: 'go_away', reason: 'leaving' });
     await expect.poll(() => registry.choose('get', NOBODY), { interval: 2 }).toBe('offline');
     expect(agent.socket.readyState).toBe(WebSocket.OPEN);
+  });
+
+  test('is superseded by the next of the same process: calls go there, and those under way are answered', async () => {
+    const { agent: older } = await join();
+    const session = registry.choose('get', NOBODY);
+    if (typeof session === 'string') throw new Error(session);
+    const outcome = new Promise<AgentOutcome>((resolve) => {
+      session.call(request(), resolve);
+    });
+    await older.next();
+    const { agent: newer } = await becomeAgent(server.port, key, { description: describing('get') });
+    sayFrames(newer, answer(1, describing('get')));
+    expect(decodeMessage(await older.next())).toMatchObject([{ type: 'go_away' }]);
+    expect(registry.choose('get', NOBODY)).not.toBe(session);
+    expect(registry.connections).toBe(1);
+    sayFrames(older, answer(2, Buffer.from('[]')));
+    expect(await outcome).toMatchObject({ kind: 'result' });
+    older.socket.close();
+    await reported('agent_disconnected');
+    expect(registry.connections).toBe(1);
+  });
+
+  test.each([
+    ['another process', { instanceId: 'other' }, key],
+    ['another key that names the same process', {}, otherKey],
+  ])('stays beside that of %s', async (_whose, options, theirs) => {
+    const { agent } = await join();
+    const { agent: other } = await becomeAgent(server.port, theirs, {
+      description: describing('get'),
+      ...options,
+    });
+    sayFrames(other, answer(1, describing('get')));
+    await expect.poll(() => registry.connections, { interval: 2 }).toBe(2);
+    agent.socket.close();
+    await expect.poll(() => registry.connections, { interval: 2 }).toBe(1);
   });
 
   test('is told when the gateway leaves, and closed with 1001', async () => {

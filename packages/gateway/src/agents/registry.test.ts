@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { agentByHand, request, type AgentByHand } from './agent-by-hand.testing.ts';
+import type { CallableLink } from './callable-link.ts';
 import { createRegistry, NOBODY, type Registry } from './registry.ts';
 import { createResultBudget } from './result-budget.ts';
 
@@ -103,6 +104,52 @@ test('calls spread: with even loads every agent gets some', () => {
     if (typeof chosen !== 'string') chosen.call(request(), () => {});
   }
   for (const agent of agents) expect(agent.session.inFlight).toBeGreaterThan(90);
+});
+
+describe('links that other processes hold', () => {
+  const remote = (instanceId: string): CallableLink => {
+    const agent = agentByHand(createResultBudget(1), 1000, { instanceId });
+    opened.push(agent);
+    agent.session.setDescription({ manifest: [{ name: 'get', exposed: true, timeout_ms: 1000 }] });
+    return agent.session;
+  };
+
+  test('get a call only where no link of this process takes it', () => {
+    const registry = createRegistry(() => 0);
+    const link = remote('far');
+    registry.addRemote(link, true);
+    expect(registry.choose('get', NOBODY)).toBe(link);
+    const own = join(registry, ['get'], { maxInflight: 1 });
+    expect(registry.choose('get', NOBODY)).toBe(own.session);
+    own.session.call(request(), () => {});
+    expect(registry.choose('get', NOBODY)).toBe(link);
+    registry.removeRemote(link);
+    expect(registry.choose('get', NOBODY)).toBe('busy');
+  });
+
+  test('get none of an agent that takes no more over its link to this process', () => {
+    const registry = createRegistry(() => 0);
+    const own = join(registry, ['get'], { load: 1, maxInflight: 1 });
+    registry.addRemote(remote(own.session.instanceId), true);
+    expect(registry.choose('get', NOBODY)).toBe('busy');
+  });
+
+  test('are none of an agent process that was tried', () => {
+    const registry = createRegistry(() => 0);
+    registry.addRemote(remote('far'), true);
+    expect(registry.choose('get', { instances: ['far'], links: [] })).toBe('offline');
+  });
+
+  test('count as connected once every process can call them', () => {
+    const registry = createRegistry(() => 0);
+    const [link, gone] = [remote('far'), remote('gone')];
+    registry.addRemote(link, false);
+    registry.addRemote(gone, false);
+    registry.removeRemote(gone);
+    expect(registry.connected).toBe(false);
+    registry.list(link);
+    expect([registry.connected, registry.connections]).toEqual([true, 0]);
+  });
 });
 
 test('an agent is removed by identity: its successor of the same name stays', () => {

@@ -4,11 +4,14 @@ import type { AgentSession } from './agent-session.ts';
 
 /** Every agent that may take calls. */
 export interface Registry {
-  add(session: AgentSession): void;
+  /** Not yet `listed`: not every process of the replica can call it. */
+  add(session: AgentSession, listed?: boolean): void;
   /** By identity: a session never removes its successor. */
   remove(session: AgentSession): void;
   /** A link that another process of the replica holds, while that one can be reached. */
-  addRemote(link: CallableLink): void;
+  addRemote(link: CallableLink, listed: boolean): void;
+  /** From now on every process of the replica can call it. */
+  list(link: CallableLink): void;
   removeRemote(link: CallableLink): void;
   /**
    * The less loaded of two links picked at random among those of this process that have the capability; where none of
@@ -22,7 +25,7 @@ export interface Registry {
     principal: string,
     maySend: (agent: CallableLink) => boolean,
   ): CallableLink | undefined;
-  /** Whether any process of the replica has an agent. */
+  /** Whether all processes of the replica can call an agent, wherever it is connected. */
   readonly connected: boolean;
   /** Of this process. */
   readonly connections: number;
@@ -45,10 +48,18 @@ export const NOBODY: Tried = { instances: [], links: [] };
  */
 type AgentChoice = CallableLink | 'offline' | 'outdated' | 'busy';
 
+/** Who wants to know of the links, of this process and of others, that come and go. */
+interface RegistryWatcher {
+  added(link: CallableLink): void;
+  removed(link: CallableLink): void;
+}
+
 /** `random` in [0, 1). */
-export function createRegistry(random: () => number): Registry {
+export function createRegistry(random: () => number, watcher?: RegistryWatcher): Registry {
   const sessions = new Set<AgentSession>();
   const remotes = new Set<CallableLink>();
+  /** Of both. */
+  const unlisted = new Set<CallableLink>();
 
   function pick(candidates: readonly CallableLink[]): CallableLink | undefined {
     if (candidates.length < 2) return candidates[0];
@@ -66,17 +77,26 @@ export function createRegistry(random: () => number): Registry {
   }
 
   return {
-    add(session) {
+    add(session, listed = true) {
       sessions.add(session);
+      if (!listed) unlisted.add(session);
+      watcher?.added(session);
     },
     remove(session) {
-      sessions.delete(session);
+      unlisted.delete(session);
+      if (sessions.delete(session)) watcher?.removed(session);
     },
-    addRemote(link) {
+    addRemote(link, listed) {
       remotes.add(link);
+      if (!listed) unlisted.add(link);
+      watcher?.added(link);
     },
     removeRemote(link) {
-      remotes.delete(link);
+      unlisted.delete(link);
+      if (remotes.delete(link)) watcher?.removed(link);
+    },
+    list(link) {
+      unlisted.delete(link);
     },
     choose(capability, tried, leastVersion = 1) {
       const candidates: CallableLink[] = [];
@@ -117,7 +137,7 @@ export function createRegistry(random: () => number): Registry {
       return undefined;
     },
     get connected() {
-      return sessions.size > 0 || remotes.size > 0;
+      return sessions.size + remotes.size > unlisted.size;
     },
     get connections() {
       return sessions.size;

@@ -6,26 +6,19 @@ let server: StartedServer | undefined;
 afterEach(() => server?.close());
 
 test.each([
-  { agent: false, leaving: false, health: 200, ready: 503 },
-  { agent: true, leaving: false, health: 200, ready: 200 },
-  { agent: true, leaving: true, health: 503, ready: 503 },
-  { agent: false, leaving: true, health: 503, ready: 503 },
-])('agent connected: $agent, shutting down: $leaving', async ({ agent, leaving, health, ready }) => {
-  const state = { agentConnected: () => agent, shuttingDown: () => leaving, revocations: undefined };
+  { agent: false, settled: true, leaving: false, health: 200, ready: 503 },
+  { agent: true, settled: true, leaving: false, health: 200, ready: 200 },
+  { agent: true, settled: false, leaving: false, health: 200, ready: 503 },
+  { agent: true, settled: true, leaving: true, health: 503, ready: 503 },
+  { agent: false, settled: true, leaving: true, health: 503, ready: 503 },
+])('agent connected: $agent, settled: $settled, shutting down: $leaving', async (row) => {
+  const { agent, settled, leaving, health, ready } = row;
+  const state = { agentConnected: () => agent, settled: () => settled, shuttingDown: () => leaving };
   server = await startServer({ health: createHealth(state), ready: createReady(state) });
   const alive = await ask(server.port, '/healthz');
   expect(alive.status).toBe(health);
   expect(JSON.parse(alive.text)).toEqual({ ok: !leaving, agent_connected: agent });
   const able = await ask(server.port, '/readyz');
   expect(able.status).toBe(ready);
-  expect(JSON.parse(able.text)).toEqual({ ok: agent && !leaving, agent_connected: agent });
-});
-
-test.each([true, false])('which keys are revoked is known: %s', async (known) => {
-  const state = { agentConnected: () => true, shuttingDown: () => false, revocations: { known } };
-  server = await startServer({ health: createHealth(state), ready: createReady(state) });
-  expect((await ask(server.port, '/healthz')).status).toBe(200);
-  const able = await ask(server.port, '/readyz');
-  expect(able.status).toBe(known ? 200 : 503);
-  expect(JSON.parse(able.text)).toEqual({ ok: known, agent_connected: true });
+  expect(JSON.parse(able.text)).toEqual({ ok: ready === 200, agent_connected: agent });
 });

@@ -3,8 +3,8 @@ import type { Exchange } from '../http/exchange.ts';
 export interface HealthState {
   readonly agentConnected: () => boolean;
   readonly shuttingDown: () => boolean;
-  /** Undefined where no key can be revoked. */
-  readonly revocations: { readonly known: boolean } | undefined;
+  /** Whether the agents of a replica that started lately have had time to come. */
+  readonly settled: () => boolean;
 }
 
 /** GET /healthz: whether the process serves. */
@@ -18,7 +18,7 @@ export function createHealth(state: HealthState): (exchange: Exchange) => void {
 /** GET /readyz: whether calls can succeed now. */
 export function createReady(state: HealthState): (exchange: Exchange) => void {
   return (exchange) => {
-    const ok = !state.shuttingDown() && state.agentConnected() && state.revocations?.known !== false;
+    const ok = !state.shuttingDown() && state.settled() && state.agentConnected();
     answer(exchange, ok ? 200 : 503, ok, state);
   };
 }

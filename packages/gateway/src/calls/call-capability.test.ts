@@ -6,7 +6,8 @@ import { offering } from '../catalog/offer.testing.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createResultBudget } from '../agents/result-budget.ts';
 import type { AgentResult } from '../agents/callable-link.ts';
-import { createCallCapability, type CapabilityCall } from './call-capability.ts';
+import { createCallCapability, type CallCapability, type CapabilityCall } from './call-capability.ts';
+import { createAgentWait, type AgentWait } from './wait-for-agent.ts';
 import { keyPrincipal, tokenPrincipal } from '../auth/principal.testing.ts';
 import { CallerGone } from './call-error.ts';
 
@@ -34,6 +35,8 @@ afterEach(() => {
 });
 
 interface Joining {
+  /** Of the agent process; by default each agent is one of its own. */
+  readonly instanceId?: string;
   readonly timeoutMs?: number;
   readonly maxInflight?: number;
   readonly version?: ProtocolVersion;
@@ -242,6 +245,33 @@ test('a call that moved on because it was not started may still be tried again a
   first.say(refusal('AGENT_DRAINING', true));
   lose(second);
   third.say(smallResult(1));
+  expect(await result).toMatchObject({ count: 0 });
+});
+
+test('what one link of an agent process refuses is not offered to its other links', async () => {
+  const [first, second, other] = [join({ instanceId: 'one' }), join({ instanceId: 'one' }), join()];
+  const failed = failure(call());
+  first.say(refusal('AGENT_BUSY', true));
+  expect(second.session.inFlight).toBe(0);
+  other.say(refusal('AGENT_BUSY', true));
+  expect(await failed).toMatchObject({ code: 'AGENT_BUSY' });
+  expect(await requests(second)).toEqual([]);
+});
+
+test('a call whose link is lost goes to another agent process', { tags: ['agent:retry'] }, async () => {
+  const [first, second, other] = [join({ instanceId: 'one' }), join({ instanceId: 'one' }), join()];
+  const result = call();
+  lose(first);
+  expect(await requests(second)).toEqual([]);
+  other.say(smallResult(1));
+  expect(await result).toMatchObject({ count: 0 });
+});
+
+test('and where there is none, to another link of the same', { tags: ['agent:retry'] }, async () => {
+  const [first, second] = [join({ instanceId: 'one' }), join({ instanceId: 'one' })];
+  const result = call();
+  lose(first);
+  second.say(smallResult(1));
   expect(await result).toMatchObject({ count: 0 });
 });
 
@@ -501,5 +531,161 @@ describe('where no agent has place', () => {
     expect(await requests(agent)).toHaveLength(2);
     lose(agent);
     await Promise.all(calls);
+  });
+});
+
+describe('where the only agent has just been lost, and calls may wait for the next one', () => {
+  const WAIT_MS = 500;
+  let agentWait: AgentWait;
+  let calls: CallCapability;
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    agentWait = createAgentWait(WAIT_MS);
+    registry = createRegistry(() => 0, {
+      added: (session) => agentWait.came(session),
+      removed: (session) => agentWait.left(session),
+    });
+    calls = createCallCapability(
+      registry,
+      catalog,
+      () => now,
+      () => WALL_CLOCK_MS,
+      agentWait,
+    );
+  });
+  afterEach(() => {
+    // Those that forget agents that were lost.
+    vi.advanceTimersByTime(2000);
+  });
+
+  /** The time that passes for deadlines and for timers. */
+  function pass(ms: number): void {
+    now += ms;
+    vi.advanceTimersByTime(ms);
+  }
+
+  function start(overrides: Partial<CapabilityCall> = {}): Promise<AgentResult> {
+    return calls({
+      capability: 'get',
+      params: Buffer.from('{}'),
+      principal: keyPrincipal('reporting'),
+      requestId: 'r1',
+      traceparent: undefined,
+      signal: new AbortController().signal,
+      ...overrides,
+    });
+  }
+
+  async function answered(agent: AgentByHand, result: Promise<AgentResult>): Promise<AgentResult> {
+    const sent = await requests(agent);
+    agent.say(...sent.map(({ id }) => smallResult(id)));
+    return result;
+  }
+
+  test('a new call goes to the agent that comes, with the time that is left', async () => {
+    lose(join());
+    const result = start();
+    pass(300);
+    const agent = join();
+    expect(await requests(agent)).toMatchObject([{ timeoutMs: TIMEOUT_MS - 300 }]);
+    expect(await answered(agent, result)).toMatchObject({ count: 0 });
+  });
+
+  test('a call that was with the agent is sent once more', async () => {
+    const first = join();
+    const result = start();
+    await requests(first);
+    lose(first);
+    pass(300);
+    const second = join();
+    expect(await answered(second, result)).toMatchObject({ count: 0 });
+  });
+
+  test('a call that a leaving agent refuses goes to the one that comes', async () => {
+    const first = join();
+    const result = start();
+    await requests(first);
+    registry.remove(first.session);
+    first.say(refusal('AGENT_DRAINING', true));
+    expect(await answered(join(), result)).toMatchObject({ count: 0 });
+  });
+
+  test.each(['a new call', 'a call that was with the agent'])(
+    '%s fails as ever when none comes',
+    async (kind) => {
+      const agent = join();
+      const early = kind === 'a new call' ? undefined : failure(start());
+      lose(agent);
+      let settled = false;
+      const result = (early ?? failure(start())).finally(() => (settled = true));
+      pass(WAIT_MS - 1);
+      await Promise.resolve();
+      expect(settled).toBe(false);
+      pass(1);
+      expect(await result).toMatchObject({
+        code: 'GATEWAY_AGENT_OFFLINE',
+        message: 'agent is not connected',
+      });
+    },
+  );
+
+  test('a call waits once', async () => {
+    const first = join();
+    const result = failure(start());
+    lose(first);
+    const second = join();
+    lose(second);
+    expect(await result).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+  });
+
+  test('a call with too little time does not wait', async () => {
+    lose(join({ timeoutMs: 90 }));
+    expect(await failure(start())).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+  });
+
+  test('a caller who leaves waits no longer, and is not sent', async () => {
+    lose(join());
+    const caller = new AbortController();
+    const result = failure(start({ signal: caller.signal }));
+    caller.abort();
+    expect(await result).toBeInstanceOf(CallerGone);
+    const agent = join();
+    expect(await requests(agent)).toEqual([]);
+  });
+
+  test('2 s later calls fail at once', async () => {
+    lose(join());
+    pass(2000);
+    expect(await failure(start())).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
+  });
+
+  test('calls that the new agent cannot take all are refused as busy', async () => {
+    lose(join());
+    const [first, second] = [start(), failure(start())];
+    const agent = join({ maxInflight: 1 });
+    expect(await second).toMatchObject({ code: 'AGENT_BUSY' });
+    expect(await answered(agent, first)).toMatchObject({ count: 0 });
+  });
+
+  test('what an agent refuses while another is away fails at once', async () => {
+    const [agent, other] = [join(), join()];
+    const result = failure(start());
+    lose(other);
+    agent.say(refusal('AGENT_BUSY', true));
+    expect(await result).toMatchObject({ code: 'AGENT_BUSY' });
+  });
+
+  test('a capability that nobody offered is not found, at once', async () => {
+    lose(join());
+    expect(await failure(start({ capability: 'other' }))).toMatchObject({
+      code: 'GATEWAY_CAPABILITY_NOT_FOUND',
+    });
+  });
+
+  test('at the end of the gateway nothing waits', async () => {
+    lose(join());
+    const result = failure(start());
+    agentWait.close();
+    expect(await result).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
   });
 });

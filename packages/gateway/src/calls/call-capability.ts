@@ -7,6 +7,7 @@ import type { Principal, TokenPrincipal } from '../auth/principal.ts';
 import { CallError, CallerGone } from './call-error.ts';
 import { metadataFor } from './metadata.ts';
 import { agentErrorMessage } from './agent-error-message.ts';
+import type { AgentWait } from './wait-for-agent.ts';
 
 export interface CapabilityCall {
   readonly capability: string;
@@ -30,7 +31,8 @@ const RETRY_MIN_MS = 100;
 
 /**
  * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose link was lost
- * before any answer once more, to another agent where there is one. The caller has been found permitted already.
+ * before any answer once more, to another agent where there is one. With `agentWait` a call whose last agent has just been
+ * lost waits for the next one, once. The caller has been found permitted already.
  * Throws CallError, or CallerGone when the signal aborts.
  */
 export function createCallCapability(
@@ -38,6 +40,7 @@ export function createCallCapability(
   catalog: Catalog,
   now: () => number,
   wallClock: () => number = Date.now,
+  agentWait?: AgentWait,
   service: string = DEFAULT_SERVICE,
 ): CallCapability {
   return (call) =>
@@ -47,11 +50,14 @@ export function createCallCapability(
         return;
       }
       let tried = NOBODY;
-      const first = firstAgent(chooseAgent(registry, call, tried, wallClock), catalog, call.capability);
+      const choice = chooseAgent(registry, call, tried, wallClock);
+      const lost = choice === 'offline' ? agentWait?.lostLately(call.capability) : undefined;
+      const first = lost ?? firstAgent(choice, catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
       const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
       let current = first;
       let retried = false;
+      let waited = false;
       let cancel: () => void = () => {};
       const timer = setTimeout(() => {
         cancel();
@@ -99,14 +105,28 @@ export function createCallCapability(
           finish(() => resolve(outcome));
           return;
         }
-        const timeLeft = deadline - ANSWER_GRACE_MS - now() >= RETRY_MIN_MS;
-        const another = timeLeft && mayRetry(outcome, retried) ? chooseAnother(outcome.kind) : 'offline';
-        if (typeof another === 'string') {
-          finish(() => reject(asCallError(outcome)));
-          return;
-        }
+        const mayGoOn = timeLeft() >= 0 && mayRetry(outcome, retried);
+        const another = mayGoOn ? chooseAnother(outcome.kind) : 'offline';
         if (outcome.kind === 'lost') retried = true;
-        send(another);
+        if (typeof another !== 'string') send(another);
+        else if (mayGoOn && another === 'offline' && hasLeft(outcome) && !waited) {
+          waitForAgent(() => asCallError(outcome));
+        } else finish(() => reject(asCallError(outcome)));
+      }
+
+      function timeLeft(): number {
+        return deadline - ANSWER_GRACE_MS - RETRY_MIN_MS - now();
+      }
+
+      function waitForAgent(refusal: () => CallError): void {
+        waited = true;
+        const goOn = (came: boolean): void => {
+          const agent = came ? chooseAgent(registry, call, tried, wallClock) : 'offline';
+          if (typeof agent !== 'string') send(agent);
+          else finish(() => reject(agent === 'busy' ? busy() : refusal()));
+        };
+        if (agentWait?.lostLately(call.capability) === undefined) goOn(false);
+        else cancel = agentWait.wait(call, timeLeft(), goOn);
       }
 
       /** Another process of an agent. One that was lost may still be reached over another link, where there is none else. */
@@ -119,8 +139,14 @@ export function createCallCapability(
       }
 
       call.signal.addEventListener('abort', onAbort);
-      send(first);
+      if (lost === undefined) send(first);
+      else waitForAgent(offline);
     });
+}
+
+/** Whether the agent is gone, or about to go, so that another one may be about to come in its place. */
+function hasLeft(outcome: Exclude<AgentOutcome, AgentResult>): boolean {
+  return outcome.kind === 'lost' || outcome.code === 'AGENT_DRAINING';
 }
 
 /**
@@ -168,7 +194,7 @@ function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): 
     case 'offline':
       // Before the first agent has connected, it is not known which capabilities exist.
       if (catalog.description === undefined || catalog.knows(capability)) {
-        throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+        throw offline();
       }
       throw new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
     case 'outdated':
@@ -177,20 +203,28 @@ function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): 
         'no agent is connected that takes calls with access tokens; those that have the capability are to be updated',
       );
     case 'busy':
-      throw new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');
+      throw busy();
     default:
       return choice;
   }
 }
 
+function offline(): CallError {
+  return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+}
+
+function busy(): CallError {
+  return new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');
+}
+
 function asCallError(outcome: Exclude<AgentOutcome, AgentResult>): CallError {
-  if (outcome.kind === 'lost') return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+  if (outcome.kind === 'lost') return offline();
   switch (outcome.code) {
     case 'AGENT_UNKNOWN_CAPABILITY':
       return new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
     case 'AGENT_CANCELLED':
     case 'AGENT_DRAINING':
-      return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+      return offline();
     default:
       return new CallError(outcome.code, agentErrorMessage({ ...outcome, code: outcome.code }));
   }

@@ -156,6 +156,18 @@ describe('an offer is replaced', { tags: ['agent:catalogue'] }, () => {
   });
 });
 
+test('an agent is connected for as long as one of its links is', { tags: ['agent:catalogue'] }, () => {
+  const leaveFirst = connect(file({ a: '1' }), 'key', '1');
+  const leaveSecond = connect(file({ a: '1' }), 'key', '1');
+  leaveSecond();
+  leaveSecond();
+  connect(file({ b: '1' }), 'key', '2')();
+  expect(known('a', 'b')).toEqual(['a', 'b']);
+  leaveFirst();
+  connect(file({ c: '1' }), 'key', '3');
+  expect(known('a', 'b', 'c')).toEqual(['c']);
+});
+
 test('whatever connects and leaves, known is what the rule of replacement leaves', () => {
   const files = [{ a: '1' }, { b: '1', a: '1' }, { c: '1' }, { a: '2', d: '1' }].map((one) => file(one));
   const step = fc.record({ instance: fc.nat(7), leaves: fc.boolean() });
@@ -175,7 +187,9 @@ test('whatever connects and leaves, known is what the rule of replacement leaves
         const accompanied = [...leave.keys()].some((other) => other % 2 === key && other !== instance);
         offers = offers.filter((offer) => offer.key !== key || (accompanied && offer.instance !== instance));
         offers.push({ key, instance, names: description.manifest.map(({ name }) => name) });
+        const before = leave.get(instance);
         leave.set(instance, connect(description, String(key), String(instance)));
+        before?.();
       }
       const names = new Set(offers.flatMap((offer) => offer.names));
       expect(known('a', 'b', 'c', 'd')).toEqual(['a', 'b', 'c', 'd'].filter((name) => names.has(name)));

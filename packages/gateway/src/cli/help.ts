@@ -51,6 +51,9 @@ Optional settings:
   GATEWAY_EMIT_OPENAPI_SNAPSHOT           true also writes openapi.json               (false)
   GATEWAY_MAX_REQUEST_BODY_BYTES          largest request body                      (1048576)
   GATEWAY_BODY_READ_TIMEOUT               time to receive a body, like 30s or 1m30s     (10s)
+  GATEWAY_SHUTDOWN_DELAY                  how long all is served behind SIGTERM          (0s)
+  GATEWAY_READY_AFTER                     longest wait for all agents at start          (0s)
+  GATEWAY_AGENT_WAIT                      how long calls wait for an agent just lost    (0s)
   GATEWAY_TLS_CERT_FILE                   PEM certificate chain: serves HTTPS
   GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it
   GATEWAY_VALKEY_URL                      Valkey by which gateways share limits and revoked keys

@@ -30,6 +30,8 @@ export type LoadedServices =
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 const MAX_BODY_READ_MS = 3_600_000;
+const MAX_REPLICA_TIME_MS = 600_000;
+const MAX_AGENT_WAIT_MS = 60_000;
 const MAX_RATE = 1_000_000;
 const RELOADED = ['GATEWAY_API_KEYS_FILE', 'GATEWAY_SERVICES_FILE'] as const;
 
@@ -83,6 +85,9 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, PARAMS_MAX_BYTES)) ??
       1_048_576,
     bodyReadTimeoutMs: read('GATEWAY_BODY_READ_TIMEOUT', parseBodyReadTimeout) ?? 10_000,
+    shutdownDelayMs: read('GATEWAY_SHUTDOWN_DELAY', parseReplicaTime) ?? 0,
+    readyAfterMs: read('GATEWAY_READY_AFTER', parseReplicaTime) ?? 0,
+    agentWaitMs: read('GATEWAY_AGENT_WAIT', parseAgentWait) ?? 0,
     tls: readTlsFiles(
       read('GATEWAY_TLS_CERT_FILE', good),
       read('GATEWAY_TLS_KEY_FILE', good),
@@ -164,4 +169,13 @@ function readRate(
 function parseBodyReadTimeout(text: string): Parsed<number> {
   const range = `from 1ms to ${MAX_BODY_READ_MS / 1000}s`;
   return parseDurationWithin(text, { leastMs: 1, mostMs: MAX_BODY_READ_MS, range });
+}
+
+/** How long a replica takes its time at its start or end. */
+function parseReplicaTime(text: string): Parsed<number> {
+  return parseDurationWithin(text, { leastMs: 0, mostMs: MAX_REPLICA_TIME_MS, range: 'from 0s to 10m' });
+}
+
+function parseAgentWait(text: string): Parsed<number> {
+  return parseDurationWithin(text, { leastMs: 0, mostMs: MAX_AGENT_WAIT_MS, range: 'from 0s to 1m' });
 }

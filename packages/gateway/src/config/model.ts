@@ -32,6 +32,12 @@ export interface GatewayConfig {
   readonly emitOpenapiSnapshot: boolean;
   readonly maxRequestBodyBytes: number;
   readonly bodyReadTimeoutMs: number;
+  /** How long a replica that was asked to end serves on as before, but says that it is not ready; 0: not at all. */
+  readonly shutdownDelayMs: number;
+  /** For how long, at most, a replica that starts may wait for the agents of all its services; 0: not at all. */
+  readonly readyAfterMs: number;
+  /** How long a call may wait for another agent when the last one was lost just before; 0: not at all. */
+  readonly agentWaitMs: number;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
   /** Processes that serve; with 1 there is no other. */

@@ -15,6 +15,7 @@ import { createAuthenticate } from '../auth/authenticate.ts';
 import type { SharePermissions } from '../auth/permission-sets.ts';
 import { openTokens, type OpenTokens } from '../auth/tokens/open-tokens.ts';
 import { createCallCapability, type CallCapability } from '../calls/call-capability.ts';
+import { createAgentWait } from '../calls/wait-for-agent.ts';
 import { createPermitCall } from '../calls/permit-call.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import type { TokenConfig } from '../config/model.ts';
@@ -27,6 +28,8 @@ import { pathPrefixOf } from './service-id.ts';
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
 export interface Service {
   readonly id: string;
+  /** From now on no call waits for an agent. */
+  stopWaiting(): void;
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly directory: SessionDirectory;
@@ -58,10 +61,15 @@ export interface ServiceParts {
   /** Where another process fetches the keys of issuers. */
   readonly openKeySet: OpenKeySet | undefined;
   readonly shuttingDown: HealthState['shuttingDown'];
+  readonly settled: HealthState['settled'];
+  /** Called for each agent of the service that may take calls from then on. */
+  readonly agentCame: (service: string) => void;
   /** Of the gateway itself. */
   readonly version: string;
   readonly observe: Observe;
   readonly now: () => number;
+  /** How long a call waits when its last agent was lost just before; 0: not at all. */
+  readonly agentWaitMs: number;
 }
 
 /** What changes with the issuers of a service. */
@@ -80,9 +88,16 @@ export function createService(
   parts: ServiceParts,
 ): Service {
   const { observe } = parts;
-  const registry = createRegistry(Math.random);
+  const agentWait = parts.agentWaitMs > 0 ? createAgentWait(parts.agentWaitMs) : undefined;
+  const registry = createRegistry(Math.random, {
+    added(link) {
+      parts.agentCame(id);
+      agentWait?.came(link);
+    },
+    removed: (link) => agentWait?.left(link),
+  });
   const catalog = createCatalog(observe, isAgentKey);
-  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, id);
+  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, agentWait, id);
   const permitCall = createPermitCall(parts.limitCalls(callCapability));
   let config = tokenConfig;
   let current = connect();
@@ -118,7 +133,7 @@ export function createService(
     const ready = createReady({
       agentConnected: () => registry.connected,
       shuttingDown: parts.shuttingDown,
-      revocations,
+      settled: parts.settled,
     });
     const takesTokens = tokens !== undefined;
     const handlers: ServiceHandlers = {
@@ -144,6 +159,7 @@ export function createService(
     id,
     registry,
     catalog,
+    stopWaiting: () => agentWait?.close(),
     directory: parts.directoryOf(id, registry, catalog),
     handlers: {
       call: (exchange, capability) => current.handlers.call(exchange, capability),

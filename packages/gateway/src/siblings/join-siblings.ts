@@ -47,6 +47,7 @@ interface Own {
 
 interface Remote {
   readonly worker: number;
+  isListed: boolean;
   readonly link: CallableLink;
   readonly registry: Registry;
   readonly leaveCatalog: () => void;
@@ -94,7 +95,7 @@ export async function joinSiblings({
         path,
         budget,
         onReachable() {
-          for (const { registry, link } of ofThat()) registry.addRemote(link);
+          for (const remote of ofThat()) reachable(remote);
           resolve();
         },
         onUnreachable() {
@@ -105,23 +106,26 @@ export async function joinSiblings({
     });
   }
 
-  function joined(worker: number, session: ListedSession, description: Description): void {
+  function reachable({ registry, link, isListed }: Remote): void {
+    registry.addRemote(link, isListed);
+    if (!isListed) channel.tell('session_reached', { connId: link.connId });
+  }
+
+  function joined(worker: number, session: ListedSession, description: Description, isListed: boolean): void {
     const { connId, service } = session;
     places.set(connId, { worker, service });
     inService(service, (view) => {
       if (worker === ownNumber) listOwn(view, connId);
-      else listRemote(view, worker, session, description);
+      else listRemote(view, worker, session, description, isListed);
     });
   }
 
   function listOwn({ registry, catalog, newest }: ServiceView, connId: string): void {
     const entered = own.get(connId);
     if (entered === undefined) return;
-    const { session, offer, onListed, isOver } = entered;
-    if (!isOver) {
-      registry.add(session);
-      onListed();
-    }
+    const { session, offer, isOver } = entered;
+    if (!isOver) registry.add(session, false);
+    channel.tell('session_reached', { connId });
     entered.leaveCatalog = catalog.add(offer);
     if (!isOver) entered.leaveNewest = newest.add(session, offer);
   }
@@ -131,15 +135,33 @@ export async function joinSiblings({
     worker: number,
     session: ListedSession,
     description: Description,
+    isListed: boolean,
   ): void {
     const { connId, keyId, instanceId, digest, keepsSeveral } = session;
     const reached = (): AgentSession | undefined => siblings.get(worker)?.calls;
     const link = createRemoteLink(session, description, reached, () => calls++);
-    if (reached() !== undefined) registry.addRemote(link);
     const leaveCatalog = catalog.add({ keyId, instanceId, digest, description }, false);
-    remotes.set(connId, { worker, link, registry, leaveCatalog });
+    const remote = { worker, isListed, link, registry, leaveCatalog };
+    remotes.set(connId, remote);
+    if (reached() !== undefined) reachable(remote);
     // An agent that keeps one link has lost the one before, wherever that was.
     if (!keepsSeveral) newest.supersede({ keyId, instanceId });
+  }
+
+  function listed(connId: string): void {
+    const place = places.get(connId);
+    if (place === undefined) return;
+    inService(place.service, ({ registry }) => {
+      const entered = own.get(connId);
+      if (entered !== undefined && !entered.isOver) {
+        registry.list(entered.session);
+        entered.onListed();
+      }
+      const remote = remotes.get(connId);
+      if (remote === undefined) return;
+      remote.isListed = true;
+      registry.list(remote.link);
+    });
   }
 
   function left(connId: string): void {
@@ -179,9 +201,12 @@ export async function joinSiblings({
           (bytes === undefined ? own.get(session.connId)?.offer.description : parseDescription(bytes));
         if (description === undefined) throw new Error('a description is missing');
         descriptions.set(session.digest, description);
-        joined(worker, session, description);
+        joined(worker, session, description, false);
         return;
       }
+      case 'listed':
+        listed(change.connId);
+        return;
       case 'left':
         left(change.connId);
         return;
@@ -211,7 +236,7 @@ export async function joinSiblings({
       }
       for (const { worker, session } of sessions) {
         const described = descriptions.get(session.digest);
-        if (described !== undefined) joined(worker, session, described);
+        if (described !== undefined) joined(worker, session, described, true);
       }
     }
     // Only now, since agents that are away are forgotten when others of their key have come.

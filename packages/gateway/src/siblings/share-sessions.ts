@@ -1,6 +1,10 @@
 import { createKeptOffers, type KeptOffers, type OfferIdentity } from '../catalog/kept-offers.ts';
 import type { PrimaryChannel } from '../workers/channel.ts';
+import type { SocketFolder } from './socket-folder.ts';
 import type { KeptOffer, ListedSession, ReplicaChange, ReplicaState } from '../workers/session-messages.ts';
+
+/** A worker that hangs keeps no agent from being listed. */
+const REACHED_WITHIN_MS = 1000;
 
 interface Known {
   readonly worker: number;
@@ -8,21 +12,46 @@ interface Known {
   readonly leave: () => void;
 }
 
+export interface SharedSessions {
+  /** Forgets what agents offer whose keys are not known any more. */
+  forgetUnknown(): void;
+  /** Of all workers. */
+  readonly all: readonly ListedSession[];
+}
+
 /**
  * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
- * what each worker makes of it is the same; one that comes late gets what the others have.
+ * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is one of a service's agents.
  */
-export function shareSessions(channel: PrimaryChannel, pathOf: (worker: number) => string): void {
+export function shareSessions(
+  channel: PrimaryChannel,
+  folder: SocketFolder,
+  isAgentKey: (service: string, keyId: string) => boolean = () => true,
+): SharedSessions {
   /** Those that follow the changes, and where they listen. */
   const members = new Map<number, string>();
   const services = new Map<string, KeptOffers<OfferIdentity>>();
   const sessions = new Map<string, Known>();
   const descriptions = new Map<string, Uint8Array>();
+  /** Sessions that have joined, and the workers that cannot send them calls yet. */
+  const unreached = new Map<string, { readonly by: Set<number>; readonly timer: NodeJS.Timeout }>();
 
   function tellAll(change: ReplicaChange, except?: number): void {
     for (const worker of members.keys()) {
       if (worker !== except) channel.send(worker, 'replica_changed', change);
     }
+  }
+
+  function reached(connId: string, worker: number): void {
+    const waiting = unreached.get(connId);
+    waiting?.by.delete(worker);
+    if (waiting?.by.size === 0) list(connId);
+  }
+
+  function list(connId: string): void {
+    clearTimeout(unreached.get(connId)?.timer);
+    unreached.delete(connId);
+    if (sessions.has(connId)) tellAll({ type: 'listed', connId });
   }
 
   function forgetDescriptions(): void {
@@ -54,7 +83,7 @@ export function shareSessions(channel: PrimaryChannel, pathOf: (worker: number) 
     };
   }
 
-  channel.answer('sibling_socket', (_question, worker) => pathOf(worker));
+  channel.answer('sibling_socket', (_question, worker) => folder.newPath(worker));
   channel.answer('replica_state', ({ path }, worker) => {
     const before = state();
     tellAll({ type: 'sibling', worker, path });
@@ -69,15 +98,18 @@ export function shareSessions(channel: PrimaryChannel, pathOf: (worker: number) 
       channel.send(worker, 'replica_changed', { type: 'wanted', connId });
       return;
     }
-    const kept = services.get(service) ?? createKeptOffers();
+    const kept = services.get(service) ?? createKeptOffers((id) => isAgentKey(service, id));
     services.set(service, kept);
     const { leave } = kept.add({ keyId, instanceId, digest });
     sessions.set(connId, { worker, session, leave });
     const joined = { type: 'joined', worker, session } as const;
     tellAll({ ...joined, description: isNew ? description : undefined }, worker);
     channel.send(worker, 'replica_changed', { ...joined, description: undefined });
+    const timer = setTimeout(() => list(connId), REACHED_WITHIN_MS);
+    unreached.set(connId, { by: new Set(members.keys()), timer });
     forgetDescriptions();
   });
+  channel.on('session_reached', ({ connId }, worker) => reached(connId, worker));
   channel.on('session_left', ({ connId }) => {
     const known = sessions.get(connId);
     if (known === undefined) return;
@@ -88,14 +120,25 @@ export function shareSessions(channel: PrimaryChannel, pathOf: (worker: number) 
   });
   channel.onLeave((worker) => {
     members.delete(worker);
+    folder.forget(worker);
     for (const [connId, known] of sessions) {
       if (known.worker !== worker) continue;
       sessions.delete(connId);
       known.leave();
     }
     tellAll({ type: 'sibling_gone', worker });
+    for (const connId of [...unreached.keys()]) reached(connId, worker);
     forgetDescriptions();
   });
+  return {
+    forgetUnknown() {
+      for (const { forgetUnknown } of services.values()) forgetUnknown();
+      forgetDescriptions();
+    },
+    get all() {
+      return Array.from(sessions.values(), ({ session }) => session);
+    },
+  };
 }
 
 function agentName(

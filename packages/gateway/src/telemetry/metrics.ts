@@ -26,6 +26,8 @@ export interface GatewayState {
   readonly logRecordsLost: () => number;
   /** Undefined where there are none. */
   readonly workerRestarts?: () => number;
+  /** Calls of this process to agents of others; undefined where there are none. */
+  readonly siblingCalls?: (() => number) | undefined;
   /** Whether an agent of the service, connected or away, has this capability. */
   readonly isCapability: (name: string, service: string | undefined) => boolean;
 }
@@ -309,6 +311,17 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         help: 'Workers that ended and were replaced. Where GATEWAY_WORKERS is above 1.',
       },
       state.workerRestarts,
+    );
+  }
+  if (state.siblingCalls !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_sibling_calls_total',
+        type: 'counter',
+        labels: [],
+        help: 'Calls that reached their agent over another worker. Where GATEWAY_WORKERS is above 1.',
+      },
+      state.siblingCalls,
     );
   }
   return observe;

@@ -18,8 +18,12 @@ export interface Questions {
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
   readonly replica_state: { readonly question: { readonly path: string }; readonly answer: ReplicaState };
-  /** What keys an issuer has; of one that was not asked a moment ago, those that it has now. */
-  readonly issuer_keys: { readonly question: { readonly id: string }; readonly answer: KeysAnswer };
+  /** What keys an issuer has; where that is not enough, it is asked `again`, unless it was a moment ago. */
+  readonly issuer_keys: {
+    readonly question: { readonly id: string; readonly again: boolean };
+    readonly answer: KeysAnswer;
+  };
+  /** Memory beyond what is lent to it. */
   readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
   /** Whose key this is. */
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
@@ -48,6 +52,8 @@ export interface WorkerMessages {
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
+  /** A worker can send calls to a session that has joined. */
+  readonly session_reached: { readonly connId: string };
   readonly session_left: { readonly connId: string };
 }
 
@@ -98,4 +104,6 @@ export interface StartOrder {
   readonly replicaId: string;
   readonly sessionSecret: Uint8Array;
   readonly workers: number;
+  /** How long the replica has been there: other workers may have been serving for all of it. */
+  readonly ageMs: number;
 }

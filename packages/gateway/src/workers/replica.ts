@@ -8,6 +8,8 @@ export interface Replica {
   readonly worker: number | undefined;
   /** How many processes serve. */
   readonly workers: number;
+  /** How long it had been there when this process started. */
+  readonly ageMs: number;
   /** 32 bytes that sign the ids of MCP sessions. */
   readonly sessionSecret: Uint8Array;
   /** As the primary counts; absent for the only process, which counts itself. */
@@ -25,5 +27,5 @@ export interface ReplicaCount {
 
 /** Of a replica that is one process. */
 export function createOnlyProcess(id: string, sessionSecret: Uint8Array): Replica {
-  return { id, worker: undefined, workers: 1, sessionSecret };
+  return { id, worker: undefined, workers: 1, ageMs: 0, sessionSecret };
 }

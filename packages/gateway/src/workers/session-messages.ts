@@ -25,6 +25,8 @@ export type ReplicaChange =
   /** With all of its sessions. */
   | { readonly type: 'sibling_gone'; readonly worker: number }
   | ({ readonly type: 'joined'; readonly worker: number } & SessionJoined)
+  /** All workers can send it calls. */
+  | { readonly type: 'listed'; readonly connId: string }
   | { readonly type: 'left'; readonly connId: string }
   /** To its own worker: the session is told of again, with its description. */
   | { readonly type: 'wanted'; readonly connId: string }

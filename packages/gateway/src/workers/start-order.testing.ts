@@ -9,5 +9,11 @@ export function startOrder(env: Environment = {}): StartOrder {
     () => '',
   );
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults));
-  return { config: loaded.config, replicaId: 'r1', sessionSecret: new Uint8Array([255, 0]), workers: 2 };
+  return {
+    config: loaded.config,
+    replicaId: 'r1',
+    sessionSecret: new Uint8Array([255, 0]),
+    workers: 2,
+    ageMs: 0,
+  };
 }

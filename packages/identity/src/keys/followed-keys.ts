@@ -21,7 +21,8 @@ export interface FollowingKeySet extends KeySet {
  * and for a key that is not known. `onChange` is called when the keys are others.
  */
 export function followKeySet(options: {
-  readonly ask: () => Promise<KeysAnswer>;
+  /** `again` where what the other process has is not enough. */
+  readonly ask: (again: boolean) => Promise<KeysAnswer>;
   readonly onChange: () => void;
   readonly onClose: () => void;
   readonly now: () => number;
@@ -54,9 +55,10 @@ export function followKeySet(options: {
   }
 
   async function refetch(): Promise<void> {
+    const again = state !== 'unknown';
     try {
-      const answer = await ask();
-      askAgainAt = now() + answer.askAgainInMs;
+      const answer = await ask(again);
+      if (again) askAgainAt = now() + answer.askAgainInMs;
       await install(answer.keys);
     } catch {
       // The other process is gone: what is known serves on.

@@ -9,6 +9,8 @@ export interface ProcessOptions {
   /** Laid over PATH, HOME and TMPDIR; nothing else of this process's environment is passed on. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** The start of a command line that ends by becoming the program, such as `nsenter` with its options. */
+  readonly within?: readonly string[] | undefined;
   readonly uid?: number;
   readonly gid?: number;
   /** What asks the process to end; default SIGTERM. */
@@ -46,11 +48,12 @@ export async function startProcess(
   args: readonly string[],
   options: ProcessOptions = {},
 ): Promise<RunningProcess> {
-  const { cwd, uid, gid, stopSignal = 'SIGTERM', orphanSignal = stopSignal } = options;
+  const { cwd, within = [], uid, gid, stopSignal = 'SIGTERM', orphanSignal = stopSignal } = options;
   const name = basename(command);
   const base = Object.fromEntries(inherited.map((key) => [key, process.env[key]]));
   const guardian = await watchdog();
-  const child = spawn(command, args, {
+  const [program = command, ...words] = [...within, command, ...args];
+  const child = spawn(program, words, {
     cwd,
     env: { ...base, ...options.env },
     detached: true,
@@ -79,7 +82,7 @@ export async function startProcess(
   try {
     await once(child, 'spawn');
   } catch (error) {
-    throw new Error(`cannot start ${command}: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new Error(`cannot start ${program}: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }

@@ -23,7 +23,7 @@ export function gatewaySettings(
 /** The gateway's executable with this environment; resolves once it listens. */
 export async function startGateway(
   env: NonNullable<ProcessOptions['env']>,
-  options: { readonly args?: readonly string[]; readonly cwd?: string } = {},
+  options: Pick<ProcessOptions, 'cwd' | 'within'> & { readonly args?: readonly string[] } = {},
 ): Promise<StartedGateway> {
   const { args = [], ...place } = options;
   const process = await startProcess(SVC_GATEWAY, args, { env, ...place });

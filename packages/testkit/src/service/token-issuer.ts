@@ -7,11 +7,11 @@ export interface TokenIssuer {
   token(claims: Readonly<Record<string, unknown>>): string;
 }
 
-export function createTokenIssuer(issuer: string, audience: string): TokenIssuer {
+export function createTokenIssuer(issuer: string, audience: string, kid = 'k1'): TokenIssuer {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const header = encode({ alg: 'EdDSA', typ: 'at+jwt', kid: 'k1' });
+  const header = encode({ alg: 'EdDSA', typ: 'at+jwt', kid });
   return {
-    jwks: JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig' }] }),
+    jwks: JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' }] }),
     token(claims) {
       const now = Math.floor(Date.now() / 1000);
       const times = { iat: now, exp: now + 300 };

@@ -4,11 +4,14 @@ import { checkIdentity, checkPinned } from './check-identity.ts';
 import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
+import { driverOf } from '../../databases/drivers.ts';
+import { driverNameOf } from '../driver-of-file.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 import { valueAt, type Path } from '../path.ts';
 import { formatSize, parseSize } from '../size.ts';
 
+const LONGEST_RESOLVE_INTERVAL_MS = 60 * 60 * 1000;
 const LONGEST_TIMEOUT_MS = 24 * 60 * 60 * 1000;
 /** The empty array of rows. */
 const LEAST_RESULT_BYTES = 2;
@@ -18,7 +21,8 @@ const LEAST_LOG_BYTES = 1024;
 /** Checks what the schema cannot express. Takes any tree, and skips values that the schema refuses. Returns warnings. */
 export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
   checkRuntime(root, faults);
-  checkGatewayUrl(root, faults);
+  checkWorkers(root, faults);
+  checkGateway(root, faults);
   checkSize(root, ['logging', 'max_size'], LEAST_LOG_BYTES, Number.MAX_SAFE_INTEGER, faults);
   checkMetricsAddress(root, faults);
   checkLimits(root, ['defaults'], faults);
@@ -48,10 +52,34 @@ function checkRuntime(root: unknown, faults: FaultLog): void {
   );
 }
 
-function checkGatewayUrl(root: unknown, faults: FaultLog): void {
+function checkWorkers(root: unknown, faults: FaultLog): void {
+  const { properties } = driverOf(driverNameOf(root)).section;
+  const usual = properties['max_connections']?.['default'];
+  const workers = valueAt(root, ['runtime', 'workers']);
+  const connections = valueAt(root, ['database', 'max_connections']) ?? usual;
+  if (typeof workers !== 'number' || typeof connections !== 'number' || workers <= connections) return;
+  const most = `\`database.max_connections\` (${connections})`;
+  faults.add(['runtime', 'workers'], `must be <= ${most}, for each worker needs a connection`);
+}
+
+function checkGateway(root: unknown, faults: FaultLog): void {
   const url = valueAt(root, ['gateway', 'url']);
-  const problem = typeof url === 'string' ? gatewayUrlProblem(url) : undefined;
-  if (problem !== undefined) faults.add(['gateway', 'url'], problem);
+  const urls: readonly unknown[] = Array.isArray(url) ? url : [url];
+  for (const [index, one] of urls.entries()) {
+    const problem = typeof one === 'string' ? gatewayUrlProblem(one) : undefined;
+    if (problem !== undefined)
+      faults.add(['gateway', 'url', ...(Array.isArray(url) ? [String(index)] : [])], problem);
+  }
+  const maxLinks = valueAt(root, ['gateway', 'max_links']);
+  if (typeof maxLinks === 'number' && maxLinks < urls.length && !faults.has(['gateway', 'max_links'])) {
+    faults.add(['gateway', 'max_links'], 'must be at least the number of gateways in `url`');
+  }
+  const interval = valueAt(root, ['gateway', 'resolve_interval']);
+  if (typeof interval !== 'string') return;
+  const milliseconds = parseDuration(interval);
+  if (milliseconds < 1000 || milliseconds > LONGEST_RESOLVE_INTERVAL_MS) {
+    faults.add(['gateway', 'resolve_interval'], 'must be between 1s and 1h');
+  }
 }
 
 function checkMetricsAddress(root: unknown, faults: FaultLog): void {

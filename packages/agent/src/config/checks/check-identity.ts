@@ -3,6 +3,7 @@ import { parseIssuers } from '@svc/identity';
 import { isRecord } from '../../capabilities/is-record.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { valueAt, type Path } from '../path.ts';
+import { gatewayUrls } from '../gateway-urls.ts';
 import { resourceOf } from '../resource-of.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
 
@@ -43,11 +44,14 @@ function checkMaxAge(text: string, faults: FaultLog): void {
   faults.add(['identity', 'max_age'], 'must be whole seconds, from 1s to 8760h');
 }
 
+/** Keeps a fault of the URL from being told a second time as missing audiences. */
+const PLACEHOLDER = 'https://unknown/mcp';
+
 function checkIssuers(root: unknown, issuers: readonly unknown[], faults: FaultLog): readonly string[] {
-  const url = valueAt(root, ['gateway', 'url']);
-  const isUsable = typeof url === 'string' && gatewayUrlProblem(url) === undefined;
-  // A placeholder keeps the fault of the URL from being told a second time as missing audiences.
-  const parsed = parseIssuers(issuers, { resource: isUsable ? resourceOf(url) : 'https://unknown/mcp' });
+  const urls = gatewayUrls(valueAt(root, ['gateway', 'url']));
+  const areUsable = urls.length > 0 && urls.every((url) => gatewayUrlProblem(url) === undefined);
+  const resource = areUsable ? resourceOf(urls) : PLACEHOLDER;
+  const parsed = parseIssuers(issuers, { resource });
   if (parsed.ok) return parsed.warnings;
   for (const { path, message } of parsed.problems) {
     faults.add(['identity', 'issuers', ...path.map(String)], message);

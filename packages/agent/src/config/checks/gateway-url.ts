@@ -1,11 +1,14 @@
-import { isLoopbackHost } from '@svc/protocol';
+import { isLoopbackHost, namesReplicas, namesReplicasRightly, urlOfReplica } from '@svc/protocol';
 
 /** Why a URL cannot be `gateway.url`, undefined when it can. */
 export function gatewayUrlProblem(text: string): string | undefined {
   if (!URL.canParse(text) || /[\s\\]/.test(text)) {
     return 'must be a URL such as `wss://gateway.example.com/ws/agent`';
   }
-  const url = new URL(text);
+  if (namesReplicas(text) && !namesReplicasRightly(text)) {
+    return 'must have `{replica}` only once, in the first label of the host';
+  }
+  const url = new URL(urlOfReplica(text, 0));
   if (url.protocol !== 'wss:' && url.protocol !== 'ws:') {
     return 'must begin with `wss://`, or with `ws://` for a loopback host';
   }

@@ -1,13 +1,14 @@
-import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX, NEED_PATTERN } from '@svc/protocol';
+import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX, NEED_PATTERN, SERVICE_ID_PATTERN } from '@svc/protocol';
 import { stringFormats } from '../../capabilities/values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
-import { RUNTIME_DEFAULTS } from '../capability-file.ts';
+import { GATEWAY_DEFAULTS, RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
 import { choice, count, filledText, flag, text, type JsonSchema } from '../../capabilities/json-schema.ts';
 import { identitySection } from './identity-section.ts';
 import { duration, named, section, size } from './section-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
+const WORKERS_MAX = 64;
 
 const constraints: Readonly<Record<string, JsonSchema>> = {
   minimum: { type: 'number', description: 'Least value (integer, number).' },
@@ -152,7 +153,14 @@ export function fileSchema(driver: string): JsonSchema {
     ...section(
       'The capabilities that an agent offers, and how it reaches its database and its gateway.',
       {
-        service: section('What the generated OpenAPI description says of the service.', {
+        service: section('The service that the agent belongs to, and what its OpenAPI description says.', {
+          id: {
+            type: 'string',
+            pattern: SERVICE_ID_PATTERN,
+            description:
+              'The service of the gateway whose calls the agent takes; calls of others are refused. Absent: those of the service that its key belongs to.',
+            errorMessage: 'must be a lower-case letter, then up to 47 lower-case letters, digits or `-`',
+          },
           title: filledText('Title of the description.'),
           version: filledText('Version of the set of capabilities; quote a number.'),
           description: text('Text of the description.'),
@@ -170,11 +178,37 @@ export function fileSchema(driver: string): JsonSchema {
             MAX_INFLIGHT_MAX,
             RUNTIME_DEFAULTS.queue_size,
           ),
+          workers: count(
+            'Processes that run the calls and share the connections, at least one each; 1 is the agent alone.',
+            1,
+            WORKERS_MAX,
+            RUNTIME_DEFAULTS.workers,
+          ),
         }),
         gateway: section(
           'The gateway to connect to.',
           {
-            url: text('URL of its agent endpoint, such as `wss://gateway.example.com/ws/agent`.'),
+            url: {
+              type: ['string', 'array'],
+              items: { type: 'string' },
+              minItems: 1,
+              maxItems: 16,
+              uniqueItems: true,
+              description:
+                'URL of its agent endpoint, such as `wss://gateway.example.com/ws/agent`; or a list of those of several gateways, to all of which the agent connects. `{replica}` in the first label of the host stands for the number of a replica, where each has a host of its own.',
+              errorMessage:
+                'must be a URL such as `wss://gateway.example.com/ws/agent`, or a list of up to 16 different ones',
+            },
+            max_links: count(
+              'Links to all replicas of all gateways together, at most.',
+              1,
+              1024,
+              GATEWAY_DEFAULTS.max_links,
+            ),
+            resolve_interval: duration(
+              'How often the host of `url` is looked up for further replicas, from 1s to 1h; varied by 20 %.',
+              GATEWAY_DEFAULTS.resolve_interval,
+            ),
             agent_private_key: text('Ed25519 private key, as `svc-gateway create-agent-secret` prints it.'),
             agent_private_key_file: filledText('File that holds the private key; relative to this file.'),
             ca_file: filledText('PEM file of the certificate authorities to trust; relative to this file.'),

@@ -7,7 +7,7 @@ import { describeLimits } from './limits.testing.ts';
 import { describeParameters } from './parameters.testing.ts';
 import { describeResults } from './results.testing.ts';
 import { describeStopping } from './stopping.testing.ts';
-import { openDriver, type Suite, type TestedDriver } from './tested-driver.testing.ts';
+import { openDriver, type Connect, type Suite, type TestedDriver } from './tested-driver.testing.ts';
 import { describeVerification } from './verification.testing.ts';
 
 /**
@@ -21,14 +21,19 @@ import { describeVerification } from './verification.testing.ts';
  * What only this kind of database has, such as its own ways to write, its types and its faults, is tested in its folder
  * besides. A promise that holds for all of them belongs here, with a field of `Dialect` where their SQL differs.
  */
-export function describeDriver(name: string, dialect: Dialect): void {
+export function describeDriver(
+  name: string,
+  dialect: Dialect,
+  /** What runs the calls, where that is not the driver in this process. */
+  connect: Connect = (...of) => driverOf(name).connect(...of),
+): void {
   describe(`the driver ${name}`, () => {
     const driver = driverOf(name);
     let server: TestServer | undefined;
     let shared: TestedDriver | undefined;
     beforeAll(async () => {
       server = await dialect.start();
-      shared = await openDriver(driver, server, 4);
+      shared = await openDriver(driver, connect, server, 4);
     });
     afterAll(async () => {
       await shared?.close();
@@ -37,6 +42,7 @@ export function describeDriver(name: string, dialect: Dialect): void {
 
     const suite: Suite = {
       driver,
+      connect,
       dialect,
       get server() {
         if (server === undefined) throw new Error('the server has not been started');
@@ -47,7 +53,7 @@ export function describeDriver(name: string, dialect: Dialect): void {
         return shared;
       },
       open: async (maxConnections) => {
-        const tested = await openDriver(driver, suite.server, maxConnections);
+        const tested = await openDriver(driver, connect, suite.server, maxConnections);
         onTestFinished(tested.close);
         return tested;
       },

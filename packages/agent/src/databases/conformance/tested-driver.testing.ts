@@ -12,9 +12,15 @@ import type {
 import { callOf, textOf } from './capability.testing.ts';
 import type { Account, Dialect, TestServer } from './dialect.testing.ts';
 
+/** The driver's own, or what runs the calls of a driver elsewhere. */
+export type Connect = (
+  ...of: Parameters<Driver['connect']>
+) => ReturnType<Driver['connect']> | Promise<ReturnType<Driver['connect']>>;
+
 /** What the parts of the suite are given. */
 export interface Suite {
   readonly driver: Driver;
+  readonly connect: Connect;
   readonly dialect: Dialect;
   /** The server that all tests share which do it no harm. */
   readonly server: TestServer;
@@ -48,6 +54,7 @@ export function configOf(
 
 export async function openDriver(
   driver: Driver,
+  connect: Connect,
   server: TestServer,
   maxConnections: number,
 ): Promise<TestedDriver> {
@@ -55,7 +62,7 @@ export async function openDriver(
   const config = structuredClone(configOf(driver, server.reader, maxConnections));
   const verifier = (await driver.loadVerifier()).open(config);
   const changes: DatabaseChange[] = [];
-  const database = driver.connect(config, (change) => changes.push(change));
+  const database = await connect(config, (change) => changes.push(change));
 
   async function prepare(capability: Capability): Promise<Query> {
     const { prepared, faults } = await verifier.verify([capability]);
@@ -82,11 +89,11 @@ export async function openDriver(
 
 /** Opens the driver on a server of the test's own; both are closed when the test is over. */
 export async function openAlone(
-  { driver, dialect }: Suite,
+  { driver, connect, dialect }: Suite,
   maxConnections: number = 4,
 ): Promise<TestedDriver & { readonly server: TestServer }> {
   const server = await dialect.start();
-  const tested = await openDriver(driver, server, maxConnections);
+  const tested = await openDriver(driver, connect, server, maxConnections);
   onTestFinished(async () => {
     await tested.close();
     await server.stop();

@@ -14,6 +14,8 @@ export interface Supervisor {
   /** Ends all at once. */
   kill(): void;
   readonly restarts: number;
+  /** How many workers take connections now. */
+  readonly listening: number;
 }
 
 export interface SupervisorOptions {
@@ -151,6 +153,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       clearTimeout(timer);
     },
     kill,
+    get listening() {
+      return listening.size;
+    },
     get restarts() {
       return restarts;
     },

@@ -50,7 +50,7 @@ export function createReplicaMetrics(options: {
           resolve();
         },
       };
-      const timer = setTimeout(asked.done, ANSWER_MS);
+      const timer = setTimeout(() => asked.done(), ANSWER_MS);
       waiting.add(asked);
       channel.broadcast('metrics_wanted', undefined);
       if (asked.missing.size === 0) asked.done();

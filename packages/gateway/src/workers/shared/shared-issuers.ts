@@ -42,10 +42,10 @@ export function fetchIssuerKeys(
     return { issuer, set };
   }
 
-  channel.answer('issuer_keys', async ({ id }) => {
+  channel.answer('issuer_keys', async ({ id, again }) => {
     const set = fetched.get(id)?.set;
     if (set === undefined) throw new Error('there is no such issuer');
-    if (set.shown.state === 'unknown' || set.askAgainInMs === 0) await set.refetch();
+    if (set.isFirstFetch || (again && set.askAgainInMs === 0)) await set.refetch();
     return { keys: set.shown, askAgainInMs: set.askAgainInMs };
   });
   return {
@@ -88,7 +88,7 @@ export function followIssuerKeys(channel: WorkerChannel): OpenKeySet {
   return (service) => (issuer, onChange) => {
     const id = issuerIdOf(service, issuer);
     const set: FollowingKeySet = followKeySet({
-      ask: async () => channel.ask('issuer_keys', { id }),
+      ask: async (again) => channel.ask('issuer_keys', { id, again }),
       onChange,
       onClose() {
         if (following.get(id) === set) following.delete(id);

@@ -7,7 +7,7 @@ import {
   type SmallGateway,
   type SmallGatewayOptions,
 } from './gateway-by-hand.testing.ts';
-import { openReconnectingLink, type GatewayLink, type ReconnectOptions } from './reconnect.ts';
+import { openGatewayLinks, type GatewayLinks, type GatewayLinksOptions } from './gateway-links.ts';
 import type { CallOutcome } from './call-session.ts';
 
 const OK: CallOutcome = {
@@ -19,7 +19,7 @@ const OK: CallOutcome = {
 };
 
 let gateway: SmallGateway;
-let link: GatewayLink;
+let link: GatewayLinks;
 afterEach(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();
@@ -37,18 +37,23 @@ interface Kept {
 
 async function keep(
   options: SmallGatewayOptions = {},
-  overrides: Partial<ReconnectOptions> = {},
+  overrides: Partial<GatewayLinksOptions> = {},
 ): Promise<Kept> {
   gateway = await startGateway(options);
   const kept: Kept = { connected: [], losses: [] };
-  link = openReconnectingLink({
+  link = openGatewayLinks({
     url: gateway.url,
     ca: undefined,
     identity: gateway.identity,
     handle: async () => OK,
     random: () => 0,
-    onConnected: (connId) => kept.connected.push(connId),
-    onLost: ({ reason, connId }, retryInMs) => kept.losses.push({ reason, connId, retryInMs }),
+    maxLinks: 64,
+    resolveIntervalMs: 10_000,
+    loads: new Set(),
+    onConnected: (_url, { connId }) => kept.connected.push(connId),
+    onLost: (_url, { reason, connId }, retryInMs) => kept.losses.push({ reason, connId, retryInMs }),
+    onDialled: () => {},
+    onShort: () => {},
     ...overrides,
   });
   return kept;

@@ -1,0 +1,125 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { rawPublicKey } from '@svc/protocol';
+import { createKey, gatewaySettings, sizeOf, startGateway, type RunningProcess } from '@svc/testkit';
+import { treeMicroseconds } from '../load/process-tree.ts';
+import { BEHIND_ONE_ADDRESS } from '../simulation/scenarios.ts';
+import { simulate } from '../simulation/simulate.ts';
+import { startChild } from './child.ts';
+import type { AgentsOrder, AgentsState } from './agent-holder.ts';
+import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+
+const AGENTS = 2000;
+const IDLE_MS = 20_000;
+const LINKED_WITHIN_MS = 120_000;
+const LOOK_MS = 500;
+/** Half of the agents are a thousand; what a link may take is what docs/scale.md reckons with. */
+const GOAL = { thousandMs: 30_000, linkKilobytes: 52, idleShare: 0.1 };
+
+export const agents: Row = { name: 'agents', title: 'Many agents', measure };
+
+async function measure(scale: Scale): Promise<Measurement> {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const gateway = await start(scale, rawPublicKey(privateKey));
+  const holder = await startChild<AgentsOrder, AgentsState>('agent-holder.ts');
+  await scale.releasers.add(() => holder.stop());
+  const order: AgentsOrder = {
+    count: 0,
+    url: `ws://127.0.0.1:${gateway.port}/ws/agent`,
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    description: describe(),
+  };
+  const before = await stateOf(gateway.process);
+  await holder.ask({ ...order, count: AGENTS });
+  let state = await holder.ask(order);
+  for (let waited = 0; state.linkedMs.length < AGENTS && waited < LINKED_WITHIN_MS; waited += LOOK_MS) {
+    await pause(LOOK_MS);
+    state = await holder.ask(order);
+    scale.say(`${grouped(state.linkedMs.length)} of ${grouped(AGENTS)} links`);
+  }
+  const linked = await stateOf(gateway.process);
+  await pause(IDLE_MS);
+  const idle = await stateOf(gateway.process);
+  const simulated = simulate(
+    { ...BEHIND_ONE_ADDRESS, replicas: 1, agentsPerSource: AGENTS },
+    'addresses',
+    AGENTS,
+    1,
+  );
+  const size = `${grouped(AGENTS)} agents, one source`;
+  const figure = (what: string, value: number, unit: string, goal?: Figure['goal']): Figure => ({
+    what,
+    size,
+    value,
+    unit,
+    goal,
+  });
+  const at = (share: number): number => (state.linkedMs[Math.ceil(AGENTS * share) - 1] ?? Number.NaN) / 1000;
+  const predicted = (share: 50 | 90 | 100): number => (simulated.linkedMs[share] ?? Number.NaN) / 1000;
+  return {
+    figures: [
+      figure('half of the links', at(0.5), 's', atMost('value', GOAL.thousandMs / 1000)),
+      figure('as simulated', predicted(50), 's'),
+      figure('90 % of the links', at(0.9), 's'),
+      figure('as simulated', predicted(90), 's'),
+      figure('all links', at(1), 's'),
+      figure('as simulated', predicted(100), 's'),
+      figure('dials of an agent', state.dials / AGENTS, ''),
+      figure('as simulated', simulated.dials, ''),
+      figure('dials answered 429', state.throttled, ''),
+      figure('as simulated', simulated.refused, ''),
+      figure('CPU of a dial', (linked.microseconds - before.microseconds) / state.dials / 1000, 'ms'),
+      figure(
+        'memory of a link',
+        ((idle.megabytes - before.megabytes) * 1024) / AGENTS,
+        'KB',
+        atMost('value', GOAL.linkKilobytes),
+      ),
+      figure(
+        'share of a core, links idle',
+        (idle.microseconds - linked.microseconds) / IDLE_MS / 1000,
+        '',
+        atMost('value', GOAL.idleShare),
+      ),
+    ],
+    notes: [
+      `Real links to one gateway of one process, all agents started within a second from one address.`,
+      `Descriptions of ${grouped(order.description.length)} bytes.`,
+    ],
+    isComplete: state.linkedMs.length === AGENTS,
+  };
+}
+
+async function start(scale: Scale, publicKey: Uint8Array): Promise<Awaited<ReturnType<typeof startGateway>>> {
+  const { record } = await createKey('all', '*');
+  const gateway = await startGateway(gatewaySettings(Buffer.from(publicKey).toString('base64url'), [record]));
+  await scale.releasers.add(() => gateway.process.stop());
+  return gateway;
+}
+
+interface State {
+  readonly microseconds: number;
+  readonly megabytes: number;
+}
+
+async function stateOf(gateway: RunningProcess): Promise<State> {
+  const [{ megabytes }, microseconds] = await Promise.all([sizeOf(gateway), treeMicroseconds(gateway)]);
+  return { megabytes, microseconds };
+}
+
+/** Some 20 KB, as of thirty capabilities. */
+function describe(): string {
+  const names = Array.from({ length: 30 }, (_, at) => `get_book_${at}`);
+  const operation = { description: 'x'.repeat(600), responses: {} };
+  return JSON.stringify({
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Books', version: '1' },
+      paths: Object.fromEntries(
+        names.map((name) => [`/api/v1/capabilities/${name}`, { post: { operationId: name, ...operation } }]),
+      ),
+    },
+    manifest: names.map((name) => ({ name, exposed: true, timeout_ms: 1000 })),
+  });
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

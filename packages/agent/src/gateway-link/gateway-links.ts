@@ -1,0 +1,170 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { DRAIN_TIMEOUT_MS, namesReplicas, normalizeAudience, urlOfReplica } from '@svc/protocol';
+import type { LinkLoad } from './call-session.ts';
+import {
+  openConnection,
+  type Connection,
+  type ConnectionEnd,
+  type ConnectionOptions,
+  type Welcomed,
+} from './connection.ts';
+import type { AgentIdentity } from './handshake.ts';
+import { createLinkKeeper, type LinksShort } from './link-keeper.ts';
+import type { Target } from './targets.ts';
+
+/** The links to one gateway, however many replicas it has; each is dialled anew when lost, for as long as the agent runs. */
+export interface GatewayLinks {
+  readonly held: number;
+  readonly wanted: number;
+  /** Dials no more; every connection answers its calls in flight and closes. */
+  stop(): Promise<void>;
+}
+
+/** What came of dialling: a link, or why there is none. */
+export const DIAL_OUTCOMES = ['connected', 'duplicate', 'full', 'refused', 'throttled', 'failed'] as const;
+export type DialOutcome = (typeof DIAL_OUTCOMES)[number];
+
+export interface GatewayLinksOptions extends Pick<ConnectionOptions, 'ca' | 'handle'> {
+  /** As in the capability file; may name replicas. */
+  readonly url: string;
+  readonly maxLinks: number;
+  readonly resolveIntervalMs: number;
+  /** The audience is that of the URL which is dialled. */
+  readonly identity: Omit<AgentIdentity, 'audience'>;
+  /** What the calls of all links of the agent take. */
+  readonly loads: Set<LinkLoad>;
+  readonly onConnected: (url: string, welcomed: Welcomed) => void;
+  /**
+   * Of a link that was lost, or one that could not be made. `retryInMs` is undefined where another one was sought before
+   * its end, or none is.
+   */
+  readonly onLost: (url: string, end: ConnectionEnd, retryInMs: number | undefined) => void;
+  readonly onDialled: (outcome: DialOutcome) => void;
+  readonly onShort: (short: LinksShort) => void;
+  readonly random: () => number;
+  /** All addresses of a name, of that family where one is given. */
+  readonly resolve?: (name: string, family: 0 | 4 | 6) => Promise<readonly string[]>;
+}
+
+export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
+  const { url, identity, resolve = lookupAll } = options;
+  const open = new Map<number, Connection>();
+  const drains: Promise<void>[] = [];
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  /** Of the first link: where names have addresses of both families, each replica has one of either. */
+  let family: 0 | 4 | 6 = 0;
+
+  const keeper = createLinkKeeper({
+    namesReplicas: namesReplicas(url),
+    maxLinks: options.maxLinks,
+    resolveIntervalMs: options.resolveIntervalMs,
+    dial,
+    retire: (id) => drain(open.get(id)),
+    resolve: () => void resolveName(),
+    onShort: options.onShort,
+    random: options.random,
+  });
+
+  /** Whatever happens goes through here, so that the next thing to do is always waited for. */
+  function step<T>(act: (now: number) => T): T {
+    const result = act(performance.now());
+    clearTimeout(timer);
+    if (!stopped && keeper.wakeAt !== Infinity) {
+      timer = setTimeout(
+        () => step((now) => keeper.tick(now)),
+        Math.max(0, Math.ceil(keeper.wakeAt - performance.now())),
+      );
+    }
+    return result;
+  }
+
+  function dial(id: number, { address, replica }: Target): void {
+    const dialled = replica === undefined ? url : urlOfReplica(url, replica);
+    let isWelcome = false;
+    const connection = openConnection({
+      url: dialled,
+      address,
+      ca: options.ca,
+      identity: { ...identity, audience: normalizeAudience(dialled) },
+      handle: options.handle,
+      loads: options.loads,
+      onChallenge: (place) => !stopped && step((now) => keeper.challenged(now, id, place)),
+      onWelcome(said) {
+        isWelcome = true;
+        if (family === 0) family = familyOf(said.addressFamily);
+        options.onDialled('connected');
+        options.onConnected(dialled, said);
+        step((now) => keeper.welcomed(now, id, said.fleet));
+      },
+      onFleet: (fleet) => step((now) => keeper.fleetChanged(now, id, fleet)),
+      onGoAway() {
+        // The next connection is dialled while this one still answers its calls, so that none is refused in between.
+        if (!stopped) step((now) => keeper.goingAway(now, id));
+      },
+    });
+    open.set(id, connection);
+    void connection.over.then((end) => {
+      open.delete(id);
+      if (stopped) return;
+      const aftermath = step((now) => keeper.closed(now, id, end));
+      if (!isWelcome) options.onDialled(outcomeOf(end, aftermath === 'left'));
+      if (aftermath !== 'left') options.onLost(dialled, end, aftermath.retryInMs);
+    });
+  }
+
+  function drain(connection: Connection | undefined): void {
+    if (connection === undefined) return;
+    drains.push(
+      connection.drain(DRAIN_TIMEOUT_MS).then(async () => {
+        await connection.over;
+      }),
+    );
+  }
+
+  async function resolveName(): Promise<void> {
+    const { hostname } = new URL(url);
+    let addresses: readonly string[] | undefined;
+    try {
+      const literal = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0;
+      if (!literal) addresses = await resolve(hostname, family);
+    } catch {
+      // The links stay, and the name is looked up again.
+    }
+    if (!stopped) step((now) => keeper.resolved(now, addresses));
+  }
+
+  step((now) => keeper.start(now));
+  return {
+    get held() {
+      return keeper.held;
+    },
+    get wanted() {
+      return keeper.wanted;
+    },
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      for (const connection of open.values()) drain(connection);
+      await Promise.all(drains);
+    },
+  };
+}
+
+function outcomeOf({ full, refused, retryAfterMs }: ConnectionEnd, isDuplicate: boolean): DialOutcome {
+  if (full) return 'full';
+  if (isDuplicate) return 'duplicate';
+  if (refused) return 'refused';
+  return retryAfterMs > 0 ? 'throttled' : 'failed';
+}
+
+function familyOf(name: string | undefined): 0 | 4 | 6 {
+  if (name === 'IPv6') return 6;
+  return name === 'IPv4' ? 4 : 0;
+}
+
+async function lookupAll(name: string, family: 0 | 4 | 6): Promise<readonly string[]> {
+  const found = await lookup(name, { all: true, family });
+  return [...new Set(found.map(({ address }) => address))].toSorted();
+}

@@ -1,0 +1,365 @@
+import { afterGoAway, afterLoss, FRESH, type BackOff } from './back-off.ts';
+import { ONE_LINK, planLinks, type Fleet, type LinkPlan } from './link-plan.ts';
+import { createTargets, type Situation, type Target } from './targets.ts';
+
+/**
+ * Which links an agent holds to one gateway, and when it dials for which: decisions alone. Whoever uses it dials,
+ * looks up addresses and calls `tick` at `wakeAt`; all times are milliseconds of one monotonic clock.
+ *
+ * There is a slot for each link that is wanted, which is one until a gateway has said otherwise. A slot is
+ *   waiting   for its next dial, by a back-off of its own;
+ *   seeking   a worker that no other slot has: it dials when the pace of all that seek allows;
+ *   dialling  or, once the challenge has told where it got, claimed, and held from its welcome on.
+ * A link that ends in peace leaves its slot before it is closed.
+ */
+export interface LinkKeeper {
+  start(now: number): void;
+  /** What the challenge says; false: the connection is left unsigned, since the agent has that link. */
+  challenged(now: number, id: number, place: Place): boolean;
+  /** `fleet` is undefined where the feature was not agreed on. */
+  welcomed(now: number, id: number, fleet: Fleet | undefined): void;
+  fleetChanged(now: number, id: number, fleet: Fleet): void;
+  goingAway(now: number, id: number): void;
+  closed(now: number, id: number, end: DialEnd): Aftermath;
+  /** Undefined where the name could not be looked up. */
+  resolved(now: number, addresses: readonly string[] | undefined): void;
+  tick(now: number): void;
+  /** When `tick` has something to do; Infinity for never. To be asked after each call. */
+  readonly wakeAt: number;
+  readonly held: number;
+  readonly wanted: number;
+}
+
+/** Where a connection got; a link is known by both. */
+export interface Place {
+  readonly replicaId: string;
+  /** 0 where the gateway does not say. */
+  readonly worker: number;
+}
+
+export interface DialEnd {
+  /** Since the welcome, 0 without one. */
+  readonly heldMs: number;
+  /** The gateway refused the key or the audience. */
+  readonly refused: boolean;
+  /** The gateway takes no further link there. */
+  readonly full: boolean;
+  readonly retryAfterMs: number;
+}
+
+/** What the end of a connection means; `left` is none. `retryInMs` is undefined where the link is not replaced by its end. */
+export type Aftermath = 'left' | { readonly retryInMs: number | undefined };
+
+export interface LinksShort {
+  readonly reason: 'max_links' | 'not_found';
+  readonly links: number;
+  /** By what the gateway says, whatever the agent may hold. */
+  readonly wanted: number;
+}
+
+export interface LinkKeeperOptions {
+  /** The URL has a number of a replica in its host. */
+  readonly namesReplicas: boolean;
+  readonly maxLinks: number;
+  readonly resolveIntervalMs: number;
+  readonly dial: (id: number, target: Target) => void;
+  /** Ends a link that is one too many, once its calls are answered. */
+  readonly retire: (id: number) => void;
+  /** Looks up all addresses of the name, and says them to `resolved`. */
+  readonly resolve: () => void;
+  readonly onShort: (short: LinksShort) => void;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+type SlotState =
+  | { readonly name: 'waiting'; readonly until: number }
+  | { readonly name: 'seeking' }
+  | { readonly name: 'dialling'; readonly id: number; readonly target: Target }
+  | { readonly name: 'claimed'; readonly id: number; readonly place: Place }
+  | { readonly name: 'held'; readonly id: number; readonly place: Place; readonly since: number };
+
+type Held = SlotState & { readonly name: 'held' };
+
+interface Slot {
+  backOff: BackOff;
+  state: SlotState;
+}
+
+const SEEK_MS = 250;
+const SEEK_JITTER = 0.5;
+/** Dials in a row without a new link, for each link that is wanted, after which a search goes on slowly. */
+const FRUITLESS_PER_LINK = 4;
+const SLOW_SEEK_MS = 30_000;
+/** Most losses are restarts: what was lost is there again within seconds. */
+const SLOW_SEEK_EARLY_MS = 5000;
+const EARLY_MS = 60_000;
+const SLOW_JITTER = 0.2;
+const RESOLVE_JITTER = 0.2;
+const RESOLVE_SOON_MS = 2000;
+const SHORT_AFTER_MS = 60_000;
+
+export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
+  const { maxLinks, random } = options;
+  const targets = createTargets(options.namesReplicas);
+  let slots: Slot[] = [];
+  /** Connections that end in peace, and to which replica; it is not dialled for meanwhile. */
+  const leaving = new Map<number, string>();
+  /** What the gateways of held links said last, the newest last; those without the feature say nothing. */
+  const said = new Map<number, Fleet>();
+  let fleet: Fleet | undefined;
+  let plan: LinkPlan = planLinks(ONE_LINK, maxLinks);
+  let lastId = 0;
+  let fruitless = 0;
+  let seekAt = 0;
+  let lostAt = -Infinity;
+  let resolveAt = Infinity;
+  let isResolving = false;
+  let shortSince: number | undefined;
+  let isShortTold = false;
+  let isCapTold = false;
+
+  const held = (): readonly Held[] => slots.flatMap(({ state }) => (state.name === 'held' ? [state] : []));
+  const jitter = (ms: number, share: number): number => ms * (1 - share + 2 * share * random());
+  const slotOf = (id: number): Slot | undefined =>
+    slots.find(({ state }) => 'id' in state && state.id === id);
+
+  function placeOf({ state }: Slot): Place | undefined {
+    return state.name === 'claimed' || state.name === 'held' ? state.place : undefined;
+  }
+
+  function linksTo(replicaId: string): number {
+    return slots.filter((slot) => placeOf(slot)?.replicaId === replicaId).length;
+  }
+
+  const situation = (now: number): Situation => ({
+    now,
+    replicaCount: fleet?.replicaCount,
+    linksPerReplica: plan.perReplica,
+    linksTo,
+  });
+
+  function dial(slot: Slot, now: number): void {
+    seekAt = Math.max(seekAt, now + jitter(SEEK_MS, SEEK_JITTER));
+    const target = targets.choose(situation(now));
+    const id = ++lastId;
+    slot.state = { name: 'dialling', id, target };
+    options.dial(id, target);
+  }
+
+  /** A search that has begun, or found something, is quick again. */
+  function hasten(now: number): void {
+    fruitless = 0;
+    const soon = now + jitter(SEEK_MS, SEEK_JITTER);
+    seekAt = seekAt > now ? Math.min(seekAt, soon) : soon;
+  }
+
+  function paceAfterDial(now: number): number {
+    // Only another address, or another replica behind one, would help.
+    if (targets.isExhausted(situation(now))) return jitter(options.resolveIntervalMs, RESOLVE_JITTER);
+    if (fruitless < FRUITLESS_PER_LINK * plan.wanted) return jitter(SEEK_MS, SEEK_JITTER);
+    return jitter(now - lostAt < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER);
+  }
+
+  function seekOn(slot: Slot, now: number): void {
+    slot.state = { name: 'seeking' };
+    fruitless++;
+    if (fruitless === FRUITLESS_PER_LINK * plan.wanted || targets.isExhausted(situation(now)))
+      seekAt = Math.max(seekAt, now + paceAfterDial(now));
+    settle(now);
+  }
+
+  function isDuplicate(slot: Slot, { replicaId, worker }: Place): boolean {
+    const others = slots.filter((other) => other !== slot && placeOf(other)?.replicaId === replicaId);
+    if (others.some((other) => placeOf(other)?.worker === worker)) return true;
+    if (plan.wanted === 1) return false;
+    return others.length >= plan.perReplica || [...leaving.values()].includes(replicaId);
+  }
+
+  /** Brings the slots in line with what the gateway has said: the newest of the links that are held. */
+  function settle(now: number): void {
+    const newest = [...said.values()].at(-1);
+    if (newest !== undefined) fleet = newest;
+    else if (held().length > 0) fleet = undefined;
+    plan = planLinks(fleet ?? ONE_LINK, maxLinks);
+    retireExcess();
+    const spare = slots.length - plan.wanted;
+    if (spare > 0) dropIdle(spare);
+    const missing = plan.wanted - slots.length;
+    for (let added = 0; added < missing; added++) slots.push({ backOff: FRESH, state: { name: 'seeking' } });
+    if (missing > 0) hasten(now);
+    if (plan.wanted === 1 || options.namesReplicas) resolveAt = Infinity;
+    else if (resolveAt === Infinity && !isResolving) resolveAt = now;
+    judgeShortage(now);
+  }
+
+  function dropIdle(count: number): void {
+    const idle = slots.filter(({ state }) => state.name === 'seeking' || state.name === 'waiting');
+    const dropped = new Set(idle.slice(-count));
+    slots = slots.filter((slot) => !dropped.has(slot));
+  }
+
+  /** What is there in place of a replica that is lost may have another address. */
+  function resolveSoon(now: number): void {
+    if (resolveAt !== Infinity)
+      resolveAt = Math.min(resolveAt, now + jitter(RESOLVE_SOON_MS, RESOLVE_JITTER));
+  }
+
+  /** A replica that is there beside those that were counted keeps its links, as long as there may be so many. */
+  function retireExcess(): void {
+    const kept = new Map<string, number>();
+    let total = 0;
+    for (const link of held()) {
+      const { replicaId } = link.place;
+      const links = (kept.get(replicaId) ?? 0) + 1;
+      if (links <= plan.perReplica && total < maxLinks) {
+        kept.set(replicaId, links);
+        total++;
+        continue;
+      }
+      leave(link);
+      slots = slots.filter(({ state }) => state !== link);
+      options.retire(link.id);
+    }
+  }
+
+  function leave({ id, place }: Held): void {
+    leaving.set(id, place.replicaId);
+    said.delete(id);
+  }
+
+  function judgeShortage(now: number): void {
+    const links = held().length;
+    const { replicaCount, linksPerReplica } = fleet ?? ONE_LINK;
+    const wanted = replicaCount * linksPerReplica;
+    if (plan.capped && !isCapTold) options.onShort({ reason: 'max_links', links, wanted });
+    isCapTold = plan.capped;
+    if (links >= plan.wanted || plan.wanted === 1) {
+      shortSince = undefined;
+      isShortTold = false;
+      return;
+    }
+    shortSince ??= now;
+    if (isShortTold || now < shortSince + SHORT_AFTER_MS) return;
+    isShortTold = true;
+    options.onShort({ reason: 'not_found', links, wanted });
+  }
+
+  function lose(slot: Slot, end: DialEnd, now: number): Aftermath {
+    const { state } = slot;
+    if (state.name === 'held') {
+      lostAt = now;
+      said.delete(state.id);
+    }
+    if (state.name === 'dialling' && !end.refused) targets.failed(state.target);
+    resolveSoon(now);
+    const { state: backOff, waitMs } = afterLoss(slot.backOff, { ...end, at: now }, random());
+    slot.backOff = backOff;
+    slot.state = { name: 'waiting', until: now + waitMs };
+    const isAlone = !slots.some(({ state: { name } }) => name === 'held' || name === 'claimed');
+    if (end.refused && isAlone) {
+      // Whoever is refused everywhere asks for one link, not for many at once.
+      fleet = undefined;
+      slots = slots.filter((other) => other === slot || other.state.name === 'dialling');
+    }
+    if (state.name === 'held') hasten(now);
+    settle(now);
+    return { retryInMs: slots.includes(slot) ? waitMs : undefined };
+  }
+
+  return {
+    start(now) {
+      const slot: Slot = { backOff: FRESH, state: { name: 'seeking' } };
+      slots = [slot];
+      dial(slot, now);
+    },
+    challenged(now, id, place) {
+      const slot = slotOf(id);
+      if (slot === undefined || slot.state.name !== 'dialling') return false;
+      targets.reached(slot.state.target, place.replicaId, linksTo);
+      if (isDuplicate(slot, place)) {
+        seekOn(slot, now);
+        return false;
+      }
+      slot.state = { name: 'claimed', id, place };
+      return true;
+    },
+    welcomed(now, id, welcome) {
+      const slot = slotOf(id);
+      if (slot === undefined || slot.state.name !== 'claimed') return;
+      slot.state = { name: 'held', id, place: slot.state.place, since: now };
+      if (welcome !== undefined) said.set(id, welcome);
+      hasten(now);
+      settle(now);
+    },
+    fleetChanged(now, id, changed) {
+      const before = said.get(id);
+      if (slotOf(id) === undefined) return;
+      // To the end: the newest counts.
+      said.delete(id);
+      said.set(id, changed);
+      if (JSON.stringify(before) !== JSON.stringify(changed)) hasten(now);
+      settle(now);
+    },
+    goingAway(now, id) {
+      const slot = slotOf(id);
+      if (slot === undefined || slot.state.name !== 'held') return;
+      const heldMs = now - slot.state.since;
+      leave(slot.state);
+      const { state, waitMs } = afterGoAway(slot.backOff, now, heldMs, random());
+      slot.backOff = state;
+      slot.state = { name: 'waiting', until: now + waitMs };
+      lostAt = now;
+      hasten(now);
+      settle(now);
+    },
+    closed(now, id, end) {
+      if (leaving.delete(id)) return { retryInMs: undefined };
+      const slot = slotOf(id);
+      if (slot === undefined) return 'left';
+      if (end.full) {
+        said.delete(id);
+        seekOn(slot, now);
+        // Without any link somebody has to be told why.
+        return end.heldMs === 0 && held().length > 0 ? 'left' : { retryInMs: Math.round(seekAt - now) };
+      }
+      return lose(slot, end, now);
+    },
+    resolved(now, addresses) {
+      isResolving = false;
+      if (plan.wanted > 1) resolveAt = now + jitter(options.resolveIntervalMs, RESOLVE_JITTER);
+      if (addresses !== undefined && addresses.length > 0 && targets.resolved(addresses)) hasten(now);
+    },
+    tick(now) {
+      if (now >= resolveAt) {
+        resolveAt = Infinity;
+        isResolving = true;
+        options.resolve();
+      }
+      for (const slot of slots) {
+        if (slot.state.name === 'waiting' && now >= slot.state.until) dial(slot, now);
+      }
+      const seeker = slots.find(({ state }) => state.name === 'seeking');
+      if (seeker !== undefined && now >= seekAt) {
+        seekAt = now + paceAfterDial(now);
+        dial(seeker, now);
+      }
+      judgeShortage(now);
+    },
+    get wakeAt() {
+      let at = resolveAt;
+      for (const { state } of slots) {
+        if (state.name === 'waiting') at = Math.min(at, state.until);
+        else if (state.name === 'seeking') at = Math.min(at, seekAt);
+      }
+      if (shortSince !== undefined && !isShortTold) at = Math.min(at, shortSince + SHORT_AFTER_MS);
+      return at;
+    },
+    get held() {
+      return held().length;
+    },
+    get wanted() {
+      return plan.wanted;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import { HEAD_BYTES } from './message-writer.ts';
+
+/** The fields of a message, to be read in their order and before the next message comes. */
+export interface MessageFields {
+  byte(): number;
+  short(): number;
+  number(): number;
+  text(): string;
+  /** All that is left; it may share its memory with other messages. */
+  rest(): Buffer;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Cuts the bytes of a stream, given piece by piece, into the messages of a `MessageWriter`. */
+export function createMessageReader(
+  onMessage: (kind: number, fields: MessageFields) => void,
+): (piece: Buffer) => void {
+  /** What is behind the kind of the present message. */
+  let body: Buffer = NOTHING;
+  let read = 0;
+  /** The begin of a head. */
+  let rest: Buffer = NOTHING;
+  /** A message that has come in part, and how much of its body. */
+  let partial: { readonly kind: number; readonly body: Buffer } | undefined;
+  let filled = 0;
+
+  // One for all: each call has two messages.
+  const fields: MessageFields = {
+    byte() {
+      read += 1;
+      return body.readUInt8(read - 1);
+    },
+    short() {
+      read += 2;
+      return body.readUInt16BE(read - 2);
+    },
+    number() {
+      read += 4;
+      return body.readUInt32BE(read - 4);
+    },
+    text() {
+      const from = read + 4;
+      read = from + body.readUInt32BE(read);
+      return body.toString('utf8', from, read);
+    },
+    rest: () => body.subarray(read),
+  };
+
+  function give(kind: number, bytes: Buffer): void {
+    body = bytes;
+    read = 0;
+    onMessage(kind, fields);
+    body = NOTHING;
+  }
+
+  /** Returns how much it took. */
+  function fill(piece: Buffer, message: NonNullable<typeof partial>): number {
+    const taken = piece.copy(message.body, filled);
+    filled += taken;
+    if (filled === message.body.length) {
+      partial = undefined;
+      give(message.kind, message.body);
+    }
+    return taken;
+  }
+
+  return (piece) => {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    rest = NOTHING;
+    let at = partial === undefined ? 0 : fill(bytes, partial);
+    while (at < bytes.length) {
+      if (bytes.length - at < HEAD_BYTES) {
+        rest = bytes.subarray(at);
+        return;
+      }
+      const length = bytes.readUInt32BE(at) - 1;
+      const kind = bytes.readUInt8(at + HEAD_BYTES - 1);
+      at += HEAD_BYTES;
+      if (length <= bytes.length - at) {
+        give(kind, bytes.subarray(at, at + length));
+        at += length;
+        continue;
+      }
+      partial = { kind, body: Buffer.allocUnsafe(length) };
+      filled = 0;
+      at += fill(bytes.subarray(at), partial);
+    }
+  };
+}

@@ -1,0 +1,229 @@
+import { deserialize, serialize } from 'node:v8';
+import type {
+  CallerSettings,
+  DatabaseChange,
+  DatabaseConfig,
+  DatabaseConnections,
+  PreparedCapability,
+  QueryCall,
+  QueryResult,
+} from '../databases/driver.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
+import type { ShareValues } from './caller-shares.ts';
+import type { MessageFields } from './message-reader.ts';
+import type { MessageWriter } from './message-writer.ts';
+
+/** What the agent tells a worker. A call, a ping and a question have an id, with which their answer comes. */
+export const TO_WORKER = {
+  start: 1,
+  prepare: 2,
+  call: 3,
+  cancel: 4,
+  shares: 5,
+  ping: 6,
+  changedLabels: 7,
+  close: 8,
+} as const;
+
+/** What a worker tells the agent. */
+export const FROM_WORKER = { ready: 1, result: 2, failed: 3, answer: 4, state: 5, change: 6 } as const;
+
+/** The first message: with which part of the connections the worker runs what. */
+export interface StartOrder {
+  readonly config: DatabaseConfig;
+  readonly prepared: readonly PreparedCapability[];
+}
+
+/** A call as a worker gets it; `query` is the number of its capability in the order of preparation. */
+export interface SentCall extends Omit<QueryCall, 'signal' | 'share'> {
+  readonly id: number;
+  readonly query: number;
+  readonly share: ShareValues | undefined;
+}
+
+/** How the database is doing, as one worker sees it. */
+export interface WorkerState extends DatabaseConnections {
+  readonly isUp: boolean;
+}
+
+const HAS_CALLER = 1;
+const HAS_SHARE = 2;
+const IS_ALONE = 1;
+const MAX_TIMEOUT_MS = 0xffff_ffff;
+const SHARE_BYTES = 9;
+const CALL_BYTES = 40;
+
+export function writeData(writer: MessageWriter, kind: number, data: unknown): void {
+  writer.begin(kind, 0);
+  writer.end(serialize(data));
+}
+
+export function readData<T>(fields: MessageFields): T {
+  return deserialize(fields.rest());
+}
+
+/** A message that has nothing but an id, and a number more where it is given. */
+export function writeId(writer: MessageWriter, kind: number, id: number, more?: number): void {
+  writer.begin(kind, 8);
+  writer.number(id);
+  if (more !== undefined) writer.number(more);
+  writer.end();
+}
+
+export function writeCall(
+  writer: MessageWriter,
+  id: number,
+  query: number,
+  { values, apiKeyName, requestId, caller }: QueryCall,
+  timeoutMs: number,
+  share: ShareValues | undefined,
+): void {
+  const json = JSON.stringify(values);
+  const characters = json.length + apiKeyName.length + requestId.length + lengthOf(caller);
+  writer.begin(TO_WORKER.call, CALL_BYTES + SHARE_BYTES + 3 * characters);
+  writer.number(id);
+  writer.number(query);
+  writer.number(Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS));
+  writer.byte((caller === undefined ? 0 : HAS_CALLER) | (share === undefined ? 0 : HAS_SHARE));
+  if (share !== undefined) writeShare(writer, share);
+  writer.text(apiKeyName);
+  writer.text(requestId);
+  if (caller !== undefined) {
+    writer.text(caller.subject);
+    writer.text(caller.issuer);
+    writer.text(caller.clientId);
+    writer.text(caller.claimsJson);
+  }
+  writer.text(json);
+  writer.end();
+}
+
+function lengthOf(caller: CallerSettings | undefined): number {
+  if (caller === undefined) return 0;
+  const { subject, issuer, clientId, claimsJson } = caller;
+  return subject.length + issuer.length + clientId.length + claimsJson.length;
+}
+
+export function readCall(fields: MessageFields): SentCall {
+  const id = fields.number();
+  const query = fields.number();
+  const timeoutMs = fields.number();
+  const flags = fields.byte();
+  const share = (flags & HAS_SHARE) === 0 ? undefined : readShare(fields);
+  const apiKeyName = fields.text();
+  const requestId = fields.text();
+  const caller = (flags & HAS_CALLER) === 0 ? undefined : readCaller(fields);
+  const values: QueryCall['values'] = JSON.parse(fields.text());
+  return { id, query, timeoutMs, share, apiKeyName, requestId, caller, values };
+}
+
+function readCaller(fields: MessageFields): CallerSettings {
+  const subject = fields.text();
+  const issuer = fields.text();
+  const clientId = fields.text();
+  return { subject, issuer, clientId, claimsJson: fields.text() };
+}
+
+function writeShare(writer: MessageWriter, { number, isAlone, most, spare }: ShareValues): void {
+  writer.number(number);
+  writer.byte(isAlone ? IS_ALONE : 0);
+  writer.short(most);
+  writer.short(spare);
+}
+
+function readShare(fields: MessageFields): ShareValues {
+  const number = fields.number();
+  const isAlone = fields.byte() === IS_ALONE;
+  const most = fields.short();
+  return { number, isAlone, most, spare: fields.short() };
+}
+
+export function writeShares(writer: MessageWriter, shares: readonly ShareValues[]): void {
+  writer.begin(TO_WORKER.shares, 4 + shares.length * SHARE_BYTES);
+  writer.number(shares.length);
+  for (const share of shares) writeShare(writer, share);
+  writer.end();
+}
+
+export function readShares(fields: MessageFields): readonly ShareValues[] {
+  return Array.from({ length: fields.number() }, () => readShare(fields));
+}
+
+export function writeResult(
+  writer: MessageWriter,
+  id: number,
+  { rows, count, truncated }: QueryResult,
+): void {
+  writer.begin(FROM_WORKER.result, 9);
+  writer.number(id);
+  writer.number(count);
+  writer.byte(truncated ? 1 : 0);
+  writer.end(rows);
+}
+
+/** Short rows beside others in one piece of the stream would keep all of it in memory for as long as one is there. */
+const OWN_MEMORY_MAX_BYTES = 4096;
+
+export function readResult(fields: MessageFields): QueryResult {
+  const count = fields.number();
+  const truncated = fields.byte() === 1;
+  const rows = fields.rest();
+  return { rows: rows.length > OWN_MEMORY_MAX_BYTES ? rows : Buffer.from(rows), count, truncated };
+}
+
+export function writeState(writer: MessageWriter, state: WorkerState): void {
+  writer.begin(FROM_WORKER.state, 17);
+  writer.number(state.idle);
+  writer.number(state.busy);
+  writer.number(state.opening);
+  writer.number(state.waiting);
+  writer.byte(state.isUp ? 1 : 0);
+  writer.end();
+}
+
+export function readState(fields: MessageFields): WorkerState {
+  const idle = fields.number();
+  const busy = fields.number();
+  const opening = fields.number();
+  const waiting = fields.number();
+  return { idle, busy, opening, waiting, isUp: fields.byte() === 1 };
+}
+
+export type Loss = Omit<Extract<DatabaseChange, { isUp: false }>, 'isUp'>;
+
+/** An error as plain data. Of one that is no `DatabaseError` the message may quote what was being worked on. */
+type SentError =
+  | {
+      readonly kind: DatabaseErrorKind;
+      readonly message: string;
+      readonly advice: string | undefined;
+      readonly cause: string | undefined;
+    }
+  | { readonly stack: string };
+
+export function writeAnswer(writer: MessageWriter, id: number, answer: unknown): void {
+  writer.begin(FROM_WORKER.answer, 4);
+  writer.number(id);
+  writer.end(serialize(answer));
+}
+
+export function writeFailed(writer: MessageWriter, id: number, error: unknown): void {
+  writer.begin(FROM_WORKER.failed, 4);
+  writer.number(id);
+  writer.end(serialize(sentErrorOf(error)));
+}
+
+function sentErrorOf(error: unknown): SentError {
+  if (error instanceof DatabaseError) {
+    const { kind, message, advice, cause } = error;
+    return { kind, message, advice, cause: cause instanceof Error ? cause.message : undefined };
+  }
+  return { stack: error instanceof Error ? (error.stack ?? '').replace(error.message, '') : '' };
+}
+
+export function readFailed(fields: MessageFields): Error {
+  const sent: SentError = deserialize(fields.rest());
+  if ('stack' in sent) return Object.assign(new Error(), { stack: sent.stack });
+  const cause = sent.cause === undefined ? {} : { cause: new Error(sent.cause) };
+  return new DatabaseError(sent.kind, sent.message, { advice: sent.advice, ...cause });
+}

@@ -1,0 +1,256 @@
+import type {
+  Database,
+  DatabaseChange,
+  DatabaseConfig,
+  PreparedCapability,
+  Query,
+  QueryCall,
+  QueryResult,
+} from '../databases/driver.ts';
+import { DatabaseError } from '../databases/errors.ts';
+import { createDatabaseLoss, sumOf } from './database-loss.ts';
+import { createRestartDelay } from './restart-delay.ts';
+import { BEAT_MS } from './serve-worker.ts';
+import { startWorkerProcess, type WorkerEnd, type WorkerProcess } from './worker-process.ts';
+
+export interface WorkerDatabaseOptions {
+  /** The code of a worker's process. */
+  readonly code: string;
+  /** How many workers, at most as many as connections. */
+  readonly workers: number;
+  readonly config: DatabaseConfig;
+  readonly onChange: (change: DatabaseChange) => void;
+  readonly onWorkerEnded: (end: WorkerEnded) => void;
+}
+
+/** A worker that ended though it should run. */
+export interface WorkerEnded extends WorkerEnd {
+  /** From 0. */
+  readonly worker: number;
+  readonly restartInMs: number;
+}
+
+export interface WorkerDatabase extends Database {
+  /** How often a worker was started again. */
+  readonly restarts: number;
+}
+
+/** How old what workers know of callers may be, while several call. */
+const SHARES_MS = 50;
+
+/**
+ * A database whose calls are run by workers, processes that have their parts of the connections: each call by that which
+ * has the fewest for its connections. A worker that ends is started again; its calls fail, as they do when a connection
+ * is lost. While none is there, calls wait for one. Resolves when all are ready, and rejects when one cannot be.
+ */
+export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promise<WorkerDatabase> {
+  const { config, onChange, onWorkerEnded } = options;
+  const prepared: PreparedCapability[] = [];
+  const loss = createDatabaseLoss(onChange);
+  const waiting = new Set<() => void>();
+  let restarts = 0;
+  let isClosing = false;
+  let onClosed = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    onClosed = resolve;
+  });
+  let sharing: NodeJS.Timeout | undefined;
+
+  /** The place of one worker after another; undefined between two. */
+  const places: (WorkerProcess | undefined)[] = [];
+  let isStarting = true;
+  const looking = setInterval(() => {
+    for (const worker of places) worker?.look();
+  }, BEAT_MS);
+
+  /** Calls back when its first worker is ready, or has ended before. */
+  function keepWorker(number: number, onStart: (failure?: Error) => void): void {
+    const delayAfter = createRestartDelay();
+    const maxConnections = partOf(config.maxConnections, options.workers, number);
+
+    function start(isAgain: boolean): void {
+      const startedAt = performance.now();
+      const worker = startWorkerProcess({
+        code: options.code,
+        config: { ...config, maxConnections },
+        prepared,
+        onReady: () => {
+          // Else its first call would wait for a connection. Where none can be made, calls find out.
+          if (isAgain) worker.ping().catch(() => {});
+          wakeWaiting();
+          onStart();
+        },
+        onState: (reason) => loss.changed(states(), reason),
+        onEnded: (end) => {
+          places[number] = undefined;
+          if (isClosing) {
+            settleClose();
+            return;
+          }
+          if (isStarting) {
+            const { code, signal, detail } = end;
+            onStart(new Error(`cannot start worker ${number}: it ended with ${signal ?? code}: ${detail}`));
+            return;
+          }
+          const restartInMs = delayAfter(performance.now() - startedAt);
+          setTimeout(() => startAgain(), restartInMs);
+          onWorkerEnded({ ...end, worker: number, restartInMs });
+        },
+      });
+      places[number] = worker;
+    }
+
+    function startAgain(): void {
+      if (isClosing) return;
+      restarts += 1;
+      start(true);
+    }
+
+    start(false);
+  }
+
+  function workers(): readonly WorkerProcess[] {
+    return places.filter((worker) => worker !== undefined);
+  }
+
+  function states(): readonly WorkerProcess['state'][] {
+    return workers().map(({ state }) => state);
+  }
+
+  function wakeWaiting(): void {
+    for (const wake of waiting) wake();
+  }
+
+  /** One that hangs or has lost the database only where all do. */
+  function leastBusy(): WorkerProcess | undefined {
+    let found: WorkerProcess | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const worker of places) {
+      if (worker?.isReady !== true) continue;
+      const handicap = worker.isSilent ? 2e9 : worker.state.isUp ? 0 : 1e9;
+      const load = handicap + (worker.size + 1) / worker.connections;
+      if (load >= least) continue;
+      found = worker;
+      least = load;
+    }
+    return found;
+  }
+
+  function run(query: number, call: QueryCall): Promise<QueryResult> {
+    const worker = isClosing || call.signal.aborted ? undefined : leastBusy();
+    if (worker === undefined) return runLater(query, call);
+    if (call.share?.isAlone === false) sharing ??= setTimeout(tellShares, SHARES_MS);
+    return worker.run(query, call, call.timeoutMs);
+  }
+
+  async function runLater(query: number, call: QueryCall): Promise<QueryResult> {
+    const deadline = performance.now() + call.timeoutMs;
+    for (;;) {
+      if (isClosing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
+      if (call.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
+      const worker = leastBusy();
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) throw new DatabaseError('timeout', 'no worker was there in time');
+      if (worker !== undefined) return worker.run(query, call, leftMs);
+      await workerOr(call, leftMs);
+    }
+  }
+
+  /** Resolves when there may be a worker, when the call is cancelled, or when its time is up. */
+  function workerOr({ signal }: QueryCall, timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', wake);
+        waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, timeoutMs);
+      signal.addEventListener('abort', wake);
+      waiting.add(wake);
+    });
+  }
+
+  function tellShares(): void {
+    sharing = undefined;
+    const busy = workers().filter(({ size }) => size > 0);
+    for (const worker of busy) worker.tellShares();
+    if (busy.length > 0) sharing = setTimeout(tellShares, SHARES_MS);
+  }
+
+  /** Each worker knows only what it has told itself, so what has been told is remembered here. */
+  function changedLabels(query: number): NonNullable<Query['changedLabels']> {
+    const told = new Set<string>();
+    let hasNone = false;
+    return async () => {
+      const worker = leastBusy();
+      if (worker === undefined || hasNone) return [];
+      try {
+        const params = await worker.changedLabels(query);
+        hasNone = params === undefined;
+        const fresh = (params ?? []).filter((param) => !told.has(param));
+        for (const param of fresh) told.add(param);
+        return fresh;
+      } catch (error) {
+        // The next refused call asks again.
+        if (error instanceof DatabaseError) return [];
+        throw error;
+      }
+    };
+  }
+
+  function settleClose(): void {
+    if (workers().length > 0) return;
+    clearInterval(looking);
+    clearTimeout(sharing);
+    onClosed();
+  }
+
+  const database: WorkerDatabase = {
+    async ping() {
+      if (isClosing) throw new DatabaseError('unavailable', 'cannot ask: the database is being closed');
+      await Promise.all(workers().map((worker) => worker.ping()));
+    },
+    prepare(each) {
+      const query = prepared.push(each) - 1;
+      for (const worker of workers()) worker.prepare(each);
+      return { run: (call) => run(query, call), changedLabels: changedLabels(query) };
+    },
+    get connections() {
+      return sumOf(states());
+    },
+    get isUp() {
+      return !loss.isLost;
+    },
+    get restarts() {
+      return restarts;
+    },
+    async close() {
+      if (isClosing) return closed;
+      isClosing = true;
+      wakeWaiting();
+      for (const worker of workers()) worker.close();
+      settleClose();
+      return closed;
+    },
+  };
+  try {
+    await Promise.all(
+      Array.from({ length: options.workers }, (_, number) => {
+        return new Promise<void>((resolve, reject) => {
+          keepWorker(number, (failure) => (failure === undefined ? resolve() : reject(failure)));
+        });
+      }),
+    );
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  isStarting = false;
+  return database;
+}
+
+/** Of `whole` things shared by `count`, as many as the one with this number has. */
+function partOf(whole: number, count: number, number: number): number {
+  return Math.floor(whole / count) + (number < whole % count ? 1 : 0);
+}

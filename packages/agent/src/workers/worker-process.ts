@@ -1,0 +1,258 @@
+import { spawn } from 'node:child_process';
+import { Duplex } from 'node:stream';
+import { createCallTable } from '@svc/protocol';
+import type {
+  CallerShare,
+  DatabaseConfig,
+  PreparedCapability,
+  QueryCall,
+  QueryResult,
+} from '../databases/driver.ts';
+import { DatabaseError } from '../databases/errors.ts';
+import { createSentShares } from './caller-shares.ts';
+import { createMessageReader, type MessageFields } from './message-reader.ts';
+import { createMessageWriter } from './message-writer.ts';
+import {
+  FROM_WORKER,
+  readData,
+  readFailed,
+  readResult,
+  readState,
+  TO_WORKER,
+  writeCall,
+  writeData,
+  writeId,
+  writeShares,
+  type Loss,
+  type StartOrder,
+  type WorkerState,
+} from './messages.ts';
+import { BEAT_MS } from './serve-worker.ts';
+
+/** One worker from the start of its process to its end. */
+export interface WorkerProcess {
+  /** Calls and questions that it has. */
+  readonly size: number;
+  readonly connections: number;
+  /** Whether it has taken its start order, and runs calls. */
+  readonly isReady: boolean;
+  /** Whether it has said nothing for longer than it may while all is well. */
+  readonly isSilent: boolean;
+  readonly state: WorkerState;
+  prepare(prepared: PreparedCapability): void;
+  run(query: number, call: QueryCall, timeoutMs: number): Promise<QueryResult>;
+  /** Brings what it knows of the callers of its calls up to date: calls that others have change what these may take. */
+  tellShares(): void;
+  ping(): Promise<void>;
+  /** Undefined where the query has none that could change. */
+  changedLabels(query: number): Promise<readonly string[] | undefined>;
+  /** To be called once in `BEAT_MS`: kills it when it has been silent for too long. */
+  look(): void;
+  /** Lets its calls end, and then its process. */
+  close(): void;
+}
+
+export interface WorkerProcessOptions {
+  /** The code of the process. */
+  readonly code: string;
+  /** With the part of the connections that the worker has. */
+  readonly config: DatabaseConfig;
+  readonly prepared: readonly PreparedCapability[];
+  readonly onReady: () => void;
+  readonly onState: (loss: Loss | undefined) => void;
+  /** Called once, when all that it has said is known; its calls have failed. */
+  readonly onEnded: (end: WorkerEnd) => void;
+}
+
+export interface WorkerEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** The end of what it wrote to standard error, and why it was killed; for the log file only. */
+  readonly detail: string;
+}
+
+/** Looks after which a worker that says nothing gets no further call where there are others, and after which it is killed. */
+const SILENT_LOOKS = 2;
+const HUNG_LOOKS = 10;
+/** A machine that is busy may take its time to start a process. */
+const START_LOOKS = 30;
+const ID_MAX = 0x7fff_ffff;
+const STDERR_MAX_CHARACTERS = 10_000;
+const NO_STATE: WorkerState = { idle: 0, busy: 0, opening: 0, waiting: 0, isUp: true };
+
+interface Sent {
+  /** Undefined for a question. */
+  readonly call: QueryCall | undefined;
+  /** When its time is up, by `performance.now()`. */
+  readonly deadline: number;
+  readonly resolve: (fields: MessageFields) => void;
+  readonly reject: (error: Error) => void;
+}
+
+function lost(): DatabaseError {
+  const advice = 'the worker process that used it has ended';
+  return new DatabaseError('unavailable', 'the worker that ran it has ended', { advice });
+}
+
+export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
+  const { config, onReady, onState, onEnded } = options;
+  const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
+  // The code comes over standard input, and everything else over a socket of its own.
+  const child = spawn(process.execPath, [...flags, '--input-type=commonjs', '-'], {
+    stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
+  });
+  const { stdin, stderr: errors } = child;
+  const stream = child.stdio[3];
+  if (stdin === null || errors === null || !(stream instanceof Duplex))
+    throw new Error('a worker has no pipes');
+  const writer = createMessageWriter(stream);
+  const sent = createCallTable<Sent>();
+  const shares = createSentShares(config.maxConnections);
+  let lastId = 0;
+  let isReady = false;
+  let hasEnded = false;
+  let silentLooks = 0;
+  let state = NO_STATE;
+  let loss: Loss | undefined;
+  let stderr = '';
+
+  function nextId(): number {
+    do lastId = lastId === ID_MAX ? 1 : lastId + 1;
+    while (sent.get(lastId) !== undefined);
+    return lastId;
+  }
+
+  function take(fields: MessageFields): Sent | undefined {
+    const id = fields.number();
+    const found = sent.get(id);
+    sent.delete(id);
+    return found;
+  }
+
+  function act(kind: number, fields: MessageFields): void {
+    switch (kind) {
+      case FROM_WORKER.result:
+      case FROM_WORKER.answer:
+        return take(fields)?.resolve(fields);
+      case FROM_WORKER.failed:
+        return take(fields)?.reject(readFailed(fields));
+      case FROM_WORKER.ready:
+        isReady = true;
+        return onReady();
+      case FROM_WORKER.change:
+        loss = readData<Loss>(fields);
+        return;
+      case FROM_WORKER.state:
+        state = readState(fields);
+        return onState(loss);
+      default:
+        throw new Error(`a worker sent a message of kind ${kind}`);
+    }
+  }
+
+  function ask<T>(kind: number, read: (fields: MessageFields) => T, more?: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (hasEnded) throw lost();
+      const id = nextId();
+      const deadline = Number.POSITIVE_INFINITY;
+      sent.add(id, { call: undefined, deadline, resolve: (fields) => resolve(read(fields)), reject });
+      writeId(writer, kind, id, more);
+    });
+  }
+
+  function ended(code: number | null, signal: NodeJS.Signals | null, detail: string): void {
+    if (hasEnded) return;
+    hasEnded = true;
+    isReady = false;
+    state = NO_STATE;
+    for (const [id, { reject }] of sent.entries()) {
+      sent.delete(id);
+      reject(lost());
+    }
+    onEnded({ code, signal, detail });
+  }
+
+  /** Those whose time is up, or for which nobody waits, need not wait until a worker that hangs is killed. */
+  function giveUpOverdue(): void {
+    const now = performance.now();
+    for (const [id, { call, deadline, reject }] of sent.entries()) {
+      if (call === undefined || (!call.signal.aborted && now < deadline)) continue;
+      sent.delete(id);
+      const why = 'its worker does not answer';
+      reject(new DatabaseError(call.signal.aborted ? 'cancelled' : 'timeout', why));
+    }
+  }
+
+  const readMessages = createMessageReader(act);
+  stream.on('data', (piece: Buffer) => {
+    silentLooks = 0;
+    readMessages(piece);
+  });
+  // When its process has ended before it has read what was sent; 'close' says how.
+  stream.on('error', () => {});
+  stdin.on('error', () => {});
+  errors.setEncoding('utf8').on('data', (text: string) => {
+    stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
+  });
+  child.on('error', (error) => ended(null, null, error.message));
+  child.on('close', (code, signal) => ended(code, signal, stderr));
+  stdin.end(options.code);
+  writeData(writer, TO_WORKER.start, { config, prepared: options.prepared } satisfies StartOrder);
+
+  return {
+    connections: config.maxConnections,
+    get size() {
+      return sent.size;
+    },
+    get isReady() {
+      return isReady;
+    },
+    get isSilent() {
+      return silentLooks >= SILENT_LOOKS;
+    },
+    get state() {
+      return state;
+    },
+    prepare: (prepared) => writeData(writer, TO_WORKER.prepare, prepared),
+    run: (query, call, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const id = nextId();
+        const { signal, share } = call;
+        const onAbort = (): void => writeId(writer, TO_WORKER.cancel, id);
+        signal.addEventListener('abort', onAbort);
+        sent.add(id, {
+          call,
+          deadline: performance.now() + timeoutMs,
+          resolve: (fields) => {
+            signal.removeEventListener('abort', onAbort);
+            resolve(readResult(fields));
+          },
+          reject: (error) => {
+            signal.removeEventListener('abort', onAbort);
+            reject(error);
+          },
+        });
+        writeCall(writer, id, query, call, timeoutMs, share && shares.of(share));
+      }),
+    tellShares() {
+      const callers = new Set<CallerShare>();
+      sent.forEach(({ call }) => {
+        if (call?.share !== undefined) callers.add(call.share);
+      });
+      const changed = shares.changed(callers);
+      if (changed.length > 0) writeShares(writer, changed);
+    },
+    ping: () => ask(TO_WORKER.ping, () => undefined),
+    changedLabels: (query) =>
+      ask(TO_WORKER.changedLabels, (fields) => readData<readonly string[] | undefined>(fields), query),
+    look() {
+      silentLooks += 1;
+      if (silentLooks >= SILENT_LOOKS && isReady) giveUpOverdue();
+      if (silentLooks < (isReady ? HUNG_LOOKS : START_LOOKS) || hasEnded) return;
+      stderr = `it said nothing for ${(silentLooks * BEAT_MS) / 1000} s and was killed ${stderr}`;
+      silentLooks = 0;
+      child.kill('SIGKILL');
+    },
+    close: () => writeId(writer, TO_WORKER.close, 0),
+  };
+}

@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Where the workers of a replica listen for each other: nobody but the user of the gateway can look into it. */
+export interface SocketFolder {
+  readonly path: string;
+  /** For a start of that worker. */
+  newPath(worker: number): string;
+  /** Of a worker that has ended, also one that could not do it itself. */
+  forget(worker: number): void;
+  remove(): void;
+}
+
+/** The path of a Unix socket has some 100 bytes, on macOS 104 with the zero behind it. */
+const FOLDER_MAX_BYTES = 80;
+
+export function createSocketFolder(parent: string = tmpdir()): SocketFolder {
+  const isShort = Buffer.byteLength(parent) + 'svc-gateway-XXXXXX'.length < FOLDER_MAX_BYTES;
+  const folder = mkdtempSync(join(isShort ? parent : '/tmp', 'svc-gateway-'));
+  const paths = new Map<number, string>();
+  let starts = 0;
+  const forget = (worker: number): void => {
+    const path = paths.get(worker);
+    if (path !== undefined) rmSync(path, { force: true });
+    paths.delete(worker);
+  };
+  return {
+    path: folder,
+    newPath(worker) {
+      forget(worker);
+      const path = join(folder, `${worker}-${++starts}`);
+      paths.set(worker, path);
+      return path;
+    },
+    forget,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

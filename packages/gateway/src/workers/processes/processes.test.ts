@@ -1,0 +1,75 @@
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { forwardLines } from './forward-lines.ts';
+import { restartDelay } from './restart-delay.ts';
+
+describe('restartDelay', () => {
+  it('doubles from 0.1 s to 5 s while workers end soon, and begins anew after one that stayed', () => {
+    const delays: number[] = [];
+    for (let last = 0, index = 0; index < 8; index++) delays.push((last = restartDelay(50, last)));
+    expect(delays).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+    expect(restartDelay(10_000, 5000)).toBe(100);
+  });
+});
+
+describe('forwardLines', () => {
+  it('hands over whole lines only, whatever pieces they come in, and drops what a killed writer had begun', async () => {
+    const line = fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => text.replaceAll('\n', ' '));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(line, { maxLength: 20 }),
+        line,
+        fc.array(fc.nat(7), { minLength: 1, maxLength: 10 }),
+        async (lines, torn, sizes) => {
+          const bytes = Buffer.from([...lines.map((text) => `${text}\n`), torn].join(''));
+          const from = new PassThrough();
+          const got: string[] = [];
+          forwardLines(
+            from,
+            (text) => {
+              got.push(text);
+              return true;
+            },
+            () => {},
+          );
+          for (let at = 0, turn = 0; at < bytes.length; turn++) {
+            const size = 1 + (sizes[turn % sizes.length] ?? 0);
+            from.write(bytes.subarray(at, at + size));
+            at += size;
+          }
+          from.end();
+          await new Promise((resolve) => from.once('close', resolve));
+          expect(got.every((text) => text.endsWith('\n'))).toBe(true);
+          expect(got.join('')).toBe(lines.map((text) => `${text}\n`).join(''));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('leaves the rest to the writer while too much waits', async () => {
+    const from = new PassThrough({ highWaterMark: 64 });
+    const space = new EventEmitter();
+    const got: string[] = [];
+    let enough = false;
+    forwardLines(
+      from,
+      (text) => {
+        got.push(text);
+        return enough;
+      },
+      (listener) => space.once('space', listener),
+    );
+    from.write('one\n');
+    await new Promise(setImmediate);
+    from.write('two\n');
+    await new Promise(setImmediate);
+    expect(got).toEqual(['one\n']);
+    enough = true;
+    space.emit('space');
+    await new Promise(setImmediate);
+    expect(got).toEqual(['one\n', 'two\n']);
+  });
+});

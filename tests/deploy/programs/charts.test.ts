@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runProcess } from '@svc/testkit';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../../documentation/documents.ts';
+import { chartFolder, NAMESPACE, RELEASE, snapshotFile, VALUE_SETS, valuesFile } from '../charts.testing.ts';
+import { findTool } from './tools.testing.ts';
+
+/**
+ * What Helm and kubeconform say of the charts. `npm run test:chart` installs both;
+ * `npm run test:chart -- --update` writes snapshots and READMEs anew, for the diff to be looked at.
+ */
+const INSTALL = 'npm run test:chart, which needs Go';
+const helm = findTool('helm', 'the tests that render the Helm charts', INSTALL);
+const kubeconform = findTool('kubeconform', 'the tests of the manifests against schemas', INSTALL);
+const helmDocs = findTool('helm-docs', "the test of the charts' READMEs", INSTALL);
+
+const template = (chart: string, ...args: readonly string[]): ReturnType<typeof runProcess> =>
+  runProcess(helm ?? '', ['template', RELEASE, chartFolder(chart), '--namespace', NAMESPACE, ...args]);
+
+const SETS = VALUE_SETS.map((set) => ({ ...set, file: valuesFile(set), snapshot: snapshotFile(set) }));
+
+describe.each(SETS)('$chart with the $values values', ({ chart, file, snapshot }) => {
+  test.skipIf(helm === undefined)('lint finds nothing', async () => {
+    const { code, stdout } = await runProcess(helm ?? '', [
+      'lint',
+      '--strict',
+      chartFolder(chart),
+      '-f',
+      file,
+    ]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('0 chart(s) failed') });
+  });
+
+  test.skipIf(helm === undefined)('gives the manifests that were looked at', async () => {
+    const { code, stdout, stderr } = await template(chart, '-f', file);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    await expect(stdout).toMatchFileSnapshot(snapshot);
+  });
+
+  test.skipIf(helm === undefined || kubeconform === undefined)('Kubernetes knows every field', async () => {
+    const { stdout: input } = await template(chart, '-f', file);
+    const schemas = join(ROOT, 'tests/deploy/schemas/{{.ResourceKind}}{{.KindSuffix}}.json');
+    const { status, stdout } = spawnSync(
+      kubeconform ?? '',
+      ['-strict', '-summary', '-schema-location', schemas],
+      { input, encoding: 'utf8' },
+    );
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: expect.stringContaining('Invalid: 0, Errors: 0, Skipped: 0'),
+    });
+  });
+});
+
+const gateway = SETS[0]?.file ?? '';
+const agent = SETS.find(({ chart }) => chart === 'svc-agent')?.file ?? '';
+
+test.skipIf(helm === undefined).each([
+  { chart: 'svc-gateway', file: gateway, set: 'image=', said: 'image is required' },
+  { chart: 'svc-gateway', file: gateway, set: 'agentPublicKeys=null', said: 'no agent could connect' },
+  { chart: 'svc-gateway', file: gateway, set: 'apiKeys.secretName=', said: 'nobody could call' },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'issuers[0].name=idp,publicUrl=',
+    said: 'publicUrl is required with issuers',
+  },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'shutdownDelay=20s',
+    said: 'terminationGracePeriodSeconds must be above 45',
+  },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'autoscaling.minReplicas=11',
+    said: 'autoscaling.minReplicas is above autoscaling.maxReplicas',
+  },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'serviceMonitor.enabled=true,metrics.enabled=false',
+    said: 'serviceMonitor.enabled needs metrics.enabled',
+  },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'settings.GATEWAY_ADDR=:1',
+    said: 'settings.GATEWAY_ADDR: the chart sets it from another value',
+  },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'autoscaling.maxReplicas=17',
+    said: '/autoscaling/maxReplicas',
+  },
+  { chart: 'svc-gateway', file: gateway, set: 'httpRoute.enabled=true', said: '/httpRoute/parentRefs' },
+  { chart: 'svc-gateway', file: gateway, set: 'imagePullpolicy=Never', said: 'imagePullpolicy' },
+  { chart: 'svc-agent', file: agent, set: 'image=', said: 'image is required' },
+  {
+    chart: 'svc-agent',
+    file: agent,
+    set: 'capabilityFile.secretName=shop',
+    said: 'one of capabilityFile.configMapName and capabilityFile.secretName',
+  },
+  { chart: 'svc-agent', file: agent, set: 'replica=3', said: 'replica' },
+])('$chart refuses $set', async ({ chart, file, set, said }) => {
+  const { code, stderr } = await template(chart, '-f', file, '--set', set);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(said) });
+});
+
+test.skipIf(helmDocs === undefined)('the READMEs tell of every value', async () => {
+  const folder = join(ROOT, 'deploy/helm');
+  const { code, stdout } = await runProcess(helmDocs ?? '', ['--dry-run', '--chart-search-root', folder]);
+  const readmes = ['svc-agent', 'svc-gateway'].map((chart) =>
+    readFileSync(join(folder, chart, 'README.md'), 'utf8').trim(),
+  );
+  expect(code).toBe(0);
+  for (const readme of readmes) expect(stdout).toContain(readme);
+});

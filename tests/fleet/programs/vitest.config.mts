@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import RepositoryReporter from '../../setup/reporter.ts';
+
+/** What a fleet does when parts of it fail, with real balancers, name servers, networks and Valkey. */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    root: join(import.meta.dirname, '../../..'),
+    reporters: [new RepositoryReporter()],
+    include: ['tests/fleet/programs/**/*.test.ts'],
+    globalSetup: 'tests/setup/postgres.ts',
+    setupFiles: 'tests/setup/drop-databases.ts',
+    pool: 'forks',
+    // Most of their time they wait for deadlines.
+    maxWorkers: 3,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 30_000,
+  },
+});
+
+export default config;
