@@ -123,7 +123,9 @@ export async function startGateway(
     authenticator,
     sharePermissions,
     directoryOf:
-      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
+      siblings === undefined
+        ? (_service, registry, catalog) => createSessionDirectory(registry, catalog)
+        : (service, registry, catalog) => siblings.directoryOf(service, registry, catalog),
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
@@ -251,7 +253,7 @@ export async function startGateway(
       verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
       sharePermissions,
     });
-    return { authenticator: authority, setRecords: authority.setRecords };
+    return { authenticator: authority, setRecords: (next) => authority.setRecords(next) };
   }
   const apply = (next: readonly ServiceConfig[]): void => {
     setRecords(next);
