@@ -127,7 +127,9 @@ export async function startGateway(
     authenticator,
     sharePermissions,
     directoryOf:
-      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
+      siblings === undefined
+        ? (_service, registry, catalog) => createSessionDirectory(registry, catalog)
+        : (service, registry, catalog) => siblings.directoryOf(service, registry, catalog),
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {

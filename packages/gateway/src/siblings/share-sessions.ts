@@ -132,7 +132,7 @@ export function shareSessions(
   });
   return {
     forgetUnknown() {
-      for (const { forgetUnknown } of services.values()) forgetUnknown();
+      for (const kept of services.values()) kept.forgetUnknown();
       forgetDescriptions();
     },
     get all() {
