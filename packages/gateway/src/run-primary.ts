@@ -20,6 +20,10 @@ import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './siblings/share-sessions.ts';
+import { missingLinks } from './agents/agent-links.ts';
+import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
+import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
 import { tellOnce } from './workers/shared/seen-by-all.ts';
@@ -53,8 +57,6 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
-  replicas: () => 0,
-  linksMissing: () => 0,
   singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
@@ -119,6 +121,8 @@ export async function runPrimary({
   process.on('exit', () => folder.remove());
   let agentKeys = servicesOfAgentKeys(services);
   const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
+  const replicaCount = createReplicaCount(config.replicas, { observe: (event) => observe(event) });
+  shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const supervisor = createSupervisor({
@@ -181,6 +185,7 @@ export async function runPrimary({
     await supervisor.shutDown(signal);
     told();
     issuerKeys.close();
+    replicaCount.close();
     await verifier.close();
     await scraped?.close();
   }
@@ -192,6 +197,8 @@ export async function runPrimary({
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       hasServices: config.hasServicesFile,
+      replicas: () => replicaCount.current,
+      linksMissing: () => missingLinks(sessions.all, linksPerReplicaOf(config)),
       authentication: () => authority.counters,
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })

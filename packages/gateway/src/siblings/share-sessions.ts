@@ -15,6 +15,8 @@ interface Known {
 export interface SharedSessions {
   /** Forgets what agents offer whose keys are not known any more. */
   forgetUnknown(): void;
+  /** Of all workers. */
+  readonly all: readonly ListedSession[];
 }
 
 /**
@@ -132,6 +134,9 @@ export function shareSessions(
     forgetUnknown() {
       for (const { forgetUnknown } of services.values()) forgetUnknown();
       forgetDescriptions();
+    },
+    get all() {
+      return Array.from(sessions.values(), ({ session }) => session);
     },
   };
 }
