@@ -122,8 +122,8 @@ export async function startGateway(
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
-    directoryOf:
-      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
+    directoryOf: (service, registry, catalog) =>
+      siblings?.directoryOf(service, registry, catalog) ?? createSessionDirectory(registry, catalog),
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
