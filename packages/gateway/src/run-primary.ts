@@ -36,6 +36,7 @@ import { createPrimaryChannel } from './workers/primary-channel.ts';
 import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { openKeyAuthority } from './workers/shared/shared-keys.ts';
 import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { returnConnections } from './workers/processes/return-connections.ts';
 import { createSupervisor } from './workers/processes/supervisor.ts';
 import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
@@ -75,8 +76,8 @@ export async function runPrimary({
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
-  let { services } = config;
   const startedAt = performance.now();
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
@@ -130,7 +131,13 @@ export async function runPrimary({
     channel,
     observe: (event) => observe(event),
     now: () => performance.now(),
-    fork: (worker) => cluster.fork({ [WORKER_NUMBER]: String(worker) }).process,
+    fork(worker) {
+      const { process: child } = cluster.fork({ [WORKER_NUMBER]: String(worker) });
+      returnConnections(child, () =>
+        Object.values(cluster.workers ?? {}).some((other) => other?.isConnected()),
+      );
+      return child;
+    },
     onOutput({ stdout, stderr }) {
       if (stdout !== null) forwardLines(stdout, log.lines.forward, log.lines.whenSpace);
       if (stderr !== null)

@@ -59,12 +59,17 @@ const agent = SETS.find(({ chart }) => chart === 'svc-agent')?.file ?? '';
 
 test.skipIf(helm === undefined).each([
   { chart: 'svc-gateway', file: gateway, set: 'image=', said: 'image is required' },
-  { chart: 'svc-gateway', file: gateway, set: 'agentPublicKeys=null', said: 'no agent could connect' },
-  { chart: 'svc-gateway', file: gateway, set: 'apiKeys.secretName=', said: 'nobody could call' },
+  { chart: 'svc-gateway', file: gateway, set: 'apiKeys.secretName=', said: 'no agent could connect' },
   {
     chart: 'svc-gateway',
     file: gateway,
-    set: 'issuers[0].name=idp,publicUrl=',
+    set: 'agentPublicKeys[0]=JaBcK5sQsUjir6nZ2mfgyNJqqc3-9d2dyM0_JmKfRJ4,apiKeys.secretName=',
+    said: 'nobody could call',
+  },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'issuers[0].name=idp',
     said: 'publicUrl is required with issuers',
   },
   {
@@ -103,8 +108,8 @@ test.skipIf(helm === undefined).each([
   {
     chart: 'svc-agent',
     file: agent,
-    set: 'capabilityFile.secretName=shop',
-    said: 'one of capabilityFile.configMapName and capabilityFile.secretName',
+    set: 'secretName=',
+    said: 'secretName is required',
   },
   { chart: 'svc-agent', file: agent, set: 'replica=3', said: 'replica' },
 ])('$chart refuses $set', async ({ chart, file, set, said }) => {

@@ -65,8 +65,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{/* What no schema says. */}}
 {{- define "svc-gateway.checks" -}}
 {{- $v := .Values }}
-{{- if not (or $v.agentPublicKeys $v.services.secretName) }}
-{{- fail "agentPublicKeys or services.secretName is required: no agent could connect" }}
+{{- if not (or $v.agentPublicKeys $v.apiKeys.secretName $v.services.secretName) }}
+{{- fail "agentPublicKeys, apiKeys.secretName or services.secretName is required: no agent could connect" }}
 {{- end }}
 {{- if not (or $v.apiKeys.secretName $v.services.secretName $v.issuers) }}
 {{- fail "apiKeys.secretName, services.secretName or issuers is required: nobody could call" }}

@@ -3,8 +3,8 @@ import type { KeysAnswer, ShownKeys } from '@svc/identity';
 import type { KnownForms } from '../auth/api-keys/known-forms.ts';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
-import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
+import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
