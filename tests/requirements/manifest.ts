@@ -19,6 +19,9 @@ export const requirements: readonly Requirement[] = [
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
     'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
+    'gateway.max_links':
+      'links to all replicas together; default 64; fewer for each replica, evenly, where it is too few',
+    'gateway.resolve_interval': 'how often the host of the URL is looked up; default 10s',
     'gateway.agent_private_key': 'base64url Ed25519 seed, or the 64-byte form, which is checked',
     'gateway.agent_private_key_file': 'reads the key from a file',
     'gateway.ca_file': 'certificates that the gateway is checked with',
@@ -125,6 +128,10 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_ADDR: ':port or host:port; default :8080; port 0 picks one, which the listening record names',
     GATEWAY_PUBLIC_URL: 'servers[0].url of the OpenAPI description, / when absent',
     GATEWAY_AGENT_URLS: 'URLs under which agents may address the gateway; default from GATEWAY_PUBLIC_URL',
+    GATEWAY_REPLICAS:
+      'how many replicas agents link to; 1 (default) to 16, or dns: and a name that has an address for each',
+    GATEWAY_LINKS_PER_REPLICA: 'links of an agent to each replica, to another worker each; 1 to 16',
+    GATEWAY_MAX_AGENT_LINKS: 'links that one worker takes; an agent that is one too many looks elsewhere',
     GATEWAY_CORS_ALLOWED_ORIGINS: 'exact origins or *; empty disables CORS',
     GATEWAY_IP_ALLOW_LIST: 'networks that may call, both families; a CIDR with host bits is refused',
     GATEWAY_TRUSTED_PROXY_CIDRS: 'proxies whose X-Forwarded-For is believed',
@@ -161,7 +168,6 @@ export const requirements: readonly Requirement[] = [
     'primary-killed': 'the workers answer what they have, accept no more, and end',
     shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
     cancel: 'an MCP call is cancelled over whatever connection the notification comes',
-    snapshot: 'openapi.json is written once',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',
@@ -363,6 +369,12 @@ export const requirements: readonly Requirement[] = [
     'database-missing': 'an unreachable database fails the start',
     cancel: 'the query ends within a second when the caller goes or time is up, and no other query does',
     audience: 'an agent that addresses another gateway is refused, and the log names both URLs',
+  }),
+  ...rows('replicas', {
+    links: 'an agent links itself to every replica behind one address, and each answers with it',
+    bounds: 'what an agent takes at once holds for all its links together',
+    lost: 'a replica that is killed costs calls of the others nothing; its agents are back when it is',
+    count: 'a replica that is added is found by agents that are connected',
   }),
   // Commands.
   ...rows('command', {

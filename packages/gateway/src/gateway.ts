@@ -12,6 +12,7 @@ import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
 import { createProtectedResource } from './api/protected-resource.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
+import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
@@ -55,8 +56,6 @@ export interface Surroundings {
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
-/** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
-const LINKS_PER_REPLICA = 4;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -103,8 +102,9 @@ export async function startGateway(
       requestsInFlight: () => http.inFlight,
       agentConnections: () => service.registry.connections,
       agentCallsInFlight: () => service.registry.callsInFlight,
-      replicas: () => replicaCount.current,
-      linksMissing: () => links.missing,
+      // Of a replica with workers the primary says it.
+      replicas: () => (channel === undefined ? replicaCount.current : 0),
+      linksMissing: () => (channel === undefined ? links.missing : 0),
       singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
@@ -168,7 +168,7 @@ export async function startGateway(
     keepSnapshot(catalog, described, (bytes) => write(DEFAULT_SERVICE, bytes));
   }
   const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
-  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
+  const linksPerReplica = linksPerReplicaOf(config);
   const links = createAgentLinks({
     replicaCount: () => replicaCount.current,
     linksPerReplica,

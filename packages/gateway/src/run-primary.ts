@@ -17,8 +17,13 @@ import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './siblings/share-sessions.ts';
+import { missingLinks } from './agents/agent-links.ts';
+import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
+import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { tellOnce } from './workers/shared/seen-by-all.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
@@ -47,8 +52,6 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
-  replicas: () => 0,
-  linksMissing: () => 0,
   singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
@@ -76,6 +79,11 @@ export async function runPrimary({
     createSnapshotWriter(process.cwd(), (event) => observe(event)),
   );
   passCancels(channel);
+  tellOnce(
+    channel,
+    (event) => observe(event),
+    () => performance.now(),
+  );
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
   const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
   issuerKeys.setServices(config.services);
@@ -98,7 +106,9 @@ export async function runPrimary({
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
-  shareSessions(channel, folder);
+  const sessions = shareSessions(channel, folder);
+  const replicaCount = createReplicaCount(config.replicas, { observe: (event) => observe(event) });
+  shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const supervisor = createSupervisor({
@@ -143,6 +153,7 @@ export async function runPrimary({
     await supervisor.shutDown(signal);
     told();
     issuerKeys.close();
+    replicaCount.close();
     await verifier.close();
     await scraped?.close();
   }
@@ -153,6 +164,8 @@ export async function runPrimary({
     const own = await createMetricsRegister();
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
+      replicas: () => replicaCount.current,
+      linksMissing: () => missingLinks(sessions.all, linksPerReplicaOf(config)),
       authentication: () => authority.counters,
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })

@@ -318,6 +318,34 @@ test('I36: a call counts until its answer has left to the last piece', async () 
   expect(gateway.arrived).toHaveLength(2);
 });
 
+test('I49: parameters of several links share 64 MiB; what a lost link held is free again', async () => {
+  const loads = new Set<LinkLoad>();
+  const [one, other] = [connect(10, true, loads), connect(10, true, loads)];
+  const first = Buffer.from('{');
+  one.say(request(1, first, PARAMS_MAX_BYTES));
+  other.say(request(1, first, 2000));
+  await settled(other);
+  expect(other.received).toMatchObject([{ type: 'error', id: 1, code: 'AGENT_BUSY', notStarted: true }]);
+  one.lose();
+  other.say(request(2, first, PARAMS_MAX_BYTES));
+  await settled(other);
+  expect(other.session.inFlight).toBe(1);
+  expect(loads.size).toBe(1);
+});
+
+test('I49: links together take no more than twice the calls of one, those that wait to leave included', async () => {
+  const loads = new Set<LinkLoad>();
+  const links = [connect(2, true, loads), connect(2, true, loads), connect(2, true, loads)];
+  for (const link of links) link.say(request(1), request(2));
+  for (const link of links) await settled(link);
+  expect(links.map(({ arrived }) => arrived.length)).toEqual([2, 2, 0]);
+  expect(links[2]?.received).toMatchObject([{ code: 'AGENT_BUSY' }, { code: 'AGENT_BUSY' }]);
+  links[0]?.arrived[0]?.answer(rows('[]'));
+  for (const link of links) await settled(link);
+  links[2]?.say(request(3));
+  expect(links[2]?.arrived.length).toBe(1);
+});
+
 test('an answer is released once, when it has left, is cancelled, comes too late, or the link is lost', async () => {
   const gateway = connect();
   const released: number[] = [];

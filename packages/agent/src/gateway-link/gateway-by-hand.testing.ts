@@ -26,6 +26,8 @@ export interface SmallGateway {
   readonly agentPrivateKey: string;
   /** Connections that were ever opened. */
   readonly dials: () => number;
+  /** The Host header of each. */
+  readonly hosts: () => readonly string[];
   /** The next connection that was welcomed. */
   readonly next: () => Promise<AgentSide>;
   readonly close: () => Promise<void>;
@@ -52,6 +54,16 @@ export interface SmallGatewayOptions {
     readonly hello?: (socket: WebSocket) => void;
     readonly auth?: (socket: WebSocket) => void;
   };
+  /** Makes it one of several replicas, which know the feature `fleet`. */
+  readonly replica?: {
+    readonly id: string;
+    readonly worker?: number;
+    readonly count: number;
+    readonly links?: number;
+  };
+  /** Default 127.0.0.1 and any port. */
+  readonly host?: string;
+  readonly port?: number;
   /** Answers upgrades by plain HTTP. */
   readonly http?: RequestListener;
 }
@@ -65,24 +77,27 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
   const sockets = new WebSocketServer(options.http === undefined ? { server } : { noServer: true });
   const ready: AgentSide[] = [];
   const waiting: ((side: AgentSide) => void)[] = [];
+  const hosts: string[] = [];
   let dials = 0;
-  server.listen(0, '127.0.0.1');
+  server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no TCP address');
   const url = `ws://127.0.0.1:${address.port}/ws/agent`;
 
-  sockets.on('connection', (socket) => {
+  sockets.on('connection', (socket, { headers }) => {
     dials++;
+    hosts.push(headers.host ?? '');
     let hello: Buffer | undefined;
     const challenge = Buffer.from(
       JSON.stringify({
         type: 'challenge',
         conn_id: `connection-${dials}`,
-        replica_id: 'replica',
+        replica_id: options.replica?.id ?? 'replica',
         gateway_nonce: randomBytes(32).toString('base64url'),
         version: options.version ?? 2,
         limits: { max_params_bytes: 1000 },
+        ...(options.replica && { features: ['fleet'], worker: options.replica.worker ?? 0 }),
       }),
     );
     const onMessage = (data: Buffer): void => {
@@ -103,7 +118,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
         socket.close(4401);
         return;
       }
-      const side = welcome(socket, parseHello(hello));
+      const side = welcome(socket, parseHello(hello), options.replica);
       const waiter = waiting.shift();
       if (waiter === undefined) ready.push(side);
       else waiter(side);
@@ -126,6 +141,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
       trust: undefined,
     },
     dials: () => dials,
+    hosts: () => hosts,
     next: async () => ready.shift() ?? new Promise((resolve) => waiting.push(resolve)),
     async close() {
       for (const socket of sockets.clients) socket.terminate();
@@ -137,7 +153,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
   };
 }
 
-function welcome(socket: WebSocket, hello: Hello): AgentSide {
+function welcome(socket: WebSocket, hello: Hello, replica: SmallGatewayOptions['replica']): AgentSide {
   const received: Frame[] = [];
   const watchers = new Set<() => void>();
   socket.on('message', (message: Buffer) => {
@@ -147,7 +163,13 @@ function welcome(socket: WebSocket, hello: Hello): AgentSide {
   const closed = new Promise<number>((resolve) => {
     socket.once('close', (code) => resolve(code));
   });
-  socket.send(JSON.stringify({ type: 'welcome', replica_count: 1 }));
+  socket.send(
+    JSON.stringify({
+      type: 'welcome',
+      replica_count: replica?.count ?? 1,
+      ...(replica && { links_per_replica: replica.links ?? 1 }),
+    }),
+  );
   const first = (fits: (frame: Frame) => boolean): Promise<Frame> =>
     new Promise((resolve) => {
       const look = (): void => {

@@ -88,7 +88,7 @@ describe('searching', () => {
     const mean = (replicas: number): number => {
       const counts = Array.from({ length: 200 }, (_, at) => {
         const cell = cellOf({ replicas, random: seeded(at + 1) });
-        cell.run(600_000);
+        cell.run(1_800_000);
         expect(cell.keeper.held).toBe(replicas);
         return cell.dials.length;
       });

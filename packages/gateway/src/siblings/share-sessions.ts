@@ -12,11 +12,16 @@ interface Known {
   readonly leave: () => void;
 }
 
+export interface SharedSessions {
+  /** Of all workers. */
+  readonly all: readonly ListedSession[];
+}
+
 /**
  * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
  * what each worker makes of it is the same; one that comes late gets what the others have.
  */
-export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): void {
+export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): SharedSessions {
   /** Those that follow the changes, and where they listen. */
   const members = new Map<number, string>();
   const services = new Map<string, KeptOffers<OfferIdentity>>();
@@ -119,6 +124,11 @@ export function shareSessions(channel: PrimaryChannel, folder: SocketFolder): vo
     for (const connId of [...unreached.keys()]) reached(connId, worker);
     forgetDescriptions();
   });
+  return {
+    get all() {
+      return Array.from(sessions.values(), ({ session }) => session);
+    },
+  };
 }
 
 function agentName(
