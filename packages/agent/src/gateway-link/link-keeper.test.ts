@@ -60,7 +60,7 @@ test.each<Balancer>(['random', 'round robin', 'addresses', 'numbers'])(
           });
           const check = (): void => {
             const links = cell.links();
-            expect(new Set(links).size, links.join(' ')).toBe(links.length);
+            expect([...new Set(links)]).toEqual(links);
           };
           for (const { kind, replica, afterMs } of events) {
             for (let step = 0; step < 10; step++) {
@@ -311,7 +311,7 @@ describe('addresses', () => {
   test('numbers: each replica is dialled by its own, and the first one while none is known', () => {
     const cell = cellOf({ balancer: 'numbers', replicas: 5 });
     cell.run(10_000);
-    expect(cell.dials.map(({ target }) => target.replica).toSorted()).toEqual([0, 1, 2, 3, 4]);
+    expect(cell.dials.map(({ target }) => target.replica)).toEqual([0, 1, 2, 3, 4]);
     const down = cellOf({ balancer: 'numbers', replicas: 5 });
     down.kill(0);
     down.run(10_000);
