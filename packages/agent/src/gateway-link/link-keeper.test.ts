@@ -158,6 +158,20 @@ describe('searching', () => {
     expect(cell.dials.length - length).toBeLessThanOrEqual(3);
   });
 
+  test('pauses as long as a gateway asks, by all of its dials', () => {
+    const cell = cellOf({ replicas: 10 });
+    cell.run(100);
+    cell.answer({ retryAfterMs: 5000 });
+    cell.run(1000);
+    const { length } = cell.dials;
+    expect(length).toBeLessThanOrEqual(5);
+    cell.run(3500);
+    expect(cell.dials.length).toBe(length);
+    cell.answer(undefined);
+    cell.run(60_000);
+    expect(cell.keeper.held).toBe(10);
+  });
+
   test('I47: a duplicate makes no back-off grow, nor does a full worker', () => {
     const cell = cellOf({ replicas: 2, balancer: 'always the first' });
     cell.run(HOUR);

@@ -112,6 +112,8 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   let lastId = 0;
   let fruitless = 0;
   let seekAt = 0;
+  /** A gateway has asked for a pause, which every search makes, whatever it has found meanwhile. */
+  let pausedUntil = -Infinity;
   let lostAt = -Infinity;
   let resolveAt = Infinity;
   let isResolving = false;
@@ -256,6 +258,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     const { state: backOff, waitMs } = afterLoss(slot.backOff, { ...end, at: now }, random());
     slot.backOff = backOff;
     slot.state = { name: 'waiting', until: now + waitMs };
+    if (end.retryAfterMs > 0) pausedUntil = Math.max(pausedUntil, now + waitMs);
     const isAlone = !slots.some(({ state: { name } }) => name === 'held' || name === 'claimed');
     if (end.refused && isAlone) {
       // Whoever is refused everywhere asks for one link, not for many at once.
@@ -340,7 +343,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
         if (slot.state.name === 'waiting' && now >= slot.state.until) dial(slot, now);
       }
       const seeker = slots.find(({ state }) => state.name === 'seeking');
-      if (seeker !== undefined && now >= seekAt) {
+      if (seeker !== undefined && now >= Math.max(seekAt, pausedUntil)) {
         seekAt = now + paceAfterDial(now);
         dial(seeker, now);
       }
@@ -350,7 +353,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       let at = resolveAt;
       for (const { state } of slots) {
         if (state.name === 'waiting') at = Math.min(at, state.until);
-        else if (state.name === 'seeking') at = Math.min(at, seekAt);
+        else if (state.name === 'seeking') at = Math.min(at, Math.max(seekAt, pausedUntil));
       }
       if (shortSince !== undefined && !isShortTold) at = Math.min(at, shortSince + SHORT_AFTER_MS);
       return at;
