@@ -114,6 +114,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   let seekAt = 0;
   /** A gateway has asked for a pause, which every search makes, whatever it has found meanwhile. */
   let pausedUntil = -Infinity;
+  let startedAt = -Infinity;
   let lostAt = -Infinity;
   let resolveAt = Infinity;
   let isResolving = false;
@@ -160,7 +161,9 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     // Only another address, or another replica behind one, would help.
     if (targets.isExhausted(situation(now))) return jitter(options.resolveIntervalMs, RESOLVE_JITTER);
     if (fruitless < FRUITLESS_PER_LINK * plan.wanted) return jitter(SEEK_MS, SEEK_JITTER);
-    return jitter(now - lostAt < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER);
+    // An agent without any link is as eager at its start as after a loss.
+    const since = held().length === 0 ? Math.max(lostAt, startedAt) : lostAt;
+    return jitter(now - since < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER);
   }
 
   function seekOn(slot: Slot, now: number): void {
@@ -272,6 +275,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
 
   return {
     start(now) {
+      startedAt = now;
       const slot: Slot = { backOff: FRESH, state: { name: 'seeking' } };
       slots = [slot];
       dial(slot, now);
