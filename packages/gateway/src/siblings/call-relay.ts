@@ -15,7 +15,7 @@ import {
 } from '@svc/protocol';
 import type { AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { AgentSession, RelayedCall } from '../agents/agent-session.ts';
-import { readHop, type Hop } from './hop.ts';
+import { readHop } from './hop.ts';
 import { failureFrame } from './lost-answer.ts';
 
 /**
