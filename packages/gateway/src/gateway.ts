@@ -15,7 +15,6 @@ import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
-import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
@@ -23,6 +22,7 @@ import { createSharePermissions } from './auth/permission-sets.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { openSharedState } from './shared-state/shared-state.ts';
 import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import type { Service, ServiceParts } from './services/service.ts';
@@ -38,6 +38,7 @@ import { reportMetrics } from './workers/shared/replica-metrics.ts';
 import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
+import { delayShutdown } from './delay-shutdown.ts';
 
 export interface RunningGateway {
   readonly port: number;
@@ -78,9 +79,16 @@ export async function startGateway(
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
-  const { authenticator, setRecords } = openKeys();
+  const { authenticator, setRecords, setRevoked } = openKeys();
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
+  const shared = openSharedState(config, {
+    channel,
+    onRevoked: setRevoked,
+    observe: (event) => observe(event),
+    now,
+  });
+  const { rateLimiter, callSlots, revocations } = shared;
   const { hasServicesFile } = config;
   const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
   if (register !== undefined) {
@@ -96,6 +104,7 @@ export async function startGateway(
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
       siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name, service) =>
@@ -106,14 +115,9 @@ export async function startGateway(
       count(event);
     };
   }
-  const principalRate =
-    config.principalRateLimit === undefined
-      ? undefined
-      : createRateLimiter({ ...config.principalRateLimit, now });
-  const rateLimiter =
-    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
-  const { principalMaxConcurrentCalls } = config;
+  // Until it is known which keys are revoked, none is let in.
+  const settled = (): boolean => settling.settled && revocations?.known !== false;
   let shuttingDown = false;
   const sessions: Sessions = createSessions(
     replica.sessionSecret,
@@ -122,10 +126,15 @@ export async function startGateway(
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
+<<<<<<< HEAD
     directoryOf:
       siblings === undefined
         ? (_service, registry, catalog) => createSessionDirectory(registry, catalog)
         : (service, registry, catalog) => siblings.directoryOf(service, registry, catalog),
+=======
+    directoryOf: (service, registry, catalog) =>
+      siblings?.directoryOf(service, registry, catalog) ?? createSessionDirectory(registry, catalog),
+>>>>>>> fleet-siblings
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
@@ -137,16 +146,19 @@ export async function startGateway(
           : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
     },
     rateLimiter,
-    principalRate,
+    principalRate: shared.principalRate,
+    revocations,
     limitCalls: (callCapability) =>
-      principalMaxConcurrentCalls === undefined
-        ? callCapability
-        : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+      callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
     sessions,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
-    settled: () => settling.settled,
-    agentCame: (service) => settling.came(service),
+    settling: {
+      came: (service) => settling.came(service),
+      get settled() {
+        return settled();
+      },
+    },
     agentWaitMs: config.agentWaitMs,
     version,
     observe: (event) => observe(event),
@@ -200,7 +212,7 @@ export async function startGateway(
   const health = {
     agentConnected: () => services.agentConnected,
     shuttingDown: () => shuttingDown,
-    settled: () => settling.settled,
+    settled,
   };
   const http = createGatewayServer({
     handlers: {
@@ -243,9 +255,10 @@ export async function startGateway(
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   observe({ event: 'listening', url, address, port });
   /** Its records are the primary's, where there is one. */
-  function openKeys(): { authenticator: Authenticator; setRecords: KeyAuthority['setRecords'] } {
+  function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
     if (channel !== undefined) {
-      return { authenticator: askForKeys(channel, { ...clocks, sharePermissions }), setRecords: () => {} };
+      const asked = askForKeys(channel, { ...clocks, sharePermissions });
+      return { authenticator: asked, setRecords: () => {}, setRevoked: () => {} };
     }
     const authority = createAuthenticator({
       ...clocks,
@@ -253,10 +266,15 @@ export async function startGateway(
       verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
       sharePermissions,
     });
-    return { authenticator: authority, setRecords: (next) => authority.setRecords(next) };
+    return {
+      authenticator: authority,
+      setRecords: (next) => authority.setRecords(next),
+      setRevoked: (keyIds) => authority.setRevoked(keyIds),
+    };
   }
   const apply = (next: readonly ServiceConfig[]): void => {
     setRecords(next);
+    shared.setServices(next);
     services.set(next);
     endpoint.endUnknown();
   };
@@ -289,6 +307,7 @@ export async function startGateway(
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      shared.close();
       replicaCount.close();
       services.close();
       await verifier.close();
@@ -297,13 +316,4 @@ export async function startGateway(
       await tellMetrics?.();
     },
   };
-}
-
-/** Resolves when the time is over, or when the primary is gone, without which no connection comes that could be served. */
-function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
-  return new Promise((resolve) => {
-    if (ms === 0) resolve();
-    else setTimeout(resolve, ms);
-    channel?.onLost(resolve);
-  });
 }

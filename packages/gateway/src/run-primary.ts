@@ -15,6 +15,7 @@ import type { ReadFile } from './config/tls-files.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
+import { serveSharedState } from './shared-state/shared-state.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
@@ -26,6 +27,7 @@ import { createReplicaCount } from './replicas/replica-count.ts';
 import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { tellOnce } from './workers/shared/seen-by-all.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
@@ -35,6 +37,7 @@ import { createPrimaryChannel } from './workers/primary-channel.ts';
 import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { openKeyAuthority } from './workers/shared/shared-keys.ts';
 import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { returnConnections } from './workers/processes/return-connections.ts';
 import { createSupervisor } from './workers/processes/supervisor.ts';
 import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
@@ -74,8 +77,8 @@ export async function runPrimary({
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
-  let { services } = config;
   const startedAt = performance.now();
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
@@ -85,6 +88,11 @@ export async function runPrimary({
     createSnapshotWriter(process.cwd(), (event) => observe(event)),
   );
   passCancels(channel);
+  tellOnce(
+    channel,
+    (event) => observe(event),
+    () => performance.now(),
+  );
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
   const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
   issuerKeys.setServices(config.services);
@@ -124,7 +132,13 @@ export async function runPrimary({
     channel,
     observe: (event) => observe(event),
     now: () => performance.now(),
-    fork: (worker) => cluster.fork({ [WORKER_NUMBER]: String(worker) }).process,
+    fork(worker) {
+      const { process: child } = cluster.fork({ [WORKER_NUMBER]: String(worker) });
+      returnConnections(child, () =>
+        Object.values(cluster.workers ?? {}).some((other) => other?.isConnected()),
+      );
+      return child;
+    },
     onOutput({ stdout, stderr }) {
       if (stdout !== null) forwardLines(stdout, log.lines.forward, log.lines.whenSpace);
       if (stderr !== null)
@@ -134,6 +148,12 @@ export async function runPrimary({
           (listener) => process.stderr.once('drain', listener),
         );
     },
+  });
+  const shared = serveSharedState(config, {
+    channel,
+    onRevoked: (keyIds) => authority.setRevoked(keyIds),
+    observe: (event) => observe(event),
+    now: () => performance.now(),
   });
   const watch =
     loadServices &&
@@ -146,6 +166,7 @@ export async function runPrimary({
         agentKeys = servicesOfAgentKeys(services);
         sessions.forgetUnknown();
         authority.setRecords(services);
+        shared.setServices(services);
         issuerKeys.setServices(services);
         channel.broadcast('services', { services });
       },
@@ -178,6 +199,7 @@ export async function runPrimary({
     });
     await supervisor.shutDown(signal);
     told();
+    shared.close();
     issuerKeys.close();
     replicaCount.close();
     await verifier.close();
@@ -197,6 +219,7 @@ export async function runPrimary({
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
         : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RateLimiter } from '../access/rate-limit.ts';
+import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createReady, type HealthState } from '../api/health.ts';
+import type { Settling } from '../api/settling.ts';
 import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
 import type { Sessions } from '../api/mcp/sessions.ts';
@@ -52,20 +53,20 @@ export interface ServiceParts {
   readonly publicUrl: string | undefined;
   readonly refuseOrigin: McpOptions['refuseOrigin'];
   readonly bodyLimits: BodyLimits;
-  readonly rateLimiter: RateLimiter | undefined;
-  readonly principalRate: RateLimiter | undefined;
+  readonly rateLimiter: RequestLimiter | undefined;
+  readonly principalRate: RequestLimiter | undefined;
+  /** Undefined where no key can be revoked. */
+  readonly revocations: { readonly known: boolean } | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
   /** Where another process fetches the keys of issuers. */
   readonly openKeySet: OpenKeySet | undefined;
   readonly shuttingDown: HealthState['shuttingDown'];
-  readonly settled: HealthState['settled'];
-  /** Called for each agent of the service that may take calls from then on. */
-  readonly agentCame: (service: string) => void;
   /** Of the gateway itself. */
   readonly version: string;
   readonly observe: Observe;
   readonly now: () => number;
+  readonly settling: Settling;
   /** How long a call waits when its last agent was lost just before; 0: not at all. */
   readonly agentWaitMs: number;
 }
@@ -89,13 +90,13 @@ export function createService(
   const agentWait = parts.agentWaitMs > 0 ? createAgentWait(parts.agentWaitMs) : undefined;
   const registry = createRegistry(Math.random, {
     added(link) {
-      parts.agentCame(id);
+      parts.settling.came(id);
       agentWait?.came(link);
     },
     removed: (link) => agentWait?.left(link),
   });
   const catalog = createCatalog(observe, isAgentKey);
-  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, agentWait, id);
+  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, id, agentWait);
   const permitCall = createPermitCall(parts.limitCalls(callCapability));
   let config = tokenConfig;
   let current = connect();
@@ -114,12 +115,13 @@ export function createService(
         onKeys: observe,
         openKeySet: parts.openKeySet?.(id),
       });
-    const { authenticator, principalRate, bodyLimits } = parts;
+    const { authenticator, principalRate, revocations, bodyLimits } = parts;
     const authenticate = createAuthenticate({
       service: id,
       authenticator,
       tokens: tokens?.authentication,
       principalRate,
+      revocations,
     });
     const { publicUrl, rateLimiter, refuseOrigin, sessions, version } = parts;
     const prefix = pathPrefixOf(id);
@@ -130,7 +132,7 @@ export function createService(
     const ready = createReady({
       agentConnected: () => registry.connected,
       shuttingDown: parts.shuttingDown,
-      settled: parts.settled,
+      settled: () => parts.settling.settled,
     });
     const takesTokens = tokens !== undefined;
     const handlers: ServiceHandlers = {

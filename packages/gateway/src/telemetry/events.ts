@@ -62,6 +62,9 @@ export type GatewayEvent =
       readonly other_key_id: string;
     }
   | KeysEvent
+  | { readonly event: 'shared_limits_lost'; readonly message: string }
+  | { readonly event: 'shared_limits_back' }
+  | { readonly event: 'revocations_unknown'; readonly message: string }
   | KeysReloaded
   | {
       /** Once for what the files held. `message` has every fault, a line each. */
