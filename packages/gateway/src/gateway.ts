@@ -126,15 +126,8 @@ export async function startGateway(
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
-<<<<<<< HEAD
-    directoryOf:
-      siblings === undefined
-        ? (_service, registry, catalog) => createSessionDirectory(registry, catalog)
-        : (service, registry, catalog) => siblings.directoryOf(service, registry, catalog),
-=======
     directoryOf: (service, registry, catalog) =>
       siblings?.directoryOf(service, registry, catalog) ?? createSessionDirectory(registry, catalog),
->>>>>>> fleet-siblings
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
