@@ -129,6 +129,7 @@ export function createService(
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
       issuers,
+      revocable: revocations !== undefined,
     };
     const ready = createReady({
       agentConnected: () => registry.connected,
