@@ -93,7 +93,10 @@ const PURE = [
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */
-const EVERYBODYS = ['^packages/gateway/src/calls/call-error\\.ts$'];
+const EVERYBODYS = [
+  '^packages/gateway/src/calls/call-error\\.ts$',
+  '^packages/gateway/src/services/service-id\\.ts$',
+];
 
 const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent)/src/';
 const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '-for-test\\.ts$', '^packages/testkit/'];

@@ -12,7 +12,7 @@ beforeAll(async () => {
     database: await testDatabase({ sql: [LOAD_SQL] }),
     replicas: 2,
     agents: 2,
-    gatewayEnv: { GATEWAY_WORKERS: '2', GATEWAY_REPLICAS: '2', GATEWAY_AGENT_WAIT: '1s' },
+    gatewayEnv: { GATEWAY_WORKERS: '2', GATEWAY_AGENT_WAIT: '1s' },
   });
   balancer = await startRetryingBalancer(fleet.replicas.map(({ port }) => port));
   await fleet.ready();

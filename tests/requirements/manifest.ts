@@ -174,7 +174,6 @@ export const requirements: readonly Requirement[] = [
     'primary-killed': 'the workers answer what they have, accept no more, and end',
     shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
     cancel: 'an MCP call is cancelled over whatever connection the notification comes',
-    snapshot: 'openapi.json is written once',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',

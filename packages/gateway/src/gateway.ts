@@ -38,6 +38,7 @@ import { reportMetrics } from './workers/shared/replica-metrics.ts';
 import { followIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { askForKeys } from './workers/shared/shared-keys.ts';
 import type { Replica } from './workers/replica.ts';
+import { delayShutdown } from './delay-shutdown.ts';
 
 export interface RunningGateway {
   readonly port: number;
@@ -125,8 +126,8 @@ export async function startGateway(
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
-    directoryOf:
-      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
+    directoryOf: (service, registry, catalog) =>
+      siblings?.directoryOf(service, registry, catalog) ?? createSessionDirectory(registry, catalog),
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
@@ -145,8 +146,12 @@ export async function startGateway(
     sessions,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
-    settled,
-    agentCame: (service) => settling.came(service),
+    settling: {
+      came: (service) => settling.came(service),
+      get settled() {
+        return settled();
+      },
+    },
     agentWaitMs: config.agentWaitMs,
     version,
     observe: (event) => observe(event),
@@ -304,13 +309,4 @@ export async function startGateway(
       await tellMetrics?.();
     },
   };
-}
-
-/** Resolves when the time is over, or when the primary is gone, without which no connection comes that could be served. */
-function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
-  return new Promise((resolve) => {
-    if (ms === 0) resolve();
-    else setTimeout(resolve, ms);
-    channel?.onLost(resolve);
-  });
 }

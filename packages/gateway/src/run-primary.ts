@@ -27,6 +27,7 @@ import { createReplicaCount } from './replicas/replica-count.ts';
 import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { tellOnce } from './workers/shared/seen-by-all.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
@@ -36,6 +37,7 @@ import { createPrimaryChannel } from './workers/primary-channel.ts';
 import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { openKeyAuthority } from './workers/shared/shared-keys.ts';
 import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
+import { returnConnections } from './workers/processes/return-connections.ts';
 import { createSupervisor } from './workers/processes/supervisor.ts';
 import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
@@ -75,8 +77,8 @@ export async function runPrimary({
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
-  let { services } = config;
   const startedAt = performance.now();
+  let { services } = config;
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
@@ -86,6 +88,11 @@ export async function runPrimary({
     createSnapshotWriter(process.cwd(), (event) => observe(event)),
   );
   passCancels(channel);
+  tellOnce(
+    channel,
+    (event) => observe(event),
+    () => performance.now(),
+  );
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
   const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
   issuerKeys.setServices(config.services);
@@ -125,7 +132,13 @@ export async function runPrimary({
     channel,
     observe: (event) => observe(event),
     now: () => performance.now(),
-    fork: (worker) => cluster.fork({ [WORKER_NUMBER]: String(worker) }).process,
+    fork(worker) {
+      const { process: child } = cluster.fork({ [WORKER_NUMBER]: String(worker) });
+      returnConnections(child, () =>
+        Object.values(cluster.workers ?? {}).some((other) => other?.isConnected()),
+      );
+      return child;
+    },
     onOutput({ stdout, stderr }) {
       if (stdout !== null) forwardLines(stdout, log.lines.forward, log.lines.whenSpace);
       if (stderr !== null)

@@ -107,6 +107,9 @@ function tellPrimary(channel: WorkerChannel, event: GatewayEvent): boolean {
     case 'shutting_down':
       channel.tell('draining', { in_flight: event.in_flight });
       return true;
+    case 'descriptions_differ':
+      channel.tell('seen_by_all', event);
+      return true;
     default:
       return false;
   }

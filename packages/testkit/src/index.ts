@@ -5,7 +5,7 @@ export { startFaultProxy, type Direction, type FaultProxy } from './network/faul
 export { networkHost, type NetworkHost } from './network/network-host.ts';
 export { startRetryingBalancer, type RetryingBalancer } from './network/retrying-balancer.ts';
 export { findProgram } from './programs/find-program.ts';
-export type { Balancer, Target } from './programs/balancer.ts';
+export type { HttpBalancer, Target } from './programs/http-balancer.ts';
 export { makeCertificate, type CertificateFiles } from './programs/make-certificate.ts';
 export { startDnsmasq, type Dnsmasq } from './programs/start-dnsmasq.ts';
 export { startHaproxy, type Haproxy, type HaproxyOptions } from './programs/start-haproxy.ts';

@@ -116,7 +116,7 @@ describe.each(BALANCERS)('$name', ({ program, file, check, run, listening, retri
     const started = await startProcess(program, run(path, folder), { env: { HOME: folder } });
     await releasers.add(() => started.stop());
     balancer = caller(port);
-    await releasers.add(() => balancer.close());
+    await releasers.add(async () => balancer.close());
   });
   afterAll(async () => {
     if (!isMissing) await releasers.closeAll();

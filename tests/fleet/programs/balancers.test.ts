@@ -4,7 +4,7 @@ import {
   startHaproxy,
   startNginx,
   testDatabase,
-  type Balancer,
+  type HttpBalancer,
   type FaultProxy,
   type Target,
 } from '@svc/testkit';
@@ -16,7 +16,7 @@ import { descendantsOf, leaksOf, sizesOf, type Sizes } from '../no-leak.testing.
 
 const CHECK_MS = 500;
 
-describe.each<{ program: string; start: (targets: readonly Target[]) => Promise<Balancer> }>([
+describe.each<{ program: string; start: (targets: readonly Target[]) => Promise<HttpBalancer> }>([
   {
     program: 'haproxy',
     start: (targets) => startHaproxy({ targets, configuration: HAPROXY_FILE, checkEveryMs: CHECK_MS }),
@@ -25,7 +25,7 @@ describe.each<{ program: string; start: (targets: readonly Target[]) => Promise<
 ])('three replicas behind $program', ({ program, start }) => {
   const isMissing = findProgram(program) === undefined;
   let fleet: Fleet;
-  let balancer: Balancer;
+  let balancer: HttpBalancer;
   /** Between agents and the first replica. */
   let network: FaultProxy;
   let before: Sizes;

@@ -48,7 +48,7 @@ export interface DialEnd {
 }
 
 /** What the end of a connection means; `left` is none. `retryInMs` is undefined where the link is not replaced by its end. */
-export type Aftermath = 'left' | { readonly retryInMs: number | undefined };
+type Aftermath = 'left' | { readonly retryInMs: number | undefined };
 
 export interface LinksShort {
   readonly reason: 'max_links' | 'not_found';

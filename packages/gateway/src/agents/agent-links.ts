@@ -4,7 +4,7 @@ import type { AgentSession } from './agent-session.ts';
 
 /** The links that agents hold to this process, beside those that they should hold. */
 export interface AgentLinks {
-  /** Whether this process takes a further link of that agent process. One that it holds already may be replaced. */
+  /** Whether this process takes a further link of that agent process. The one that it holds may be replaced. */
   mayAdd(instanceId: string): boolean;
   add(session: AgentSession, source: string): void;
   remove(session: AgentSession): void;
@@ -63,7 +63,8 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
   }
 
   return {
-    mayAdd: (instanceId) => maxLinks === undefined || sessions.size < maxLinks || byInstance.has(instanceId),
+    mayAdd: (instanceId) =>
+      maxLinks === undefined || sessions.size < maxLinks || byInstance.get(instanceId) === 1,
     add(session, source) {
       sessions.set(session, source);
       byInstance.set(session.instanceId, (byInstance.get(session.instanceId) ?? 0) + 1);

@@ -550,6 +550,7 @@ describe('where the only agent has just been lost, and calls may wait for the ne
       catalog,
       () => now,
       () => WALL_CLOCK_MS,
+      undefined,
       agentWait,
     );
   });

@@ -40,8 +40,8 @@ export function createCallCapability(
   catalog: Catalog,
   now: () => number,
   wallClock: () => number = Date.now,
-  agentWait?: AgentWait,
   service: string = DEFAULT_SERVICE,
+  agentWait?: AgentWait,
 ): CallCapability {
   return (call) =>
     new Promise<AgentResult>((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createReady, type HealthState } from '../api/health.ts';
+import type { Settling } from '../api/settling.ts';
 import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
 import type { Sessions } from '../api/mcp/sessions.ts';
@@ -61,13 +62,11 @@ export interface ServiceParts {
   /** Where another process fetches the keys of issuers. */
   readonly openKeySet: OpenKeySet | undefined;
   readonly shuttingDown: HealthState['shuttingDown'];
-  readonly settled: HealthState['settled'];
-  /** Called for each agent of the service that may take calls from then on. */
-  readonly agentCame: (service: string) => void;
   /** Of the gateway itself. */
   readonly version: string;
   readonly observe: Observe;
   readonly now: () => number;
+  readonly settling: Settling;
   /** How long a call waits when its last agent was lost just before; 0: not at all. */
   readonly agentWaitMs: number;
 }
@@ -91,13 +90,13 @@ export function createService(
   const agentWait = parts.agentWaitMs > 0 ? createAgentWait(parts.agentWaitMs) : undefined;
   const registry = createRegistry(Math.random, {
     added(link) {
-      parts.agentCame(id);
+      parts.settling.came(id);
       agentWait?.came(link);
     },
     removed: (link) => agentWait?.left(link),
   });
   const catalog = createCatalog(observe, isAgentKey);
-  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, agentWait, id);
+  const callCapability = createCallCapability(registry, catalog, parts.now, Date.now, id, agentWait);
   const permitCall = createPermitCall(parts.limitCalls(callCapability));
   let config = tokenConfig;
   let current = connect();
@@ -134,7 +133,7 @@ export function createService(
     const ready = createReady({
       agentConnected: () => registry.connected,
       shuttingDown: parts.shuttingDown,
-      settled: parts.settled,
+      settled: () => parts.settling.settled,
     });
     const takesTokens = tokens !== undefined;
     const handlers: ServiceHandlers = {

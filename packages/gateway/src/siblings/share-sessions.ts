@@ -21,7 +21,8 @@ export interface SharedSessions {
 
 /**
  * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
- * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is one of a service's agents.
+ * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is
+ * one of a service's agents.
  */
 export function shareSessions(
   channel: PrimaryChannel,
@@ -127,12 +128,12 @@ export function shareSessions(
       known.leave();
     }
     tellAll({ type: 'sibling_gone', worker });
-    for (const connId of [...unreached.keys()]) reached(connId, worker);
+    for (const connId of unreached.keys()) reached(connId, worker);
     forgetDescriptions();
   });
   return {
     forgetUnknown() {
-      for (const { forgetUnknown } of services.values()) forgetUnknown();
+      for (const kept of services.values()) kept.forgetUnknown();
       forgetDescriptions();
     },
     get all() {

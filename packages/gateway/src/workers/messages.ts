@@ -1,7 +1,9 @@
 import type { MetricsSnapshot } from '@svc/edge';
 import type { KeysAnswer, ShownKeys } from '@svc/identity';
+import type { KnownForms } from '../auth/api-keys/known-forms.ts';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
 import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
@@ -49,6 +51,8 @@ export interface WorkerMessages {
   readonly mcp_counted: { readonly id: number; readonly count: number };
   /** An agent there has proved who it is. */
   readonly source_known: { readonly source: string };
+  /** What all workers see alike, and one record tells. */
+  readonly seen_by_all: GatewayEvent;
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
@@ -61,8 +65,8 @@ export interface WorkerMessages {
 export interface PrimaryMessages {
   /** Whether the list of revoked keys has been read. */
   readonly revocations: { readonly known: boolean };
-  /** Records of keys came, changed or went: these count no more. */
-  readonly records_changed: { readonly retired: readonly string[] };
+  /** Records of keys came, changed or went: these count no more, and keys of other forms than these have none. */
+  readonly records_changed: { readonly retired: readonly string[]; readonly forms: KnownForms };
   /** Another worker waits for memory: what is not used is to be given back at once. */
   readonly leases_wanted: { readonly pool: Pool };
   /** How many calls of this name are under way there? */

@@ -4,10 +4,10 @@ import { freePort } from '../network/free-port.ts';
 import { isListening } from '../network/is-listening.ts';
 import { startProcess, type RunningProcess } from '../processes/start-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import type { Balancer, Target } from './balancer.ts';
+import type { HttpBalancer, Target } from './http-balancer.ts';
 import { findProgram } from './find-program.ts';
 
-export interface Haproxy extends Balancer {
+export interface Haproxy extends HttpBalancer {
   /** Whether it sends calls to the target of this index. */
   isUp(index: number): boolean;
 }

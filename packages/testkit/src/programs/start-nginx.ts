@@ -4,7 +4,7 @@ import { freePort } from '../network/free-port.ts';
 import { isListening } from '../network/is-listening.ts';
 import { startProcess, type RunningProcess } from '../processes/start-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import type { Balancer, Target } from './balancer.ts';
+import type { HttpBalancer, Target } from './http-balancer.ts';
 import { findProgram } from './find-program.ts';
 
 export interface NginxOptions {
@@ -14,7 +14,7 @@ export interface NginxOptions {
 }
 
 /** Runs a configuration that is made for three gateways with these targets in their place, without TLS before it. */
-export async function startNginx({ targets, configuration }: NginxOptions): Promise<Balancer> {
+export async function startNginx({ targets, configuration }: NginxOptions): Promise<HttpBalancer> {
   const program = findProgram('nginx');
   if (program === undefined) throw new Error('cannot start nginx: it is not installed');
   const folder = await temporaryFolder('nginx');

@@ -1,5 +1,5 @@
 /** What stands between callers and several gateways, and sends a call that one of them does not take to another. */
-export interface Balancer {
+export interface HttpBalancer {
   readonly port: number;
   stop(): Promise<unknown>;
 }

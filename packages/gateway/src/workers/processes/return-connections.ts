@@ -1,0 +1,49 @@
+import type { ChildProcess } from 'node:child_process';
+
+/** Of a connection that the primary hands to a worker; Node.js numbers what it sends. */
+interface HandOver {
+  readonly cmd: 'NODE_CLUSTER';
+  readonly act: 'newconn';
+  readonly seq: number;
+}
+
+interface Closable {
+  close(): void;
+}
+
+/**
+ * Gives the connections that a worker had been handed, and had not said that it took when it ended, to other workers.
+ * Node.js waits for its word for ever, so the callers would find neither an answer nor an end. Where there is no other
+ * worker they are closed.
+ */
+export function returnConnections(child: ChildProcess, hasOthers: () => boolean): void {
+  const handedOver = new Map<number, Closable>();
+  const send = child.send.bind(child);
+  child.send = (...call: readonly unknown[]): boolean => {
+    const [message, handle] = call;
+    if (isHandOver(message) && isClosable(handle)) handedOver.set(message.seq, handle);
+    return Reflect.apply(send, child, call);
+  };
+  child.on('internalMessage', (message: unknown) => {
+    if (typeof message === 'object' && message !== null && 'ack' in message)
+      handedOver.delete(Number(message.ack));
+  });
+  child.once('disconnect', () => {
+    for (const [seq, handle] of handedOver) {
+      // What a worker answers that is about to end.
+      child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false }, undefined);
+      if (!hasOthers()) handle.close();
+    }
+    handedOver.clear();
+  });
+}
+
+function isHandOver(message: unknown): message is HandOver {
+  if (typeof message !== 'object' || message === null || !('cmd' in message) || !('act' in message))
+    return false;
+  return message.cmd === 'NODE_CLUSTER' && message.act === 'newconn' && 'seq' in message;
+}
+
+function isClosable(handle: unknown): handle is Closable {
+  return typeof handle === 'object' && handle !== null && 'close' in handle;
+}
