@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   ask,
@@ -80,6 +80,8 @@ test(
       expect((await call('', north)).status).toBe(401);
       expect((await call('/s/nobody', north)).status).toBe(401);
     }
+    const snapshot = JSON.parse(await readFile(join(gateway.folder, 'openapi.inventory.json'), 'utf8'));
+    expect(snapshot.servers).toEqual([{ url: '/s/inventory' }]);
     await expect
       .poll(async () => (await ask(`${gateway.url}/s/inventory/readyz`, { apiKey: north.api_key })).status)
       .toBe(200);
