@@ -110,22 +110,30 @@ async function metric(name: string): Promise<number> {
   return Number(line?.split(' ')[1]);
 }
 
-test('with one link of one agent, calls to every worker succeed', async () => {
-  expect(new Set(await outcomes(60))).toEqual(new Set(['right']));
-  expect(await metric('svc_gateway_sibling_calls_total')).toBeGreaterThan(30);
-});
+test(
+  'with one link of one agent, calls to every worker succeed',
+  { tags: ['workers:siblings'] },
+  async () => {
+    expect(new Set(await outcomes(60))).toEqual(new Set(['right']));
+    expect(await metric('svc_gateway_sibling_calls_total')).toBeGreaterThan(30);
+  },
+);
 
-test('descriptions, readiness and large results are the same at every worker', async () => {
-  for (const path of ['/openapi.json', '/readyz', '/healthz']) {
-    const answers = await Promise.all(Array.from({ length: 2 * WORKERS }, () => fresh(path)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+test(
+  'descriptions, readiness and large results are the same at every worker',
+  { tags: ['workers:agents'] },
+  async () => {
+    for (const path of ['/openapi.json', '/readyz', '/healthz']) {
+      const answers = await Promise.all(Array.from({ length: 2 * WORKERS }, () => fresh(path)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    }
+    const wide = Array.from({ length: 2 * WORKERS }, () => fresh('/api/v1/capabilities/wide', {}));
+    const answers = await Promise.all(wide);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-  }
-  const wide = Array.from({ length: 2 * WORKERS }, () => fresh('/api/v1/capabilities/wide', {}));
-  const answers = await Promise.all(wide);
-  expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-  expect(answers[0]?.text.length).toBeGreaterThan(300_000);
-});
+    expect(answers[0]?.text.length).toBeGreaterThan(300_000);
+  },
+);
 
 test('a capability that nobody offers is 404 at every worker', async () => {
   const answers = await Promise.all(
@@ -187,7 +195,7 @@ test('the worker with the link is killed: the replica is whole within 3 s', onLi
   expect(performance.now() - at).toBeLessThan(3000);
 });
 
-test('nobody but its user can reach the sockets of a gateway', async () => {
+test('nobody but its user can reach the sockets of a gateway', { tags: ['workers:sockets'] }, async () => {
   const [only, ...others] = await readdir(folder.path);
   expect(others).toEqual([]);
   const { mode } = await stat(join(folder.path, only ?? ''));
@@ -206,7 +214,7 @@ test('a gateway that is asked to stop answers what all workers accepted', async 
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test('a primary that is killed leaves no sockets behind', async () => {
+test('a primary that is killed leaves no sockets behind', { tags: ['workers:sockets'] }, async () => {
   const gateway = await service.restartGateway();
   expect(await readdir(folder.path)).toHaveLength(1);
   gateway.signal('SIGKILL');

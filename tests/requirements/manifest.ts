@@ -174,6 +174,9 @@ export const requirements: readonly Requirement[] = [
     'primary-killed': 'the workers answer what they have, accept no more, and end',
     shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
     cancel: 'an MCP call is cancelled over whatever connection the notification comes',
+    siblings: 'a call whose worker has no link to its agent reaches it over another worker',
+    agents: 'what agents offer, and whether one is there, is the same at every worker',
+    sockets: 'workers reach each other where nobody but their user can, and leave nothing behind',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',
@@ -366,6 +369,8 @@ export const requirements: readonly Requirement[] = [
     capability: 'calls go only to agents that have the capability',
     catalogue: 'what is described is what all agents offer together, those that are away included',
     newest: 'where two agents describe one thing differently, the newest counts; title and text are its own',
+    superseded:
+      'a newer connection of an agent process takes the calls of its older one, which are still answered',
     retry: 'a call whose agent is lost before an answer is tried once on another',
     reconnect: 'the agent comes back by itself',
     'database-lost': 'calls answer 502 and recover by themselves',

@@ -293,9 +293,10 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
+      const drainedAt = now() + DRAIN_TIMEOUT_MS;
       await http.drain(DRAIN_TIMEOUT_MS);
       // Calls of other workers may still be at agents of this one.
-      await siblings?.leave(DRAIN_TIMEOUT_MS);
+      await siblings?.leave(Math.max(0, drainedAt - now()));
       for (const service of services.all) service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);

@@ -52,14 +52,18 @@ describe.skipIf(!hasValkey)('a Valkey in trouble', () => {
     await expect.poll(() => leases.up, { interval: 10 }).toBe(true);
   }
 
-  /** As long as the connection counts as good; each within what a request may wait, whatever this machine is busy with. */
+  /** As long as the connection counts as good. What a busy machine adds to one answer in between, it does not to half of them. */
   async function askUntilLost(): Promise<void> {
-    for (let asked = 0; leases.up; asked++) {
+    const lasted: number[] = [];
+    while (leases.up) {
       const startedAt = performance.now();
-      await ask(`source ${asked}`, 1, 1, 20);
-      expect(performance.now() - startedAt).toBeLessThan(5 * 20);
+      await ask(`source ${lasted.length}`, 1, 1, 20);
+      lasted.push(performance.now() - startedAt);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
+    expect(lasted.toSorted((one, other) => one - other)[Math.floor(lasted.length / 2)] ?? 0).toBeLessThan(
+      5 * 20,
+    );
     expect(ask('one', 1, 1, 20)).toBe(undefined);
   }
 

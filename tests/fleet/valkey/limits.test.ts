@@ -150,7 +150,7 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
     expect(countOf(answers, 200) + countOf(answers, 429)).toBe(answers.length);
     const firstSecond = answers.filter(({ atMs }) => atMs >= 1000 && atMs < 2000);
     // Beside what this machine does to any request.
-    expect(percentile(firstSecond, 0.99)).toBeLessThan(percentile(quiet, 0.99) + 5 * 20);
+    expect(percentile(firstSecond, 0.99)).toBeLessThan(2 * percentile(quiet, 0.99) + 5 * 20);
     for (const process of processes) {
       await process.waitForLine((line) => line.includes('"event":"shared_limits_lost"'));
       await process.waitForLine((line) => line.includes('"event":"shared_limits_back"'));

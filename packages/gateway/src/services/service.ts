@@ -128,6 +128,7 @@ export function createService(
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
       issuers,
+      revocable: revocations !== undefined,
     };
     const ready = createReady({
       agentConnected: () => registry.connected,

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../network/free-port.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { runProcess, startProcess, type RunningProcess } from './start-process.ts';
+import { runProcess, startProcess, type RunningProcess } from '../processes/start-process.ts';
 
 export interface Valkey {
   readonly host: string;
