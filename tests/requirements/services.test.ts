@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   ask,
@@ -80,6 +80,8 @@ test(
       expect((await call('', north)).status).toBe(401);
       expect((await call('/s/nobody', north)).status).toBe(401);
     }
+    const snapshot = JSON.parse(await readFile(join(gateway.folder, 'openapi.inventory.json'), 'utf8'));
+    expect(snapshot.servers).toEqual([{ url: '/s/inventory' }]);
     await expect
       .poll(async () => (await ask(`${gateway.url}/s/inventory/readyz`, { apiKey: north.api_key })).status)
       .toBe(200);
@@ -101,5 +103,22 @@ test(
     await writeFile(file, JSON.stringify({ services: [{ ...services[0], agent_public_keys: keys }] }));
     await wrong;
     expect((await call('/s/other', north)).status).toBe(401);
+  },
+);
+
+test(
+  'agents whose key is taken away are gone from every process, with all that they offered',
+  { tags: ['setting:GATEWAY_SERVICES_FILE', 'log:keys_reloaded'] },
+  async () => {
+    const described = async (): Promise<readonly number[]> => {
+      const asks = Array.from({ length: 6 }, () =>
+        ask(`${gateway.url}/s/inventory/openapi.json`, { apiKey: north.api_key }),
+      );
+      return (await Promise.all(asks)).map(({ status }) => status);
+    };
+    expect(new Set(await described())).toEqual(new Set([200]));
+    await writeFile(file, JSON.stringify({ services: [{ ...services[0], agent_public_keys: [] }] }));
+    await expect.poll(async () => new Set(await described()), { timeout: 5000 }).toEqual(new Set([503]));
+    await gateway.process.waitForLine((line) => line.includes('the key of the agent was removed'));
   },
 );
