@@ -195,8 +195,8 @@ describe('replicas with workers', { tags: ['setting:GATEWAY_LINKS_PER_REPLICA'] 
       );
     await expect.poll(async () => (await places()).length, { interval: 50, timeout: 15_000 }).toBe(4);
     expect(new Set(await places()).size).toBe(4);
-    const replicas = (await places()).map((place) => place.split(' ')[0]);
-    expect(replicas.toSorted().slice(0, 2)).toEqual([replicas.toSorted()[0], replicas.toSorted()[0]]);
+    const replicas = (await places()).map((place) => place.split(' ')[0] ?? '');
+    expect(replicas.filter((replica) => replica === replicas[0]).length).toBe(2);
     for (const { process } of two) {
       const text = await (await fetch(`http://127.0.0.1:${await metricsPortOf(process)}/metrics`)).text();
       expect(text).toContain('\nsvc_gateway_replicas 2\n');

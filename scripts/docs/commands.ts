@@ -43,6 +43,18 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
       version: VERSION,
     } satisfies Partial<Record<Flag, string>>,
   },
+  'revoke-key': {
+    line: 'svc-gateway revoke-key',
+    does: 'Has all gateways that share GATEWAY_VALKEY_URL and GATEWAY_VALKEY_PREFIX [refuse a key](../guides/shared-limits.md#revoke-a-key) within three seconds. Ends with 1 when Valkey does not take it.',
+    flags: {
+      'key-id':
+        'Required. `key_id` of the record of the key: what stands in the key between `svc_` and the second `_`.',
+      'env-file': 'Read the settings from a file, as the gateway does. Only those of Valkey are needed.',
+      json: `${JSON_OUTPUT} \`{"key_id": "...", "revoked_before": false, "record_found": true}\`; the last is null where the settings have no records.`,
+      help: HELP,
+      version: VERSION,
+    } satisfies Partial<Record<Flag, string>>,
+  },
   'create-agent-secret': {
     line: 'svc-gateway create-agent-secret',
     does: 'Makes the key pair of an agent. Prints both keys with the settings that they belong to. Stores nothing.',

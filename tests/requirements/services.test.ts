@@ -18,7 +18,13 @@ let gateway: Pair;
 let north: CreatedKey;
 let file: string;
 let database: object;
-let services: readonly { readonly id: string; readonly agent_public_keys: readonly string[] }[];
+interface WrittenService {
+  readonly id: string;
+  readonly agent_public_keys: readonly string[];
+  readonly api_keys?: readonly unknown[];
+}
+
+let services: readonly WrittenService[];
 let secrets: { readonly inventory: string; readonly other: string };
 beforeAll(async () => {
   folder = await temporaryFolder('services');
@@ -27,7 +33,7 @@ beforeAll(async () => {
   const [inventory, other] = [await createAgentSecret(), await createAgentSecret()];
   secrets = { inventory: inventory.agent_private_key, other: other.agent_private_key };
   services = [
-    { id: 'inventory', agent_public_keys: [inventory.agent_public_key], ...{ api_keys: [north.record] } },
+    { id: 'inventory', agent_public_keys: [inventory.agent_public_key], api_keys: [north.record] },
     { id: 'other', agent_public_keys: [other.agent_public_key] },
   ];
   await writeFile(file, JSON.stringify({ services }));

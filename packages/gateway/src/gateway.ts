@@ -15,7 +15,6 @@ import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
-import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
@@ -23,6 +22,7 @@ import { createSharePermissions } from './auth/permission-sets.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { openSharedState } from './shared-state/shared-state.ts';
 import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import type { Service, ServiceParts } from './services/service.ts';
@@ -79,9 +79,16 @@ export async function startGateway(
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
-  const { authenticator, setRecords } = openKeys();
+  const { authenticator, setRecords, setRevoked } = openKeys();
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
+  const shared = openSharedState(config, {
+    channel,
+    onRevoked: setRevoked,
+    observe: (event) => observe(event),
+    now,
+  });
+  const { rateLimiter, callSlots, revocations } = shared;
   const { hasServicesFile } = config;
   const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
   if (register !== undefined) {
@@ -97,6 +104,7 @@ export async function startGateway(
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
       siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name, service) =>
@@ -107,14 +115,9 @@ export async function startGateway(
       count(event);
     };
   }
-  const principalRate =
-    config.principalRateLimit === undefined
-      ? undefined
-      : createRateLimiter({ ...config.principalRateLimit, now });
-  const rateLimiter =
-    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
-  const { principalMaxConcurrentCalls } = config;
+  // Until it is known which keys are revoked, none is let in.
+  const settled = (): boolean => settling.settled && revocations?.known !== false;
   let shuttingDown = false;
   const sessions: Sessions = createSessions(
     replica.sessionSecret,
@@ -136,15 +139,19 @@ export async function startGateway(
           : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
     },
     rateLimiter,
-    principalRate,
+    principalRate: shared.principalRate,
+    revocations,
     limitCalls: (callCapability) =>
-      principalMaxConcurrentCalls === undefined
-        ? callCapability
-        : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+      callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
     sessions,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
-    settling,
+    settling: {
+      came: (service) => settling.came(service),
+      get settled() {
+        return settled();
+      },
+    },
     agentWaitMs: config.agentWaitMs,
     version,
     observe: (event) => observe(event),
@@ -198,7 +205,7 @@ export async function startGateway(
   const health = {
     agentConnected: () => services.agentConnected,
     shuttingDown: () => shuttingDown,
-    settled: () => settling.settled,
+    settled,
   };
   const http = createGatewayServer({
     handlers: {
@@ -241,9 +248,10 @@ export async function startGateway(
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   observe({ event: 'listening', url, address, port });
   /** Its records are the primary's, where there is one. */
-  function openKeys(): { authenticator: Authenticator; setRecords: KeyAuthority['setRecords'] } {
+  function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
     if (channel !== undefined) {
-      return { authenticator: askForKeys(channel, { ...clocks, sharePermissions }), setRecords: () => {} };
+      const asked = askForKeys(channel, { ...clocks, sharePermissions });
+      return { authenticator: asked, setRecords: () => {}, setRevoked: () => {} };
     }
     const authority = createAuthenticator({
       ...clocks,
@@ -251,10 +259,15 @@ export async function startGateway(
       verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
       sharePermissions,
     });
-    return { authenticator: authority, setRecords: authority.setRecords };
+    return {
+      authenticator: authority,
+      setRecords: (next) => authority.setRecords(next),
+      setRevoked: (keyIds) => authority.setRevoked(keyIds),
+    };
   }
   const apply = (next: readonly ServiceConfig[]): void => {
     setRecords(next);
+    shared.setServices(next);
     services.set(next);
     endpoint.endUnknown();
   };
@@ -288,6 +301,7 @@ export async function startGateway(
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      shared.close();
       replicaCount.close();
       services.close();
       await verifier.close();

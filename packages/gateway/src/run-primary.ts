@@ -15,6 +15,7 @@ import type { ReadFile } from './config/tls-files.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
+import { serveSharedState } from './shared-state/shared-state.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
@@ -148,6 +149,12 @@ export async function runPrimary({
         );
     },
   });
+  const shared = serveSharedState(config, {
+    channel,
+    onRevoked: (keyIds) => authority.setRevoked(keyIds),
+    observe: (event) => observe(event),
+    now: () => performance.now(),
+  });
   const watch =
     loadServices &&
     reloadServices({
@@ -159,6 +166,7 @@ export async function runPrimary({
         agentKeys = servicesOfAgentKeys(services);
         sessions.forgetUnknown();
         authority.setRecords(services);
+        shared.setServices(services);
         issuerKeys.setServices(services);
         channel.broadcast('services', { services });
       },
@@ -191,6 +199,7 @@ export async function runPrimary({
     });
     await supervisor.shutDown(signal);
     told();
+    shared.close();
     issuerKeys.close();
     replicaCount.close();
     await verifier.close();
@@ -210,6 +219,7 @@ export async function runPrimary({
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
         : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });

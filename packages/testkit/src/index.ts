@@ -28,6 +28,7 @@ export {
   type ProcessOptions,
   type RunningProcess,
 } from './processes/start-process.ts';
+export { findValkey, startValkey, type Valkey, type ValkeyOptions } from './programs/start-valkey.ts';
 export { cpuMicroseconds, sizeOf, type ProcessSize } from './processes/process-size.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { smallDisk, type SmallDisk } from './small-disk.ts';

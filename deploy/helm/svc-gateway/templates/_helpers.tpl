@@ -59,7 +59,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- define "svc-gateway.valkeyPort" -}}
-{{- regexFind "[0-9]+$" (get (urlParse .Values.valkey.url) "host") | default "6379" }}
+{{- regexFind ":[0-9]+$" (get (urlParse .Values.valkey.url) "host") | trimPrefix ":" | default "6379" }}
 {{- end }}
 
 {{/* What no schema says. */}}

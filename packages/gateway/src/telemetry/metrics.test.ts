@@ -29,6 +29,7 @@ async function metricsKnowing(names: ReadonlySet<string>) {
     resultBytesReserved: () => 0,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 4 }),
     tokens: () => ({ cacheHits: 1, cacheMisses: 2, fetchFailures: 3 }),
+    valkey: undefined,
     logRecordsLost: () => 7,
     isCapability: (name) => names.has(name),
   });

@@ -11,6 +11,11 @@ import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messa
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
   readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
+  /** Tokens of a limit that all workers keep together; undefined where there is none. */
+  readonly tokens: { readonly question: TokenQuestion; readonly answer: Grant | undefined };
+  /** Whether a principal may have one more call under way; it is counted until it ends, or the worker does. */
+  readonly call: { readonly question: { readonly principalId: string }; readonly answer: boolean };
+  /** Whose key this is. */
   /** Where to listen for the calls of siblings. */
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
@@ -28,6 +33,8 @@ export interface Questions {
 
 /** What a worker tells its primary. */
 export interface WorkerMessages {
+  /** A call for which it asked has ended. */
+  readonly call_ended: { readonly principalId: string };
   /** It takes connections. */
   readonly listening: Listening;
   /** It ends, since it cannot listen. */
@@ -56,6 +63,8 @@ export interface WorkerMessages {
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
+  /** Whether the list of revoked keys has been read. */
+  readonly revocations: { readonly known: boolean };
   /** Records of keys came, changed or went: these count no more, and keys of other forms than these have none. */
   readonly records_changed: { readonly retired: readonly string[]; readonly forms: KnownForms };
   /** Another worker waits for memory: what is not used is to be given back at once. */
@@ -73,6 +82,18 @@ export interface PrimaryMessages {
   readonly services: { readonly services: readonly ServiceConfig[] };
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };
+}
+
+interface TokenQuestion {
+  readonly kind: 'source' | 'principal';
+  readonly bucket: string;
+  readonly least: number;
+  readonly most: number;
+}
+
+interface Grant {
+  readonly granted: number;
+  readonly aheadMs: number;
 }
 
 export interface Listening {
