@@ -12,9 +12,9 @@ interface Closable {
 }
 
 /**
- * Gives the connections that a worker had been handed, and had not said that it took when it ended, to other workers.
- * Node.js waits for its word for ever, so the callers would find neither an answer nor an end. Where there is no other
- * worker they are closed.
+ * Gives the connections that a worker had been handed, and had not said that it took when it died, to other workers.
+ * node:cluster waits for its word for ever, so the callers would find neither an answer nor an end. Where there is no
+ * other worker they are closed.
  */
 export function returnConnections(child: ChildProcess, hasOthers: () => boolean): void {
   const handedOver = new Map<number, Closable>();
@@ -28,6 +28,9 @@ export function returnConnections(child: ChildProcess, hasOthers: () => boolean)
     if (typeof message === 'object' && message !== null && 'ack' in message)
       handedOver.delete(Number(message.ack));
   });
+  // What is sent to a process that died without having been noticed yet.
+  child.on('error', () => {});
+  tellDisconnect(child);
   child.once('disconnect', () => {
     for (const [seq, handle] of handedOver) {
       // What a worker answers that is about to end.
@@ -35,6 +38,25 @@ export function returnConnections(child: ChildProcess, hasOthers: () => boolean)
       if (!hasOthers()) handle.close();
     }
     handedOver.clear();
+  });
+}
+
+/**
+ * Node.js keeps back the event while the process has not confirmed a connection, for ever when it is dead; so node:cluster
+ * would choose the dead worker for the next connection, and lose that.
+ */
+function tellDisconnect(child: ChildProcess): void {
+  let connected: unknown = child.connected;
+  let told = false;
+  child.once('disconnect', () => (told = true));
+  Object.defineProperty(child, 'connected', {
+    configurable: true,
+    get: () => connected,
+    set(value: unknown) {
+      connected = value;
+      // Behind the event of Node.js, where that comes, and before the next connection is accepted.
+      if (value === false) process.nextTick(() => process.nextTick(() => !told && child.emit('disconnect')));
+    },
   });
 }
 
