@@ -14,7 +14,7 @@ const FOLDERS = {
   'gateway/auth': ['gateway/access', 'gateway/http', 'gateway/telemetry'],
   'gateway/agents': ['gateway/access', 'gateway/http', 'gateway/catalog', 'gateway/telemetry'],
   'gateway/catalog': ['gateway/auth', 'gateway/telemetry'],
-  'gateway/calls': ['gateway/agents', 'gateway/auth', 'gateway/catalog'],
+  'gateway/calls': ['gateway/access', 'gateway/agents', 'gateway/auth', 'gateway/catalog'],
   'gateway/api': [
     'gateway/access',
     'gateway/http',
@@ -69,6 +69,7 @@ const LIBRARIES = {
   'libpg-query': ['agent/src/databases/postgres/verify/'],
   bcryptjs: ['gateway/src/auth/api-keys/'],
   jose: ['identity/src/'],
+  '@redis/client': ['gateway/src/shared-state/'],
   'sonic-boom': ['gateway/src/telemetry/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
@@ -82,6 +83,7 @@ const PURE = [
   'gateway/src/agents/handshake.ts',
   'gateway/src/agents/unauthenticated.ts',
   'gateway/src/access/rate-limit.ts',
+  'gateway/src/shared-state/leased-limiter.ts',
   'gateway/src/auth/permission.ts',
   'agent/src/gateway-link/back-off.ts',
   'agent/src/gateway-link/handshake.ts',
@@ -91,7 +93,10 @@ const PURE = [
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */
-const EVERYBODYS = ['^packages/gateway/src/calls/call-error\\.ts$'];
+const EVERYBODYS = [
+  '^packages/gateway/src/calls/call-error\\.ts$',
+  '^packages/gateway/src/services/service-id\\.ts$',
+];
 
 const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent)/src/';
 const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '-for-test\\.ts$', '^packages/testkit/'];

@@ -125,7 +125,7 @@ function load(): { readonly faults: string[]; stop(): Promise<number> } {
 }
 
 test(
-  'a worker that is killed fails its own calls only, and is there again at once',
+  'a worker that is killed fails its long calls only, and is there again at once',
   { tags: ['file:runtime.workers'] },
   async () => {
     const pids = await workers();
@@ -136,7 +136,8 @@ test(
     await expect.poll(async () => (await database.query(SLEEPING)).length).toBe(2);
     await expect.poll(() => metric('svc_agent_database_connections{state="busy"}')).toBe(2);
     const steady = load();
-    await pause(200);
+    // What is over sooner is run again.
+    await pause(1100);
     const killed = await firstWorker();
     const killedAt = performance.now();
     process.kill(killed, 'SIGKILL');
@@ -146,9 +147,7 @@ test(
     expect((await Promise.all(slow)).toSorted()).toEqual(['200', '502 AGENT_QUERY_FAILED']);
     await pause(500);
     expect(await steady.stop()).toBeGreaterThan(100);
-    // What it was working on, and nothing else.
-    expect(steady.faults.length).toBeLessThanOrEqual(8);
-    for (const fault of steady.faults) expect(fault).toMatch(/^502 .*AGENT_QUERY_FAILED/);
+    expect(steady.faults).toEqual([]);
     const [ended] = await records('worker_ended');
     expect(ended).toMatchObject({ level: 'warn', signal: 'SIGKILL', restart_in_ms: 100, detail: '' });
     expect((await database.query(SESSIONS)).length).toBeLessThanOrEqual(CONNECTIONS);

@@ -10,15 +10,17 @@ import {
   makeAgentFolder,
   nextRecord,
   startAgent,
-  startBalancer,
+  startTcpBalancer,
   startGateway,
+  startProcess,
   temporaryFolder,
   testDatabase,
   type Answer,
-  type Balancer,
+  type TcpBalancer,
   type RunningProcess,
   type StartedGateway,
 } from '@svc/testkit';
+import { metricsPortOf } from './requirements/metrics-ports.testing.ts';
 
 const CAPABILITIES = `
 capabilities:
@@ -38,15 +40,16 @@ const releasers = createReleasers();
 let settings: Readonly<Record<string, string>>;
 let key: string;
 let gateways: StartedGateway[];
-let balancer: Balancer;
+let balancer: TcpBalancer;
 let agent: RunningProcess;
 let home: string;
 
-async function startReplica(port = 0): Promise<StartedGateway> {
+async function startReplica(port = 0, env: Readonly<Record<string, string>> = {}): Promise<StartedGateway> {
   const gateway = await startGateway({
     ...settings,
     GATEWAY_ADDR: `127.0.0.1:${port}`,
     GATEWAY_REPLICAS: '3',
+    ...env,
   });
   await releasers.add(() => gateway.process.stop());
   return gateway;
@@ -66,7 +69,7 @@ beforeAll(async () => {
     GATEWAY_METRICS_ADDR: '127.0.0.1:0',
   };
   gateways = await Promise.all([startReplica(), startReplica(), startReplica()]);
-  balancer = await startBalancer(
+  balancer = await startTcpBalancer(
     gateways.map(({ port }) => port),
     'random',
   );
@@ -99,8 +102,11 @@ function call(gateway: StartedGateway | undefined, params: object): Promise<Answ
   return ask(url, { apiKey: key, method: 'POST', body: JSON.stringify(params) });
 }
 
-async function agentRecords(event: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const text = await readFile(join(home, 'svc-agent.log'), 'utf8');
+async function agentRecords(
+  event: string,
+  folder = home,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const text = await readFile(join(folder, 'svc-agent.log'), 'utf8');
   return text
     .split('\n')
     .filter((line) => line.includes(`"event":"${event}"`))
@@ -120,10 +126,14 @@ test(
 );
 
 test('the bounds of the agent hold for all links together', { tags: ['replicas:bounds'] }, async () => {
-  const slow = call(gateways[0], { n: 1, seconds: 1 });
+  const [first, second] = gateways;
+  if (first === undefined) throw new Error('no replica');
+  const slow = call(first, { n: 1, seconds: 1 });
+  const metrics = `http://127.0.0.1:${await metricsPortOf(first.process)}/metrics`;
   await expect
-    .poll(async () => (await call(gateways[1], { n: 2 })).status, { interval: 20, timeout: 2000 })
-    .toBe(503);
+    .poll(async () => (await fetch(metrics)).text(), { interval: 10, timeout: 5000 })
+    .toContain('\nsvc_gateway_agent_calls_in_flight 1\n');
+  expect((await call(second, { n: 2 })).status).toBe(503);
   expect((await slow).status).toBe(200);
 });
 
@@ -133,6 +143,7 @@ test(
   async () => {
     const [first] = gateways;
     if (first === undefined) throw new Error('no replica');
+    balancer.policy('round robin');
     first.process.signal('SIGKILL');
     await first.process.exited;
     for (let n = 0; n < 10; n++) {
@@ -140,12 +151,59 @@ test(
     }
     const back = await startReplica(first.port);
     gateways[0] = back;
-    await nextRecord(back.process, 'agent_connected').catch(async () => {
-      expect(back.process.output('stdout')).toContain('agent_connected');
-    });
+    await back.process.waitForLine((line) => line.includes('"event":"agent_connected"'), 20_000);
     expect((await call(back, { n: 1 })).status).toBe(200);
   },
 );
+
+test(
+  'the newest count that a link has said holds: one replica more is found',
+  { tags: ['replicas:count'] },
+  async () => {
+    const more = { GATEWAY_REPLICAS: '4' };
+    const fourth = await startReplica(0, more);
+    const listed = nextRecord(fourth.process, 'agent_connected');
+    const [, second] = gateways;
+    if (second === undefined) throw new Error('no replica');
+    await second.process.stop();
+    gateways[1] = await startReplica(second.port, more);
+    balancer.targets([...gateways, fourth].map(({ port }) => port));
+    await listed;
+    expect((await call(fourth, { n: 1 })).status).toBe(200);
+  },
+);
+
+describe('replicas with workers', { tags: ['setting:GATEWAY_LINKS_PER_REPLICA'] }, () => {
+  test('get as many links of an agent as they want, each to another worker', async () => {
+    const env = { ...settings, GATEWAY_WORKERS: '3', GATEWAY_LINKS_PER_REPLICA: '2', GATEWAY_REPLICAS: '2' };
+    const two = await Promise.all([startGateway(env), startGateway(env)]);
+    for (const { process } of two) await releasers.add(() => process.stop());
+    const front = await startTcpBalancer(
+      two.map(({ port }) => port),
+      'random',
+    );
+    await releasers.add(() => front.close());
+    const there = join(home, '..', 'several-links');
+    const file = await readFile(join(home, 'capability.yaml'), 'utf8');
+    const url = `url: ws://127.0.0.1:${front.port}/ws/agent\n  max_links: 4\n  resolve_interval: 1s`;
+    await makeAgentFolder(there, { 'capability.yaml': file.replace(/url: .*/, url) });
+    const several = await startProcess(join(there, 'svc-agent'), [], { cwd: there });
+    await releasers.add(() => several.stop());
+    const places = async (): Promise<readonly string[]> =>
+      (await agentRecords('connected', there)).map(
+        ({ replica_id: id, worker }) => `${String(id)} ${String(worker)}`,
+      );
+    await expect.poll(async () => (await places()).length, { interval: 50, timeout: 15_000 }).toBe(4);
+    expect(new Set(await places()).size).toBe(4);
+    const replicas = (await places()).map((place) => place.split(' ')[0] ?? '');
+    expect(replicas.filter((replica) => replica === replicas[0]).length).toBe(2);
+    for (const { process } of two) {
+      const text = await (await fetch(`http://127.0.0.1:${await metricsPortOf(process)}/metrics`)).text();
+      expect(text).toContain('\nsvc_gateway_replicas 2\n');
+      expect(text).toContain('\nsvc_gateway_links_missing 0\n');
+    }
+  });
+});
 
 describe('GATEWAY_MAX_AGENT_LINKS', { tags: ['setting:GATEWAY_MAX_AGENT_LINKS'] }, () => {
   test('sends the agent that is one too many elsewhere', async () => {

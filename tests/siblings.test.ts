@@ -1,7 +1,15 @@
 import { request } from 'node:http';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ask, startService, testDatabase, type Service } from '@svc/testkit';
+import {
+  ask,
+  startService,
+  temporaryFolder,
+  testDatabase,
+  type Service,
+  type TemporaryFolder,
+} from '@svc/testkit';
 
 const WORKERS = 3;
 const CAPABILITIES = `
@@ -32,7 +40,9 @@ capabilities:
 
 let service: Service;
 let metricsUrl: string;
+let folder: TemporaryFolder;
 beforeAll(async () => {
+  folder = await temporaryFolder('sockets');
   service = await startService({
     database: await testDatabase(),
     capabilities: CAPABILITIES,
@@ -41,13 +51,17 @@ beforeAll(async () => {
       // One link, so that most calls have to cross.
       GATEWAY_LINKS_PER_REPLICA: '1',
       GATEWAY_METRICS_ADDR: '127.0.0.1:0',
+      TMPDIR: folder.path,
     },
   });
   const line = await service.gateway.waitForLine((text) => text.includes('"event":"metrics_listening"'));
   const record: { port?: number } = JSON.parse(line);
   metricsUrl = `http://127.0.0.1:${record.port}/metrics`;
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await folder.remove();
+});
 
 /** Over a connection of its own: the next worker's. */
 async function fresh(path: string, body?: unknown): Promise<{ status: number; text: string }> {
@@ -96,22 +110,30 @@ async function metric(name: string): Promise<number> {
   return Number(line?.split(' ')[1]);
 }
 
-test('with one link of one agent, calls to every worker succeed', async () => {
-  expect(new Set(await outcomes(60))).toEqual(new Set(['right']));
-  expect(await metric('svc_gateway_sibling_calls_total')).toBeGreaterThan(30);
-});
+test(
+  'with one link of one agent, calls to every worker succeed',
+  { tags: ['workers:siblings'] },
+  async () => {
+    expect(new Set(await outcomes(60))).toEqual(new Set(['right']));
+    expect(await metric('svc_gateway_sibling_calls_total')).toBeGreaterThan(30);
+  },
+);
 
-test('descriptions, readiness and large results are the same at every worker', async () => {
-  for (const path of ['/openapi.json', '/readyz', '/healthz']) {
-    const answers = await Promise.all(Array.from({ length: 2 * WORKERS }, () => fresh(path)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+test(
+  'descriptions, readiness and large results are the same at every worker',
+  { tags: ['workers:agents'] },
+  async () => {
+    for (const path of ['/openapi.json', '/readyz', '/healthz']) {
+      const answers = await Promise.all(Array.from({ length: 2 * WORKERS }, () => fresh(path)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    }
+    const wide = Array.from({ length: 2 * WORKERS }, () => fresh('/api/v1/capabilities/wide', {}));
+    const answers = await Promise.all(wide);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-  }
-  const wide = Array.from({ length: 2 * WORKERS }, () => fresh('/api/v1/capabilities/wide', {}));
-  const answers = await Promise.all(wide);
-  expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-  expect(answers[0]?.text.length).toBeGreaterThan(300_000);
-});
+    expect(answers[0]?.text.length).toBeGreaterThan(300_000);
+  },
+);
 
 test('a capability that nobody offers is 404 at every worker', async () => {
   const answers = await Promise.all(
@@ -173,6 +195,15 @@ test('the worker with the link is killed: the replica is whole within 3 s', onLi
   expect(performance.now() - at).toBeLessThan(3000);
 });
 
+test('nobody but its user can reach the sockets of a gateway', { tags: ['workers:sockets'] }, async () => {
+  const [only, ...others] = await readdir(folder.path);
+  expect(others).toEqual([]);
+  const { mode } = await stat(join(folder.path, only ?? ''));
+  expect(mode & 0o777).toBe(0o700);
+  const sockets = async (): Promise<number> => (await readdir(join(folder.path, only ?? ''))).length;
+  await expect.poll(sockets, { interval: 10 }).toBe(WORKERS);
+});
+
 test('a gateway that is asked to stop answers what all workers accepted', async () => {
   const calls = 2 * WORKERS;
   const running = Promise.all(Array.from({ length: calls }, () => fresh('/api/v1/capabilities/slow', {})));
@@ -180,4 +211,12 @@ test('a gateway that is asked to stop answers what all workers accepted', async 
   const exit = await service.gateway.stop();
   expect(exit.code).toBe(0);
   expect(new Set((await running).map(({ status }) => status))).toEqual(new Set([200]));
+  expect(await readdir(folder.path)).toEqual([]);
+});
+
+test('a primary that is killed leaves no sockets behind', { tags: ['workers:sockets'] }, async () => {
+  const gateway = await service.restartGateway();
+  expect(await readdir(folder.path)).toHaveLength(1);
+  gateway.signal('SIGKILL');
+  await expect.poll(() => readdir(folder.path), { timeout: 10_000, interval: 20 }).toEqual([]);
 });

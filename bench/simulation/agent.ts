@@ -18,7 +18,7 @@ export interface SimulatedAgent {
 }
 
 /** The way to a gateway, for a connection that is made now; undefined where nobody answers, silently or at once. */
-export type Route = (target: Target) => Gateway | 'refused' | 'silent';
+type Route = (target: Target) => Gateway | 'refused' | 'silent';
 
 export interface AgentOptions {
   readonly clock: VirtualClock;

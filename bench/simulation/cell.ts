@@ -167,7 +167,7 @@ export function createCell(options: CellOptions): Cell {
     },
     setSilent: (gateway) => void gone.add(gateway),
     startAgents(withinMs) {
-      for (const agent of agents) clock.after(random() * withinMs, agent.start);
+      for (const agent of agents) clock.after(random() * withinMs, () => agent.start());
     },
     get linked() {
       const all = serving();

@@ -202,7 +202,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   worker_ended: {
     level: 'warn',
-    when: 'A worker has ended though it should run; with `runtime.workers` above 1 only. Its calls fail, and it is started again. Also on standard error.',
+    when: 'A worker has ended though it should run; with `runtime.workers` above 1 only. It is started again; calls that it has had for more than a second fail, the others are run once more. Also on standard error.',
     fields: {
       worker: { type: 'number', meaning: 'Which one, from 0.' },
       code: {

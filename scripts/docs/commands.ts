@@ -43,6 +43,18 @@ export const GATEWAY_COMMANDS: Readonly<Record<CommandName, CommandDoc>> = {
       version: VERSION,
     } satisfies Partial<Record<Flag, string>>,
   },
+  'revoke-key': {
+    line: 'svc-gateway revoke-key',
+    does: 'Has all gateways that share GATEWAY_VALKEY_URL and GATEWAY_VALKEY_PREFIX [refuse a key](../guides/shared-limits.md#revoke-a-key) within three seconds. Ends with 1 when Valkey does not take it.',
+    flags: {
+      'key-id':
+        'Required. `key_id` of the record of the key: what stands in the key between `svc_` and the second `_`.',
+      'env-file': 'Read the settings from a file, as the gateway does. Only those of Valkey are needed.',
+      json: `${JSON_OUTPUT} \`{"key_id": "...", "revoked_before": false, "record_found": true}\`; the last is null where the settings have no records.`,
+      help: HELP,
+      version: VERSION,
+    } satisfies Partial<Record<Flag, string>>,
+  },
   'create-agent-secret': {
     line: 'svc-gateway create-agent-secret',
     does: 'Makes the key pair of an agent. Prints both keys with the settings that they belong to. Stores nothing.',
@@ -73,7 +85,7 @@ export const AGENT_COMMANDS: Readonly<Record<keyof typeof FLAGS_OF, CommandDoc>>
       '--offline':
         'Ask no database. With --offline the SQL is parsed and its parameters are matched; tables, columns, types and functions are checked only with the database. Variables and files that the file names must be there.',
       '--json':
-        'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
+        'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
       '--help': HELP,
       '--version': VERSION,
     },

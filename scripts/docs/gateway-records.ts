@@ -278,6 +278,24 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       keys_serve: true,
     },
   },
+  shared_limits_lost: {
+    level: 'warn',
+    when: 'Valkey cannot be reached, refuses or does not answer within 20 ms, at the start or three times in a row: until `shared_limits_back` each gateway keeps its limits alone. It is tried again every second.',
+    fields: { message: { type: 'string', meaning: 'What Valkey, or the way to it, said.' } },
+    example: { event: 'shared_limits_lost', message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
+  },
+  shared_limits_back: {
+    level: 'info',
+    when: 'After `shared_limits_lost`, once Valkey answers again: limits hold for all gateways.',
+    fields: {},
+    example: { event: 'shared_limits_back' },
+  },
+  revocations_unknown: {
+    level: 'warn',
+    when: 'Half a minute after the start the list of revoked keys could still not be read: API keys are let in without it, and a revoked key may be among them. Again each minute until it is read.',
+    fields: { message: { type: 'string', meaning: 'What Valkey, or the way to it, said.' } },
+    example: { event: 'revocations_unknown', message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
+  },
   worker_ended: {
     level: 'warn',
     when: 'With `GATEWAY_WORKERS` above 1: a worker ended that was not asked to. Its calls fail; another one takes its place.',

@@ -19,6 +19,7 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     resultBytesReserved: none,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
+    valkey: () => ({ up: false, leases: { granted: 0, refused: 0, unanswered: 0 } }),
     logRecordsLost: none,
     workerRestarts: none,
     siblingCalls: none,

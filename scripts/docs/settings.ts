@@ -246,6 +246,31 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning: 'The key of the certificate.',
     refused: ['/nowhere'],
   },
+  GATEWAY_VALKEY_URL: {
+    standard: { text: 'none: limits are kept by this gateway alone, and no key can be revoked' },
+    accepted:
+      '`rediss://<host>:<port>`, `redis://` without TLS; `valkeys://` and `valkey://` mean the same; with a user name before the host and the number of a database behind it where they are needed, without a password',
+    example: 'rediss://valkey.example.com:6379',
+    meaning:
+      'The Valkey (or Redis, from 6 on) by which gateways [share rate limits and revoked keys](../guides/shared-limits.md).',
+    refused: ['valkey.example.com', 'redis://:secret@valkey.example.com', 'redis://valkey.example.com?db=1'],
+  },
+  GATEWAY_VALKEY_PASSWORD_FILE: {
+    standard: { text: 'no password' },
+    accepted: 'path of a file that holds the password alone, with GATEWAY_VALKEY_URL only',
+    example: '/etc/svc/valkey-password',
+    meaning:
+      'The password of Valkey. With what it makes, the names of buckets are hashed, so that Valkey holds no addresses.',
+    refused: ['/nowhere'],
+  },
+  GATEWAY_VALKEY_PREFIX: {
+    standard: { text: '`svc:`' },
+    accepted: '1 to 64 of letters, digits, and `: . _ -`, with GATEWAY_VALKEY_URL only',
+    example: 'svc:',
+    meaning:
+      'With what the names of all keys and channels there begin. Gateways share with those that have the same.',
+    refused: ['two words', '*'],
+  },
   GATEWAY_METRICS_ADDR: {
     standard: { text: 'off' },
     accepted: 'as for GATEWAY_ADDR, but another address',

@@ -42,7 +42,9 @@ function rendered(set: (typeof VALUE_SETS)[number]): Rendered {
     workload,
     pod,
     container,
-    env: Object.fromEntries(container.env.map(({ name, value }: Manifest) => [name, value])),
+    env: Object.fromEntries(
+      container.env.flatMap(({ name, value }: Manifest) => (value === undefined ? [] : [[name, value]])),
+    ),
     portOf: (port) =>
       ports.find(({ name, containerPort }) => name === port || containerPort === port)?.containerPort,
     of,

@@ -16,6 +16,7 @@ const PROVED: Readonly<Record<string, string>> = {
   nginx: 'deploy.test.ts',
   caddyfile: 'deploy.test.ts',
   haproxy: 'deploy.test.ts',
+  redis: '../fleet/valkey/faults.test.ts',
   sql: 'first-capability-file.test.ts',
   'sql tenants': 'tenants.test.ts',
   'json issuers': 'issuers.test.ts',
@@ -91,9 +92,13 @@ test.each(named('ini'))('the settings at %s are accepted', (_, text) => {
     GATEWAY_API_KEYS_JSON: SETTING_DOCS.GATEWAY_API_KEYS_JSON.example,
   };
   const values = 'values' in file ? file.values : {};
-  const pem = (path: string): string => (path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE);
+  const readText = (path: string): string => {
+    if (path.includes('password')) return 'secret';
+    if (path.endsWith('.json')) return '{"services": []}';
+    return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
+  };
   expect(Object.keys(values).length).toBeGreaterThan(1);
-  expect(loadConfig({ ...required, ...values }, pem)).toMatchObject({ warnings: [], config: {} });
+  expect(loadConfig({ ...required, ...values }, readText)).toMatchObject({ warnings: [], config: {} });
 });
 
 /** The commands of ours in a script, each as its arguments. */
@@ -119,7 +124,7 @@ const inline = readDocuments().flatMap((document) =>
 test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, script) => {
   const wrong = commandsIn(script).filter(([program, words]) => {
     // A mention of the command alone is no call of it.
-    const mentioned = words.length === 1 && words[0] === 'create-key';
+    const mentioned = words.length === 1 && /^(?:create|revoke)-key$/.test(words[0] ?? '');
     if (mentioned) return false;
     return program === 'svc-gateway'
       ? parseGatewayArguments(words).command === 'wrong-usage'

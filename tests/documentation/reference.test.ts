@@ -44,6 +44,7 @@ describe('settings', () => {
   const examples = Object.fromEntries(SETTINGS.map((name) => [name, SETTING_DOCS[name].example]));
   const readPem = (path: string): string => {
     if (path.startsWith('/etc/svc/tls/')) return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
+    if (path === SETTING_DOCS.GATEWAY_VALKEY_PASSWORD_FILE.example) return 'secret\n';
     if (path === SETTING_DOCS.GATEWAY_SERVICES_FILE.example) return '{"services": []}';
     throw new Error('no such file');
   };

@@ -180,6 +180,38 @@ describe('gateway.url', { tags: ['file:gateway.url'] }, () => {
   });
 });
 
+describe('gateways with several replicas', () => {
+  const list = ['wss://one.example.com/ws/agent', 'wss://two.example.com/ws/agent'];
+
+  test.each<[string, object, string | undefined]>([
+    ['a list of URLs', { url: list }, undefined],
+    ['a number of the replica', { url: 'wss://gw-{replica}.example.com/ws/agent' }, undefined],
+    [
+      'it elsewhere',
+      { url: 'wss://gw.{replica}.example.com/ws/agent' },
+      'gateway.url: must have `{replica}` only once',
+    ],
+    ['an empty list', { url: [] }, 'gateway.url: must be a URL'],
+    ['one twice', { url: [list[0], list[0]] }, 'gateway.url: must be a URL'],
+    ['a bad one', { url: [list[0], 'https://two.example.com/ws/agent'] }, 'gateway.url.1: must begin with'],
+    ['fewer links than gateways', { url: list, max_links: 1 }, 'gateway.max_links: must be at least'],
+    ['no links', { max_links: 0 }, 'gateway.max_links: must be >= 1'],
+    ['one link', { max_links: 1 }, undefined],
+    ['a short interval', { resolve_interval: '1s' }, undefined],
+    ['too short a one', { resolve_interval: '999ms' }, 'gateway.resolve_interval: must be between 1s and 1h'],
+  ])(
+    '%s',
+    { tags: ['file:gateway.url', 'file:gateway.max_links', 'file:gateway.resolve_interval'] },
+    async (_title, gateway, fault) => {
+      const { code, text } = await station.check({
+        gateway: { url: 'wss://one.example.com/ws/agent', ...gateway },
+      });
+      expect(text).toContain(fault ?? '');
+      expect(code).toBe(fault === undefined ? 0 : 2);
+    },
+  );
+});
+
 describe('database', () => {
   test(
     'is reached by host, port, name, user and password, and each of them counts',

@@ -12,6 +12,7 @@ export const requirements: readonly Requirement[] = [
   // The capability file.
   ...rows('file', {
     location: '--config, else AGENT_CAPABILITY_FILE, else capability.yaml next to the real file of the agent',
+    'service.id': 'the service whose calls the agent takes; one that its key does not belong to is 4401',
     'service.title': 'title of the OpenAPI description',
     'service.version': 'version of the capability set, in the OpenAPI description',
     'service.description': 'description text of the OpenAPI description',
@@ -150,6 +151,9 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_AGENT_WAIT: 'calls wait so long when their last agent was lost under 2 s before; 0s',
     GATEWAY_TLS_CERT_FILE: 'serves HTTPS and WSS; not without the key',
     GATEWAY_TLS_KEY_FILE: 'key of the certificate; not without it',
+    GATEWAY_VALKEY_URL: 'Valkey by which gateways share limits and revoked keys; no password in it',
+    GATEWAY_VALKEY_PASSWORD_FILE: 'file with the password of Valkey alone',
+    GATEWAY_VALKEY_PREFIX: 'begin of every name in Valkey; default svc:',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',
     GATEWAY_WORKERS: 'processes that serve as one gateway; 1 (default) to 64 or auto',
@@ -170,7 +174,9 @@ export const requirements: readonly Requirement[] = [
     'primary-killed': 'the workers answer what they have, accept no more, and end',
     shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
     cancel: 'an MCP call is cancelled over whatever connection the notification comes',
-    snapshot: 'openapi.json is written once',
+    siblings: 'a call whose worker has no link to its agent reaches it over another worker',
+    agents: 'what agents offer, and whether one is there, is the same at every worker',
+    sockets: 'workers reach each other where nobody but their user can, and leave nothing behind',
   }),
   ...rows('key', {
     name: 'non-empty and unique; in the log',
@@ -363,6 +369,8 @@ export const requirements: readonly Requirement[] = [
     capability: 'calls go only to agents that have the capability',
     catalogue: 'what is described is what all agents offer together, those that are away included',
     newest: 'where two agents describe one thing differently, the newest counts; title and text are its own',
+    superseded:
+      'a newer connection of an agent process takes the calls of its older one, which are still answered',
     retry: 'a call whose agent is lost before an answer is tried once on another',
     reconnect: 'the agent comes back by itself',
     'database-lost': 'calls answer 502 and recover by themselves',
@@ -384,6 +392,8 @@ export const requirements: readonly Requirement[] = [
     'svc-gateway': 'runs the gateway from its environment',
     'create-agent-secret': 'prints both keys with their settings; --json; alias create-agent',
     'create-key': 'prints the key once and its record; --json; at least 160 bits, at most 72 bytes',
+    'revoke-key':
+      'gateways that share a Valkey refuse a key; exit code 1 when Valkey does not take it, 2 for wrong usage',
     'svc-agent': 'runs the agent; --config',
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
     'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
@@ -408,6 +418,7 @@ export const requirements: readonly Requirement[] = [
     descriptions_differ: 'one warning for each capability that two agents describe differently',
     keys_reloaded: 'the file of keys or services has changed, and what of it',
     keys_reload_failed: 'a file that cannot be taken, once, with all its faults; everything stays as it was',
+    shared_limits_lost: 'Valkey is away; each gateway keeps its limits alone',
     shutting_down: 'at SIGTERM and SIGINT',
     database_lost: 'once for each outage of the database, and one short line on standard error',
     database_back: 'once at its end',
@@ -426,6 +437,7 @@ export const requirements: readonly Requirement[] = [
     agents: 'connections of agents',
     keys: 'cache hits and busy bcrypt slots',
     tokens: 'remembered tokens, and keys of issuers that could not be fetched',
+    valkey: 'whether Valkey answers, and what became of leases',
     pool: 'connections to the database',
     database: 'whether the database can be reached',
     process: 'process metrics on both sides',

@@ -96,10 +96,12 @@ export async function startAgent(
       maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
       manifestSha256: createHash('sha256').update(description).digest('hex'),
       trust: identity?.trust,
+      ...(config.serviceId === undefined ? {} : { service: config.serviceId }),
     },
     handle: createRunCall({
       capabilities,
       description,
+      service: config.serviceId,
       ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
       callerLoads: createCallerLoads(),
       concurrencyLimit,

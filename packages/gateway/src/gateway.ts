@@ -11,10 +11,10 @@ import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
+import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
-import { createRateLimiter } from './access/rate-limit.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
@@ -22,6 +22,7 @@ import { createSharePermissions } from './auth/permission-sets.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { openSharedState } from './shared-state/shared-state.ts';
 import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions, type Sessions } from './api/mcp/sessions.ts';
 import type { Service, ServiceParts } from './services/service.ts';
@@ -62,8 +63,6 @@ export interface Surroundings {
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
-/** Where the setting is absent: each link of an agent costs memory, and with four few calls take a second hop. */
-const LINKS_PER_REPLICA = 4;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
@@ -80,9 +79,16 @@ export async function startGateway(
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
-  const { authenticator, setRecords } = openKeys();
+  const { authenticator, setRecords, setRevoked } = openKeys();
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
+  const shared = openSharedState(config, {
+    channel,
+    onRevoked: setRevoked,
+    observe: (event) => observe(event),
+    now,
+  });
+  const { rateLimiter, callSlots, revocations } = shared;
   const { hasServicesFile } = config;
   const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
   if (register !== undefined) {
@@ -91,12 +97,14 @@ export async function startGateway(
       hasServices: hasServicesFile,
       agentConnections: () => ofServices(({ registry }) => registry.connections),
       agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
-      replicas: () => replicaCount.current,
-      linksMissing: () => links.missing,
+      // Of a replica with workers the primary says it.
+      replicas: () => (channel === undefined ? replicaCount.current : 0),
+      linksMissing: () => (channel === undefined ? links.missing : 0),
       singleLinks: () => links.single,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
       siblingCalls: siblings && (() => siblings.calls),
       isCapability: (name, service) =>
@@ -107,14 +115,9 @@ export async function startGateway(
       count(event);
     };
   }
-  const principalRate =
-    config.principalRateLimit === undefined
-      ? undefined
-      : createRateLimiter({ ...config.principalRateLimit, now });
-  const rateLimiter =
-    config.rateLimit === undefined ? undefined : createRateLimiter({ ...config.rateLimit, now });
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
-  const { principalMaxConcurrentCalls } = config;
+  // Until it is known which keys are revoked, none is let in.
+  const settled = (): boolean => settling.settled && revocations?.known !== false;
   let shuttingDown = false;
   const sessions: Sessions = createSessions(
     replica.sessionSecret,
@@ -123,8 +126,8 @@ export async function startGateway(
   const parts: ServiceParts = {
     authenticator,
     sharePermissions,
-    directoryOf:
-      siblings?.directoryOf ?? ((_service, registry, catalog) => createSessionDirectory(registry, catalog)),
+    directoryOf: (service, registry, catalog) =>
+      siblings?.directoryOf(service, registry, catalog) ?? createSessionDirectory(registry, catalog),
     publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
@@ -136,15 +139,19 @@ export async function startGateway(
           : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
     },
     rateLimiter,
-    principalRate,
+    principalRate: shared.principalRate,
+    revocations,
     limitCalls: (callCapability) =>
-      principalMaxConcurrentCalls === undefined
-        ? callCapability
-        : limitConcurrentCalls(principalMaxConcurrentCalls, callCapability),
+      callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
     sessions,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
-    settling,
+    settling: {
+      came: (service) => settling.came(service),
+      get settled() {
+        return settled();
+      },
+    },
     agentWaitMs: config.agentWaitMs,
     version,
     observe: (event) => observe(event),
@@ -163,7 +170,7 @@ export async function startGateway(
       ? Array.from(services.all, (service): Sample => [[service.id], count(service)])
       : count(services.ofDefault);
   const replicaCount = replica.replicaCount ?? createReplicaCount(config.replicas, { observe });
-  const linksPerReplica = Math.min(config.linksPerReplica ?? LINKS_PER_REPLICA, replica.workers);
+  const linksPerReplica = linksPerReplicaOf(config);
   const links = createAgentLinks({
     replicaCount: () => replicaCount.current,
     linksPerReplica,
@@ -198,7 +205,7 @@ export async function startGateway(
   const health = {
     agentConnected: () => services.agentConnected,
     shuttingDown: () => shuttingDown,
-    settled: () => settling.settled,
+    settled,
   };
   const http = createGatewayServer({
     handlers: {
@@ -241,9 +248,10 @@ export async function startGateway(
   const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   observe({ event: 'listening', url, address, port });
   /** Its records are the primary's, where there is one. */
-  function openKeys(): { authenticator: Authenticator; setRecords: KeyAuthority['setRecords'] } {
+  function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
     if (channel !== undefined) {
-      return { authenticator: askForKeys(channel, { ...clocks, sharePermissions }), setRecords: () => {} };
+      const asked = askForKeys(channel, { ...clocks, sharePermissions });
+      return { authenticator: asked, setRecords: () => {}, setRevoked: () => {} };
     }
     const authority = createAuthenticator({
       ...clocks,
@@ -251,10 +259,15 @@ export async function startGateway(
       verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
       sharePermissions,
     });
-    return { authenticator: authority, setRecords: authority.setRecords };
+    return {
+      authenticator: authority,
+      setRecords: (next) => authority.setRecords(next),
+      setRevoked: (keyIds) => authority.setRevoked(keyIds),
+    };
   }
   const apply = (next: readonly ServiceConfig[]): void => {
     setRecords(next);
+    shared.setServices(next);
     services.set(next);
     endpoint.endUnknown();
   };
@@ -280,13 +293,15 @@ export async function startGateway(
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
+      const drainedAt = now() + DRAIN_TIMEOUT_MS;
       await http.drain(DRAIN_TIMEOUT_MS);
       // Calls of other workers may still be at agents of this one.
-      await siblings?.leave(DRAIN_TIMEOUT_MS);
+      await siblings?.leave(Math.max(0, drainedAt - now()));
       for (const service of services.all) service.stopWaiting();
       // Calls that this cuts off still get their error.
       await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
       http.server.closeAllConnections();
+      shared.close();
       replicaCount.close();
       services.close();
       await verifier.close();

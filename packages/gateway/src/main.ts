@@ -4,16 +4,19 @@ import { Worker } from 'node:worker_threads';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { errorText, firstSignal, limitYoungGeneration, readProblem, tolerateClosedOutput } from '@svc/edge';
 import { startGateway } from './gateway.ts';
-import { parseArguments } from './cli/arguments.ts';
+import { parseArguments, type Command } from './cli/arguments.ts';
 import { HELP } from './cli/help.ts';
 import { renderAgentSecret } from './cli/render-agent-secret.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
+import { renderRevokedKey } from './cli/render-revoked-key.ts';
 import { readEnvFile } from './config/env-file.ts';
+import { loadRevocation } from './config/load-revocation.ts';
 import type { ReadFile } from './config/tls-files.ts';
 import { loadConfig, loadServices, type Environment } from './config/load.ts';
 import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
+import { revokeKey } from './shared-state/revoke-key.ts';
 import { runPrimary } from './run-primary.ts';
 import { runWorker } from './run-worker.ts';
 import { createLog } from './telemetry/log.ts';
@@ -52,6 +55,9 @@ async function main(argv: readonly string[]): Promise<void> {
     }
     case 'create-agent-secret':
       process.stdout.write(renderAgentSecret(createAgentSecret(), command.json));
+      return;
+    case 'revoke-key':
+      await revoke(command);
       return;
     case 'run':
       await run(command.envFile);
@@ -117,6 +123,26 @@ async function run(envFile: string | undefined): Promise<void> {
     await log.close();
     process.exit(EXIT_FAILURE);
   }
+}
+
+async function revoke({ keyId, envFile, json }: Extract<Command, { command: 'revoke-key' }>): Promise<void> {
+  const env = environment(envFile);
+  if (env === undefined) return;
+  const loaded = loadRevocation(env, (path) => readFileSync(path, 'utf8'));
+  if ('faults' in loaded) {
+    complain(loaded.faults.map((fault) => `${fault.setting}: ${fault.message}`));
+    return;
+  }
+  const outcome = await revokeKey(loaded.valkey, keyId);
+  if (outcome.revoked) {
+    process.stdout.write(renderRevokedKey({ keyId, again: outcome.again, keyIds: loaded.keyIds }, json));
+    return;
+  }
+  process.stderr.write(
+    `svc-gateway: the key is not revoked: Valkey: ${outcome.reason}; see that Valkey runs and can be reached from ` +
+      'here with the settings GATEWAY_VALKEY_*, then try again\n',
+  );
+  process.exitCode = EXIT_FAILURE;
 }
 
 async function serveAsWorker(number: number): Promise<void> {

@@ -15,13 +15,19 @@ import type { ReadFile } from './config/tls-files.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
+import { serveSharedState } from './shared-state/shared-state.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './siblings/share-sessions.ts';
+import { missingLinks } from './agents/agent-links.ts';
+import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
+import { createReplicaCount } from './replicas/replica-count.ts';
+import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { tellOnce } from './workers/shared/seen-by-all.ts';
 import { writeSnapshots } from './workers/shared/snapshots.ts';
 import { passCancels } from './workers/shared/mcp-cancels.ts';
 import { forwardLines } from './workers/processes/forward-lines.ts';
@@ -53,8 +59,6 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
-  replicas: () => 0,
-  linksMissing: () => 0,
   singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
@@ -84,6 +88,11 @@ export async function runPrimary({
     createSnapshotWriter(process.cwd(), (event) => observe(event)),
   );
   passCancels(channel);
+  tellOnce(
+    channel,
+    (event) => observe(event),
+    () => performance.now(),
+  );
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
   const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
   issuerKeys.setServices(config.services);
@@ -114,6 +123,8 @@ export async function runPrimary({
   process.on('exit', () => folder.remove());
   let agentKeys = servicesOfAgentKeys(services);
   const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
+  const replicaCount = createReplicaCount(config.replicas, { observe: (event) => observe(event) });
+  shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const returnConnections = createReturnConnections();
@@ -137,6 +148,12 @@ export async function runPrimary({
         );
     },
   });
+  const shared = serveSharedState(config, {
+    channel,
+    onRevoked: (keyIds) => authority.setRevoked(keyIds),
+    observe: (event) => observe(event),
+    now: () => performance.now(),
+  });
   const watch =
     loadServices &&
     reloadServices({
@@ -148,6 +165,7 @@ export async function runPrimary({
         agentKeys = servicesOfAgentKeys(services);
         sessions.forgetUnknown();
         authority.setRecords(services);
+        shared.setServices(services);
         issuerKeys.setServices(services);
         channel.broadcast('services', { services });
       },
@@ -180,7 +198,9 @@ export async function runPrimary({
     });
     await supervisor.shutDown(signal);
     told();
+    shared.close();
     issuerKeys.close();
+    replicaCount.close();
     await verifier.close();
     await scraped?.close();
   }
@@ -192,10 +212,13 @@ export async function runPrimary({
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       hasServices: config.hasServicesFile,
+      replicas: () => replicaCount.current,
+      linksMissing: () => missingLinks(sessions.all, linksPerReplicaOf(config)),
       authentication: () => authority.counters,
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })
         : undefined,
+      valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });

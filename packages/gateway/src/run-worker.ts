@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { errorText } from '@svc/edge';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { startGateway } from './gateway.ts';
+import { followReplicaCount } from './replicas/shared-replica-count.ts';
 import type { GatewayEvent } from './telemetry/events.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import type { WorkerChannel } from './workers/channel.ts';
@@ -56,7 +57,15 @@ export async function runWorker({
     const gateway = await startGateway(config, {
       log: withPrimary(channel, log),
       verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
-      replica: { id: replicaId, worker, workers, ageMs, sessionSecret, channel },
+      replica: {
+        id: replicaId,
+        worker,
+        workers,
+        ageMs,
+        sessionSecret,
+        channel,
+        replicaCount: followReplicaCount(channel, config.replicas),
+      },
       version,
     });
     stop = (signal) => {
@@ -97,6 +106,9 @@ function tellPrimary(channel: WorkerChannel, event: GatewayEvent): boolean {
     }
     case 'shutting_down':
       channel.tell('draining', { in_flight: event.in_flight });
+      return true;
+    case 'descriptions_differ':
+      channel.tell('seen_by_all', event);
       return true;
     default:
       return false;

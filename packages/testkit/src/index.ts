@@ -1,6 +1,6 @@
 export { dial, type RawConnection } from './network/dial.ts';
 export { freePort, isPortFree } from './network/free-port.ts';
-export { startBalancer, type Balancer, type BalancerPolicy } from './network/balancer.ts';
+export { startTcpBalancer, type TcpBalancer, type BalancerPolicy } from './network/tcp-balancer.ts';
 export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
 export { networkHost, type NetworkHost } from './network/network-host.ts';
 export { startRetryingBalancer, type RetryingBalancer } from './network/retrying-balancer.ts';
@@ -28,6 +28,7 @@ export {
   type ProcessOptions,
   type RunningProcess,
 } from './processes/start-process.ts';
+export { findValkey, startValkey, type Valkey, type ValkeyOptions } from './programs/start-valkey.ts';
 export { cpuMicroseconds, sizeOf, type ProcessSize } from './processes/process-size.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { smallDisk, type SmallDisk } from './small-disk.ts';

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProcess } from '@svc/testkit';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { ROOT } from '../../documentation/documents.ts';
 import { chartFolder, NAMESPACE, RELEASE, snapshotFile, VALUE_SETS, valuesFile } from '../charts.testing.ts';
 import { findTool } from './tools.testing.ts';
@@ -59,12 +60,17 @@ const agent = SETS.find(({ chart }) => chart === 'svc-agent')?.file ?? '';
 
 test.skipIf(helm === undefined).each([
   { chart: 'svc-gateway', file: gateway, set: 'image=', said: 'image is required' },
-  { chart: 'svc-gateway', file: gateway, set: 'agentPublicKeys=null', said: 'no agent could connect' },
-  { chart: 'svc-gateway', file: gateway, set: 'apiKeys.secretName=', said: 'nobody could call' },
+  { chart: 'svc-gateway', file: gateway, set: 'apiKeys.secretName=', said: 'no agent could connect' },
   {
     chart: 'svc-gateway',
     file: gateway,
-    set: 'issuers[0].name=idp,publicUrl=',
+    set: 'agentPublicKeys[0]=JaBcK5sQsUjir6nZ2mfgyNJqqc3-9d2dyM0_JmKfRJ4,apiKeys.secretName=',
+    said: 'nobody could call',
+  },
+  {
+    chart: 'svc-gateway',
+    file: gateway,
+    set: 'issuers[0].name=idp',
     said: 'publicUrl is required with issuers',
   },
   {
@@ -103,13 +109,33 @@ test.skipIf(helm === undefined).each([
   {
     chart: 'svc-agent',
     file: agent,
-    set: 'capabilityFile.secretName=shop',
-    said: 'one of capabilityFile.configMapName and capabilityFile.secretName',
+    set: 'secretName=',
+    said: 'secretName is required',
   },
   { chart: 'svc-agent', file: agent, set: 'replica=3', said: 'replica' },
 ])('$chart refuses $set', async ({ chart, file, set, said }) => {
   const { code, stderr } = await template(chart, '-f', file, '--set', set);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(said) });
+});
+
+test.skipIf(helm === undefined).each([
+  { url: 'rediss://valkey.data.svc:6380', port: 6380 },
+  { url: 'redis://10.0.0.7', port: 6379 },
+  { url: 'rediss://gateway@valkey1/2', port: 6379 },
+  { url: 'redis://[2001:db8::7]:7000', port: 7000 },
+  { url: 'redis://[2001:db8::7]', port: 6379 },
+])('the network policy opens port $port for $url', async ({ url, port }) => {
+  const only = ['--show-only', 'templates/network-policy.yaml'];
+  const { stdout, stderr } = await template(
+    'svc-gateway',
+    '-f',
+    gateway,
+    '--set',
+    `valkey.url=${url}`,
+    ...only,
+  );
+  expect(stderr).toBe('');
+  expect(parse(stdout).spec.egress[1]).toEqual({ ports: [{ protocol: 'TCP', port }] });
 });
 
 test.skipIf(helmDocs === undefined)('the READMEs tell of every value', async () => {

@@ -59,14 +59,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- define "svc-gateway.valkeyPort" -}}
-{{- regexFind "[0-9]+$" (get (urlParse .Values.valkey.url) "host") | default "6379" }}
+{{- regexFind ":[0-9]+$" (get (urlParse .Values.valkey.url) "host") | trimPrefix ":" | default "6379" }}
 {{- end }}
 
 {{/* What no schema says. */}}
 {{- define "svc-gateway.checks" -}}
 {{- $v := .Values }}
-{{- if not (or $v.agentPublicKeys $v.services.secretName) }}
-{{- fail "agentPublicKeys or services.secretName is required: no agent could connect" }}
+{{- if not (or $v.agentPublicKeys $v.apiKeys.secretName $v.services.secretName) }}
+{{- fail "agentPublicKeys, apiKeys.secretName or services.secretName is required: no agent could connect" }}
 {{- end }}
 {{- if not (or $v.apiKeys.secretName $v.services.secretName $v.issuers) }}
 {{- fail "apiKeys.secretName, services.secretName or issuers is required: nobody could call" }}

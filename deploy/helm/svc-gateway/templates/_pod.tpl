@@ -187,6 +187,13 @@ volumes:
 - name: {{ $name }}
   value: {{ $value | quote }}
 {{- end }}
+{{- if and .Values.apiKeys.secretName (not .Values.agentPublicKeys) }}
+- name: GATEWAY_AGENT_PUBLIC_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.apiKeys.secretName | quote }}
+      key: agent-public-keys
+{{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}

@@ -38,11 +38,16 @@ function run(
   query: Query['run'],
   call: Partial<IncomingCall> = {},
   read: RunnableCapability['read'] = (body) => JSON.parse(Buffer.from(body).toString()),
-  { identify, ...more }: Partial<RunnableCapability> & { readonly identify?: IdentifyCaller } = {},
+  {
+    identify,
+    service,
+    ...more
+  }: Partial<RunnableCapability> & { readonly identify?: IdentifyCaller; readonly service?: string } = {},
 ): ReturnType<ReturnType<typeof createRunCall>> {
   const handle = createRunCall({
     capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes, ...more }]]),
     ...(identify === undefined ? {} : { identify }),
+    service,
     description: DESCRIPTION,
     callerLoads,
     concurrencyLimit,
@@ -65,6 +70,29 @@ const ROWS = { rows: Buffer.from('[{"id":7}]'), count: 1, truncated: false };
 const never: Query['run'] = () => {
   throw new Error('the query must not run');
 };
+
+test.each([
+  ['inventory', 'inventory', true],
+  ['inventory', 'orders', false],
+  // As a gateway says it that has no other service, or knows of none.
+  ['inventory', undefined, false],
+  ['default', undefined, true],
+  ['default', 'inventory', false],
+  [undefined, 'inventory', true],
+])('an agent of the service %s asked for %s', async (own, asked, takes) => {
+  let ran = false;
+  const query = async (): ReturnType<Query['run']> => {
+    ran = true;
+    return { rows: Buffer.from('[]'), count: 0, truncated: false };
+  };
+  const metadata: Record<string, string> = { request_id: 'r1', api_key_name: 'reporting' };
+  if (asked !== undefined) metadata['service'] = asked;
+  const outcome = await run(query, { metadata }, undefined, own === undefined ? {} : { service: own });
+  expect(outcome).toMatchObject(
+    takes ? { kind: 'result' } : { kind: 'error', code: 'AGENT_UNKNOWN_CAPABILITY', notStarted: true },
+  );
+  expect(ran).toBe(takes);
+});
 
 test('a call runs with its values, for whom it is, and within its time', async () => {
   const calls: QueryCall[] = [];

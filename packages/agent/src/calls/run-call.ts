@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '@svc/edge';
-import { DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
+import { DEFAULT_SERVICE, DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import type { PinParameters } from '../capabilities/pinned-parameters.ts';
@@ -28,6 +28,8 @@ export interface RunCallOptions {
   readonly capabilities: ReadonlyMap<string, RunnableCapability>;
   /** JSON of the Description: the answer of the meta capability. */
   readonly description: Uint8Array;
+  /** Whose calls alone are taken; undefined for any that the gateway sends. */
+  readonly service?: string | undefined;
   /** Absent where the agent does not ask who calls. */
   readonly identify?: IdentifyCaller;
   readonly callerLoads: CallerLoads;
@@ -65,7 +67,9 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       return { kind: 'result', rows: options.description, count: 0, truncated: false, release: () => {} };
     }
     const startedAt = now();
-    const capability = options.capabilities.get(call.capability);
+    const isOurs =
+      options.service === undefined || (call.metadata['service'] ?? DEFAULT_SERVICE) === options.service;
+    const capability = isOurs ? options.capabilities.get(call.capability) : undefined;
     if (capability === undefined) return failed('AGENT_UNKNOWN_CAPABILITY', 'no such capability', true);
     if (options.draining()) return failed('AGENT_DRAINING', 'the agent is shutting down', true);
     const timeoutMs = Math.min(call.timeoutMs, capability.timeoutMs);

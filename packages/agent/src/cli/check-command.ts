@@ -21,7 +21,8 @@ export async function checkCommand({ file, offline, json, home }: CheckOptions):
       file,
       offline,
       home,
-      onWellFormed: ({ capabilities, identity }) => report.wellFormed(capabilities, identity),
+      onWellFormed: ({ capabilities, identity, workers }) =>
+        report.wellFormed(capabilities, identity, workers),
       showFaults: (faults) => report.refused(faults, hasDetails(faults) ? join(home, LOG_FILE) : undefined),
     },
     async ({ outcome, refuse }) => {

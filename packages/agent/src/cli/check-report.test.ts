@@ -87,6 +87,14 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
       report.warned([]);
     },
   ],
+  [
+    'a file with workers',
+    true,
+    (report) => {
+      report.wellFormed(2, undefined, 3);
+      report.warned([]);
+    },
+  ],
   ['a malformed file', false, (report) => report.refused(FAULTS, undefined)],
   [
     'warnings',
@@ -102,6 +110,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
 interface JsonReport {
   readonly capabilities?: number;
   readonly identity?: IdentitySummary;
+  readonly workers?: number;
   readonly faults: readonly JsonFault[];
   readonly warnings: readonly JsonFault[];
   readonly log?: string;
@@ -144,13 +153,16 @@ test.each(CASES)('JSON tells programs of %s what the lines tell people', (_title
   const json = written(jsonReport, offline, say);
   expect(json.indexOf('\n')).toBe(json.length - 1);
   const report: JsonReport = JSON.parse(json);
-  const { capabilities: count, identity, faults, warnings, log, account } = report;
+  const { capabilities: count, identity, workers, faults, warnings, log, account } = report;
   expect(report).toMatchObject({ ok: faults.length === 0, file: 'a.yaml', offline });
   const told = [
     ...(count === undefined
       ? []
       : [`a.yaml: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}`]),
     ...(identity === undefined ? [] : [`identity: ${meaningOf(identity)}`]),
+    ...(workers === undefined
+      ? []
+      : [`runtime: ${workers} workers run the calls and share the database connections`]),
     ...faults.map((fault) => lineOf(fault)),
     ...warnings.map((warning) => lineOf(warning, 'warning: ')),
     ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),

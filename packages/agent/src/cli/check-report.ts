@@ -11,7 +11,7 @@ interface Finding {
 
 /** What `svc-agent check` says of the capability file `file`. */
 export interface CheckReport {
-  wellFormed(capabilities: number, identity?: IdentitySummary): void;
+  wellFormed(capabilities: number, identity?: IdentitySummary, workers?: number): void;
   /** The database answers, and every capability has passed. */
   verified(findings: readonly Finding[]): void;
   /** What is allowed and will fail at some calls. */
@@ -29,9 +29,12 @@ interface Output {
 /** Lines for people, as things become known. */
 export function textReport(file: string, offline: boolean, output: Output): CheckReport {
   return {
-    wellFormed(capabilities, identity) {
+    wellFormed(capabilities, identity, workers) {
       output.write(`${file}: well formed, ${counted(capabilities, 'capability', 'capabilities')}\n`);
       if (identity !== undefined) output.write(`identity: ${meaningOf(identity)}\n`);
+      if (workers !== undefined) {
+        output.write(`runtime: ${workers} workers run the calls and share the database connections\n`);
+      }
       if (offline) {
         output.write('offline: tables, columns, types and functions are checked with the database only\n');
       }
@@ -59,15 +62,17 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
   let capabilities: number | undefined;
   /** Absent also when the file has none. */
   let identity: IdentitySummary | undefined;
+  let workers: number | undefined;
   let account: readonly Finding[] = [];
   let warned: readonly Fault[] = [];
   let refused: readonly Fault[] = [];
   /** Absent where it has no more to say. */
   let log: string | undefined;
   return {
-    wellFormed(count, summary) {
+    wellFormed(count, summary, processes) {
       capabilities = count;
       identity = summary;
+      workers = processes;
     },
     verified(findings) {
       account = findings;
@@ -84,7 +89,8 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
       const warnings = warned.map(flat);
       const findings = account.map(({ problem, remedy }) => ({ problem, remedy }));
       const ok = faults.length === 0;
-      const report = { ok, file, offline, capabilities, identity, faults, warnings, log, account: findings };
+      const known = { capabilities, identity, workers };
+      const report = { ok, file, offline, ...known, faults, warnings, log, account: findings };
       output.write(`${JSON.stringify(report)}\n`);
     },
   };

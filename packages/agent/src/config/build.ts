@@ -55,6 +55,7 @@ export function buildConfig(
       version: service?.version ?? '0.0.0',
       description: service?.description ?? '',
     },
+    ...(service?.id === undefined ? {} : { serviceId: service.id }),
     runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size, workers },
     gateway: {
       urls,

@@ -9,7 +9,12 @@ export const GATEWAY_DEFAULTS = { max_links: 64, resolve_interval: '10s' };
 
 /** The file as written, once it has passed `fileSchema`. */
 export interface CapabilityFile {
-  readonly service?: { readonly title?: string; readonly version?: string; readonly description?: string };
+  readonly service?: {
+    readonly id?: string;
+    readonly title?: string;
+    readonly version?: string;
+    readonly description?: string;
+  };
   readonly runtime?: {
     readonly max_concurrent_requests?: number;
     readonly queue_size?: number;

@@ -7,6 +7,8 @@ import type { DatabaseConfig } from '../databases/driver.ts';
 /** The capability file after parsing: every value checked, every default applied, every secret resolved. */
 export interface AgentConfig {
   readonly service: ServiceInfo;
+  /** Whose calls alone are taken; absent where the file does not say. */
+  readonly serviceId?: string;
   readonly runtime: {
     readonly maxConcurrentRequests: number;
     readonly queueSize: number;

@@ -50,7 +50,7 @@ export interface GatewayLinksOptions extends Pick<ConnectionOptions, 'ca' | 'han
 export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
   const { url, identity, resolve = lookupAll } = options;
   const open = new Map<number, Connection>();
-  const drains: Promise<void>[] = [];
+  const drains = new Set<Promise<void>>();
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   /** Of the first link: where names have addresses of both families, each replica has one of either. */
@@ -116,11 +116,11 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
 
   function drain(connection: Connection | undefined): void {
     if (connection === undefined) return;
-    drains.push(
-      connection.drain(DRAIN_TIMEOUT_MS).then(async () => {
-        await connection.over;
-      }),
-    );
+    const drained = connection.drain(DRAIN_TIMEOUT_MS).then(async () => {
+      await connection.over;
+      drains.delete(drained);
+    });
+    drains.add(drained);
   }
 
   async function resolveName(): Promise<void> {

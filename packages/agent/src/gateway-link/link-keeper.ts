@@ -48,7 +48,7 @@ export interface DialEnd {
 }
 
 /** What the end of a connection means; `left` is none. `retryInMs` is undefined where the link is not replaced by its end. */
-export type Aftermath = 'left' | { readonly retryInMs: number | undefined };
+type Aftermath = 'left' | { readonly retryInMs: number | undefined };
 
 export interface LinksShort {
   readonly reason: 'max_links' | 'not_found';
@@ -112,6 +112,9 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   let lastId = 0;
   let fruitless = 0;
   let seekAt = 0;
+  /** A gateway has asked for a pause, which every search makes, whatever it has found meanwhile. */
+  let pausedUntil = -Infinity;
+  let startedAt = -Infinity;
   let lostAt = -Infinity;
   let resolveAt = Infinity;
   let isResolving = false;
@@ -158,7 +161,9 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     // Only another address, or another replica behind one, would help.
     if (targets.isExhausted(situation(now))) return jitter(options.resolveIntervalMs, RESOLVE_JITTER);
     if (fruitless < FRUITLESS_PER_LINK * plan.wanted) return jitter(SEEK_MS, SEEK_JITTER);
-    return jitter(now - lostAt < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER);
+    // An agent without any link is as eager at its start as after a loss.
+    const since = held().length === 0 ? Math.max(lostAt, startedAt) : lostAt;
+    return jitter(now - since < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER);
   }
 
   function seekOn(slot: Slot, now: number): void {
@@ -256,6 +261,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     const { state: backOff, waitMs } = afterLoss(slot.backOff, { ...end, at: now }, random());
     slot.backOff = backOff;
     slot.state = { name: 'waiting', until: now + waitMs };
+    if (end.retryAfterMs > 0) pausedUntil = Math.max(pausedUntil, now + waitMs);
     const isAlone = !slots.some(({ state: { name } }) => name === 'held' || name === 'claimed');
     if (end.refused && isAlone) {
       // Whoever is refused everywhere asks for one link, not for many at once.
@@ -269,6 +275,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
 
   return {
     start(now) {
+      startedAt = now;
       const slot: Slot = { backOff: FRESH, state: { name: 'seeking' } };
       slots = [slot];
       dial(slot, now);
@@ -340,7 +347,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
         if (slot.state.name === 'waiting' && now >= slot.state.until) dial(slot, now);
       }
       const seeker = slots.find(({ state }) => state.name === 'seeking');
-      if (seeker !== undefined && now >= seekAt) {
+      if (seeker !== undefined && now >= Math.max(seekAt, pausedUntil)) {
         seekAt = now + paceAfterDial(now);
         dial(seeker, now);
       }
@@ -350,7 +357,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       let at = resolveAt;
       for (const { state } of slots) {
         if (state.name === 'waiting') at = Math.min(at, state.until);
-        else if (state.name === 'seeking') at = Math.min(at, seekAt);
+        else if (state.name === 'seeking') at = Math.min(at, Math.max(seekAt, pausedUntil));
       }
       if (shortSince !== undefined && !isShortTold) at = Math.min(at, shortSince + SHORT_AFTER_MS);
       return at;

@@ -1,4 +1,4 @@
-import { startBalancer, type Balancer, type BalancerPolicy } from '@svc/testkit';
+import { startTcpBalancer, type TcpBalancer, type BalancerPolicy } from '@svc/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CallOutcome } from './call-session.ts';
 import { openGatewayLinks, type GatewayLinks, type GatewayLinksOptions } from './gateway-links.ts';
@@ -18,7 +18,7 @@ const OK: CallOutcome = {
 };
 
 const gateways: SmallGateway[] = [];
-let balancer: Balancer | undefined;
+let balancer: TcpBalancer | undefined;
 let links: GatewayLinks | undefined;
 afterEach(async () => {
   await links?.stop();
@@ -69,7 +69,7 @@ function keep(url: string, overrides: Partial<GatewayLinksOptions> = {}): Kept {
 
 const held = (): number => links?.held ?? 0;
 const behindBalancer = async (policy: BalancerPolicy): Promise<string> => {
-  balancer = await startBalancer(
+  balancer = await startTcpBalancer(
     gateways.map(({ port }) => port),
     policy,
   );
@@ -204,7 +204,7 @@ describe('addresses of the name', () => {
     const first = await replica('a', 2);
     await replica('b', 2);
     let lookups = 0;
-    balancer = await startBalancer(gateways.map(({ port }) => port));
+    balancer = await startTcpBalancer(gateways.map(({ port }) => port));
     const kept = keep(`ws://localhost:${balancer.port}/ws/agent`, {
       resolveIntervalMs: 20,
       resolve: () => (lookups++ % 2 === 0 ? Promise.reject(new Error('no answer')) : Promise.resolve([])),

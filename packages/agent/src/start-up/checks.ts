@@ -37,6 +37,7 @@ export async function runStartUpChecks(
     capabilities: config.capabilities.length,
     logging: config.logging,
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
+    ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
   const outcome = offline ? await readStatements(config) : await askDatabase(config);
   report(

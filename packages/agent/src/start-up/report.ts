@@ -27,6 +27,8 @@ export interface WellFormed {
   readonly logging: AgentConfig['logging'];
   /** Absent where the agent does not ask who calls. */
   readonly identity?: IdentitySummary;
+  /** How many processes run the calls; absent where it is the agent alone. */
+  readonly workers?: number;
 }
 
 /** What `identity` means for the file, as `svc-agent check --json` prints it. */

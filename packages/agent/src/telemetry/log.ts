@@ -128,7 +128,7 @@ function shortLine(event: AgentEvent): string | undefined {
       return `the database is lost: ${event.reason}; calls fail until it is back, which the log file will say`;
     case 'worker_ended': {
       const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
-      return `worker ${event.worker} has ended (${how}): its calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
+      return `worker ${event.worker} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
     }
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;

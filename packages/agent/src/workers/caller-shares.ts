@@ -75,7 +75,7 @@ export interface ReceivedShares {
   forgetUnused(now: number): void;
 }
 
-export interface ReceivedShare extends CallerShare {
+interface ReceivedShare extends CallerShare {
   /** Calls that run or wait here. */
   calls: number;
   usedAt: number;

@@ -40,8 +40,8 @@ const SHARES_MS = 50;
 
 /**
  * A database whose calls are run by workers, processes that have their parts of the connections: each call by that which
- * has the fewest for its connections. A worker that ends is started again; its calls fail, as they do when a connection
- * is lost. While none is there, calls wait for one. Resolves when all are ready, and rejects when one cannot be.
+ * has the fewest for its connections. A worker that ends is started again; as when a connection is lost, calls that it has
+ * had for a while fail, and others are run once more. While no worker is there, calls wait for one. Resolves when all are ready, and rejects when one cannot be.
  */
 export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promise<WorkerDatabase> {
   const { config, onChange, onWorkerEnded } = options;
@@ -80,6 +80,7 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
           wakeWaiting();
           onStart();
         },
+        runAgain: (query, call, timeoutMs) => runLater(query, call, timeoutMs, true),
         onState: (reason) => loss.changed(states(), reason),
         onEnded: (end) => {
           places[number] = undefined;
@@ -138,20 +139,25 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
 
   function run(query: number, call: QueryCall): Promise<QueryResult> {
     const worker = isClosing || call.signal.aborted ? undefined : leastBusy();
-    if (worker === undefined) return runLater(query, call);
+    if (worker === undefined) return runLater(query, call, call.timeoutMs, false);
     if (call.share?.isAlone === false) sharing ??= setTimeout(tellShares, SHARES_MS);
-    return worker.run(query, call, call.timeoutMs);
+    return worker.run(query, call, call.timeoutMs, false);
   }
 
-  async function runLater(query: number, call: QueryCall): Promise<QueryResult> {
-    const deadline = performance.now() + call.timeoutMs;
+  async function runLater(
+    query: number,
+    call: QueryCall,
+    timeoutMs: number,
+    isAgain: boolean,
+  ): Promise<QueryResult> {
+    const deadline = performance.now() + timeoutMs;
     for (;;) {
       if (isClosing) throw new DatabaseError('unavailable', 'cannot run: the database is being closed');
       if (call.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
       const worker = leastBusy();
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) throw new DatabaseError('timeout', 'no worker was there in time');
-      if (worker !== undefined) return worker.run(query, call, leftMs);
+      if (worker !== undefined) return worker.run(query, call, leftMs, isAgain);
       await workerOr(call, leftMs);
     }
   }

@@ -40,7 +40,8 @@ export interface WorkerProcess {
   readonly isSilent: boolean;
   readonly state: WorkerState;
   prepare(prepared: PreparedCapability): void;
-  run(query: number, call: QueryCall, timeoutMs: number): Promise<QueryResult>;
+  /** `isAgain`: another worker had it, and has ended. */
+  run(query: number, call: QueryCall, timeoutMs: number, isAgain: boolean): Promise<QueryResult>;
   /** Brings what it knows of the callers of its calls up to date: calls that others have change what these may take. */
   tellShares(): void;
   ping(): Promise<void>;
@@ -60,7 +61,9 @@ export interface WorkerProcessOptions {
   readonly prepared: readonly PreparedCapability[];
   readonly onReady: () => void;
   readonly onState: (loss: Loss | undefined) => void;
-  /** Called once, when all that it has said is known; its calls have failed. */
+  /** Runs a call that the worker had for a short time only when it ended. */
+  readonly runAgain: (query: number, call: QueryCall, timeoutMs: number) => Promise<QueryResult>;
+  /** Called once, when all that it has said is known; its calls have failed, or are run elsewhere. */
   readonly onEnded: (end: WorkerEnd) => void;
 }
 
@@ -76,6 +79,8 @@ const SILENT_LOOKS = 2;
 const HUNG_LOOKS = 10;
 /** A machine that is busy may take its time to start a process. */
 const START_LOOKS = 30;
+/** As with a lost connection: what took longer may be what ended it, and all only read. */
+const RUN_AGAIN_MS = 1000;
 const ID_MAX = 0x7fff_ffff;
 const STDERR_MAX_CHARACTERS = 10_000;
 const NO_STATE: WorkerState = { idle: 0, busy: 0, opening: 0, waiting: 0, isUp: true };
@@ -87,6 +92,8 @@ interface Sent {
   readonly deadline: number;
   readonly resolve: (fields: MessageFields) => void;
   readonly reject: (error: Error) => void;
+  /** The worker has ended. */
+  readonly onLost: () => void;
 }
 
 function lost(): DatabaseError {
@@ -155,7 +162,14 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
       if (hasEnded) throw lost();
       const id = nextId();
       const deadline = Number.POSITIVE_INFINITY;
-      sent.add(id, { call: undefined, deadline, resolve: (fields) => resolve(read(fields)), reject });
+      const onLost = (): void => reject(lost());
+      sent.add(id, {
+        call: undefined,
+        deadline,
+        resolve: (fields) => resolve(read(fields)),
+        reject,
+        onLost,
+      });
       writeId(writer, kind, id, more);
     });
   }
@@ -165,9 +179,9 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     hasEnded = true;
     isReady = false;
     state = NO_STATE;
-    for (const [id, { reject }] of sent.entries()) {
+    for (const [id, { onLost }] of sent.entries()) {
       sent.delete(id);
-      reject(lost());
+      onLost();
     }
     onEnded({ code, signal, detail });
   }
@@ -214,15 +228,16 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
       return state;
     },
     prepare: (prepared) => writeData(writer, TO_WORKER.prepare, prepared),
-    run: (query, call, timeoutMs) =>
+    run: (query, call, timeoutMs, isAgain) =>
       new Promise((resolve, reject) => {
         const id = nextId();
+        const deadline = performance.now() + timeoutMs;
         const { signal, share } = call;
         const onAbort = (): void => writeId(writer, TO_WORKER.cancel, id);
         signal.addEventListener('abort', onAbort);
         sent.add(id, {
           call,
-          deadline: performance.now() + timeoutMs,
+          deadline,
           resolve: (fields) => {
             signal.removeEventListener('abort', onAbort);
             resolve(readResult(fields));
@@ -230,6 +245,12 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
           reject: (error) => {
             signal.removeEventListener('abort', onAbort);
             reject(error);
+          },
+          onLost: () => {
+            signal.removeEventListener('abort', onAbort);
+            const leftMs = deadline - performance.now();
+            if (isAgain || timeoutMs - leftMs > RUN_AGAIN_MS) reject(lost());
+            else options.runAgain(query, call, leftMs).then(resolve, reject);
           },
         });
         writeCall(writer, id, query, call, timeoutMs, share && shares.of(share));

@@ -1,14 +1,34 @@
 /** `retryAfterSeconds` is a whole number, at least 1. */
 export type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number };
 
-export interface RateLimiter {
+/** How often somebody may come. */
+export interface Rate {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+}
+
+/** A limit of requests; one that others share may have to ask them first. */
+export interface RequestLimiter {
   /** As many tokens as a bucket holds. */
   readonly burst: number;
   /**
    * Takes `cost` tokens from the source's bucket, or none when fewer are left. Who is refused waits for `retryCost`
-   * tokens, where to try again costs another number.
+   * tokens, where to try again costs another number. Never rejects.
    */
+  take(bucket: string, cost?: number, retryCost?: number): RateDecision | Promise<RateDecision>;
+}
+
+/** Tokens handed out to be taken elsewhere. `aheadMs`: how long the bucket then needs to be full again. */
+export interface Grant {
+  readonly granted: number;
+  readonly aheadMs: number;
+}
+
+/** A limit that is kept here alone. */
+export interface RateLimiter extends RequestLimiter {
   take(bucket: string, cost?: number, retryCost?: number): RateDecision;
+  /** Hands out up to `most` tokens, or none when fewer than `least` are left. */
+  grant(bucket: string, least: number, most: number): Grant;
   /** Takes `cost` tokens whether or not they are there: what was owed is waited for. */
   spend(bucket: string, cost: number): void;
   /** Undoes a part of what was taken. */
@@ -20,8 +40,8 @@ const MAX_SOURCES = 100_000;
 const SWEEP = 2;
 const SWEEP_WHEN_FULL = 64;
 /** Rounding of repeated additions must not refuse the last token of a burst. */
-const ROUNDING_MS = 1e-3;
-const PASSED: RateDecision = { ok: true };
+export const ROUNDING_MS = 1e-3;
+export const PASSED: RateDecision = { ok: true };
 
 /**
  * A token bucket per source: `burst` tokens at most, refilled at `requestsPerSecond`. `now` is a monotonic
@@ -31,12 +51,9 @@ const PASSED: RateDecision = { ok: true };
  * refilled; a table with no such entry gives up the fullest bucket found. A source that has no token left
  * is never forgotten: when only such sources are found, the newcomer is refused instead.
  */
-export function createRateLimiter(options: {
-  readonly requestsPerSecond: number;
-  readonly burst: number;
-  readonly now: () => number;
-  readonly maxSources?: number;
-}): RateLimiter {
+export function createRateLimiter(
+  options: Rate & { readonly now: () => number; readonly maxSources?: number },
+): RateLimiter {
   const { requestsPerSecond, burst, now, maxSources = MAX_SOURCES } = options;
   const tokenMs = 1000 / requestsPerSecond;
   const depthMs = burst * tokenMs;
@@ -98,6 +115,17 @@ export function createRateLimiter(options: {
       fullAt.set(bucket, afterwards);
       return PASSED;
     },
+    grant(bucket, least, most) {
+      const at = now();
+      const full = fullAt.get(bucket);
+      if (full === undefined && !makeSpace(at).ok) return { granted: 0, aheadMs: depthMs };
+      const aheadMs = Math.max((full ?? at) - at, 0);
+      const free = Math.min(burst, Math.floor((depthMs - aheadMs + ROUNDING_MS) / tokenMs));
+      if (free < least) return { granted: 0, aheadMs };
+      const granted = Math.min(free, most);
+      fullAt.set(bucket, at + aheadMs + granted * tokenMs);
+      return { granted, aheadMs: aheadMs + granted * tokenMs };
+    },
     spend(bucket, cost) {
       const at = now();
       const full = fullAt.get(bucket);
@@ -111,6 +139,6 @@ export function createRateLimiter(options: {
   };
 }
 
-function refusal(waitMs: number): RateDecision {
+export function refusal(waitMs: number): RateDecision {
   return { ok: false, retryAfterSeconds: Math.max(1, Math.ceil((waitMs - ROUNDING_MS) / 1000)) };
 }

@@ -129,6 +129,9 @@ describe('an agent with the feature', () => {
     await join({ features: ['fleet'], instanceId: 'a' });
     first.socket.close();
     await first.closed;
+    await join({ features: ['fleet'], instanceId: 'a' });
+    const third = await introduce(server.port, key, { description, features: ['fleet'], instanceId: 'a' });
+    expect((await third.closed).code).toBe(CLOSE.enough_links);
     const still = await introduce(server.port, key, { description, features: ['fleet'], instanceId: 'b' });
     expect((await still.closed).code).toBe(CLOSE.enough_links);
   });

@@ -4,7 +4,7 @@ import type { AgentSession } from './agent-session.ts';
 
 /** The links that agents hold to this process, beside those that they should hold. */
 export interface AgentLinks {
-  /** Whether this process takes a further link of that agent process. One that it holds already may be replaced. */
+  /** Whether this process takes a further link of that agent process. The one that it holds may be replaced. */
   mayAdd(instanceId: string): boolean;
   add(session: AgentSession, source: string): void;
   remove(session: AgentSession): void;
@@ -63,7 +63,8 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
   }
 
   return {
-    mayAdd: (instanceId) => maxLinks === undefined || sessions.size < maxLinks || byInstance.has(instanceId),
+    mayAdd: (instanceId) =>
+      maxLinks === undefined || sessions.size < maxLinks || byInstance.get(instanceId) === 1,
     add(session, source) {
       sessions.set(session, source);
       byInstance.set(session.instanceId, (byInstance.get(session.instanceId) ?? 0) + 1);
@@ -106,16 +107,28 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
       }
     },
     get missing() {
-      const held = new Map<string, number>();
-      for (const session of sessions.keys()) {
-        if (!isSingle(session)) held.set(session.instanceId, (held.get(session.instanceId) ?? 0) + 1);
-      }
-      let missing = 0;
-      for (const links of held.values()) missing += Math.max(0, linksPerReplica - links);
-      return missing;
+      const links = [...sessions.keys()].map((session) => ({
+        instanceId: session.instanceId,
+        keepsSeveral: !isSingle(session),
+      }));
+      return missingLinks(links, linksPerReplica);
     },
     get single() {
       return wantsMore() ? [...sessions.keys()].filter(isSingle).length : 0;
     },
   };
+}
+
+/** Links to one replica that the agents which hold any lack. */
+export function missingLinks(
+  links: Iterable<{ readonly instanceId: string; readonly keepsSeveral: boolean }>,
+  linksPerReplica: number,
+): number {
+  const held = new Map<string, number>();
+  for (const { instanceId, keepsSeveral } of links) {
+    if (keepsSeveral) held.set(instanceId, (held.get(instanceId) ?? 0) + 1);
+  }
+  let missing = 0;
+  for (const count of held.values()) missing += Math.max(0, linksPerReplica - count);
+  return missing;
 }

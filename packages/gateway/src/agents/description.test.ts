@@ -1,6 +1,6 @@
 import { CLOSE, ProtocolError } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import { parseDescription } from './description.ts';
+import { createDescriptionReader, parseDescription } from './description.ts';
 
 const openapi = { openapi: '3.1.0', info: { title: 'Users', version: '1' }, paths: {}, tags: [] };
 const entry = { name: 'get_user', exposed: true, timeout_ms: 1 };
@@ -15,6 +15,14 @@ test('what a capability needs and how old a token may be is read', () => {
   const needs = ['principal.claims.org_id', 'principal.subject'];
   const value = { openapi, manifest: [{ ...entry, needs }], identity: { max_age: 3600, later: 1 } };
   expect(read(value)).toEqual(value);
+});
+
+test('links of agents with one file share one description', () => {
+  const readShared = createDescriptionReader();
+  const bytes = (): Buffer => Buffer.from(JSON.stringify({ openapi, manifest: [entry] }));
+  const first = readShared(bytes(), 'one');
+  expect(readShared(bytes(), 'one')).toBe(first);
+  expect(readShared(bytes(), 'other')).not.toBe(first);
 });
 
 test.each<[string, unknown]>([

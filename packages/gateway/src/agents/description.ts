@@ -51,6 +51,25 @@ const isDescription = new Ajv().compile<Description>({
   required: ['openapi', 'manifest'],
 });
 
+/**
+ * As `parseDescription`, but equal bytes become one object for as long as anybody has it: the links of agents with one
+ * file share it. `digest` is that of the bytes.
+ */
+export function createDescriptionReader(): (bytes: Uint8Array, digest: string) => Description {
+  const known = new Map<string, WeakRef<Description>>();
+  const forgotten = new FinalizationRegistry<string>((digest) => {
+    if (known.get(digest)?.deref() === undefined) known.delete(digest);
+  });
+  return (bytes, digest) => {
+    const before = known.get(digest)?.deref();
+    if (before !== undefined) return before;
+    const description = parseDescription(bytes);
+    known.set(digest, new WeakRef(description));
+    forgotten.register(description, digest);
+    return description;
+  };
+}
+
 /** The answer of the meta capability; throws ProtocolError (4422) when it is not one. */
 export function parseDescription(bytes: Uint8Array): Description {
   let value: unknown;

@@ -488,25 +488,29 @@ describe('a listed agent', () => {
     expect(agent.socket.readyState).toBe(WebSocket.OPEN);
   });
 
-  test('is superseded by the next of the same process: calls go there, and those under way are answered', async () => {
-    const { agent: older } = await join();
-    const session = registry.choose('get', NOBODY);
-    if (typeof session === 'string') throw new Error(session);
-    const outcome = new Promise<AgentOutcome>((resolve) => {
-      session.call(request(), resolve);
-    });
-    await older.next();
-    const { agent: newer } = await becomeAgent(server.port, key, { description: describing('get') });
-    sayFrames(newer, answer(1, describing('get')));
-    expect(decodeMessage(await older.next())).toMatchObject([{ type: 'go_away' }]);
-    expect(registry.choose('get', NOBODY)).not.toBe(session);
-    expect(registry.connections).toBe(1);
-    sayFrames(older, answer(2, Buffer.from('[]')));
-    expect(await outcome).toMatchObject({ kind: 'result' });
-    older.socket.close();
-    await reported('agent_disconnected');
-    expect(registry.connections).toBe(1);
-  });
+  test(
+    'is superseded by the next of the same process: calls go there, and those under way are answered',
+    { tags: ['agent:superseded'] },
+    async () => {
+      const { agent: older } = await join();
+      const session = registry.choose('get', NOBODY);
+      if (typeof session === 'string') throw new Error(session);
+      const outcome = new Promise<AgentOutcome>((resolve) => {
+        session.call(request(), resolve);
+      });
+      await older.next();
+      const { agent: newer } = await becomeAgent(server.port, key, { description: describing('get') });
+      sayFrames(newer, answer(1, describing('get')));
+      expect(decodeMessage(await older.next())).toMatchObject([{ type: 'go_away' }]);
+      expect(registry.choose('get', NOBODY)).not.toBe(session);
+      expect(registry.connections).toBe(1);
+      sayFrames(older, answer(2, Buffer.from('[]')));
+      expect(await outcome).toMatchObject({ kind: 'result' });
+      older.socket.close();
+      await reported('agent_disconnected');
+      expect(registry.connections).toBe(1);
+    },
+  );
 
   test.each([
     ['another process', { instanceId: 'other' }, key],

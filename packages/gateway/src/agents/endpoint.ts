@@ -20,7 +20,7 @@ import {
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { parseDescription } from './description.ts';
+import { createDescriptionReader } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
 import type { ResultBudget } from './result-budget.ts';
 import { badDescription, createSession, type AgentSession } from './agent-session.ts';
@@ -96,6 +96,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     handleProtocols: (offered) => (offered.has(WEBSOCKET_SUBPROTOCOL) ? WEBSOCKET_SUBPROTOCOL : false),
   });
   const unauthenticated = createUnauthenticatedPeers(() => performance.now(), undefined, options.siblings);
+  const readDescription = createDescriptionReader();
   const sockets = new Set<WebSocket>();
   const sessions = new Map<AgentSession, { readonly keyId: string; readonly service: string }>();
 
@@ -247,7 +248,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         if (createHash('sha256').update(bytes).digest('hex') !== hello.manifest_sha256) {
           throw badDescription('the description is not the one that the agent signed');
         }
-        const description = parseDescription(bytes);
+        const description = readDescription(bytes, hello.manifest_sha256);
         session.setDescription(description);
         done(description);
       } catch (error) {

@@ -12,7 +12,7 @@ export interface SessionDirectory {
   enter(session: AgentSession, offer: AgentOffer, onListed: () => void): () => void;
 }
 
-export const SUPERSEDED = 'another connection of this agent took its place';
+const SUPERSEDED = 'another connection of this agent took its place';
 
 /** Of a replica that is one process. */
 export function createSessionDirectory(registry: Registry, catalog: Catalog): SessionDirectory {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { AgentResult } from '../agents/callable-link.ts';
 import { keyPrincipal } from '../auth/principal.testing.ts';
 import type { CapabilityCall } from './call-capability.ts';
+import { createCallSlots } from '../access/call-slots.ts';
 import { limitConcurrentCalls } from './concurrent-calls.ts';
 
 const RESULT: AgentResult = { kind: 'result', rows: [], count: 0, truncated: false, release: () => {} };
@@ -20,7 +21,7 @@ function of(name: string): CapabilityCall {
 test('a principal has so many calls under way at most, whatever ends them, and others have theirs', async () => {
   const open: { end: () => void; fail: () => void }[] = [];
   const call = limitConcurrentCalls(
-    2,
+    createCallSlots(2),
     () =>
       new Promise((resolve, reject) => {
         open.push({ end: () => resolve(RESULT), fail: () => reject(new Error('lost')) });

@@ -49,7 +49,7 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
       const equal = kept.offers.find(({ digest }) => digest === offer.digest);
       const agent = { ...offer, description: equal?.description ?? offer.description };
       const { others, leave } = kept.add(agent);
-      if (isOwn) reportDifferences(agent, others);
+      reportDifferences(agent, others, isOwn);
       update();
       return () => {
         leave();

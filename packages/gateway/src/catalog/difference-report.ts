@@ -8,11 +8,11 @@ const REMEMBERED_MAX = 10_000;
 
 /**
  * Tells of capabilities that two agents describe differently: once for each difference, however often the agents come
- * back. The older offers come newest first.
+ * back. The older offers come newest first. What another process tells of is remembered here, and not told again.
  */
 export function createDifferenceReport(
   observe: Observe,
-): (newest: AgentOffer, others: readonly AgentOffer[]) => void {
+): (newest: AgentOffer, others: readonly AgentOffer[], tells: boolean) => void {
   const reported = new Set<string>();
 
   function isNew(difference: string): boolean {
@@ -23,7 +23,7 @@ export function createDifferenceReport(
     return true;
   }
 
-  return (newest, others) => {
+  return (newest, others, tells) => {
     // Whoever offers the same has been compared with the others.
     if (others.some(({ digest }) => digest === newest.digest)) return;
     const compared = new Set<string>();
@@ -35,7 +35,7 @@ export function createDifferenceReport(
         // The next older description of it is the one that callers saw before.
         if (otherText === undefined || compared.has(capability)) continue;
         compared.add(capability);
-        if (otherText === text || !isNew(differenceOf(capability, text, otherText))) continue;
+        if (otherText === text || !isNew(differenceOf(capability, text, otherText)) || !tells) continue;
         observe({
           event: 'descriptions_differ',
           capability,

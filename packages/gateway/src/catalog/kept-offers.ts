@@ -21,7 +21,7 @@ export interface KeptOffers<Offer extends OfferIdentity> {
   readonly offers: readonly Offer[];
 }
 
-export interface AddedOffer<Offer> {
+interface AddedOffer<Offer> {
   /** Those beside which it came, the newest first. */
   readonly others: readonly Offer[];
   /** To be called when the link takes no more calls. */

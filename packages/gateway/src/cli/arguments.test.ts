@@ -13,6 +13,10 @@ describe('parseArguments', () => {
     [['create-key', '--help'], { command: 'help' }],
     [['--version'], { command: 'version' }],
     [['-v'], { command: 'version' }],
+    [
+      ['revoke-key', '--key-id', '3cb8a443faa5', '--env-file=g.env', '--json'],
+      { command: 'revoke-key', keyId: '3cb8a443faa5', envFile: 'g.env', json: true },
+    ],
     [['create-agent-secret'], { command: 'create-agent-secret', json: false }],
     [['create-agent', '--json'], { command: 'create-agent-secret', json: true }],
     [
@@ -52,6 +56,9 @@ describe('parseArguments', () => {
 
   it.each([
     [['create-kye'], /unknown command create-kye; did you mean create-key\?/],
+    [['revoke-key'], /revoke-key needs --key-id/],
+    [['revoke-key', '--key-id', 'a b'], /--key-id is not accepted; accepted: 1 to 32 letters and digits/],
+    [['revoke-key', '--key-id', 'svc_3cb8a443faa5_hush'], /^--key-id is a whole key; (?!.*hush)/],
     [['serve-everything'], /unknown command serve-everything \(see svc-gateway --help\)$/],
     [['--env-fiel', 'x'], /unknown flag --env-fiel; did you mean --env-file\?/],
     [['--verison'], /unknown flag --verison; did you mean --version\?/],

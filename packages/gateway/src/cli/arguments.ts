@@ -2,7 +2,13 @@ import { parseArgs } from 'node:util';
 import { nearestWithin } from '@svc/edge';
 import type { Claims } from '@svc/identity';
 import { INSTANT_ACCEPTED, parseInstant } from '../auth/api-keys/instant.ts';
-import { isCapabilityName, isKeyName, KEY_NAME_ACCEPTED } from '../auth/api-keys/key-form.ts';
+import {
+  isCapabilityName,
+  isKeyId,
+  isKeyName,
+  KEY_NAME_ACCEPTED,
+  keyFormOf,
+} from '../auth/api-keys/key-form.ts';
 import { parseClaimFlags } from './claim-flags.ts';
 
 export type Command =
@@ -19,6 +25,12 @@ export type Command =
       readonly json: boolean;
     }
   | { readonly command: 'create-agent-secret'; readonly json: boolean }
+  | {
+      readonly command: 'revoke-key';
+      readonly keyId: string;
+      readonly envFile: string | undefined;
+      readonly json: boolean;
+    }
   | { readonly command: 'help' }
   | { readonly command: 'version' }
   /** Exit code 2; the message is one line and says what to do. */
@@ -31,18 +43,20 @@ const OPTIONS = {
   principal: { type: 'string' },
   claim: { type: 'string' },
   'expires-at': { type: 'string' },
+  'key-id': { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const;
 export type Flag = keyof typeof OPTIONS;
 
-const COMMANDS = ['create-key', 'create-agent-secret', 'create-agent'] as const;
+const COMMANDS = ['create-key', 'revoke-key', 'create-agent-secret', 'create-agent'] as const;
 export type CommandName = (typeof COMMANDS)[number] | 'run';
 
 export const FLAGS: Readonly<Record<CommandName, readonly Flag[]>> = {
   run: ['env-file', 'help', 'version'],
   'create-key': ['name', 'capabilities', 'principal', 'claim', 'expires-at', 'json', 'help', 'version'],
+  'revoke-key': ['key-id', 'env-file', 'json', 'help', 'version'],
   'create-agent-secret': ['json', 'help', 'version'],
   'create-agent': ['json', 'help', 'version'],
 };
@@ -102,6 +116,8 @@ export function parseArguments(argv: readonly string[]): Command {
       return { command: 'run', envFile: values.get('env-file') };
     case 'create-key':
       return createKeyCommand(values, claims);
+    case 'revoke-key':
+      return revokeKeyCommand(values);
     case 'create-agent-secret':
     case 'create-agent':
       return { command: 'create-agent-secret', json: values.has('json') };
@@ -142,6 +158,17 @@ function createKeyCommand(values: ReadonlyMap<Flag, string>, claimFlags: readonl
     expiresAt,
     json: values.has('json'),
   };
+}
+
+function revokeKeyCommand(values: ReadonlyMap<Flag, string>): Command {
+  const keyId = values.get('key-id');
+  if (keyId === undefined) return wrong('revoke-key needs --key-id <key_id of the record of the key>');
+  // What is written there by mistake may be the secret itself, so it is not repeated.
+  if (keyFormOf(keyId).kind === 'created') {
+    return wrong('--key-id is a whole key; it takes what stands between svc_ and the second _');
+  }
+  if (!isKeyId(keyId)) return wrong('--key-id is not accepted; accepted: 1 to 32 letters and digits');
+  return { command: 'revoke-key', keyId, envFile: values.get('env-file'), json: values.has('json') };
 }
 
 function wrong(problem: string, word = '', candidates: readonly string[] = []): Command {

@@ -12,6 +12,10 @@ export const HELP: string = `Usage:
       is a number, true, false or a list of texts. Keys of one principal count as
       one caller.
 
+  svc-gateway revoke-key --key-id <id> [--env-file <path>] [--json]
+      Have all gateways that share GATEWAY_VALKEY_URL refuse an API key from now on:
+      within three seconds, and until its record is removed, which is still to be done.
+
   svc-gateway create-agent-secret [--json]        (also: create-agent)
       Create the key pair by which an agent proves itself to the gateway.
 
@@ -52,6 +56,9 @@ Optional settings:
   GATEWAY_AGENT_WAIT                      how long calls wait for an agent just lost    (0s)
   GATEWAY_TLS_CERT_FILE                   PEM certificate chain: serves HTTPS
   GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it
+  GATEWAY_VALKEY_URL                      Valkey by which gateways share limits and revoked keys
+  GATEWAY_VALKEY_PASSWORD_FILE            file with its password
+  GATEWAY_VALKEY_PREFIX                   begin of all names there                     (svc:)
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
   GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)

@@ -58,6 +58,7 @@ describe('loadConfig', () => {
         rateLimit: undefined,
         principalRateLimit: undefined,
         principalMaxConcurrentCalls: undefined,
+        valkey: undefined,
         emitOpenapiSnapshot: false,
         maxRequestBodyBytes: 1_048_576,
         bodyReadTimeoutMs: 10_000,

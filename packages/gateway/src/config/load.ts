@@ -12,6 +12,7 @@ import { createReadSettings, type Environment, type ReadSettings } from './read-
 import { readServices } from './services/read-services.ts';
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
+import { readValkey } from './valkey.ts';
 import { parseReplicas } from './parse/replicas.ts';
 import { parseWorkers } from './parse/workers.ts';
 import { agentUrlOf, parseAgentUrl, parseCorsOrigins, parsePublicUrl } from './parse/urls.ts';
@@ -51,6 +52,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   );
   const rateLimit = readRate(settings, 'GATEWAY_RATE_LIMIT');
   const principalRateLimit = readRate(settings, 'GATEWAY_PRINCIPAL_RATE_LIMIT');
+  const { valkey, warnings: valkeyWarnings } = readValkey(settings, readFile);
   const address = listen ?? { host: undefined, port: 8080 };
   if (metricsListen?.port === address.port && metricsListen.host === address.host && address.port !== 0) {
     const message = 'is the same as the address of the gateway itself (GATEWAY_ADDR); choose another port';
@@ -77,6 +79,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     principalMaxConcurrentCalls: read('GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS', (text) =>
       parsePositiveInteger(text, MAX_RATE),
     ),
+    valkey,
     emitOpenapiSnapshot: read('GATEWAY_EMIT_OPENAPI_SNAPSHOT', parseBoolean) ?? false,
     maxRequestBodyBytes:
       read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, PARAMS_MAX_BYTES)) ??
@@ -98,7 +101,10 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const unknown = unknownSettings(env);
   return faults.length > 0
     ? { faults, warnings: unknown }
-    : { config, warnings: [...unknown, ...issuerWarnings, ...warningsFor(config), ...keyWarnings] };
+    : {
+        config,
+        warnings: [...unknown, ...issuerWarnings, ...valkeyWarnings, ...warningsFor(config), ...keyWarnings],
+      };
 }
 
 /**

@@ -27,6 +27,8 @@ export interface GatewayConfig {
   readonly rateLimit: RateConfig | undefined;
   readonly principalRateLimit: RateConfig | undefined;
   readonly principalMaxConcurrentCalls: number | undefined;
+  /** Undefined where this gateway shares limits and revocations with no other. */
+  readonly valkey: ValkeyConfig | undefined;
   readonly emitOpenapiSnapshot: boolean;
   readonly maxRequestBodyBytes: number;
   readonly bodyReadTimeoutMs: number;
@@ -56,6 +58,17 @@ export interface ServiceConfig {
 interface RateConfig {
   readonly requestsPerSecond: number;
   readonly burst: number;
+}
+
+export interface ValkeyConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+  /** With which the names of everything that the gateway keeps there begin. */
+  readonly prefix: string;
 }
 
 export interface TokenConfig {

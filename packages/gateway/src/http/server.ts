@@ -14,7 +14,7 @@ import { createSourcePolicy } from '../access/source-policy.ts';
 import type { Cors } from '../access/cors.ts';
 import { createConnections } from './connections.ts';
 import { openExchange, type Exchange, type ExchangeOptions } from './exchange.ts';
-import type { RateLimiter } from '../access/rate-limit.ts';
+import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createFindRoute, type Route } from './routes.ts';
 import type { ResolveSource } from '../network/client-address.ts';
 import { createTurns } from './connection/turns.ts';
@@ -52,7 +52,7 @@ export interface ServedMetadata {
 export interface ServerOptions {
   readonly handlers: Handlers;
   readonly resolveSource: ResolveSource;
-  readonly rateLimiter: RateLimiter | undefined;
+  readonly rateLimiter: RequestLimiter | undefined;
   /** Undefined when pages of no other origin may call. */
   readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
@@ -118,7 +118,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   /** `place` is 1 where no other request waits on its connection. */
   async function serve(exchange: Exchange, place: number): Promise<void> {
     try {
-      const route = validateRequest(exchange, place);
+      const found = validateRequest(exchange, place);
+      const route = found instanceof Promise ? await found : found;
       if (route === undefined) return;
       // One read may bring more pipelined requests than those of other connections should have to wait for.
       if (place > 1) await new Promise<void>(turns.later);

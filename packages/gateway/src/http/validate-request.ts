@@ -1,27 +1,27 @@
 import { CallerGone } from '../calls/call-error.ts';
 import { ANY_PAGE_MAY_READ } from '../access/cors.ts';
-import type { SourcePolicy } from '../access/source-policy.ts';
+import type { SourceDecision, SourcePolicy } from '../access/source-policy.ts';
 import { MAX_PIPELINED } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import type { FindRoute, Route } from './routes.ts';
 
 /**
  * Where a request leads; undefined when it has been answered. `place` is its own among the unanswered requests of its
- * connection. Throws CallerGone.
+ * connection. A promise only where the rate of its source is asked for elsewhere. Throws CallerGone.
  */
-export type ValidateRequest = (exchange: Exchange, place: number) => Route | undefined;
+export type ValidateRequest = (
+  exchange: Exchange,
+  place: number,
+) => Route | undefined | Promise<Route | undefined>;
 
 /** All checks of a request up to its route. docs/reference/http.md promises callers their order. */
 export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: FindRoute): ValidateRequest {
-  return (exchange, place) => {
+  function routeOf(
+    exchange: Exchange,
+    place: number,
+    { address, bucket, refusal }: SourceDecision,
+  ): Route | undefined {
     const { request } = exchange;
-    const { remoteAddress } = request.socket;
-    if (remoteAddress === undefined) {
-      // Reset before anybody could ask who it was.
-      request.socket.destroy();
-      throw new CallerGone();
-    }
-    const { address, bucket, refusal } = sourcePolicy(remoteAddress, request.rawHeaders);
     exchange.log.source = address;
     exchange.sourceBucket = bucket;
     if (refusal !== undefined) {
@@ -59,6 +59,20 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
       return undefined;
     }
     return route;
+  }
+
+  return (exchange, place) => {
+    const { request } = exchange;
+    const { remoteAddress } = request.socket;
+    if (remoteAddress === undefined) {
+      // Reset before anybody could ask who it was.
+      request.socket.destroy();
+      throw new CallerGone();
+    }
+    const decision = sourcePolicy(remoteAddress, request.rawHeaders);
+    return decision instanceof Promise
+      ? decision.then((decided) => routeOf(exchange, place, decided))
+      : routeOf(exchange, place, decision);
   };
 }
 

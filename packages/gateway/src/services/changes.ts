@@ -1,19 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { agentKeyId, DEFAULT_SERVICE } from '@svc/protocol';
 import type { ServiceConfig } from '../config/model.ts';
-
-/** What is different, each by names with commas between them; absent for nothing. Never a secret. */
-export interface ServiceChanges {
-  readonly keys_added?: string | undefined;
-  readonly keys_changed?: string | undefined;
-  readonly keys_removed?: string | undefined;
-  readonly agent_keys_added?: string | undefined;
-  readonly agent_keys_removed?: string | undefined;
-  readonly services_added?: string | undefined;
-  readonly services_removed?: string | undefined;
-  /** Services. */
-  readonly issuers_changed?: string | undefined;
-}
+import type { ServiceChanges } from '../telemetry/events.ts';
 
 /** Undefined when the services are the same. */
 export function changesBetween(

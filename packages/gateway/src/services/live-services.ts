@@ -48,6 +48,7 @@ export function createLiveServices(
     for (const service of services.values()) {
       if (!next.some(({ id }) => id === service.id)) {
         change(service, undefined);
+        service.stopWaiting();
         services.delete(service.id);
       }
     }

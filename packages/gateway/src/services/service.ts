@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RateLimiter } from '../access/rate-limit.ts';
+import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createReady, type HealthState } from '../api/health.ts';
 import type { Settling } from '../api/settling.ts';
 import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
@@ -53,8 +53,10 @@ export interface ServiceParts {
   readonly publicUrl: string | undefined;
   readonly refuseOrigin: McpOptions['refuseOrigin'];
   readonly bodyLimits: BodyLimits;
-  readonly rateLimiter: RateLimiter | undefined;
-  readonly principalRate: RateLimiter | undefined;
+  readonly rateLimiter: RequestLimiter | undefined;
+  readonly principalRate: RequestLimiter | undefined;
+  /** Undefined where no key can be revoked. */
+  readonly revocations: { readonly known: boolean } | undefined;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
   /** Where another process fetches the keys of issuers. */
@@ -113,18 +115,20 @@ export function createService(
         onKeys: observe,
         openKeySet: parts.openKeySet?.(id),
       });
-    const { authenticator, principalRate, bodyLimits } = parts;
+    const { authenticator, principalRate, revocations, bodyLimits } = parts;
     const authenticate = createAuthenticate({
       service: id,
       authenticator,
       tokens: tokens?.authentication,
       principalRate,
+      revocations,
     });
     const { publicUrl, rateLimiter, refuseOrigin, sessions, version } = parts;
     const prefix = pathPrefixOf(id);
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
       issuers,
+      revocable: revocations !== undefined,
     };
     const ready = createReady({
       agentConnected: () => registry.connected,

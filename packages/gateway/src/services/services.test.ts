@@ -209,7 +209,7 @@ describe('several services', () => {
       expect((await request(path, north.apiKey, 'GET')).status).toBe(404);
     }
     const named = new Set(events.map((event) => (event.event === 'request' ? event.service : '')));
-    expect([...named].toSorted()).toEqual(['', 'default', 'inventory', 'other']);
+    expect(named).toEqual(new Set(['', 'default', 'inventory', 'other']));
   });
 
   test('readiness is of any for the gateway, and of each for who may call it', async () => {

@@ -21,11 +21,16 @@ const MANIFEST = [{ name: 'get', exposed: true, timeout_ms: 1000 }];
 
 // What may happen, in any order; numbers pick among the calls made so far.
 type Step =
+  | Answer
   | { readonly do: 'call'; readonly paramsBytes: number }
-  | { readonly do: 'small' | 'error' | 'cancel' | 'release'; readonly pick: number }
-  | { readonly do: 'begin' | 'piece'; readonly pick: number; readonly bytes: number }
+  | { readonly do: 'cancel' | 'release'; readonly pick: number }
   | { readonly do: 'deliver'; readonly toAgent: number; readonly toCaller: number }
   | { readonly do: 'lose_agent' | 'lose_sibling' };
+
+/** What an agent may do about one of its calls. */
+type Answer =
+  | { readonly do: 'small' | 'error'; readonly pick: number }
+  | { readonly do: 'begin' | 'piece'; readonly pick: number; readonly bytes: number };
 
 const pick = fc.nat(30);
 const deliver: fc.Arbitrary<Step> = fc.record({
@@ -224,17 +229,8 @@ function take(made: Made): void {
 test('whatever happens in whatever order, each call that crosses settles once, with its own bytes, and gives all memory back', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
-      const {
-        remote,
-        agent,
-        atAgent,
-        budgets,
-        arriving,
-        ends,
-        deliver: pass,
-        loseAgent,
-        loseSibling,
-      } = world();
+      const both = world();
+      const { remote, agent, atAgent, budgets, arriving, ends } = both;
       const all: Made[] = [];
       let expectedEnds = 0;
 
@@ -250,7 +246,7 @@ test('whatever happens in whatever order, each call that crosses settles once, w
         all.push({ outcomes, cancel, cancelled: false, released: false });
       }
 
-      function answer(call: AtAgent, one: Step): void {
+      function answer(call: AtAgent, one: Answer): void {
         switch (one.do) {
           case 'small':
             if (call.state === 'begun') return;
@@ -299,14 +295,14 @@ test('whatever happens in whatever order, each call that crosses settles once, w
             if (made !== undefined) take(made);
             break;
           case 'deliver':
-            await pass(one.toAgent, one.toCaller);
+            await both.deliver(one.toAgent, one.toCaller);
             break;
           case 'lose_agent':
-            loseAgent();
+            both.loseAgent();
             break;
           case 'lose_sibling':
             expectedEnds = 2;
-            loseSibling();
+            both.loseSibling();
             break;
           default: {
             const open = atAgent.filter(({ state }) => state !== 'over' && state !== 'arriving');
@@ -320,22 +316,22 @@ test('whatever happens in whatever order, each call that crosses settles once, w
       expect(agent.closedWith()).toBeUndefined();
       const isWhole = !steps.some((one) => one.do === 'lose_agent' || one.do === 'lose_sibling');
       for (let turns = 0; turns < 300 && all.some(isOpen); turns++) {
-        await pass(1000, 1000);
+        await both.deliver(1000, 1000);
         for (const made of all) take(made);
         const open = atAgent.filter(({ state }) => state === 'arrived' || state === 'begun');
         for (const call of open)
           answer(call, { do: call.state === 'begun' ? 'piece' : 'begin', pick: 0, bytes: 300_000 });
         if (!isWhole && turns > 3) break;
       }
-      await pass(1000, 1000);
+      await both.deliver(1000, 1000);
       if (isWhole) {
         expect(all.filter(isOpen)).toEqual([]);
         const cancelled = atAgent.filter(({ tag }) => all[tag - 1]?.cancelled === true);
         expect(cancelled.map(({ state }) => state)).toEqual(cancelled.map(() => 'over'));
       }
-      loseAgent();
-      for (let turns = 0; turns < 5; turns++) await pass(1000, 1000);
-      loseSibling();
+      both.loseAgent();
+      for (let turns = 0; turns < 5; turns++) await both.deliver(1000, 1000);
+      both.loseSibling();
       for (const made of all) take(made);
       for (const { outcomes, cancelled } of all) expect(outcomes).toHaveLength(cancelled ? 0 : 1);
       expect(budgets.map(({ reservedBytes }) => reservedBytes)).toEqual([0, 0]);

@@ -15,7 +15,7 @@ import {
 } from '@svc/protocol';
 import type { AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { AgentSession, RelayedCall } from '../agents/agent-session.ts';
-import { readHop, type Hop } from './hop.ts';
+import { readHop } from './hop.ts';
 import { failureFrame } from './lost-answer.ts';
 
 /**
@@ -119,7 +119,7 @@ export function createCallRelay({ link, sessionOf, arriving, now }: CallRelayOpt
     params: Uint8Array,
     timeoutMs: number,
   ): void {
-    const { connId, principal, metadata }: Hop = readHop(all);
+    const { connId, principal, metadata } = readHop(all);
     const session = sessionOf(connId);
     if (session === undefined) {
       fail(id, LOST);

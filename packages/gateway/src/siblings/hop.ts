@@ -20,9 +20,12 @@ export function withHop(connId: string, { metadata, principal }: AgentRequest): 
   return { [HOP]: '1', [LINK]: connId, [PRINCIPAL]: principal, ...metadata };
 }
 
+/** Takes its own entries out of `metadata`, which nobody else has: a copy without them would cost more than the rest. */
 export function readHop(metadata: Metadata): Hop {
-  const { [HOP]: hop, [LINK]: connId, [PRINCIPAL]: principal, ...rest } = metadata;
+  const { [HOP]: hop, [LINK]: connId, [PRINCIPAL]: principal } = metadata;
   if (hop !== '1' || connId === undefined || principal === undefined)
     throw new ProtocolError('a call of a sibling says where it goes');
-  return { connId, principal, metadata: rest };
+  // Metadata that were read are a dictionary for V8, so nothing becomes slower by it.
+  for (const name of [HOP, LINK, PRINCIPAL]) Reflect.deleteProperty(metadata, name);
+  return { connId, principal, metadata };
 }

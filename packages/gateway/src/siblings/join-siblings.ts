@@ -53,6 +53,16 @@ interface Remote {
   readonly leaveCatalog: () => void;
 }
 
+interface JoinedRemote {
+  readonly worker: number;
+  readonly session: ListedSession;
+  /** Of the link. */
+  readonly description: Description;
+  /** Of its agent, whose newest link counts. */
+  readonly offer: AgentOffer;
+  readonly isListed: boolean;
+}
+
 interface ServiceView {
   readonly registry: Registry;
   readonly catalog: Catalog;
@@ -111,12 +121,15 @@ export async function joinSiblings({
     if (!isListed) channel.tell('session_reached', { connId: link.connId });
   }
 
-  function joined(worker: number, session: ListedSession, description: Description, isListed: boolean): void {
-    const { connId, service } = session;
+  function joined(worker: number, session: ListedSession, description: Description): void {
+    const { connId, service, keyId, instanceId, digest } = session;
     places.set(connId, { worker, service });
     inService(service, (view) => {
       if (worker === ownNumber) listOwn(view, connId);
-      else listRemote(view, worker, session, description, isListed);
+      else {
+        const offer = { keyId, instanceId, digest, description };
+        listRemote(view, { worker, session, description, offer, isListed: false });
+      }
     });
   }
 
@@ -132,15 +145,12 @@ export async function joinSiblings({
 
   function listRemote(
     { registry, catalog, newest }: ServiceView,
-    worker: number,
-    session: ListedSession,
-    description: Description,
-    isListed: boolean,
+    { worker, session, description, offer, isListed }: JoinedRemote,
   ): void {
-    const { connId, keyId, instanceId, digest, keepsSeveral } = session;
+    const { connId, keyId, instanceId, keepsSeveral } = session;
     const reached = (): AgentSession | undefined => siblings.get(worker)?.calls;
     const link = createRemoteLink(session, description, reached, () => calls++);
-    const leaveCatalog = catalog.add({ keyId, instanceId, digest, description }, false);
+    const leaveCatalog = catalog.add(offer, false);
     const remote = { worker, isListed, link, registry, leaveCatalog };
     remotes.set(connId, remote);
     if (reached() !== undefined) reachable(remote);
@@ -201,7 +211,7 @@ export async function joinSiblings({
           (bytes === undefined ? own.get(session.connId)?.offer.description : parseDescription(bytes));
         if (description === undefined) throw new Error('a description is missing');
         descriptions.set(session.digest, description);
-        joined(worker, session, description, false);
+        joined(worker, session, description);
         return;
       }
       case 'listed':
@@ -228,15 +238,17 @@ export async function joinSiblings({
   function take(offers: readonly KeptOffer[]): void {
     const away: (() => void)[] = [];
     for (const { service, keyId, instanceId, digest, sessions } of offers) {
-      const description = descriptions.get(digest);
-      if (sessions.length === 0 && description !== undefined) {
-        inService(service, ({ catalog }) => {
-          away.push(catalog.add({ keyId, instanceId, digest, description }, false));
-        });
-      }
+      const offered = descriptions.get(digest);
+      if (offered === undefined) continue;
+      const offer = { keyId, instanceId, digest, description: offered };
+      if (sessions.length === 0) inService(service, ({ catalog }) => away.push(catalog.add(offer, false)));
       for (const { worker, session } of sessions) {
-        const described = descriptions.get(session.digest);
-        if (described !== undefined) joined(worker, session, described, true);
+        // An agent whose file has just changed has links of before, too.
+        const description = descriptions.get(session.digest) ?? offered;
+        places.set(session.connId, { worker, service });
+        inService(service, (view) =>
+          listRemote(view, { worker, session, description, offer, isListed: true }),
+        );
       }
     }
     // Only now, since agents that are away are forgotten when others of their key have come.

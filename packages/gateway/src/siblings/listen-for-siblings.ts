@@ -1,4 +1,6 @@
+import { rmdir } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { dirname } from 'node:path';
 import { createLink, localSocket, PARAMS_MAX_BYTES, receiveMessages, type Link } from '@svc/protocol';
 import type { AgentSession } from '../agents/agent-session.ts';
 import { createArrivingParams, createCallRelay } from './call-relay.ts';
@@ -39,7 +41,8 @@ export async function listenForSiblings(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(path, resolve);
+    // Otherwise the primary listens, as for callers, and hands each connection over.
+    server.listen({ path, exclusive: true }, resolve);
   });
   return {
     async close(withinMs) {
@@ -49,6 +52,8 @@ export async function listenForSiblings(
       }, withinMs);
       await closed;
       clearTimeout(timer);
+      // The primary does so, unless it was killed: then the last worker does.
+      await rmdir(dirname(path)).catch(() => {});
     },
   };
 }

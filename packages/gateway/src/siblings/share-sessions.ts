@@ -15,11 +15,14 @@ interface Known {
 export interface SharedSessions {
   /** Forgets what agents offer whose keys are not known any more. */
   forgetUnknown(): void;
+  /** Of all workers. */
+  readonly all: readonly ListedSession[];
 }
 
 /**
  * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
- * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is one of a service's agents.
+ * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is
+ * one of a service's agents.
  */
 export function shareSessions(
   channel: PrimaryChannel,
@@ -125,13 +128,16 @@ export function shareSessions(
       known.leave();
     }
     tellAll({ type: 'sibling_gone', worker });
-    for (const connId of [...unreached.keys()]) reached(connId, worker);
+    for (const connId of unreached.keys()) reached(connId, worker);
     forgetDescriptions();
   });
   return {
     forgetUnknown() {
-      for (const { forgetUnknown } of services.values()) forgetUnknown();
+      for (const kept of services.values()) kept.forgetUnknown();
       forgetDescriptions();
+    },
+    get all() {
+      return Array.from(sessions.values(), ({ session }) => session);
     },
   };
 }

@@ -209,6 +209,7 @@ describe('a call ends', () => {
     await requests(agent);
     await near.kill();
     await reached(agent, 'cancel');
+    expect(agent.session.inFlight).toBe(0);
   });
 
   test('as not started when the agent has as many as it takes', async () => {

@@ -1,5 +1,4 @@
 import type { KeysEvent } from '@svc/identity';
-import type { ServiceChanges } from '../services/changes.ts';
 
 /** Everything the gateway reports. `telemetry/` turns it into log lines and metrics; nothing else does. */
 export type GatewayEvent =
@@ -63,6 +62,9 @@ export type GatewayEvent =
       readonly other_key_id: string;
     }
   | KeysEvent
+  | { readonly event: 'shared_limits_lost'; readonly message: string }
+  | { readonly event: 'shared_limits_back' }
+  | { readonly event: 'revocations_unknown'; readonly message: string }
   | KeysReloaded
   | {
       /** Once for what the files held. `message` has every fault, a line each. */
@@ -84,8 +86,21 @@ export type GatewayEvent =
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
 
+/** What is different, each by names with commas between them; absent for nothing. Never a secret. */
+export interface ServiceChanges {
+  readonly keys_added?: string | undefined;
+  readonly keys_changed?: string | undefined;
+  readonly keys_removed?: string | undefined;
+  readonly agent_keys_added?: string | undefined;
+  readonly agent_keys_removed?: string | undefined;
+  readonly services_added?: string | undefined;
+  readonly services_removed?: string | undefined;
+  /** Services. */
+  readonly issuers_changed?: string | undefined;
+}
+
 /** What of the files of keys and services is different; `services` and `keys` are how many there are now. */
-export interface KeysReloaded extends ServiceChanges {
+interface KeysReloaded extends ServiceChanges {
   readonly event: 'keys_reloaded';
   readonly services: number;
   readonly keys: number;

@@ -117,6 +117,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'fleet_changed':
     case 'replicas_lookup_back':
     case 'shutting_down':
+    case 'shared_limits_back':
       return 'info';
     // Without a key that can be used, every token of the issuer is refused.
     case 'keys_fetched':
@@ -129,6 +130,8 @@ function levelOf(event: GatewayEvent): Level {
     case 'config_warning':
     case 'descriptions_differ':
     case 'keys_fetch_failed':
+    case 'shared_limits_lost':
+    case 'revocations_unknown':
     case 'keys_reload_failed':
     case 'worker_ended':
       return 'warn';

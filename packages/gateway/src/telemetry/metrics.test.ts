@@ -1,4 +1,4 @@
-import { createMetricsRegister } from '@svc/edge';
+import { createMetricsRegister, type Sample } from '@svc/edge';
 import { expect, test } from 'vitest';
 import type { RequestEvent } from './events.ts';
 import { createGatewayMetrics } from './metrics.ts';
@@ -16,19 +16,20 @@ const REQUEST: RequestEvent = {
   error_code: '',
 };
 
-async function metricsKnowing(names: ReadonlySet<string>) {
+async function metricsKnowing(names: ReadonlySet<string>, services?: readonly string[]) {
   const register = await createMetricsRegister();
   const observe = createGatewayMetrics(register, {
-    hasServices: false,
+    hasServices: services !== undefined,
     requestsInFlight: () => 0,
-    agentConnections: () => 0,
-    agentCallsInFlight: () => 0,
+    agentConnections: () => services?.map((service): Sample => [[service], 1]) ?? 0,
+    agentCallsInFlight: () => services?.map((service): Sample => [[service], 2]) ?? 0,
     replicas: () => 1,
     linksMissing: () => 0,
     singleLinks: () => 0,
     resultBytesReserved: () => 0,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 4 }),
     tokens: () => ({ cacheHits: 1, cacheMisses: 2, fetchFailures: 3 }),
+    valkey: undefined,
     logRecordsLost: () => 7,
     isCapability: (name) => names.has(name),
   });
@@ -61,4 +62,23 @@ test('lost log records, remembered tokens and keys that could not be fetched are
   expect(await gateway.text()).toMatch(/^svc_gateway_token_cache_hits_total 1$/m);
   expect(await gateway.text()).toMatch(/^svc_gateway_token_cache_misses_total 2$/m);
   expect(await gateway.text()).toMatch(/^svc_gateway_issuer_keys_fetch_failures_total 3$/m);
+});
+
+test('with several services each sample of requests and agents names its own, up to a hundred of them', async () => {
+  const gateway = await metricsKnowing(new Set(['find_book']), ['default', 'inventory']);
+  gateway.observe({ ...REQUEST, service: 'default' });
+  gateway.observe({ ...REQUEST, service: 'inventory', error_code: 'AGENT_BUSY' });
+  gateway.observe({ ...REQUEST, service: '', capability: '' });
+  for (let at = 0; at < 200; at++) gateway.observe({ ...REQUEST, service: `s${at}`, capability: '' });
+  const lines = await gateway.requestLines();
+  expect(lines.slice(0, 3)).toEqual([
+    'svc_gateway_requests_total{service="default",route="/x",capability="find_book",status="200"} 1',
+    'svc_gateway_requests_total{service="inventory",route="/x",capability="find_book",status="200"} 1',
+    'svc_gateway_requests_total{service="",route="/x",capability="",status="200"} 103',
+  ]);
+  expect(lines).toHaveLength(101);
+  const text = await gateway.text();
+  expect(text).toContain('svc_gateway_request_errors_total{service="inventory",code="AGENT_BUSY"} 1');
+  expect(text).toContain('svc_gateway_agent_connections{service="inventory"} 1');
+  expect(text).toContain('svc_gateway_agent_calls_in_flight{service="default"} 2');
 });

@@ -21,6 +21,8 @@ export interface GatewayState {
   };
   /** Undefined where the gateway takes no tokens. */
   readonly tokens: (() => TokenCounters) | undefined;
+  /** Undefined where no Valkey is configured. */
+  readonly valkey: (() => { readonly up: boolean; readonly leases: LeaseCounters }) | undefined;
   readonly logRecordsLost: () => number;
   /** Undefined where there are none. */
   readonly workerRestarts?: () => number;
@@ -30,6 +32,11 @@ export interface GatewayState {
   readonly isCapability: (name: string, service: string | undefined) => boolean;
 }
 
+interface LeaseCounters {
+  readonly granted: number;
+  readonly refused: number;
+  readonly unanswered: number;
+}
 /** Services come and go while the gateway runs; how many there are at once is bounded by the same number. */
 const SERVICES_MAX = 100;
 
@@ -122,6 +129,9 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'descriptions_differ':
       case 'keys_fetched':
       case 'keys_fetch_failed':
+      case 'shared_limits_lost':
+      case 'shared_limits_back':
+      case 'revocations_unknown':
       case 'keys_reloaded':
       case 'keys_reload_failed':
       case 'internal_error':
@@ -291,6 +301,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     () => state.authentication().slots,
   );
   if (state.tokens !== undefined) addTokenReadings(register, state.tokens);
+  if (state.valkey !== undefined) addValkeyReadings(register, state.valkey);
   if (state.workerRestarts !== undefined) {
     register.addReading(
       {
@@ -344,5 +355,27 @@ function addTokenReadings(register: MetricsRegister, tokens: () => TokenCounters
       help: `Fetches of the keys of an issuer that failed; the log has the reasons. ${here}`,
     },
     () => tokens().fetchFailures,
+  );
+}
+
+function addValkeyReadings(register: MetricsRegister, valkey: NonNullable<GatewayState['valkey']>): void {
+  const here = 'With GATEWAY_VALKEY_URL.';
+  register.addReading(
+    {
+      name: 'svc_gateway_valkey_up',
+      type: 'gauge',
+      labels: [],
+      help: `1 while Valkey answers in time, else 0. ${here}`,
+    },
+    () => (valkey().up ? 1 : 0),
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_leases_total',
+      type: 'counter',
+      labels: ['result'],
+      help: `Leases of shared rate limits that Valkey was asked for: granted, refused because the limit is used up, or unanswered, when this gateway decided alone. ${here}`,
+    },
+    () => Object.entries(valkey().leases).map(([result, count]): Sample => [[result], count]),
   );
 }

@@ -1,7 +1,9 @@
 import type { MetricsSnapshot } from '@svc/edge';
 import type { KeysAnswer, ShownKeys } from '@svc/identity';
+import type { KnownForms } from '../auth/api-keys/known-forms.ts';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
 import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
@@ -9,6 +11,11 @@ import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messa
 export interface Questions {
   /** The first: from its answer on the worker belongs to the replica. */
   readonly start: { readonly question: { readonly version: string }; readonly answer: StartOrder };
+  /** Tokens of a limit that all workers keep together; undefined where there is none. */
+  readonly tokens: { readonly question: TokenQuestion; readonly answer: Grant | undefined };
+  /** Whether a principal may have one more call under way; it is counted until it ends, or the worker does. */
+  readonly call: { readonly question: { readonly principalId: string }; readonly answer: boolean };
+  /** Whose key this is. */
   /** Where to listen for the calls of siblings. */
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
@@ -26,6 +33,8 @@ export interface Questions {
 
 /** What a worker tells its primary. */
 export interface WorkerMessages {
+  /** A call for which it asked has ended. */
+  readonly call_ended: { readonly principalId: string };
   /** It takes connections. */
   readonly listening: Listening;
   /** It ends, since it cannot listen. */
@@ -42,6 +51,8 @@ export interface WorkerMessages {
   readonly mcp_counted: { readonly id: number; readonly count: number };
   /** An agent there has proved who it is. */
   readonly source_known: { readonly source: string };
+  /** What all workers see alike, and one record tells. */
+  readonly seen_by_all: GatewayEvent;
   /** It has begun to shut down. */
   readonly draining: { readonly in_flight: number };
   readonly session_joined: SessionJoined;
@@ -52,8 +63,10 @@ export interface WorkerMessages {
 
 /** What the primary tells a worker, or all of them. */
 export interface PrimaryMessages {
-  /** Records of keys came, changed or went: these count no more. */
-  readonly records_changed: { readonly retired: readonly string[] };
+  /** Whether the list of revoked keys has been read. */
+  readonly revocations: { readonly known: boolean };
+  /** Records of keys came, changed or went: these count no more, and keys of other forms than these have none. */
+  readonly records_changed: { readonly retired: readonly string[]; readonly forms: KnownForms };
   /** Another worker waits for memory: what is not used is to be given back at once. */
   readonly leases_wanted: { readonly pool: Pool };
   /** How many calls of this name are under way there? */
@@ -69,6 +82,18 @@ export interface PrimaryMessages {
   readonly services: { readonly services: readonly ServiceConfig[] };
   /** How many replicas of the gateway there are from now on. */
   readonly replica_count: { readonly count: number };
+}
+
+interface TokenQuestion {
+  readonly kind: 'source' | 'principal';
+  readonly bucket: string;
+  readonly least: number;
+  readonly most: number;
+}
+
+interface Grant {
+  readonly granted: number;
+  readonly aheadMs: number;
 }
 
 export interface Listening {

@@ -1,7 +1,17 @@
-import type { Duplex } from 'node:stream';
 import { CLOSE, ProtocolError } from '../close-code.ts';
 import { MESSAGE_MAX_BYTES } from '../limits.ts';
 import type { LinkSocket } from './link.ts';
+
+/** What is used of a stream of Node.js, or of a socket. */
+export interface LocalStream {
+  cork(): void;
+  uncork(): void;
+  write(data: Buffer, sent?: () => void): unknown;
+  end(): unknown;
+  destroy(): unknown;
+  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
+  on(event: 'error' | 'close', listener: () => void): unknown;
+}
 
 /** Before each message: how many bytes it has, big-endian. */
 const LENGTH_BYTES = 4;
@@ -12,7 +22,7 @@ const COPIED_MAX_BYTES = 16_384;
  * What a link, or whoever else has whole messages to send, needs of a stream between two processes of one machine. There
  * is no closing handshake: whoever closes ends the stream, and neither code nor reason travel.
  */
-export function localSocket(stream: Duplex): LinkSocket {
+export function localSocket(stream: LocalStream): LinkSocket {
   let gathering = false;
 
   function uncork(): void {
@@ -50,7 +60,7 @@ export function localSocket(stream: Duplex): LinkSocket {
  * `onClosed` is called once; its reason is fit for a log.
  */
 export function receiveMessages(
-  stream: Duplex,
+  stream: LocalStream,
   onMessage: (message: Buffer) => void,
   onClosed: (reason: string) => void,
 ): void {

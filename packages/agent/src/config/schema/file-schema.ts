@@ -1,4 +1,4 @@
-import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX, NEED_PATTERN } from '@svc/protocol';
+import { CAPABILITY_NAME_PATTERN, MAX_INFLIGHT_MAX, NEED_PATTERN, SERVICE_ID_PATTERN } from '@svc/protocol';
 import { stringFormats } from '../../capabilities/values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
 import { GATEWAY_DEFAULTS, RUNTIME_DEFAULTS } from '../capability-file.ts';
@@ -153,7 +153,14 @@ export function fileSchema(driver: string): JsonSchema {
     ...section(
       'The capabilities that an agent offers, and how it reaches its database and its gateway.',
       {
-        service: section('What the generated OpenAPI description says of the service.', {
+        service: section('The service that the agent belongs to, and what its OpenAPI description says.', {
+          id: {
+            type: 'string',
+            pattern: SERVICE_ID_PATTERN,
+            description:
+              'The service of the gateway whose calls the agent takes; calls of others are refused. Absent: those of the service that its key belongs to.',
+            errorMessage: 'must be a lower-case letter, then up to 47 lower-case letters, digits or `-`',
+          },
           title: filledText('Title of the description.'),
           version: filledText('Version of the set of capabilities; quote a number.'),
           description: text('Text of the description.'),

@@ -1,7 +1,7 @@
 import { rawItems } from '@svc/protocol';
 import { CallError } from '../../calls/call-error.ts';
 import type { CallLog, Exchange } from '../../http/exchange.ts';
-import type { RateLimiter } from '../../access/rate-limit.ts';
+import type { RequestLimiter } from '../../access/rate-limit.ts';
 import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './protocol/answer.ts';
 import { idOf, readMessage } from './protocol/message.ts';
 import { checkBatchAllowed } from './protocol/revisions.ts';
@@ -12,8 +12,8 @@ export interface BatchContext {
   readonly exchange: Exchange;
   readonly sender: Omit<Sender, 'log' | 'batched'>;
   /** Of sources, by `exchange.sourceBucket`, and of principals, by their ids. */
-  readonly rateLimiter: RateLimiter | undefined;
-  readonly principalRate: RateLimiter | undefined;
+  readonly rateLimiter: RequestLimiter | undefined;
+  readonly principalRate: RequestLimiter | undefined;
   readonly serveMessage: ServeMessage;
 }
 
@@ -38,9 +38,11 @@ export async function serveBatch(
   }
   // The request itself has been counted already, and will be again when it comes again.
   const further = values.length - 1;
-  const ofSource = rateLimiter?.take(exchange.sourceBucket, further, values.length);
+  const ofSource = await rateLimiter?.take(exchange.sourceBucket, further, values.length);
   const rate =
-    ofSource?.ok === false ? ofSource : principalRate?.take(sender.principal.id, further, values.length);
+    ofSource?.ok === false
+      ? ofSource
+      : await principalRate?.take(sender.principal.id, further, values.length);
   if (rate?.ok === false) {
     const headers = ['Retry-After', String(rate.retryAfterSeconds)];
     throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });

@@ -3,7 +3,7 @@ import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AnswerPart } from '../../http/response-writer.ts';
 import type { RefuseOrigin } from '../../access/origin.ts';
-import type { RateLimiter } from '../../access/rate-limit.ts';
+import type { RequestLimiter } from '../../access/rate-limit.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
@@ -16,8 +16,8 @@ export interface McpOptions {
   readonly authenticate: Authenticate;
   readonly refuseOrigin: RefuseOrigin;
   readonly bodyLimits: BodyLimits;
-  readonly rateLimiter: RateLimiter | undefined;
-  readonly principalRate: RateLimiter | undefined;
+  readonly rateLimiter: RequestLimiter | undefined;
+  readonly principalRate: RequestLimiter | undefined;
   readonly serveMessage: ServeMessage;
 }
 

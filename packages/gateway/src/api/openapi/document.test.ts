@@ -120,7 +120,7 @@ test('where tokens are taken, the document says how to get one, beside what the 
   }
 });
 
-test('with issuers, the codes of 503 name the one that comes of their keys', () => {
+test('with issuers or revocations, the codes of 503 name the one that comes of what is not known of keys', () => {
   const code = { type: 'string', enum: ['GATEWAY_AGENT_OFFLINE', 'AGENT_BUSY'] };
   const error = { type: 'object', properties: { code, message: { type: 'string' } } };
   const Unavailable = { type: 'object', properties: { error }, required: ['error'] };
@@ -132,11 +132,13 @@ test('with issuers, the codes of 503 name the one that comes of their keys', () 
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const widened = { ...code, enum: [...code.enum, 'GATEWAY_ISSUER_UNAVAILABLE'] };
-  expect(parse(documentsFor({ issuers: parsed.issuers })(described, '*'))['components']).toMatchObject({
-    schemas: {
-      NotFound: { type: 'object' },
-      Unavailable: { required: ['error'], properties: { error: { properties: { code: widened } } } },
-    },
-  });
+  for (const options of [{ issuers: parsed.issuers }, { revocable: true }]) {
+    expect(parse(documentsFor(options)(described, '*'))['components']).toMatchObject({
+      schemas: {
+        NotFound: { type: 'object' },
+        Unavailable: { required: ['error'], properties: { error: { properties: { code: widened } } } },
+      },
+    });
+  }
   expect(parse(documentsFor({ issuers: [] })(described, '*'))['components']).toEqual(components);
 });

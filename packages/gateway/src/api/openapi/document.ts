@@ -17,6 +17,8 @@ export interface DocumentOptions {
   readonly publicUrl: string | undefined;
   /** Whose tokens are taken. */
   readonly issuers: readonly Issuer[];
+  /** Whether keys can be revoked, so that none is let in while it is not known which are. */
+  readonly revocable?: boolean;
 }
 
 /** Each document is made once for those who see the same. */
@@ -28,7 +30,7 @@ export function createDocuments(options: DocumentOptions): ViewOf<VisibleDocumen
 export function renderDocument(
   description: Description,
   shows: Shows,
-  { publicUrl, issuers }: DocumentOptions,
+  { publicUrl, issuers, revocable = false }: DocumentOptions,
 ): VisibleDocument {
   const visible = exposedOperations(description).filter(({ name }) => shows(name));
   const document = {
@@ -37,7 +39,7 @@ export function renderDocument(
     paths: Object.fromEntries(visible.map(({ path, item }) => [path, item])),
     ...(visible.length > 0 ? {} : { components: withoutShared(description.openapi['components']) }),
   };
-  const bytes = Buffer.from(JSON.stringify(withTokenSecurity(document, issuers)));
+  const bytes = Buffer.from(JSON.stringify(withTokenSecurity(document, issuers, revocable)));
   const digest = createHash('sha256').update(bytes).digest('base64url');
   return { bytes, etag: `"${digest.slice(0, 22)}"` };
 }

@@ -3,12 +3,20 @@ import type { OpenApiDocument } from '@svc/protocol';
 
 /**
  * The document with a security scheme for each issuer that is told of, and with the error that only gateways with issuers
- * have, of which the agent's description says nothing; itself where there is no issuer.
+ * or revocations have, of which the agent's description says nothing; itself where there are neither.
  */
-export function withTokenSecurity(document: OpenApiDocument, issuers: readonly Issuer[]): OpenApiDocument {
-  if (issuers.length === 0) return document;
-  const advertised = issuers.filter(({ advertise }) => advertise);
+export function withTokenSecurity(
+  document: OpenApiDocument,
+  issuers: readonly Issuer[],
+  revocable: boolean,
+): OpenApiDocument {
   const { security, components } = document;
+  if (issuers.length === 0) {
+    if (!revocable) return document;
+    const all = membersOf(components);
+    return { ...document, components: { ...all, ...withIssuerUnavailable(all) } };
+  }
+  const advertised = issuers.filter(({ advertise }) => advertise);
   const schemes = advertised.map((issuer) => [schemeName(issuer), schemeOf(issuer)] as const);
   return {
     ...document,

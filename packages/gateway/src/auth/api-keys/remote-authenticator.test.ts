@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createSharePermissions } from '../permission-sets.ts';
 import { createAuthenticator, type Authentication } from './authenticator.ts';
 import type { KeyRecord } from './key-record.ts';
+import { knownForms } from './known-forms.ts';
 import { answerKey, createRemoteAuthenticator } from './remote-authenticator.ts';
 
 const SECRET = 'a'.repeat(27);
@@ -98,8 +99,26 @@ describe('an authenticator that asks the one of its replica', () => {
     expect(present(wrong)).toBe('invalid');
     expect(counts().asked).toBe(1);
     authority.setRecords([{ id: 'default', keys: [record('one', 'k1'), record('two', 'k2')] }]);
-    remote.recordsChanged([]);
+    remote.recordsChanged(
+      [],
+      knownForms([{ id: 'default', keys: [record('one', 'k1'), record('two', 'k2')] }]),
+    );
     expect(await present(wrong)).toMatchObject({ name: 'two' });
+  });
+
+  it('asks for no key that no record can fit', async () => {
+    const { remote, present, counts } = start([record('one', 'k1')]);
+    remote.recordsChanged([], knownForms([{ id: 'default', keys: [record('one', 'k1')] }]));
+    for (const key of ['other', `svc_k9_${SECRET}`, 'svc_k9_short']) expect(present(key)).toBe('invalid');
+    expect(remote.authenticate(KEY, '192.0.2.1', 'elsewhere')).toBe('invalid');
+    expect(counts().asked).toBe(0);
+    expect(remote.counters.cacheMisses).toBe(4);
+    expect(await present(KEY)).toMatchObject({ name: 'one' });
+    const foreign = { ...record('foreign', 'k3'), keyId: undefined };
+    remote.recordsChanged([], knownForms([{ id: 'default', keys: [foreign] }]));
+    expect(present(`svc_k9_${SECRET}`)).toBe('invalid');
+    expect(await present('svc_k9_short')).toBe('invalid');
+    expect(counts().asked).toBe(2);
   });
 
   it('forgets the keys of records that are gone, and no other', async () => {
@@ -108,7 +127,7 @@ describe('an authenticator that asks the one of its replica', () => {
     await present(KEY);
     await present(`svc_k2_${SECRET}`);
     authority.setRevoked(['k1']);
-    remote.recordsChanged(retired);
+    remote.recordsChanged(retired, knownForms([{ id: 'default', keys: records }]));
     expect(await present(KEY)).toBe('invalid');
     expect(present(`svc_k2_${SECRET}`)).toMatchObject({ name: 'two' });
   });

@@ -13,6 +13,7 @@ import {
   type RememberedKey,
 } from './authenticator.ts';
 import { canBeKey } from './key-form.ts';
+import { mayHaveRecord, type KnownForms } from './known-forms.ts';
 import type { ApiKeyPrincipal } from '../principal.ts';
 
 /** A presented key that a worker does not know. */
@@ -36,8 +37,8 @@ interface Known extends RememberedKey {
 }
 
 export interface RemoteAuthenticator extends Authenticator {
-  /** Keys of these records are unknown from now on, and others may be known. */
-  recordsChanged(retired: readonly string[]): void;
+  /** Keys of these records are unknown from now on, and those that have one are of these forms. */
+  recordsChanged(retired: readonly string[], forms: KnownForms): void;
 }
 
 /** Beside the renewal of the authority itself, which takes as long as a comparison. */
@@ -46,7 +47,8 @@ const ASK_AGAIN_MS = 1000;
 /**
  * Remembers what the authority of its replica knows, for as long as that knows it, by digest alone; asks for all else. So
  * a known key is answered at once, and one that is used is asked for anew before its time is up: in the background,
- * again and again until the authority has renewed it. `ask` may fail: `isAway` says whether for want of an authority.
+ * again and again until the authority has renewed it. A key that no record can fit is not asked for: a flood of made-up
+ * keys is not passed on to the process that all others wait for. `ask` may fail: `isAway` says whether for want of an authority.
  */
 export function createRemoteAuthenticator(options: {
   readonly ask: (question: KeyQuestion) => Promise<KeyAnswer>;
@@ -66,7 +68,10 @@ export function createRemoteAuthenticator(options: {
   const asking = new Map<string, Promise<Authentication>>();
   /** Of the records. */
   let changes = 0;
+  /** Undefined until they are told: then every key is asked for. */
+  let forms: KnownForms | undefined;
   let cacheHits = 0;
+  let cacheMisses = 0;
 
   async function learn(entry: string, question: KeyQuestion): Promise<Authentication> {
     const before = changes;
@@ -120,18 +125,23 @@ export function createRemoteAuthenticator(options: {
         }
         return match.principal;
       }
-      if (refused.get(entry) === true) return 'invalid';
+      const hasNone = forms !== undefined && !mayHaveRecord(forms, credential, service);
+      if (hasNone || refused.get(entry) === true) {
+        cacheMisses++;
+        return 'invalid';
+      }
       return begin(entry, { credential, source, service });
     },
-    recordsChanged(retired) {
+    recordsChanged(retired, after) {
       changes++;
+      forms = after;
       refused.clear();
       const gone = new Set(retired);
       known.deleteWhere(({ recordId }) => gone.has(recordId));
     },
     get counters() {
-      // The authority counts all that it is asked.
-      return { cacheHits, cacheMisses: 0, slotsInUse: 0, slots: 0 };
+      // The authority counts what it is asked.
+      return { cacheHits, cacheMisses, slotsInUse: 0, slots: 0 };
     },
   };
 }

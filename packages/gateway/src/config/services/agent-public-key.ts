@@ -6,8 +6,24 @@ const PRIVATE_KEY_HINT =
   'the private key belongs into gateway.agent_private_key of the agent and nowhere else: if it stands here, ' +
   'make a new pair with svc-gateway create-agent-secret';
 
+/** As many as there can be. */
+const REMEMBERED_MAX = 10_000;
+
+/** To find out whether a key is one takes a millisecond, and files of many are read again while calls are served. */
+const accepted = new Map<string, Uint8Array>();
+
 /** Reads one base64url Ed25519 public key into its 32 raw bytes. The problem never shows the text. */
 export function parseAgentPublicKey(text: string): Parsed<Uint8Array> {
+  const known = accepted.get(text);
+  if (known !== undefined) return good(known);
+  const parsed = parse(text);
+  if (!parsed.ok) return parsed;
+  if (accepted.size >= REMEMBERED_MAX) accepted.clear();
+  accepted.set(text, parsed.value);
+  return parsed;
+}
+
+function parse(text: string): Parsed<Uint8Array> {
   const unpadded = text.replace(/=$/, '');
   const bytes = Buffer.from(unpadded, 'base64url');
   if (!/^[A-Za-z0-9_-]+$/.test(unpadded) || bytes.toString('base64url') !== unpadded) {

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { CallErrorCode } from '../../calls/call-error.ts';
 import type { CallerRecord, Observe } from '../../telemetry/events.ts';
-import type { SourcePolicy } from '../../access/source-policy.ts';
+import type { SourceDecision, SourcePolicy } from '../../access/source-policy.ts';
 import { errorResponse } from '../error-response.ts';
 
 /** For a client to read why it was refused before the connection goes. */
@@ -43,13 +43,7 @@ export function createRefuseUnparsable(
   sourcePolicy: SourcePolicy,
   options: UnparsableOptions,
 ): (fault: Fault, socket: Duplex) => void {
-  return (fault, socket) => {
-    const from = socket instanceof Socket && socket.bytesRead > 0 ? socket.remoteAddress : undefined;
-    if (from === undefined || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const { address, refusal } = sourcePolicy(from, []);
+  function refuse(fault: Fault, socket: Duplex, { address, refusal }: SourceDecision): void {
     const { code, message } = refusal ?? fault;
     const response = errorResponse(code, message);
     const status = refusal === undefined ? fault.status : response.status;
@@ -81,5 +75,16 @@ export function createRefuseUnparsable(
     if (name !== undefined && value !== undefined) head.push(`${name}: ${value}`);
     setTimeout(() => socket.destroy(), REFUSED_LINGER_MS).unref();
     socket.end(`${head.join('\r\n')}\r\n\r\n${response.body.toString()}`);
+  }
+
+  return (fault, socket) => {
+    const from = socket instanceof Socket && socket.bytesRead > 0 ? socket.remoteAddress : undefined;
+    if (from === undefined || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const decision = sourcePolicy(from, []);
+    if (decision instanceof Promise) void decision.then((decided) => refuse(fault, socket, decided));
+    else refuse(fault, socket, decision);
   };
 }

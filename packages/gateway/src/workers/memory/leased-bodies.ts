@@ -45,8 +45,8 @@ export function createLeasedBodies(
 
   function giveBackLater(): void {
     if (lent <= stepsOf(taken)) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
       const unused = lent - stepsOf(taken);
       if (unused <= 0) return;
       lent -= unused;

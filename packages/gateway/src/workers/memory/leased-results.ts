@@ -7,6 +7,9 @@ interface Waiting {
   state: 'waiting' | 'held' | 'released';
 }
 
+/** After another worker has begun to wait, nothing that is not used is kept for so long. */
+const WANTED_MS = 1000;
+
 /** As a ResultBudget that the primary lends: see LeasedResults. */
 export interface LeasedResults {
   reserve(bytes: number, granted: () => void): () => void;
@@ -24,6 +27,7 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
   let lent = 0;
   let asking = false;
   let timer: NodeJS.Timeout | undefined;
+  let wantedUntil = 0;
 
   function grantNext(): void {
     for (const next of queue) {
@@ -64,15 +68,19 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
   }
 
   function giveBackLater(): void {
-    if (asking) giveBack();
+    if (asking || performance.now() < wantedUntil) giveBack();
     else if (lent > stepsOf(reserved)) {
-      clearTimeout(timer);
-      timer = setTimeout(giveBack, UNUSED_MS).unref();
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        giveBack();
+      }, UNUSED_MS).unref();
     }
   }
 
   channel.on('leases_wanted', ({ pool }) => {
-    if (pool === 'results') giveBack();
+    if (pool !== 'results') return;
+    wantedUntil = performance.now() + WANTED_MS;
+    giveBack();
   });
   return {
     reserve(bytes, granted) {

@@ -4,6 +4,7 @@ import {
   type AuthenticatorOptions,
   type KeyAuthority,
 } from '../../auth/api-keys/authenticator.ts';
+import { knownForms } from '../../auth/api-keys/known-forms.ts';
 import { answerKey, createRemoteAuthenticator } from '../../auth/api-keys/remote-authenticator.ts';
 import type { SharePermissions } from '../../auth/permission-sets.ts';
 import { PrimaryAway, type PrimaryChannel, type WorkerChannel } from '../channel.ts';
@@ -14,10 +15,12 @@ export function openKeyAuthority(
   options: Omit<AuthenticatorOptions, 'onRetired'>,
 ): KeyAuthority {
   let retired: readonly string[] = [];
+  let forms = knownForms(options.services);
   const authority = createAuthenticator({ ...options, onRetired: (ids) => (retired = [...retired, ...ids]) });
   channel.answer('key', (question) => answerKey(authority, question));
+  channel.onJoin((worker) => channel.send(worker, 'records_changed', { retired: [], forms }));
   const tell = (): void => {
-    channel.broadcast('records_changed', { retired });
+    channel.broadcast('records_changed', { retired, forms });
     retired = [];
   };
   return {
@@ -27,6 +30,7 @@ export function openKeyAuthority(
     },
     setRecords(services) {
       authority.setRecords(services);
+      forms = knownForms(services);
       tell();
     },
     setRevoked(keyIds) {
@@ -46,6 +50,6 @@ export function askForKeys(
     ask: async (question) => channel.ask('key', question),
     isAway: (error) => error instanceof PrimaryAway,
   });
-  channel.on('records_changed', ({ retired }) => authenticator.recordsChanged(retired));
+  channel.on('records_changed', ({ retired, forms }) => authenticator.recordsChanged(retired, forms));
   return authenticator;
 }

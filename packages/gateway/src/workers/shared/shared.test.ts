@@ -6,6 +6,7 @@ import { inProcessWire } from '../in-process-wire.testing.ts';
 import { startOrder } from '../start-order.testing.ts';
 import { cancelAnywhere, passCancels } from './mcp-cancels.ts';
 import { createReplicaMetrics, reportMetrics } from './replica-metrics.ts';
+import { tellOnce } from './seen-by-all.ts';
 import { writeSnapshots } from './snapshots.ts';
 
 const later = (ms = 5): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -101,6 +102,28 @@ describe('a cancellation', () => {
     await expect.poll(() => aborted, { interval: 2 }).toEqual(['0 a']);
     await later();
     expect(aborted).toEqual(['0 a']);
+  });
+});
+
+describe('what all workers see', () => {
+  it('is told once, and again when it happens again', async () => {
+    const { primary, join } = createReplica();
+    const clock = { ms: 0 };
+    const told: string[] = [];
+    tellOnce(
+      primary,
+      (event) => told.push(event.event),
+      () => clock.ms,
+    );
+    const workers = await Promise.all([join(0), join(1)]);
+    for (const ms of [0, 20_000]) {
+      clock.ms = ms;
+      for (const { channel } of workers) {
+        channel.tell('seen_by_all', { event: 'config_warning', message: 'm' });
+        await later(2);
+      }
+    }
+    expect(told).toEqual(['config_warning', 'config_warning']);
   });
 });
 

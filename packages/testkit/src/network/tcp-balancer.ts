@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 export type BalancerPolicy = 'random' | 'round robin' | 'always the first';
 
 /** A TCP balancer on the loopback interface. A target that refuses a connection is passed over for it. */
-export interface Balancer {
+export interface TcpBalancer {
   readonly port: number;
   /** Connections that were ever taken. */
   connections(): number;
@@ -15,10 +15,10 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-export async function startBalancer(
+export async function startTcpBalancer(
   ports: readonly number[],
   first: BalancerPolicy = 'round robin',
-): Promise<Balancer> {
+): Promise<TcpBalancer> {
   const sockets = new Set<Socket>();
   let targets = ports;
   let policy = first;

@@ -1,0 +1,9 @@
+import type { GatewayConfig } from '../config/model.ts';
+
+/** Where the setting is absent: each link costs an agent memory, and with four few calls take a second hop. */
+const USUAL_MOST = 4;
+
+/** Each link of an agent leads to another worker. */
+export function linksPerReplicaOf({ linksPerReplica = USUAL_MOST, workers }: GatewayConfig): number {
+  return Math.min(linksPerReplica, workers);
+}

@@ -1,0 +1,30 @@
+import { errorText } from '@svc/edge';
+import type { ValkeyConfig } from '../config/model.ts';
+import { channelName, listName } from './revocations.ts';
+import { connectToValkey } from './valkey-connection.ts';
+
+export type RevokedKey =
+  | {
+      readonly revoked: true;
+      /** Whether it was revoked before. */
+      readonly again: boolean;
+    }
+  | { readonly revoked: false; readonly reason: string };
+
+const ANSWER_MS = 5000;
+
+/** Puts a key id on the list of revoked keys, for good, and tells all gateways that listen. */
+export async function revokeKey(valkey: ValkeyConfig, keyId: string): Promise<RevokedKey> {
+  try {
+    const client = await connectToValkey(valkey, ANSWER_MS);
+    try {
+      const added = await client.hSetNX(listName(valkey.prefix), keyId, new Date().toISOString());
+      await client.publish(channelName(valkey.prefix), keyId);
+      return { revoked: true, again: added === 0 };
+    } finally {
+      client.destroy();
+    }
+  } catch (error) {
+    return { revoked: false, reason: errorText(error) };
+  }
+}

@@ -1,0 +1,178 @@
+import { isIP } from 'node:net';
+import { errorText } from '@svc/edge';
+import type { RedisClientType } from '@redis/client';
+import type { ValkeyConfig } from '../config/model.ts';
+import { LATE, within } from './within.ts';
+
+export type ValkeyClient = RedisClientType;
+
+/** One connection to Valkey that is made anew whenever it does not answer in time. */
+export interface ValkeyConnection {
+  readonly up: boolean;
+  /**
+   * What `command` resolves to. Undefined where there is no answer within the time: at once while the connection is
+   * known not to answer. Never rejects.
+   */
+  ask<T>(
+    command: (client: ValkeyClient) => Promise<T>,
+    withinMs?: number,
+  ): Promise<T | undefined> | undefined;
+  close(): void;
+}
+
+export interface ValkeyConnectionOptions {
+  readonly valkey: ValkeyConfig;
+  /** How long an answer may take. */
+  readonly answerMs: number;
+  /** How many times in a row, `answerMs` apart, answers may be missing or errors before the connection counts as lost. */
+  readonly tries: number;
+  /** What a new connection has to answer, within `answerMs` and without an error, before it is used. */
+  readonly probe: (client: ValkeyClient) => Promise<unknown>;
+  readonly onUp: () => void;
+  /** Also when it cannot be made at the start. Told once until it is up again. */
+  readonly onLost: (reason: string) => void;
+}
+
+/** How long after its last try a connection is tried again, and how long the try may take. */
+const RETRY_MS = 1000;
+const CONNECT_MS = 900;
+
+interface Connected {
+  readonly client: ValkeyClient;
+  /** Answers that are overdue: what is asked now would come behind them. */
+  overdue: number;
+  failures: number;
+  failedAt: number;
+}
+
+/** Dials at once, in the background; nobody waits for it. */
+export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyConnection {
+  const { valkey, answerMs, tries, probe, onUp, onLost } = options;
+  let connected: Connected | undefined;
+  let told = false;
+  let closed = false;
+  let retry: NodeJS.Timeout | undefined;
+
+  function lose(client: ValkeyClient, reason: string): void {
+    if (connected?.client !== client) return;
+    connected = undefined;
+    client.destroy();
+    again(reason, RETRY_MS);
+  }
+
+  function again(reason: string, inMs: number): void {
+    if (closed) return;
+    retry = setTimeout(() => void dial(), inMs).unref();
+    if (told) return;
+    told = true;
+    onLost(reason);
+  }
+
+  async function dial(): Promise<void> {
+    const startedAt = performance.now();
+    let client: ValkeyClient | undefined;
+    try {
+      client = await connectToValkey(valkey, CONNECT_MS, lose);
+      if ((await within(answerMs, probe(client))) === LATE) throw new Error(lateness());
+      if (closed) {
+        client.destroy();
+        return;
+      }
+      connected = { client, overdue: 0, failures: 0, failedAt: Number.NEGATIVE_INFINITY };
+      told = false;
+      onUp();
+    } catch (error) {
+      client?.destroy();
+      again(errorText(error), Math.max(0, RETRY_MS - (performance.now() - startedAt)));
+    }
+  }
+
+  function lateness(): string {
+    return `no answer within ${answerMs} ms`;
+  }
+
+  function failed(one: Connected, reason: string): void {
+    // What is asked while others wait fails with them, and tells nothing new.
+    if (performance.now() - one.failedAt < answerMs) return;
+    one.failedAt = performance.now();
+    one.failures++;
+    if (one.failures >= tries) lose(one.client, reason);
+  }
+
+  async function answerOf<T>(one: Connected, answer: Promise<T>, withinMs: number): Promise<T | undefined> {
+    try {
+      const value = await within(withinMs, answer);
+      if (value !== LATE) {
+        one.failures = 0;
+        return value;
+      }
+      one.overdue++;
+      const arrived = (): void => void one.overdue--;
+      answer.then(arrived, arrived);
+      if (withinMs >= answerMs) failed(one, lateness());
+    } catch (error) {
+      failed(one, errorText(error));
+    }
+    return undefined;
+  }
+
+  void dial();
+  return {
+    get up() {
+      return connected !== undefined;
+    },
+    ask(command, withinMs = answerMs) {
+      const one = connected;
+      if (one === undefined) return undefined;
+      if (one.overdue > 0) {
+        failed(one, lateness());
+        return undefined;
+      }
+      return answerOf(one, command(one.client), Math.min(withinMs, answerMs));
+    },
+    close() {
+      closed = true;
+      clearTimeout(retry);
+      connected?.client.destroy();
+      connected = undefined;
+    },
+  };
+}
+
+/** Rejects when there is no connection within the time, or it is refused. Whatever ends it later is told once. */
+export async function connectToValkey(
+  { host, port, tls, username, password, database }: ValkeyConfig,
+  withinMs: number,
+  onLost: (client: ValkeyClient, reason: string) => void = () => undefined,
+): Promise<ValkeyClient> {
+  // Only here: it is most of what the executable would have to load at its start.
+  const { createClient } = await import('@redis/client');
+  const client: ValkeyClient = createClient({
+    socket: {
+      host,
+      port,
+      connectTimeout: withinMs,
+      reconnectStrategy: false,
+      // An address is no server name, and is compared with the certificate all the same.
+      ...(tls ? { tls: true, ...(isIP(host) === 0 ? { servername: host } : {}) } : {}),
+    },
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    database,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+  });
+  client.on('error', (error: unknown) => onLost(client, errorText(error)));
+  const connecting = client.connect();
+  try {
+    if ((await within(withinMs, connecting)) !== LATE) return client;
+  } catch (error) {
+    client.destroy();
+    throw error;
+  }
+  // It may still come about, and nobody would want it.
+  connecting.then(() => client.destroy()).catch(() => undefined);
+  client.destroy();
+  throw new Error(`no answer within ${withinMs} ms`);
+}

@@ -1,0 +1,60 @@
+import type { GatewayConfig } from '../config/model.ts';
+import type { Observe } from '../telemetry/events.ts';
+import type { Sharing } from './leased-limiter.ts';
+import { keepRevocations } from './revocations.ts';
+import { createValkeyLeases, type LeaseCounts } from './valkey-leases.ts';
+
+/** What a replica has by its connections to Valkey, of which it has one of each. */
+export interface ValkeyState extends Sharing {
+  readonly revocations: { readonly known: boolean };
+  readonly counters: () => { readonly up: boolean; readonly leases: LeaseCounts };
+  /** To be called when the records of keys have changed. */
+  recordsChanged(): void;
+  close(): void;
+}
+
+const NO_LEASES: LeaseCounts = { granted: 0, refused: 0, unanswered: 0 };
+
+/** Dials Valkey in the background; undefined where there is none. */
+export function openValkeyState(
+  config: GatewayConfig,
+  options: {
+    /** As they are now. */
+    readonly services: () => GatewayConfig['services'];
+    /** Gets the key ids of all that are revoked, also when nothing but `revocations.known` has changed. */
+    readonly onRevoked: (keyIds: ReadonlySet<string>) => void;
+    readonly observe: Observe;
+  },
+): ValkeyState | undefined {
+  const { valkey } = config;
+  const { observe } = options;
+  if (valkey === undefined) return undefined;
+  const limited = config.rateLimit !== undefined || config.principalRateLimit !== undefined;
+  const leases = !limited
+    ? undefined
+    : createValkeyLeases({
+        valkey,
+        onLost: (reason) => observe({ event: 'shared_limits_lost', message: `Valkey: ${reason}` }),
+        onBack: () => observe({ event: 'shared_limits_back' }),
+      });
+  const revocations = keepRevocations({
+    valkey,
+    hasRecord: (keyId) =>
+      options.services().some(({ keys }) => keys.some((record) => record.keyId === keyId)),
+    onChange: ({ revoked }) => options.onRevoked(revoked),
+    onUnknown: (reason) => observe({ event: 'revocations_unknown', message: `Valkey: ${reason}` }),
+  });
+  return {
+    leases: leases && ((kind, rate) => leases.of(kind, rate)),
+    revocations,
+    counters: () => ({
+      up: revocations.up && leases?.up !== false,
+      leases: leases?.counts ?? NO_LEASES,
+    }),
+    recordsChanged: () => revocations.recordsChanged(),
+    close() {
+      leases?.close();
+      revocations.close();
+    },
+  };
+}
