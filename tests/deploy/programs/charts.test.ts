@@ -119,6 +119,21 @@ test.skipIf(helm === undefined).each([
 });
 
 test.skipIf(helm === undefined).each([
+  { set: 'workers=1', requests: { cpu: '1', memory: '256Mi' }, limits: { memory: '512Mi' } },
+  { set: 'workers=4', requests: { cpu: '4', memory: '640Mi' }, limits: { memory: '1280Mi' } },
+  {
+    set: 'workers=4,resources.limits.memory=2Gi',
+    requests: { cpu: '4', memory: '640Mi' },
+    limits: { memory: '2Gi' },
+  },
+])('with $set a gateway gets what its processes need', async ({ set, requests, limits }) => {
+  const only = ['--show-only', 'templates/workload.yaml'];
+  const { stdout, stderr } = await template('svc-gateway', '-f', gateway, '--set', set, ...only);
+  expect(stderr).toBe('');
+  expect(parse(stdout).spec.template.spec.containers[0].resources).toEqual({ requests, limits });
+});
+
+test.skipIf(helm === undefined).each([
   { url: 'rediss://valkey.data.svc:6380', port: 6380 },
   { url: 'redis://10.0.0.7', port: 6379 },
   { url: 'rediss://gateway@valkey1/2', port: 6379 },

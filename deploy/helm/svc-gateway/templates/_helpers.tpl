@@ -63,6 +63,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{/* What no schema says. */}}
+{{- /* For each worker, and in memory for the primary beside them. */}}
+{{- define "svc-gateway.resources" -}}
+{{- $processes := add1 (int .Values.workers) | int }}
+{{- $requests := dict "cpu" (toString (int .Values.workers)) "memory" (printf "%dMi" (mul 128 $processes)) }}
+{{- $limits := dict "memory" (printf "%dMi" (mul 256 $processes)) }}
+{{- toYaml (mergeOverwrite (dict "limits" $limits "requests" $requests) (deepCopy .Values.resources)) }}
+{{- end }}
+
 {{- define "svc-gateway.checks" -}}
 {{- $v := .Values }}
 {{- if not (or $v.agentPublicKeys $v.apiKeys.secretName $v.services.secretName) }}

@@ -76,7 +76,7 @@ containers:
       timeoutSeconds: 1
       failureThreshold: 2
     resources:
-      {{- toYaml .Values.resources | nindent 6 }}
+      {{- include "svc-gateway.resources" . | nindent 6 }}
     securityContext:
       allowPrivilegeEscalation: false
       readOnlyRootFilesystem: true

@@ -147,6 +147,15 @@ describe('a refusal that lasts until the configuration is changed', () => {
   });
 });
 
+test.each([
+  ['inventory', 'agent_public_keys of that service in GATEWAY_SERVICES_FILE'],
+  ['default', 'into GATEWAY_AGENT_PUBLIC_KEY'],
+])('an agent of the service %s that is turned away says where its key goes', async (service, place) => {
+  const turnedAway = await startedGateway({ instead: { auth: (socket) => socket.close(CLOSE.unauthorized) } });
+  const { connection } = openTo(turnedAway, { identity: { ...turnedAway.identity, service } });
+  expect((await connection.over).reason).toContain(place);
+});
+
 test.each([CLOSE.bad_description, CLOSE.no_common_version, CLOSE.handshake_timeout])(
   'a gateway that closes with %i is named as the reason and dialled again soon',
   async (code) => {

@@ -239,10 +239,14 @@ function withHint(problem: string): string {
   return `${problem} (is the gateway running, and do host and port of gateway.url lead to it?)`;
 }
 
-function explain(code: number, reason: string, { privateKey, trust }: AgentIdentity): string {
+function explain(code: number, reason: string, { privateKey, trust, service }: AgentIdentity): string {
   switch (code) {
-    case CLOSE.unauthorized:
-      return `${reason}: the gateway does not know this agent's key; put ${rawPublicKey(privateKey).toString('base64url')} into GATEWAY_AGENT_PUBLIC_KEY`;
+    case CLOSE.unauthorized: {
+      const publicKey = rawPublicKey(privateKey).toString('base64url');
+      return service === undefined || service === 'default'
+        ? `${reason}: the gateway does not know this agent's key; put ${publicKey} into GATEWAY_AGENT_PUBLIC_KEY`
+        : `${reason}: the gateway does not know this agent's key as one of the service ${service}; put ${publicKey} into agent_public_keys of that service in GATEWAY_SERVICES_FILE; a key belongs to one service`;
+    }
     case CLOSE.wrong_audience:
       return `${reason}: gateway.url is not one of the gateway's own URLs; see the gateway's log`;
     case CLOSE.no_common_version:

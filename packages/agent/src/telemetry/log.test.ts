@@ -97,13 +97,13 @@ describe('what the gateway or a proxy says', () => {
     expect(await records()).toMatchObject([{ reason }]);
   });
 
-  test('of a connection that has been replaced is marked as such', async () => {
+  test('of one connection among several says so, and names no next try', async () => {
     const log = open();
     const { retry_in_ms: _, ...replaced } = { ...disconnected('bye'), retry_in_ms: 0 };
     log.observe(replaced);
     await log.close();
     expect(said).toEqual([
-      'svc-agent: the replaced connection to wss://gateway.example/ws/agent has ended: bye\n',
+      'svc-agent: one connection to wss://gateway.example/ws/agent has ended: bye\n',
     ]);
   });
 });

@@ -113,7 +113,7 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'disconnected': {
       const reason = clip(event.reason);
       return event.retry_in_ms === undefined
-        ? `the replaced connection to ${event.gateway} has ended: ${reason}`
+        ? `one connection to ${event.gateway} has ended: ${reason}`
         : `not connected to ${event.gateway}: ${reason}; next try in ${(event.retry_in_ms / 1000).toFixed(1)} s`;
     }
     case 'links_short':

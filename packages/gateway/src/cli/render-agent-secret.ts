@@ -12,8 +12,9 @@ now and stored nowhere:
   gateway:
     agent_private_key: "${agentPrivateKey}"
 
-Public key, for the gateway: GATEWAY_AGENT_PUBLIC_KEY in its environment, then restart it
-(several keys are separated by commas):
+Public key, for the gateway: agent_public_keys of a service in GATEWAY_SERVICES_FILE, or
+GATEWAY_AGENT_PUBLIC_KEY in its environment, then restart it (several keys are separated by
+commas):
 
   GATEWAY_AGENT_PUBLIC_KEY=${agentPublicKey}
 `;

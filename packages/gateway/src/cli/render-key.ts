@@ -16,8 +16,9 @@ The caller sends it with each request, in one of two headers:
   Authorization: Bearer <key>
   X-API-Key: <key>
 
-Record for the gateway: add it to the JSON array in GATEWAY_API_KEYS_JSON, with a comma
-between records, then restart the gateway:
+Record for the gateway: add it to the JSON array in the file of GATEWAY_API_KEYS_FILE or to
+api_keys of a service, with a comma between records; the gateway notices by itself. Or add it
+to GATEWAY_API_KEYS_JSON, then restart the gateway:
 
   ${recordText}
 

@@ -21,7 +21,7 @@ export function loadRevocation(
   if (!settings.isSet('GATEWAY_VALKEY_URL')) {
     const message =
       'is not set, so gateways share no revocations; set it for all of them and here, or remove the record of the key ' +
-      'and restart them';
+      'and, where it is in no file that is read again, restart them';
     return { faults: [{ setting: 'GATEWAY_VALKEY_URL', message }] };
   }
   if (valkey === undefined || settings.faults.length > 0) return { faults: settings.faults };
