@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { connectToValkey } from './valkey-connection.ts';
 import { takeLease } from './valkey-leases.ts';
@@ -14,7 +14,9 @@ async function answers(granted: string, aheadUs: string): Promise<number> {
     socket.on('data', () => socket.write(`*2\r\n${text(granted)}${text(aheadUs)}`));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
 }
 
 test.each([
