@@ -29,7 +29,15 @@ test.each([
 ])('%s tokens, and a bucket that is full in %s microseconds, are no lease', async (granted, aheadUs) => {
   const port = await answers(granted, aheadUs);
   const client = await connectToValkey(
-    { host: '127.0.0.1', port, tls: false, username: undefined, password: undefined, database: 0, prefix: '' },
+    {
+      host: '127.0.0.1',
+      port,
+      tls: false,
+      username: undefined,
+      password: undefined,
+      database: 0,
+      prefix: '',
+    },
     1000,
   );
   const lease = takeLease(client, 'bucket', { requestsPerSecond: 10, burst: 10 }, 1, 2);
