@@ -1,4 +1,4 @@
-import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 import { requirements } from './tests/requirements/manifest.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
@@ -46,7 +46,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'service',
           include: processes,
-          exclude: withPrograms,
+          exclude: [...configDefaults.exclude, ...withPrograms],
           sequence: { groupOrder: 2 },
           // Half of their time they wait for processes and deadlines.
           maxWorkers: 3,

@@ -50,7 +50,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the gateway.' },
       replica_id: {
         type: 'string',
-        meaning: 'The replica of the gateway; absent where that is too old to say which worker it was.',
+        meaning: 'The replica of the gateway, where there are links to several of its processes.',
         optional: true,
       },
       worker: { type: 'number', meaning: 'Which of its workers, from 0; absent likewise.', optional: true },
@@ -71,7 +71,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       },
       replica_id: {
         type: 'string',
-        meaning: 'The replica of the gateway; absent where that is too old to say which worker it was.',
+        meaning: 'The replica of the gateway, where there are links to several of its processes.',
         optional: true,
       },
       worker: { type: 'number', meaning: 'Which of its workers, from 0; absent likewise.', optional: true },

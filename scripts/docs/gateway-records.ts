@@ -357,7 +357,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
   },
   shutting_down: {
     level: 'info',
-    when: 'A signal asks for the end. What was accepted is still answered, for at most 25 s.',
+    when: 'A signal asks for the end. All is served for GATEWAY_SHUTDOWN_DELAY; then what was accepted is still answered, for at most 25 s.',
     fields: {
       signal: { type: 'string', meaning: 'The signal.' },
       in_flight: { type: 'number', meaning: 'Requests accepted and not answered.' },

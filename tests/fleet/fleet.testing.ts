@@ -39,7 +39,7 @@ export interface FleetOptions {
   readonly agentsWithin?: readonly string[];
 }
 
-export interface Place {
+interface Place {
   /** As this machine reaches it. */
   readonly host: string;
   readonly within: readonly string[];
@@ -63,7 +63,7 @@ export interface Replica {
   end(): Promise<ProcessExit>;
 }
 
-export interface FleetAgent {
+interface FleetAgent {
   readonly folder: string;
   readonly process: RunningProcess;
   start(): Promise<void>;

@@ -119,6 +119,28 @@ describe.concurrent('the beginning and the end of a gateway', { timeout: 60_000 
   );
 
   test(
+    'all its workers serve during the delay, and all say that they are not ready',
+    { tags: ['setting:GATEWAY_SHUTDOWN_DELAY'] },
+    async () => {
+      const service = await start({ GATEWAY_SHUTDOWN_DELAY: '3s', GATEWAY_WORKERS: '2' });
+      expect((await service.call('one', {})).status).toBe(200);
+      const from = performance.now();
+      service.gateway.signal('SIGTERM');
+      await service.gateway.waitForLine((line) => line.includes('"event":"shutting_down"'));
+      while (performance.now() - from < 2000) {
+        // New connections, so that each worker has some.
+        const asked = Array.from({ length: 6 }, () => get(service, '/readyz'));
+        const calls = Array.from({ length: 6 }, () => service.call('one', {}));
+        for (const { status } of await Promise.all(asked)) expect(status).toBe(503);
+        for (const { status, text } of await Promise.all(calls)) expect([status, text]).toEqual([200, RIGHT]);
+        await wait(20);
+      }
+      expect(await service.gateway.exited).toEqual({ code: 0, signal: null });
+      expect(performance.now() - from).toBeGreaterThan(3000);
+    },
+  );
+
+  test(
     'a second signal ends it at once, during the delay too',
     { tags: ['setting:GATEWAY_SHUTDOWN_DELAY', 'shutdown:second-signal'] },
     async () => {
@@ -202,7 +224,7 @@ describe.concurrent('the beginning and the end of a gateway', { timeout: 60_000 
       const refused = await service.call('one', {});
       expect([refused.status, refused.json]).toEqual([503, OFFLINE]);
       expect(performance.now() - from).toBeGreaterThan(950);
-      await wait(2000 - (performance.now() - from));
+      await wait(2500 - (performance.now() - from));
       const later = performance.now();
       expect((await service.call('one', {})).status).toBe(503);
       expect(performance.now() - later).toBeLessThan(900);

@@ -37,7 +37,7 @@ import { createPrimaryChannel } from './workers/primary-channel.ts';
 import { fetchIssuerKeys } from './workers/shared/shared-issuers.ts';
 import { openKeyAuthority } from './workers/shared/shared-keys.ts';
 import { createReplicaMetrics } from './workers/shared/replica-metrics.ts';
-import { returnConnections } from './workers/processes/return-connections.ts';
+import { createReturnConnections } from './workers/processes/return-connections.ts';
 import { createSupervisor } from './workers/processes/supervisor.ts';
 import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 
@@ -127,17 +127,16 @@ export async function runPrimary({
   shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const returnConnections = createReturnConnections();
   const supervisor = createSupervisor({
     workers: config.workers,
     channel,
     observe: (event) => observe(event),
     now: () => performance.now(),
-    fork(worker) {
-      const { process: child } = cluster.fork({ [WORKER_NUMBER]: String(worker) });
-      returnConnections(child, () =>
-        Object.values(cluster.workers ?? {}).some((other) => other?.isConnected()),
-      );
-      return child;
+    fork(number) {
+      const worker = cluster.fork({ [WORKER_NUMBER]: String(number) });
+      returnConnections(worker);
+      return worker.process;
     },
     onOutput({ stdout, stderr }) {
       if (stdout !== null) forwardLines(stdout, log.lines.forward, log.lines.whenSpace);

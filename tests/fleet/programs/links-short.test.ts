@@ -31,9 +31,10 @@ test.skipIf(skipped)(
         return [`ws://127.0.0.1:${haproxy.port}/ws/agent`];
       },
     });
-    if (haproxy === undefined) throw new Error('HAProxy was not started');
-    const { port, stop } = haproxy;
-    await releasers.add(stop);
+    const balancer = haproxy;
+    if (balancer === undefined) throw new Error('HAProxy was not started');
+    const { port } = balancer;
+    await releasers.add(() => balancer.stop());
     await releasers.add(() => fleet.stop());
     const [first] = fleet.replicas;
     const [agent] = fleet.agents;
@@ -41,7 +42,7 @@ test.skipIf(skipped)(
     await first.ready();
     const from = performance.now();
     // Calls go where agents are.
-    await until(() => haproxy?.isUp(0) === true && haproxy.isUp(1) === false && !haproxy.isUp(2), 20_000);
+    await until(() => balancer.isUp(0) && !balancer.isUp(1) && !balancer.isUp(2), 20_000);
     const load = startOpenLoad({ port, apiKey: fleet.apiKey, perSecond: 20 });
     await releasers.add(() => load.stop());
     const log = join(agent.folder, 'svc-agent.log');

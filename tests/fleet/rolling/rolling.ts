@@ -79,7 +79,7 @@ async function restartUnderLoad(
   const fleet = await startFleet({
     database: { ...postgres, name: DATABASE },
     replicas: REPLICAS,
-    agents: 3,
+    agents: AGENTS,
     gatewayEnv: {
       GATEWAY_SHUTDOWN_DELAY: `${times.delayMs}ms`,
       GATEWAY_READY_AFTER: `${times.readyAfterMs}ms`,

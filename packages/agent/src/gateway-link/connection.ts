@@ -48,7 +48,7 @@ export interface ConnectionEnd {
 /** What the gateway has said in its welcome and before. */
 export interface Welcomed {
   readonly connId: string;
-  /** Undefined where the gateway does not say which worker it was. */
+  /** Undefined where there is one link to the gateway only. */
   readonly place: Place | undefined;
   /** Undefined where the gateway does not know the feature. */
   readonly fleet: Fleet | undefined;
@@ -91,6 +91,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   let retryAfterMs = 0;
   let deadline: NodeJS.Timeout | undefined;
   let addressFamily: string | undefined;
+  let place: Place | undefined;
 
   function giveUp(reason: string): void {
     failure = reason;
@@ -109,9 +110,10 @@ export function openConnection(options: ConnectionOptions): Connection {
     clearTimeout(deadline);
     established = establish(agreed);
     const fleet = { replicaCount: welcome.replica_count, linksPerReplica: welcome.links_per_replica ?? 1 };
+    if (agreed.hasFleet && fleet.replicaCount * fleet.linksPerReplica > 1) place = placeOf(agreed);
     options.onWelcome({
       connId: agreed.challenge.conn_id,
-      place: saidPlace(agreed),
+      place,
       fleet: agreed.hasFleet ? fleet : undefined,
       addressFamily,
     });
@@ -176,7 +178,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       established?.link.socketClosed(text);
       const heldMs = established === undefined ? 0 : performance.now() - established.since;
       resolve({
-        place: established === undefined ? undefined : saidPlace(agreed),
+        place,
         reason: explain(code, text, identity),
         connId: established === undefined ? undefined : agreed?.challenge.conn_id,
         heldMs,
@@ -209,10 +211,6 @@ export function openConnection(options: ConnectionOptions): Connection {
 
 function placeOf({ challenge }: Agreed): Place {
   return { replicaId: challenge.replica_id, worker: challenge.worker ?? 0 };
-}
-
-function saidPlace(agreed: Agreed | undefined): Place | undefined {
-  return agreed?.challenge.worker === undefined ? undefined : placeOf(agreed);
 }
 
 function lookupOf(address: string): LookupFunction {

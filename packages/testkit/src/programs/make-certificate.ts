@@ -13,10 +13,16 @@ export async function makeCertificate(folder: string, names: readonly string[]):
   const program = findProgram('openssl');
   if (program === undefined) throw new Error('cannot make a certificate: openssl is not installed');
   const files = { certificate: join(folder, 'certificate.pem'), key: join(folder, 'key.pem') };
+  const how =
+    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 -subj /CN=test'.split(' ');
   const { code, stderr } = await runProcess(program, [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc', '-days', '2'],
-    ...['-subj', '/CN=test', '-addext', `subjectAltName=${names.join(',')}`],
-    ...['-keyout', files.key, '-out', files.certificate],
+    ...how,
+    '-addext',
+    `subjectAltName=${names.join(',')}`,
+    '-keyout',
+    files.key,
+    '-out',
+    files.certificate,
   ]);
   if (code !== 0) throw new Error(`cannot make a certificate: ${stderr}`);
   return files;

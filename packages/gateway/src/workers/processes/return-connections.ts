@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import type { Worker } from 'node:cluster';
 
 /** Of a connection that the primary hands to a worker; Node.js numbers what it sends. */
 interface HandOver {
@@ -12,29 +13,57 @@ interface Closable {
 }
 
 /**
- * Gives the connections that a worker had been handed, and had not said that it took when it ended, to other workers.
- * Node.js waits for its word for ever, so the callers would find neither an answer nor an end. Where there is no other
- * worker they are closed.
+ * For each worker: gives the connections that it had been handed, and had not said that it took when it died, to other
+ * workers. node:cluster waits for its word for ever, so the callers would find neither an answer nor an end. Where no
+ * other worker listens they are closed.
  */
-export function returnConnections(child: ChildProcess, hasOthers: () => boolean): void {
-  const handedOver = new Map<number, Closable>();
-  const send = child.send.bind(child);
-  child.send = (...call: readonly unknown[]): boolean => {
-    const [message, handle] = call;
-    if (isHandOver(message) && isClosable(handle)) handedOver.set(message.seq, handle);
-    return Reflect.apply(send, child, call);
+export function createReturnConnections(): (worker: Worker) => void {
+  const listening = new Set<Worker>();
+  return (worker) => {
+    const { process: child } = worker;
+    const handedOver = new Map<number, Closable>();
+    const send = child.send.bind(child);
+    child.send = (...call: readonly unknown[]): boolean => {
+      const [message, handle] = call;
+      if (isHandOver(message) && isClosable(handle)) handedOver.set(message.seq, handle);
+      return Reflect.apply(send, child, call);
+    };
+    child.on('internalMessage', (message: unknown) => {
+      if (typeof message === 'object' && message !== null && 'ack' in message)
+        handedOver.delete(Number(message.ack));
+    });
+    // What is sent to a process that died without having been noticed yet.
+    child.on('error', () => {});
+    worker.once('listening', () => listening.add(worker));
+    tellDisconnect(child);
+    child.once('disconnect', () => {
+      listening.delete(worker);
+      for (const [seq, handle] of handedOver) {
+        // What a worker answers that is about to end.
+        child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false }, undefined);
+        if (listening.size === 0) handle.close();
+      }
+      handedOver.clear();
+    });
   };
-  child.on('internalMessage', (message: unknown) => {
-    if (typeof message === 'object' && message !== null && 'ack' in message)
-      handedOver.delete(Number(message.ack));
-  });
-  child.once('disconnect', () => {
-    for (const [seq, handle] of handedOver) {
-      // What a worker answers that is about to end.
-      child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false }, undefined);
-      if (!hasOthers()) handle.close();
-    }
-    handedOver.clear();
+}
+
+/**
+ * Node.js keeps back the event while the process has not confirmed a connection, for ever when it is dead; so node:cluster
+ * would choose the dead worker for the next connection, and lose that.
+ */
+function tellDisconnect(child: ChildProcess): void {
+  let connected: unknown = child.connected;
+  let told = false;
+  child.once('disconnect', () => (told = true));
+  Object.defineProperty(child, 'connected', {
+    configurable: true,
+    get: () => connected,
+    set(value: unknown) {
+      connected = value;
+      // Behind the event of Node.js, where that comes, and before the next connection is accepted.
+      if (value === false) process.nextTick(() => process.nextTick(() => !told && child.emit('disconnect')));
+    },
   });
 }
 

@@ -1,13 +1,13 @@
 import { startValkey, type Valkey } from '@svc/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createRateLimiter } from '../../../packages/gateway/src/access/rate-limit.ts';
+import { createRateLimiter } from '../../../../packages/gateway/src/access/rate-limit.ts';
 import {
   connectToValkey,
   type ValkeyClient,
-} from '../../../packages/gateway/src/shared-state/valkey-connection.ts';
-import { takeLease } from '../../../packages/gateway/src/shared-state/valkey-leases.ts';
-import { hasValkey, valkeyConfig } from './needs-valkey.testing.ts';
+} from '../../../../packages/gateway/src/shared-state/valkey-connection.ts';
+import { takeLease } from '../../../../packages/gateway/src/shared-state/valkey-leases.ts';
+import { hasValkey, valkeyConfig } from '../../valkey/needs-valkey.testing.ts';
 
 describe.skipIf(!hasValkey)('the bucket in Valkey', () => {
   let valkey: Valkey;

@@ -12,8 +12,9 @@ import {
   type Valkey,
 } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { countOf, drive, percentile } from './drive.testing.ts';
-import { hasValkey } from './needs-valkey.testing.ts';
+import { countOf, drive, percentile } from '../../valkey/drive.testing.ts';
+import { metricsOf, unanswered } from '../../valkey/leases.testing.ts';
+import { hasValkey } from '../../valkey/needs-valkey.testing.ts';
 
 const ATTEMPTS = 8;
 
@@ -60,24 +61,10 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
   });
   afterAll(() => releasers.closeAll());
 
-  async function metrics(process: RunningProcess): Promise<string> {
-    const line = await process.waitForLine((text) => text.includes('"event":"metrics_listening"'));
-    const { port }: { port: number } = JSON.parse(line);
-    return (await ask(`http://127.0.0.1:${port}/metrics`)).text;
-  }
-
   async function valkeyUp(process: RunningProcess, value: 0 | 1, withinMs = 10_000): Promise<void> {
     await expect
-      .poll(() => metrics(process), { timeout: withinMs, interval: 50 })
+      .poll(() => metricsOf(process), { timeout: withinMs, interval: 50 })
       .toMatch(new RegExp(`^svc_gateway_valkey_up ${value}$`, 'm'));
-  }
-
-  /** Leases that Valkey did not answer, and losses of it. */
-  async function unanswered(): Promise<number> {
-    const texts = await Promise.all(processes.map(metrics));
-    const leases = texts.map((text) => Number(/leases_total\{result="unanswered"\} (\d+)/.exec(text)?.[1]));
-    const losses = processes.map((process) => process.output('stdout').split('shared_limits_lost').length);
-    return [...leases, ...losses].reduce((sum, count) => sum + count, 0);
   }
 
   /**
@@ -87,9 +74,9 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
   async function undisturbed<T>(skip: (note: string) => never, attempt: () => Promise<T>): Promise<T> {
     for (let time = 0; time < ATTEMPTS; time++) {
       for (const process of processes) await valkeyUp(process, 1);
-      const before = await unanswered();
+      const before = await unanswered(processes);
       const result = await attempt();
-      if ((await unanswered()) === before) return result;
+      if ((await unanswered(processes)) === before) return result;
     }
     return skip(`SKIPPED: Valkey did not answer in time in any of ${ATTEMPTS} attempts`);
   }
@@ -99,7 +86,7 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
 
   test('are shared soon after the start', async () => {
     for (const process of processes) await valkeyUp(process, 1);
-    const pages = await Promise.all(processes.map(metrics));
+    const pages = await Promise.all(processes.map(metricsOf));
     for (const page of pages) expect(page).toContain('svc_gateway_leases_total{result="granted"} 0');
   });
 

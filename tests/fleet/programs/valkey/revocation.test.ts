@@ -19,7 +19,7 @@ import {
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasValkey } from './needs-valkey.testing.ts';
+import { hasValkey } from '../../valkey/needs-valkey.testing.ts';
 
 const PASSWORD = 'correct-horse';
 /** What is promised, and what a busy machine may add. */
