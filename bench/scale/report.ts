@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { cpus, totalmem } from 'node:os';
 import { replacePart, table as markdownTable } from '../../scripts/docs/markdown.ts';
 import { lineChart } from '../report/plot.ts';
@@ -104,14 +105,14 @@ export function json({ version, node, rounds, seconds, results }: Report): strin
   );
 }
 
-/** The figures that have a goal, as they stand in docs/performance.md. */
-function goalsPart({ version, node, rounds, seconds, results }: Report): string {
+/** The figures that have a goal; of a fleet all, since the figures without one are what others are compared with. */
+function partOf({ version, node, rounds, seconds, results }: Report, part: Page['part']): string {
   const rows = results.flatMap(({ row, measurement }) =>
     measurement.figures
-      .filter(({ goal }) => goal !== undefined)
+      .filter(({ goal }) => goal !== undefined || part === 'fleet')
       .map((figure) => {
         const [what, size, value, ratio, goal, verdict] = cellsOf(figure);
-        const measured = figure.goal?.of === 'ratio' ? `${ratio}, ${value}` : value;
+        const measured = figure.goal?.of === 'value' || ratio === '' ? value : `${ratio}, ${value}`;
         return [`${row.title}: ${what}, ${size}`, goal, measured, verdict?.toLowerCase()].map(
           (cell) => cell ?? '',
         );
@@ -121,10 +122,19 @@ function goalsPart({ version, node, rounds, seconds, results }: Report): string 
   return `${place}\n\n${markdownTable(['what', 'wanted', 'measured (least to most)', ''], rows)}`;
 }
 
-/** In the folder `scale.json`, and `scale-<row>.svg` of each row that has a chart; then its part of the page. */
-export async function writeReport(report: Report, page: string, folder: string): Promise<void> {
+/** Where a report goes: a document of `docs/`, and which of its parts, which is also the name of its files. */
+export interface Page {
+  readonly document: string;
+  readonly part: 'scale' | 'fleet';
+}
+
+const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
+
+/** In `docs/performance` the figures as JSON and a chart of each row that has one; then its part of the document. */
+export async function writeReport(report: Report, { document, part }: Page): Promise<void> {
+  const folder = join(DOCS, 'performance');
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'scale.json'), `${json(report)}\n`);
+  await writeFile(join(folder, `${part}.json`), `${json(report)}\n`);
   for (const { row, measurement } of report.results) {
     if (row.chart === undefined) continue;
     const { xAxis, yAxis, lines } = row.chart;
@@ -135,7 +145,8 @@ export async function writeReport(report: Report, page: string, folder: string):
         .flatMap(({ at, value }) => (at === undefined ? [] : [{ x: at, y: value }])),
     }));
     const chart = lineChart({ title: row.title, xAxis, yAxis, xScale: 'log', series });
-    await writeFile(join(folder, `scale-${row.name}.svg`), chart);
+    await writeFile(join(folder, `${part}-${row.name}.svg`), chart);
   }
-  await writeFile(page, replacePart(await readFile(page, 'utf8'), 'scale', goalsPart(report)));
+  const page = join(DOCS, document);
+  await writeFile(page, replacePart(await readFile(page, 'utf8'), part, partOf(report, part)));
 }

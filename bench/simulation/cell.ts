@@ -81,8 +81,8 @@ export function createCell(options: CellOptions): Cell {
 
   function reach(gateway: Gateway | undefined): Gateway | 'refused' | 'silent' {
     if (gateway === undefined) return 'refused';
-    if (gateway.state === 'gone') return gone.has(gateway) ? 'silent' : 'refused';
-    return gateway;
+    if (gateway.state === 'serving') return gateway;
+    return gone.has(gateway) ? 'silent' : 'refused';
   }
 
   function balanced(source: string): Gateway | 'refused' {
