@@ -1,3 +1,4 @@
+import { errorText } from '@svc/edge';
 import type {
   Database,
   DatabaseChange,
@@ -93,18 +94,27 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
             onStart(new Error(`cannot start worker ${number}: it ended with ${signal ?? code}: ${detail}`));
             return;
           }
-          const restartInMs = delayAfter(performance.now() - startedAt);
-          setTimeout(() => startAgain(), restartInMs);
-          onWorkerEnded({ ...end, worker: number, restartInMs });
+          startLater(end, performance.now() - startedAt);
         },
       });
       places[number] = worker;
     }
 
+    function startLater(end: WorkerEnd, livedMs: number): void {
+      const restartInMs = delayAfter(livedMs);
+      setTimeout(() => startAgain(), restartInMs);
+      onWorkerEnded({ ...end, worker: number, restartInMs });
+    }
+
     function startAgain(): void {
       if (isClosing) return;
       restarts += 1;
-      start(true);
+      try {
+        start(true);
+      } catch (error) {
+        // Without memory for another process the workers that are there run the calls.
+        startLater({ code: null, signal: null, detail: errorText(error) }, 0);
+      }
     }
 
     start(false);

@@ -34,6 +34,8 @@ export function createLiveServices(
   const services = new Map<string, Service>();
   let agentKeys: ReadonlyMap<string, AgentKey> = new Map();
   let resources: ReadonlyMap<string, ProtectedResource> = new Map();
+  /** Asked for with each request. */
+  let takesTokens = false;
   /** What verifiers had counted that are there no more. */
   const ended = { cacheHits: 0, cacheMisses: 0, fetchFailures: 0 };
   // Refuses whoever asks for a service that there is not, just as one that there is.
@@ -64,6 +66,7 @@ export function createLiveServices(
         known.catalog.forgetUnknown();
       }
     }
+    takesTokens = next.some(({ tokens }) => tokens !== undefined);
     resources = new Map(
       [...services.values()].flatMap(({ protectedResource }) =>
         [...(protectedResource?.routes.keys() ?? [])].flatMap((path) =>
@@ -105,7 +108,7 @@ export function createLiveServices(
       return false;
     },
     get takesTokens() {
-      return [...services.values()].some(({ tokens }) => tokens !== undefined);
+      return takesTokens;
     },
     get tokenCounters() {
       const sum = { ...ended };

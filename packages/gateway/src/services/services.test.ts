@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { CLOSE, decodeMessage } from '@svc/protocol';
 import { createTokenIssuer, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
 import { compareSync } from 'bcryptjs';
@@ -378,6 +380,18 @@ describe('what changes while the gateway runs', () => {
     await write(services(inventory()));
     expect(await happened('keys_reloaded')).toEqual([{ event: 'keys_reloaded', services: 2, keys: 2 }]);
     expect(JSON.stringify(events)).not.toContain('$2b$');
+  });
+
+  test('a pipe in the place of a file is a file that cannot be taken, and keeps nothing waiting', async () => {
+    await start(services());
+    await rm(file);
+    await promisify(execFile)('mkfifo', [file]);
+    gateway.reload();
+    expect(await happened('keys_reload_failed')).toHaveLength(1);
+    await rm(file);
+    await writeFile(file, services(inventory()));
+    gateway.reload();
+    await happened('keys_reloaded');
   });
 
   test('a file behind links is seen when the links change, as Kubernetes mounts it, without being asked for', async () => {

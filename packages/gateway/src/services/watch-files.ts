@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { constants } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ReadFile } from '../config/tls-files.ts';
 
@@ -11,6 +12,8 @@ export interface FileWatch {
 type Content = { readonly bytes: Buffer } | { readonly error: unknown };
 
 const INTERVAL_MS = 2000;
+/** A pipe in the place of a file would otherwise be waited for, for ever. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * Calls `onContent` at the first look, and whenever the files hold something else than at the look before. Their contents
@@ -60,7 +63,7 @@ export function watchFiles(
 
 async function contentOf(path: string): Promise<Content> {
   try {
-    return { bytes: await readFile(path) };
+    return { bytes: await readFile(path, { flag: READ_ONLY }) };
   } catch (error) {
     return { error };
   }

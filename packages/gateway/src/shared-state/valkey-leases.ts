@@ -22,6 +22,8 @@ export interface ValkeyLeases {
 
 /** Answers in a row that may be missing before the limits are kept without Valkey. */
 const TRIES = 3;
+/** The script grants a token that is this much short of whole. */
+const ROUNDING_US = 2;
 const PROBE: Rate = { requestsPerSecond: 1000, burst: 1000 };
 
 /** Leases of buckets that all gateways with the same Valkey and prefix share. */
@@ -96,7 +98,8 @@ export async function takeLease(
   if (
     granted === undefined ||
     aheadUs === undefined ||
-    !(aheadUs >= 0) ||
+    // Further ahead than a full bucket is none that ever ends: whoever is told so would be refused for as long.
+    !(aheadUs >= 0 && aheadUs <= tokenUs * rate.burst + ROUNDING_US) ||
     !(granted === 0 || (granted >= least && granted <= most))
   ) {
     throw new Error('an answer that is none of a lease');

@@ -30,6 +30,7 @@ export function reachSibling(options: SiblingOptions): Sibling {
   let calls: AgentSession | undefined;
   let closed = false;
   let end = (): void => {};
+  let redial: NodeJS.Timeout | undefined;
 
   function dial(): void {
     const stream = createConnection(path);
@@ -43,7 +44,7 @@ export function reachSibling(options: SiblingOptions): Sibling {
       (message) => begun?.receive(message),
       (reason) => {
         begun?.socketClosed(reason);
-        if (!closed) setTimeout(dial, REDIAL_MS).unref();
+        if (!closed) redial = setTimeout(dial, REDIAL_MS).unref();
       },
     );
 
@@ -87,6 +88,7 @@ export function reachSibling(options: SiblingOptions): Sibling {
     },
     close() {
       closed = true;
+      clearTimeout(redial);
       end();
     },
   };

@@ -15,7 +15,6 @@ export interface Questions {
   readonly tokens: { readonly question: TokenQuestion; readonly answer: Grant | undefined };
   /** Whether a principal may have one more call under way; it is counted until it ends, or the worker does. */
   readonly call: { readonly question: { readonly principalId: string }; readonly answer: boolean };
-  /** Whose key this is. */
   /** Where to listen for the calls of siblings. */
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */

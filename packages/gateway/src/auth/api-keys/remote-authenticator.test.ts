@@ -4,7 +4,7 @@ import { createSharePermissions } from '../permission-sets.ts';
 import { createAuthenticator, type Authentication } from './authenticator.ts';
 import type { KeyRecord } from './key-record.ts';
 import { knownForms } from './known-forms.ts';
-import { answerKey, createRemoteAuthenticator } from './remote-authenticator.ts';
+import { answerKey, createRemoteAuthenticator, type KeyAnswer } from './remote-authenticator.ts';
 
 const SECRET = 'a'.repeat(27);
 const KEY = `svc_k1_${SECRET}`;
@@ -130,6 +130,31 @@ describe('an authenticator that asks the one of its replica', () => {
     remote.recordsChanged(retired, knownForms([{ id: 'default', keys: records }]));
     expect(await present(KEY)).toBe('invalid');
     expect(present(`svc_k2_${SECRET}`)).toMatchObject({ name: 'two' });
+  });
+
+  it('remembers no key whose record went while the answer was on its way', async () => {
+    const records = [record('one', 'k1')];
+    const { authority, retired } = start(records);
+    const answers: ((answer: KeyAnswer) => void)[] = [];
+    const remote = createRemoteAuthenticator({
+      ask: async () => new Promise((resolve) => void answers.push(resolve)),
+      isAway: () => false,
+      now: () => 0,
+      wallClock: () => 0,
+      sharePermissions: createSharePermissions(),
+    });
+    const question = { credential: KEY, source: '192.0.2.1', service: 'default' };
+    const present = async (): Promise<Authentication> => remote.authenticate(KEY, '192.0.2.1', 'default');
+    const first = present();
+    const answer = await answerKey(authority, question);
+    // Both messages come in one read: nothing that awaits the first goes on before the second.
+    answers[0]?.(answer);
+    authority.setRevoked(['k1']);
+    remote.recordsChanged(retired, knownForms([{ id: 'default', keys: records }]));
+    expect(await first).toMatchObject({ name: 'one' });
+    const second = present();
+    answers[1]?.(await answerKey(authority, question));
+    expect(await second).toBe('invalid');
   });
 
   it('ends a key with its record to the millisecond', async () => {

@@ -85,7 +85,8 @@ export function createRemoteAuthenticator(options: {
     const { outcome, remembered } = answer;
     if (typeof outcome === 'object' && 'permissions' in outcome) {
       const principal = { ...outcome, permissions: sharePermissions(outcome.permissions) };
-      if (remembered !== undefined) {
+      // What was answered before the records changed may be of one that is gone, and nobody would say so again.
+      if (remembered !== undefined && before === changes) {
         const at = now();
         known.set(entry, { ...remembered, principal, until: at + remembered.remainingMs, askedAt: at });
       }

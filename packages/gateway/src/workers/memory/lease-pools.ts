@@ -16,14 +16,23 @@ export function lendMemory(channel: PrimaryChannel, bytesOf: Readonly<Record<Poo
     results: createPool(bytesOf.results),
     bodies: createPool(bytesOf.bodies),
   };
+  /** Each worker gives back a step at least, so that whoever waits for more has it in the end. */
+  function askBack(pool: Pool): void {
+    const { firstWaiting } = pools[pool];
+    if (firstWaiting !== undefined) channel.broadcast('leases_wanted', { pool }, firstWaiting);
+  }
+
   channel.answer('lease', ({ pool: name, steps, back, wait }, worker) => {
     const pool = pools[name];
     pool.giveBack(worker, back);
     const granted = pool.take(worker, steps, wait);
-    if (granted instanceof Promise) channel.broadcast('leases_wanted', { pool: name }, worker);
+    askBack(name);
     return granted;
   });
-  channel.on('lease_back', ({ pool, steps }, worker) => pools[pool].giveBack(worker, steps));
+  channel.on('lease_back', ({ pool, steps }, worker) => {
+    pools[pool].giveBack(worker, steps);
+    askBack(pool);
+  });
   channel.onLeave((worker) => {
     for (const pool of Object.values(pools)) pool.leave(worker);
   });
@@ -48,6 +57,10 @@ function createPool(bytes: number) {
   }
 
   return {
+    /** The worker that is served next. */
+    get firstWaiting(): number | undefined {
+      return queue[0]?.worker;
+    },
     take(worker: number, steps: number, wait: boolean): boolean | Promise<boolean> {
       if (queue.length === 0 && steps <= free) {
         change(worker, steps);

@@ -28,13 +28,19 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
   let asking = false;
   let timer: NodeJS.Timeout | undefined;
   let wantedUntil = 0;
+  /** Another worker waits: nothing is granted before a step has gone back, else those who wait here would always be first. */
+  let yields = false;
 
-  function grantNext(): void {
+  /** `isLent`: the first that waits has just been lent what it needs. */
+  function grantNext(isLent = false): void {
+    let mayGrant = isLent || !yields;
     for (const next of queue) {
       if (reserved + next.bytes > lent * LEASE_STEP_BYTES) {
         ask(next.bytes);
         return;
       }
+      if (!mayGrant) return;
+      mayGrant = !yields;
       queue.delete(next);
       next.state = 'held';
       reserved += next.bytes;
@@ -53,7 +59,7 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
     const settle = (): void => {
       asking = false;
       lent += steps;
-      grantNext();
+      grantNext(true);
       giveBackLater();
     };
     // Without its primary a worker answers what it has begun, and ends.
@@ -64,11 +70,12 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
     const unused = lent - stepsOf(reserved);
     if (unused <= 0) return;
     lent -= unused;
+    yields = false;
     channel.tell('lease_back', { pool: 'results', steps: unused });
   }
 
   function giveBackLater(): void {
-    if (asking || performance.now() < wantedUntil) giveBack();
+    if (asking || yields || performance.now() < wantedUntil) giveBack();
     else if (lent > stepsOf(reserved)) {
       timer ??= setTimeout(() => {
         timer = undefined;
@@ -80,6 +87,7 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
   channel.on('leases_wanted', ({ pool }) => {
     if (pool !== 'results') return;
     wantedUntil = performance.now() + WANTED_MS;
+    yields = lent > 0;
     giveBack();
   });
   return {
@@ -93,6 +101,7 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
         if (state === 'released') return;
         if (state === 'held') reserved -= bytes;
         else queue.delete(waiting);
+        if (yields) giveBack();
         grantNext();
         giveBackLater();
       };

@@ -84,6 +84,40 @@ describe('memory for results that the primary lends', () => {
     );
   });
 
+  it.each([
+    { wanted: 'a little', bytes: MIB },
+    { wanted: 'all of it', bytes: TOTAL },
+  ])('lets a worker that wants $wanted have it in its turn, however busy another is', async ({ bytes }) => {
+    const { ends } = await replica(2);
+    const [busy, other] = ends.map(({ channel }) => createLeasedResults(channel, TOTAL));
+    if (busy === undefined || other === undefined) throw new Error('no workers');
+    let ended = false;
+    let held = 0;
+    /** Always one more than there is memory for. */
+    function keepBusy(): void {
+      if (ended) return;
+      const release = busy?.reserve(TOTAL / 16, () => {
+        held++;
+        setTimeout(
+          () => {
+            held--;
+            release?.();
+            keepBusy();
+          },
+          1 + (held % 3),
+        );
+      });
+    }
+    for (let index = 0; index < 17; index++) keepBusy();
+    await later(20);
+    const granted = new Promise<string>((resolve) => void other.reserve(bytes, () => resolve('granted')));
+    const outcome = await Promise.race([granted, later(1000)]);
+    const heldAfter = held;
+    ended = true;
+    expect(outcome).toBe('granted');
+    if (bytes === TOTAL) expect(heldAfter).toBe(0);
+  });
+
   it('asks for nothing while what is lent is enough', async () => {
     const { ends } = await replica(1);
     const count = { asked: 0 };

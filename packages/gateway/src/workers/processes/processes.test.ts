@@ -1,9 +1,14 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import cluster from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { createPrimaryChannel } from '../primary-channel.ts';
 import { forwardLines } from './forward-lines.ts';
 import { restartDelay } from './restart-delay.ts';
+import { createReturnConnections } from './return-connections.ts';
+import { createSupervisor } from './supervisor.ts';
 
 describe('restartDelay', () => {
   it('doubles from 0.1 s to 5 s while workers end soon, and begins anew after one that stayed', () => {
@@ -71,5 +76,41 @@ describe('forwardLines', () => {
     space.emit('space');
     await new Promise(setImmediate);
     expect(got).toEqual(['one\n', 'two\n']);
+  });
+});
+
+describe('createSupervisor', () => {
+  it.each([
+    { told: 'later', cwd: '/there/is/no/such/folder', env: {} },
+    { told: 'at once', cwd: '/', env: { TOO_LONG: 'x'.repeat(4_000_000) } },
+  ])('tries again where no further process can be made, which Node.js tells $told', async ({ cwd, env }) => {
+    cluster.setupPrimary({ cwd, serialization: 'advanced', silent: true });
+    const returnConnections = createReturnConnections();
+    const failures: string[] = [];
+    let sound = true;
+    const supervisor = createSupervisor({
+      workers: 1,
+      channel: createPrimaryChannel(),
+      observe: (event) => void (event.event === 'internal_error' && failures.push(event.message)),
+      fork() {
+        // The first can be made and ends at once.
+        const child = sound
+          ? spawn(process.execPath, ['--version'], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+          : forkWorker();
+        sound = false;
+        return child;
+      },
+      onOutput: () => {},
+      now: () => performance.now(),
+    });
+    const forkWorker = (): ChildProcess => {
+      const worker = cluster.fork(env);
+      returnConnections(worker);
+      return worker.process;
+    };
+    void supervisor.start();
+    await vi.waitFor(() => expect(failures.length).toBeGreaterThanOrEqual(2), { timeout: 5000 });
+    supervisor.kill();
+    for (const failure of failures) expect(failure).toMatch(/^worker 0 cannot be started: /);
   });
 });

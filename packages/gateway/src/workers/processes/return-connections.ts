@@ -32,8 +32,9 @@ export function createReturnConnections(): (worker: Worker) => void {
       if (typeof message === 'object' && message !== null && 'ack' in message)
         handedOver.delete(Number(message.ack));
     });
-    // What is sent to a process that died without having been noticed yet.
-    child.on('error', () => {});
+    // Of a process that could not be made, or died unnoticed before something was sent to it. node:cluster throws what
+    // nobody listens to, which would end the primary.
+    worker.on('error', () => {});
     worker.once('listening', () => listening.add(worker));
     tellDisconnect(child);
     child.once('disconnect', () => {

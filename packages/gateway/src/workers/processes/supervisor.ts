@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { errorText } from '@svc/edge';
 import type { Observe } from '../../telemetry/events.ts';
 import type { Listening } from '../messages.ts';
 import type { PrimaryEnd } from '../primary-channel.ts';
@@ -105,8 +106,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const written = new Promise<void>((resolve) => child.once('close', () => resolve()));
     outputs.add(written);
     void written.then(() => outputs.delete(written));
-    // A process that could not be made tells only this.
-    child.once('error', () => ended(worker, place, -1, ''));
+    // A process that could not be made tells only this; of others it is something that could not be sent.
+    child.on('error', (error) => {
+      if (child.pid !== undefined) return;
+      tellFailure(worker, error);
+      ended(worker, place, -1, '');
+    });
     child.once('exit', (code, signal) => ended(worker, place, code ?? -1, signal ?? ''));
   }
 
@@ -120,13 +125,27 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     const delayMs = restartDelay(now() - place.startedAt, place.waitedMs);
     observe({ event: 'worker_ended', worker, signal, code, restart_in_ms: delayMs });
-    timers.set(
-      worker,
-      setTimeout(() => {
-        restarts++;
+    runLater(worker, delayMs);
+  }
+
+  function runLater(worker: number, delayMs: number): void {
+    const timer = setTimeout(() => {
+      restarts++;
+      try {
         run(worker, delayMs);
-      }, delayMs),
-    );
+      } catch (error) {
+        // Without memory or processes for another worker those that are there serve on.
+        running.delete(worker);
+        tellFailure(worker, error);
+        runLater(worker, restartDelay(0, delayMs));
+      }
+    }, delayMs);
+    timers.set(worker, timer);
+  }
+
+  function tellFailure(worker: number, error: unknown): void {
+    const message = `worker ${worker} cannot be started: ${errorText(error)}`;
+    observe({ event: 'internal_error', request_id: '', message });
   }
 
   function kill(): void {
