@@ -49,7 +49,7 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...configDefaults.exclude, ...withPrograms],
           sequence: { groupOrder: 2 },
           // Half of their time they wait for processes and deadlines.
-          maxWorkers: 3,
+          maxWorkers: 4,
           ...withPostgres,
         },
       },

@@ -21,7 +21,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     repeat: 'no',
   },
   GATEWAY_ISSUER_UNAVAILABLE: {
-    when: 'The keys of the issuer of the access token are not known: they could not be fetched since the start, or for longer than GATEWAY_JWKS_MAX_STALE. With GATEWAY_VALKEY_URL also of API keys, for half a minute after the start at most, while the list of revoked keys could not be read.',
+    when: 'The keys of the issuer of the access token are not known: they could not be fetched since the start, or for longer than GATEWAY_JWKS_MAX_STALE. With GATEWAY_VALKEY_URL also of API keys, for half a minute after the start at most, while the list of revoked keys could not be read; with GATEWAY_WORKERS where the process that checks keys has just ended.',
     caller: 'Wait for `Retry-After` seconds; the token or key may be good.',
     operator: 'The `keys_fetch_failed` records; for API keys `svc_gateway_valkey_up`.',
     repeat: 'after the wait',

@@ -11,7 +11,7 @@ import { createCors } from './access/cors.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
-import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
+import { isFleet, linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
@@ -97,10 +97,14 @@ export async function startGateway(
       hasServices: hasServicesFile,
       agentConnections: () => ofServices(({ registry }) => registry.connections),
       agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
-      // Of a replica with workers the primary says it.
-      replicas: () => (channel === undefined ? replicaCount.current : 0),
-      linksMissing: () => (channel === undefined ? links.missing : 0),
-      singleLinks: () => links.single,
+      fleet: isFleet(config)
+        ? {
+            // Of a replica with workers the primary says both.
+            replicas: () => (channel === undefined ? replicaCount.current : 0),
+            linksMissing: () => (channel === undefined ? links.missing : 0),
+            singleLinks: () => links.single,
+          }
+        : undefined,
       resultBytesReserved: () => budget.reservedBytes,
       authentication: () => authenticator.counters,
       tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
@@ -141,6 +145,7 @@ export async function startGateway(
     rateLimiter,
     principalRate: shared.principalRate,
     revocations,
+    hasPrimary: channel !== undefined,
     limitCalls: (callCapability) =>
       callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
     sessions,

@@ -22,7 +22,7 @@ import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './siblings/share-sessions.ts';
 import { missingLinks } from './agents/agent-links.ts';
-import { linksPerReplicaOf } from './replicas/links-per-replica.ts';
+import { isFleet, linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { shareReplicaCount } from './replicas/shared-replica-count.ts';
 import { createSocketFolder } from './siblings/socket-folder.ts';
@@ -59,7 +59,6 @@ const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
   agentCallsInFlight: () => 0,
-  singleLinks: () => 0,
   resultBytesReserved: () => 0,
   isCapability: () => false,
 };
@@ -212,8 +211,13 @@ export async function runPrimary({
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       hasServices: config.hasServicesFile,
-      replicas: () => replicaCount.current,
-      linksMissing: () => missingLinks(sessions.all, linksPerReplicaOf(config)),
+      fleet: isFleet(config)
+        ? {
+            replicas: () => replicaCount.current,
+            linksMissing: () => missingLinks(sessions.all, linksPerReplicaOf(config)),
+            singleLinks: () => 0,
+          }
+        : undefined,
       authentication: () => authority.counters,
       tokens: takesTokens
         ? () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: issuerKeys.fetchFailures })

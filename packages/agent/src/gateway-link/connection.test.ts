@@ -151,7 +151,9 @@ test.each([
   ['inventory', 'agent_public_keys of that service in GATEWAY_SERVICES_FILE'],
   ['default', 'into GATEWAY_AGENT_PUBLIC_KEY'],
 ])('an agent of the service %s that is turned away says where its key goes', async (service, place) => {
-  const turnedAway = await startedGateway({ instead: { auth: (socket) => socket.close(CLOSE.unauthorized) } });
+  const turnedAway = await startedGateway({
+    instead: { auth: (socket) => socket.close(CLOSE.unauthorized) },
+  });
   const { connection } = openTo(turnedAway, { identity: { ...turnedAway.identity, service } });
   expect((await connection.over).reason).toContain(place);
 });

@@ -102,9 +102,7 @@ describe('what the gateway or a proxy says', () => {
     const { retry_in_ms: _, ...replaced } = { ...disconnected('bye'), retry_in_ms: 0 };
     log.observe(replaced);
     await log.close();
-    expect(said).toEqual([
-      'svc-agent: one connection to wss://gateway.example/ws/agent has ended: bye\n',
-    ]);
+    expect(said).toEqual(['svc-agent: one connection to wss://gateway.example/ws/agent has ended: bye\n']);
   });
 });
 

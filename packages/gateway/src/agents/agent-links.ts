@@ -31,8 +31,11 @@ export interface AgentLinksOptions {
 
 /** An agent finds a dozen replicas in less; one that gets here again and again for longer finds no other. */
 const SHORT_AFTER_MS = 25_000;
-/** Agents that search in vain dial every 30 s, and not always this process. */
-const SEARCH_ENDED_MS = 300_000;
+/**
+ * Agents that search in vain dial every 36 s at least. Longer, and the searches of a roll-out, which all end well, would
+ * count as one.
+ */
+const SEARCH_ENDED_MS = 45_000;
 /** Of old agents that were told of: each reconnects with the same id. */
 const TOLD_MAX = 1000;
 

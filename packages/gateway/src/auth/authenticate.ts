@@ -37,6 +37,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     if (outcome === 'invalid') throw tokens?.refuseKey(exchange) ?? unauthorized();
     if (outcome === 'busy')
       throw new CallError('GATEWAY_RATE_LIMITED', 'too many keys are being checked, try again');
+    if (outcome === 'unavailable')
+      throw new CallError('GATEWAY_ISSUER_UNAVAILABLE', 'keys cannot be checked now, try again');
     if ('retryAfterSeconds' in outcome) throw tooMany('too many wrong keys came from this source', outcome);
     exchange.log.apiKeyName = outcome.name;
     if (tokens !== undefined) tokens.noteKey(exchange, outcome);

@@ -7,3 +7,8 @@ const USUAL_MOST = 4;
 export function linksPerReplicaOf({ linksPerReplica = USUAL_MOST, workers }: GatewayConfig): number {
   return Math.min(linksPerReplica, workers);
 }
+
+/** Whether agents may be told to hold more than one link. */
+export function isFleet(config: GatewayConfig): boolean {
+  return config.replicas !== 1 || linksPerReplicaOf(config) > 1;
+}

@@ -12,6 +12,8 @@ export interface ReplicaCountOptions {
 }
 
 const INTERVAL_MS = 5000;
+/** As many links as an agent holds at most, where its file says nothing else: a name with more is no gateway's. */
+const MOST = 64;
 
 /** Of a number, or of a name that has one address for each replica. */
 export function createReplicaCount(
@@ -43,7 +45,7 @@ function countAddresses(name: string, { observe, resolve = lookupAll }: ReplicaC
       reason = errorText(error);
     }
     if (closed) return;
-    if (found > 0) take(found);
+    if (found > 0) take(Math.min(found, MOST));
     else if (!lost) {
       lost = true;
       observe({ event: 'replicas_lookup_failed', name, reason, replicas: current });

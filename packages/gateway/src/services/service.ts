@@ -57,6 +57,8 @@ export interface ServiceParts {
   readonly principalRate: RequestLimiter | undefined;
   /** Undefined where no key can be revoked. */
   readonly revocations: { readonly known: boolean } | undefined;
+  /** Another process checks keys. */
+  readonly hasPrimary: boolean;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
   /** Where another process fetches the keys of issuers. */
@@ -128,7 +130,7 @@ export function createService(
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
       issuers,
-      revocable: revocations !== undefined,
+      keysMayWait: revocations !== undefined || parts.hasPrimary,
     };
     const ready = createReady({
       agentConnected: () => registry.connected,

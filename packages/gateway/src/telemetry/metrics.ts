@@ -9,9 +9,8 @@ export interface GatewayState {
   readonly hasServices: boolean;
   readonly agentConnections: () => number | readonly Sample[];
   readonly agentCallsInFlight: () => number | readonly Sample[];
-  readonly replicas: () => number;
-  readonly linksMissing: () => number;
-  readonly singleLinks: () => number;
+  /** Undefined where agents have one link. */
+  readonly fleet: FleetState | undefined;
   readonly resultBytesReserved: () => number;
   readonly authentication: () => {
     readonly cacheHits: number;
@@ -39,6 +38,12 @@ interface LeaseCounters {
 }
 /** Services come and go while the gateway runs; how many there are at once is bounded by the same number. */
 const SERVICES_MAX = 100;
+
+interface FleetState {
+  readonly replicas: () => number;
+  readonly linksMissing: () => number;
+  readonly singleLinks: () => number;
+}
 
 interface Series {
   readonly service: string;
@@ -183,33 +188,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     },
     state.agentConnections,
   );
-  register.addReading(
-    {
-      name: 'svc_gateway_replicas',
-      type: 'gauge',
-      labels: [],
-      help: 'How many replicas there are, as agents are told: GATEWAY_REPLICAS.',
-    },
-    state.replicas,
-  );
-  register.addReading(
-    {
-      name: 'svc_gateway_links_missing',
-      type: 'gauge',
-      labels: [],
-      help: 'Links that the agents connected to this replica should hold to it beside those that they hold.',
-    },
-    state.linksMissing,
-  );
-  register.addReading(
-    {
-      name: 'svc_gateway_agent_single_links',
-      type: 'gauge',
-      labels: [],
-      help: 'Agents that are too old to hold more than one link, where there are several replicas or workers.',
-    },
-    state.singleLinks,
-  );
+  if (state.fleet !== undefined) addFleetReadings(register, state.fleet);
   register.addReading(
     {
       name: 'svc_gateway_agent_calls_in_flight',
@@ -325,6 +304,36 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     );
   }
   return observe;
+}
+
+function addFleetReadings(register: MetricsRegister, fleet: FleetState): void {
+  register.addReading(
+    {
+      name: 'svc_gateway_replicas',
+      type: 'gauge',
+      labels: [],
+      help: 'How many replicas there are, as agents are told: GATEWAY_REPLICAS.',
+    },
+    fleet.replicas,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_links_missing',
+      type: 'gauge',
+      labels: [],
+      help: 'Links that the agents connected to this replica should hold to it beside those that they hold.',
+    },
+    fleet.linksMissing,
+  );
+  register.addReading(
+    {
+      name: 'svc_gateway_agent_single_links',
+      type: 'gauge',
+      labels: [],
+      help: 'Agents that are too old to hold more than one link, where there are several replicas or workers.',
+    },
+    fleet.singleLinks,
+  );
 }
 
 function addTokenReadings(register: MetricsRegister, tokens: () => TokenCounters): void {

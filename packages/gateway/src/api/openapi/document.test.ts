@@ -132,7 +132,7 @@ test('with issuers or revocations, the codes of 503 name the one that comes of w
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
   const widened = { ...code, enum: [...code.enum, 'GATEWAY_ISSUER_UNAVAILABLE'] };
-  for (const options of [{ issuers: parsed.issuers }, { revocable: true }]) {
+  for (const options of [{ issuers: parsed.issuers }, { keysMayWait: true }]) {
     expect(parse(documentsFor(options)(described, '*'))['components']).toMatchObject({
       schemas: {
         NotFound: { type: 'object' },

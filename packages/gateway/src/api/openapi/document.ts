@@ -17,8 +17,8 @@ export interface DocumentOptions {
   readonly publicUrl: string | undefined;
   /** Whose tokens are taken. */
   readonly issuers: readonly Issuer[];
-  /** Whether keys can be revoked, so that none is let in while it is not known which are. */
-  readonly revocable?: boolean;
+  /** Whether keys may have to wait: for the list of revoked ones, or for the process that checks them. */
+  readonly keysMayWait?: boolean;
 }
 
 /** Each document is made once for those who see the same. */
@@ -30,7 +30,7 @@ export function createDocuments(options: DocumentOptions): ViewOf<VisibleDocumen
 export function renderDocument(
   description: Description,
   shows: Shows,
-  { publicUrl, issuers, revocable = false }: DocumentOptions,
+  { publicUrl, issuers, keysMayWait = false }: DocumentOptions,
 ): VisibleDocument {
   const visible = exposedOperations(description).filter(({ name }) => shows(name));
   const document = {
@@ -39,7 +39,7 @@ export function renderDocument(
     paths: Object.fromEntries(visible.map(({ path, item }) => [path, item])),
     ...(visible.length > 0 ? {} : { components: withoutShared(description.openapi['components']) }),
   };
-  const bytes = Buffer.from(JSON.stringify(withTokenSecurity(document, issuers, revocable)));
+  const bytes = Buffer.from(JSON.stringify(withTokenSecurity(document, issuers, keysMayWait)));
   const digest = createHash('sha256').update(bytes).digest('base64url');
   return { bytes, etag: `"${digest.slice(0, 22)}"` };
 }

@@ -8,11 +8,11 @@ import type { OpenApiDocument } from '@svc/protocol';
 export function withTokenSecurity(
   document: OpenApiDocument,
   issuers: readonly Issuer[],
-  revocable: boolean,
+  keysMayWait: boolean,
 ): OpenApiDocument {
   const { security, components } = document;
   if (issuers.length === 0) {
-    if (!revocable) return document;
+    if (!keysMayWait) return document;
     const all = membersOf(components);
     return { ...document, components: { ...all, ...withIssuerUnavailable(all) } };
   }

@@ -8,8 +8,8 @@ import type { ApiKeyPrincipal } from '../principal.ts';
 import { principalIdIn } from '../../services/service-id.ts';
 import type { KeyRecord } from './key-record.ts';
 
-/** `invalid` answers 401, the others 429. */
-export type Authentication = ApiKeyPrincipal | 'invalid' | 'busy' | TooManyGuesses;
+/** `invalid` answers 401, `unavailable` 503, the others 429. */
+export type Authentication = ApiKeyPrincipal | 'invalid' | 'unavailable' | 'busy' | TooManyGuesses;
 
 /** A source whose wrong keys have cost enough for now. */
 interface TooManyGuesses {

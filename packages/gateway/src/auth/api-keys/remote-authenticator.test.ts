@@ -171,7 +171,7 @@ describe('an authenticator that asks the one of its replica', () => {
     await present(KEY);
     leave();
     expect(present(KEY)).toMatchObject({ name: 'one' });
-    expect(await present(`svc_k2_${SECRET}`)).toBe('busy');
+    expect(await present(`svc_k2_${SECRET}`)).toBe('unavailable');
     expect(present('')).toBe('invalid');
   });
 });

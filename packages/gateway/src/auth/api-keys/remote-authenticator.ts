@@ -79,7 +79,7 @@ export function createRemoteAuthenticator(options: {
     try {
       answer = await ask(question);
     } catch (error) {
-      if (isAway(error)) return 'busy';
+      if (isAway(error)) return 'unavailable';
       throw error;
     }
     const { outcome, remembered } = answer;
