@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runProcess, type Postgres, type TemporaryFolder } from '@svc/testkit';
-import { findProgram } from '../load/programs.ts';
+import { findProgram, runProcess, type Postgres, type TemporaryFolder } from '@svc/testkit';
 import { BOOKS_DATABASE, QUERIES } from './books.ts';
 import { DATABASE_CONNECTIONS } from './contestant.ts';
 

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runProcess, temporaryFolder } from '@svc/testkit';
-import { findProgram } from './programs.ts';
+import { findProgram, runProcess, temporaryFolder } from '@svc/testkit';
 import { wrkScript, type Target, type WrkSummary } from './wrk-script.ts';
 
 export interface Load {

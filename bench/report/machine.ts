@@ -1,6 +1,5 @@
 import { cpus, release, totalmem } from 'node:os';
-import { runProcess } from '@svc/testkit';
-import { findProgram } from '../load/programs.ts';
+import { findProgram, runProcess } from '@svc/testkit';
 
 export interface Machine {
   /** Of the run, as `2026-01-31`. */

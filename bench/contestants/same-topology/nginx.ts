@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, runProcess, startProcess, type RunningProcess } from '@svc/testkit';
-import { findProgram } from '../../load/programs.ts';
+import { findProgram, freePort, runProcess, startProcess, type RunningProcess } from '@svc/testkit';
 import { processOptions, type Place } from './ssh-tunnel.ts';
 
 export interface Nginx {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import {
+  findProgram,
   canEnter,
   createReleasers,
   serverAccount,
@@ -8,7 +9,6 @@ import {
   type Postgres,
   type Releasers,
 } from '@svc/testkit';
-import { findProgram } from '../../load/programs.ts';
 import type { Contestant } from '../contestant.ts';
 import { startToolboxServer, toolboxFaces } from '../toolbox-server.ts';
 import { startNginx } from './nginx.ts';

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
+  findProgram,
   createReleasers,
   freePort,
   runProcess,
@@ -11,7 +12,6 @@ import {
   type RunningProcess,
 } from '@svc/testkit';
 import { childrenOf } from '../../load/process-tree.ts';
-import { findProgram } from '../../load/programs.ts';
 
 /** The account that all of it runs as, and a folder of that account for its files. */
 export interface Place {

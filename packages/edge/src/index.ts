@@ -24,3 +24,4 @@ export { nearest, nearestWithin } from './nearest.ts';
 export { readProblem } from './read-problem.ts';
 export { createTurnQueue, type TurnQueue } from './turn-queue.ts';
 export { limitYoungGeneration } from './process/young-generation.ts';
+export { restartDelay } from './process/restart-delay.ts';

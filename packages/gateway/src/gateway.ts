@@ -195,7 +195,7 @@ export async function startGateway(
       maxParamsBytes: config.maxRequestBodyBytes,
     },
     severalServices: hasServicesFile,
-    directoryOf: (service) => services.find(service)?.directory ?? services.ofDefault.directory,
+    directoryOf: (service) => services.find(service)?.directory,
     budget,
     links,
     observe,

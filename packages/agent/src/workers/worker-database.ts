@@ -1,4 +1,4 @@
-import { errorText } from '@svc/edge';
+import { errorText, restartDelay } from '@svc/edge';
 import type {
   Database,
   DatabaseChange,
@@ -10,7 +10,6 @@ import type {
 } from '../databases/driver.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import { createDatabaseLoss, sumOf } from './database-loss.ts';
-import { createRestartDelay } from './restart-delay.ts';
 import { BEAT_MS } from './serve-worker.ts';
 import { startWorkerProcess, type WorkerEnd, type WorkerProcess } from './worker-process.ts';
 
@@ -66,7 +65,7 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
 
   /** Calls back when its first worker is ready, or has ended before. */
   function keepWorker(number: number, onStart: (failure?: Error) => void): void {
-    const delayAfter = createRestartDelay();
+    let restartInMs = 0;
     const maxConnections = partOf(config.maxConnections, options.workers, number);
 
     function start(isAgain: boolean): void {
@@ -101,7 +100,7 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
     }
 
     function startLater(end: WorkerEnd, livedMs: number): void {
-      const restartInMs = delayAfter(livedMs);
+      restartInMs = restartDelay(livedMs, restartInMs);
       setTimeout(() => startAgain(), restartInMs);
       onWorkerEnded({ ...end, worker: number, restartInMs });
     }

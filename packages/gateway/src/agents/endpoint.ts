@@ -75,7 +75,8 @@ export interface EndpointOptions {
   readonly rules: HandshakeRules;
   /** Whether records name them. */
   readonly severalServices: boolean;
-  readonly directoryOf: (service: string) => SessionDirectory;
+  /** Undefined for a service that there is no longer. */
+  readonly directoryOf: (service: string) => SessionDirectory | undefined;
   readonly budget: ResultBudget;
   readonly links: AgentLinks;
   /** Absent for the only process. */
@@ -210,7 +211,9 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     describe(session, hello, (description) => {
       const { instance_id, key_id, manifest_sha256: digest } = hello;
       const offer = { keyId: key_id, instanceId: instance_id, digest, description };
-      leaveDirectory = options.directoryOf(service).enter(session, offer, () => {
+      const directory = options.directoryOf(service);
+      if (directory === undefined) throw new ProtocolError('its service is gone', CLOSE.unauthorized);
+      leaveDirectory = directory.enter(session, offer, () => {
         listed = true;
         options.observe({
           event: 'agent_connected',

@@ -15,9 +15,13 @@ export interface SocketFolder {
 /** The path of a Unix socket has some 100 bytes, on macOS 104 with the zero behind it. */
 const FOLDER_MAX_BYTES = 80;
 
+const PREFIX = 'svc-gateway-';
+/** What mkdtemp puts behind it. */
+const RANDOM_BYTES = 6;
+
 export function createSocketFolder(parent: string = tmpdir()): SocketFolder {
-  const isShort = Buffer.byteLength(parent) + 'svc-gateway-XXXXXX'.length < FOLDER_MAX_BYTES;
-  const folder = mkdtempSync(join(isShort ? parent : '/tmp', 'svc-gateway-'));
+  const isShort = Buffer.byteLength(join(parent, PREFIX)) + RANDOM_BYTES < FOLDER_MAX_BYTES;
+  const folder = mkdtempSync(join(isShort ? parent : '/tmp', PREFIX));
   const paths = new Map<number, string>();
   let starts = 0;
   const forget = (worker: number): void => {

@@ -6,18 +6,8 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { createPrimaryChannel } from '../primary-channel.ts';
 import { forwardLines } from './forward-lines.ts';
-import { restartDelay } from './restart-delay.ts';
 import { createReturnConnections } from './return-connections.ts';
 import { createSupervisor } from './supervisor.ts';
-
-describe('restartDelay', () => {
-  it('doubles from 0.1 s to 5 s while workers end soon, and begins anew after one that stayed', () => {
-    const delays: number[] = [];
-    for (let last = 0, index = 0; index < 8; index++) delays.push((last = restartDelay(50, last)));
-    expect(delays).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000]);
-    expect(restartDelay(10_000, 5000)).toBe(100);
-  });
-});
 
 describe('forwardLines', () => {
   it('hands over whole lines only, whatever pieces they come in, and drops what a killed writer had begun', async () => {

@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
-import { errorText } from '@svc/edge';
+import { errorText, restartDelay } from '@svc/edge';
 import type { Observe } from '../../telemetry/events.ts';
 import type { Listening } from '../messages.ts';
 import type { PrimaryEnd } from '../primary-channel.ts';
-import { restartDelay } from './restart-delay.ts';
 import { ipcWire } from '../wire.ts';
 
 /** The worker processes of a replica. */
