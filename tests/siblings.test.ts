@@ -23,8 +23,8 @@ capabilities:
     result:
       n: { type: integer }
   slow:
-    description: Takes half a second
-    sql: select 1 as n from (select pg_sleep(0.5)) as moment
+    description: Takes two seconds
+    sql: select 1 as n from (select pg_sleep(2)) as moment
     params: {}
     policy: { timeout: 5s, allow_functions: [pg_sleep] }
     result:
@@ -114,8 +114,10 @@ test(
   'with one link of one agent, calls to every worker succeed',
   { tags: ['workers:siblings'] },
   async () => {
-    expect(new Set(await outcomes(60))).toEqual(new Set(['right']));
-    expect(await metric('svc_gateway_sibling_calls_total')).toBeGreaterThan(30);
+    // Which worker takes a connection is not for the caller to say.
+    while (!((await metric('svc_gateway_sibling_calls_total')) > 30)) {
+      expect(new Set(await outcomes(60))).toEqual(new Set(['right']));
+    }
   },
 );
 
@@ -207,7 +209,9 @@ test('nobody but its user can reach the sockets of a gateway', { tags: ['workers
 test('a gateway that is asked to stop answers what all workers accepted', async () => {
   const calls = 2 * WORKERS;
   const running = Promise.all(Array.from({ length: calls }, () => fresh('/api/v1/capabilities/slow', {})));
-  await expect.poll(() => metric('svc_gateway_agent_calls_in_flight'), { interval: 5 }).toBe(calls);
+  await expect
+    .poll(() => metric('svc_gateway_agent_calls_in_flight'), { interval: 5, timeout: 2000 })
+    .toBe(calls);
   const exit = await service.gateway.stop();
   expect(exit.code).toBe(0);
   expect(new Set((await running).map(({ status }) => status))).toEqual(new Set([200]));

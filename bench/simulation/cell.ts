@@ -1,7 +1,7 @@
+import { createRandom } from '@svc/testkit';
 import type { Target } from '../../packages/agent/src/gateway-link/targets.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createGateway, type Gateway } from './gateway.ts';
-import { createRandom } from './random.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 /** How agents come to the replicas: by the addresses of a name, by numbers in host names, or by a balancer that chooses so. */

@@ -30,6 +30,7 @@ export {
 } from './processes/start-process.ts';
 export { findValkey, startValkey, type Valkey, type ValkeyOptions } from './programs/start-valkey.ts';
 export { cpuMicroseconds, sizeOf, type ProcessSize } from './processes/process-size.ts';
+export { createRandom, pick } from './random.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { smallDisk, type SmallDisk } from './small-disk.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';

@@ -1,9 +1,9 @@
+import { pick } from '@svc/testkit';
 import type { QueryCall } from '../../../packages/agent/src/databases/driver.ts';
 import {
   capabilityOf,
   type CapabilityOptions,
 } from '../../../packages/agent/src/databases/postgres/capability.fixture.ts';
-import { pick } from '../random.ts';
 import type { Capability } from '../../../packages/agent/src/capabilities/model.ts';
 
 /** A call whose end is known before it is made. */

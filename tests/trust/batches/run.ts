@@ -1,13 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { startFaultProxy, type ServerAddress } from '@svc/testkit';
+import { createRandom, pick, startFaultProxy, type ServerAddress } from '@svc/testkit';
 import type { DatabaseConnections, Query } from '../../../packages/agent/src/databases/driver.ts';
 import {
   configOf,
   openPostgres,
   textOfRows,
 } from '../../../packages/agent/src/databases/postgres/capability.fixture.ts';
-import { createRandom, pick } from '../random.ts';
 import { CAPABILITIES, nextCall, READER, type KnownCall } from './calls.ts';
 
 export interface BatchesOptions {

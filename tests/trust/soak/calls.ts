@@ -1,5 +1,4 @@
-import { ask, type Answer, type Service } from '@svc/testkit';
-import { pick } from '../random.ts';
+import { ask, pick, type Answer, type Service } from '@svc/testkit';
 
 const ITEMS = 2000;
 const LIST = 100;

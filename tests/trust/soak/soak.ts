@@ -7,6 +7,8 @@ import {
   startFaultProxy,
   startPostgres,
   startService,
+  createRandom,
+  pick,
   temporaryFolder,
   type FaultProxy,
   type Releasers,
@@ -18,7 +20,6 @@ import { CAPABILITIES, KEYS, LATEST_MS, SQL } from './calls.ts';
 import { DATABASE, DATABASE_SETTINGS, FAULTS, GATEWAY_FAULTS, type Fault, type Scene } from './faults.ts';
 import { sampleProcess, type Sample } from './figures.ts';
 import { startMixedLoad, type MixedLoad } from './load.ts';
-import { createRandom, pick } from '../random.ts';
 import { isFlat, report } from './report.ts';
 
 const USAGE = `Usage: npm run soak [-- --minutes N] [--seed N] [--callers N] [--json]

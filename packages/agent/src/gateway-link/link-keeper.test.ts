@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createCell, seeded, type Balancer, type Cell, type CellOptions } from './cell-by-hand.testing.ts';
+import { createRandom } from '@svc/testkit';
+import { createCell, type Balancer, type Cell, type CellOptions } from './cell-by-hand.testing.ts';
 
 const seed = fc.integer({ min: 1, max: 0x7fff_ffff });
 const HOUR = 3_600_000;
 
 const cellOf = (options: Partial<CellOptions> = {}): Cell =>
-  createCell({ replicas: 3, balancer: 'random', random: seeded(7), ...options });
+  createCell({ replicas: 3, balancer: 'random', random: createRandom(7), ...options });
 
 function dialsWithin({ dials }: Cell, from: number, to: number): number {
   return dials.filter(({ at }) => at >= from && at < to).length;
@@ -56,7 +57,7 @@ test.each<Balancer>(['random', 'round robin', 'addresses', 'numbers'])(
             workers: linksPerReplica,
             linksPerReplica,
             balancer,
-            random: seeded(from),
+            random: createRandom(from),
           });
           const check = (): void => {
             const links = cell.links();
@@ -87,7 +88,7 @@ describe('searching', () => {
   test('dials about five times for three replicas and thirty times for ten', () => {
     const mean = (replicas: number): number => {
       const counts = Array.from({ length: 200 }, (_, at) => {
-        const cell = cellOf({ replicas, random: seeded(at + 1) });
+        const cell = cellOf({ replicas, random: createRandom(at + 1) });
         cell.run(1_800_000);
         expect(cell.keeper.held).toBe(replicas);
         return cell.dials.length;
@@ -102,7 +103,7 @@ describe('searching', () => {
   test('I46: is quick only while it may find something: 4 dials for each link, then one in 30 s', () => {
     fc.assert(
       fc.property(seed, fc.integer({ min: 2, max: 10 }), (from, replicas) => {
-        const cell = cellOf({ replicas, balancer: 'always the first', random: seeded(from) });
+        const cell = cellOf({ replicas, balancer: 'always the first', random: createRandom(from) });
         cell.run(HOUR);
         expect(cell.links()).toEqual(['r0/0']);
         const quick = 4 * replicas;

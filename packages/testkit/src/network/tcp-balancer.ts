@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { createRandom } from '../random.ts';
 
-/** Which of the targets gets the next connection. */
+/** Which of the targets gets the next connection; random is the same sequence in each run, so that none is unlucky. */
 export type BalancerPolicy = 'random' | 'round robin' | 'always the first';
 
 /** A TCP balancer on the loopback interface. A target that refuses a connection is passed over for it. */
@@ -20,6 +21,7 @@ export async function startTcpBalancer(
   first: BalancerPolicy = 'round robin',
 ): Promise<TcpBalancer> {
   const sockets = new Set<Socket>();
+  const random = createRandom(1);
   let targets = ports;
   let policy = first;
   let turn = 0;
@@ -27,7 +29,7 @@ export async function startTcpBalancer(
 
   function start(): number {
     if (policy === 'always the first') return 0;
-    return policy === 'random' ? Math.floor(Math.random() * targets.length) : turn++;
+    return policy === 'random' ? Math.floor(random() * targets.length) : turn++;
   }
 
   function keep(socket: Socket): void {
