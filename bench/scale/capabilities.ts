@@ -41,7 +41,7 @@ async function measure(scale: Scale): Promise<Measurement> {
   const all: Contestant[] = [];
   for (const size of SIZES) all.push(...(await contestantsOf(scale, size)));
   const warm: number[] = [];
-  for (const { load: each } of all) {
+  for (const each of all.flatMap(({ loads }) => loads)) {
     if (each.targets !== undefined) warm.push(await warmUp(scale, each));
   }
   const results = await measureInTurn(scale, all);
@@ -94,8 +94,8 @@ async function contestantsOf(scale: Scale, size: Size): Promise<readonly Contest
   if (first === undefined) throw new Error('cannot measure without a capability');
   const base = { url: service.url, connections: CONNECTIONS, bodies: pointBodies(), ...first };
   return [
-    { name: nameOf(ALL, size.capabilities), service, load: { ...base, targets }, warmUpSeconds: 0 },
-    { name: nameOf(ONE, size.capabilities), service, load: base, warmUpSeconds: 0 },
+    { name: nameOf(ALL, size.capabilities), service, loads: [{ ...base, targets }], warmUpSeconds: 0 },
+    { name: nameOf(ONE, size.capabilities), service, loads: [base], warmUpSeconds: 0 },
   ];
 }
 

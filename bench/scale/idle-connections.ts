@@ -88,9 +88,9 @@ async function hold(
   idleFirst: boolean,
 ): Promise<Held> {
   const calls = callsOf(service, point, pointBodies(), CONNECTIONS);
-  const before = idleFirst ? undefined : await measureLoad(scale, service, calls);
+  const before = idleFirst ? undefined : await measureLoad(scale, service, [calls]);
   const held = await loadBeside(scale, service, kind, calls);
-  return { ...held, without: before ?? (await measureLoad(scale, service, calls)) };
+  return { ...held, without: before ?? (await measureLoad(scale, service, [calls])) };
 }
 
 async function loadBeside(
@@ -106,7 +106,7 @@ async function loadBeside(
     const open = await holder.ask({ port, ...kind });
     if (open !== kind.count) throw new Error(`cannot hold ${kind.count} connections: ${open} are open`);
     const idle = await sizeOf(gateway);
-    const beside = await measureLoad(scale, service, calls);
+    const beside = await measureLoad(scale, service, [calls]);
     const loaded = await sizeOf(gateway);
     const openAfter = await holder.ask({ port, ...kind, count: 0 });
     return { beside, megabytes: Math.max(idle.megabytes, loaded.megabytes), openAfter };

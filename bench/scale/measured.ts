@@ -1,6 +1,6 @@
-import type { Service } from '@svc/testkit';
+import type { RunningProcess, Service } from '@svc/testkit';
 import { treeMicroseconds } from '../load/process-tree.ts';
-import { load, type Load } from '../load/wrk.ts';
+import { load, type Load, type LoadResult } from '../load/wrk.ts';
 import type { Scale } from './row.ts';
 
 export interface Measured {
@@ -16,26 +16,39 @@ export interface Measured {
   readonly databaseCpu: number;
 }
 
+/** The processes whose work is counted. */
+export interface Served {
+  readonly gateways: readonly RunningProcess[];
+  readonly agents: readonly RunningProcess[];
+}
+
 export interface Contestant {
   readonly name: string;
-  readonly service: Service;
-  readonly load: Load;
+  readonly service: Service | Served;
+  /** Made at once. */
+  readonly loads: readonly Load[];
   /** Of a load before the first round; default as long as a round, 0 for what is warm already. */
   readonly warmUpSeconds?: number;
 }
 
-/** One load, with what it cost. */
-export async function measureLoad(scale: Scale, service: Service, one: Load): Promise<Measured> {
+/** Loads at once, with what they cost; the percentiles are those of the slowest. */
+export async function measureLoad(
+  scale: Scale,
+  service: Contestant['service'],
+  loads: Contestant['loads'],
+): Promise<Measured> {
   const before = await cpuOf(scale, service);
-  const { calls, seconds, p50Ms, p99Ms } = await load(one, scale.seconds);
+  const results = await loadAll(loads, scale.seconds);
+  const calls = results.reduce((sum, each) => sum + each.calls, 0);
+  const most = (of: 'seconds' | 'p50Ms' | 'p99Ms'): number => Math.max(...results.map((each) => each[of]));
   const after = await cpuOf(scale, service);
   const gatewayCpu = (after.gateway - before.gateway) / calls;
   const agentCpu = (after.agents - before.agents) / calls;
   return {
     calls,
-    callsPerSecond: calls / seconds,
-    p50Ms,
-    p99Ms,
+    callsPerSecond: calls / most('seconds'),
+    p50Ms: most('p50Ms'),
+    p99Ms: most('p99Ms'),
     cpu: gatewayCpu + agentCpu,
     gatewayCpu,
     agentCpu,
@@ -49,13 +62,13 @@ export async function measureInTurn(
   contestants: readonly Contestant[],
 ): Promise<ReadonlyMap<string, readonly Measured[]>> {
   const results = new Map<string, Measured[]>();
-  for (const { load: each, warmUpSeconds = scale.seconds } of contestants) {
-    if (warmUpSeconds > 0) await load(each, warmUpSeconds);
+  for (const { loads, warmUpSeconds = scale.seconds } of contestants) {
+    if (warmUpSeconds > 0) await loadAll(loads, warmUpSeconds);
   }
   for (let round = 1; round <= scale.rounds; round++) {
     scale.say(`round ${round} of ${scale.rounds}`);
-    for (const { name, service, load: each } of contestants) {
-      const measured = await measureLoad(scale, service, each);
+    for (const { name, service, loads } of contestants) {
+      const measured = await measureLoad(scale, service, loads);
       results.set(name, [...(results.get(name) ?? []), measured]);
     }
   }
@@ -68,11 +81,18 @@ interface Cpu {
   readonly database: number;
 }
 
-async function cpuOf({ postgres }: Scale, service: Service): Promise<Cpu> {
-  const [database, gateway, ...agents] = await Promise.all([
+async function cpuOf({ postgres }: Scale, service: Contestant['service']): Promise<Cpu> {
+  const gateways = 'gateways' in service ? service.gateways : [service.gateway];
+  const all = async (processes: Served['agents']): Promise<number> =>
+    (await Promise.all(processes.map(treeMicroseconds))).reduce((sum, each) => sum + each, 0);
+  const [gateway, agents, database] = await Promise.all([
+    all(gateways),
+    all(service.agents),
     treeMicroseconds(postgres),
-    treeMicroseconds(service.gateway),
-    ...service.agents.map(treeMicroseconds),
   ]);
-  return { gateway, agents: agents.reduce((sum, each) => sum + each, 0), database };
+  return { gateway, agents, database };
+}
+
+function loadAll(loads: Contestant['loads'], seconds: number): Promise<readonly LoadResult[]> {
+  return Promise.all(loads.map((one) => load(one, seconds)));
 }

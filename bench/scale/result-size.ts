@@ -31,7 +31,7 @@ async function measure(scale: Scale): Promise<Measurement> {
   const contestants = SIZES.map((rows) => ({
     name: String(rows),
     service,
-    load: callsOf(service, listName(rows), listBodies(rows), CONNECTIONS),
+    loads: [callsOf(service, listName(rows), listBodies(rows), CONNECTIONS)],
   }));
   const results = await measureInTurn(scale, contestants);
   const column = (rows: number, of: keyof Measured): readonly number[] =>

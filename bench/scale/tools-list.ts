@@ -113,9 +113,9 @@ async function listOf(size: number, service: Service): Promise<Listed> {
     first: {
       name: `first of ${size}`,
       service,
-      load: { ...base, bodies: Array.from({ length: BODIES }, () => firstBody) },
+      loads: [{ ...base, bodies: Array.from({ length: BODIES }, () => firstBody) }],
     },
-    whole: { name: `whole of ${size}`, service, load: base },
+    whole: { name: `whole of ${size}`, service, loads: [base] },
   };
 }
 

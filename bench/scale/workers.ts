@@ -1,8 +1,11 @@
-import { nextRecord, type Service } from '@svc/testkit';
+import { ask, nextRecord, type Service } from '@svc/testkit';
+import { metricsPortOf } from '../../tests/requirements/metrics-ports.testing.ts';
+import { load } from '../load/wrk.ts';
 import { median, spreadOfRatios } from '../report/statistics.ts';
 import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
-import { measureInTurn, type Measured } from './measured.ts';
+import { measureInTurn, type Contestant, type Measured } from './measured.ts';
 import { atMost, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { startSeparateGateways } from './separate-gateways.ts';
 
 /** The gateway's workers, and to how many of them the agent has a link. */
 const SIZES = [
@@ -18,7 +21,11 @@ const SIBLING_SHARE = (SIBLINGS.workers - SIBLINGS.links) / SIBLINGS.workers;
 const CONNECTIONS = 32;
 /** For each worker: its code is optimised once it has served some hundred thousand calls. */
 const WARM_UP_SECONDS = 10;
+/** For each round, until both kinds of workers were met as often as there are rounds. */
+const TRIES_MAX = 12;
 const GOAL = { cpu: 1.1, siblingMicroseconds: 20, siblingMs: 0.15 };
+/** What as many processes cost that know nothing of each other. */
+const SEPARATE = `${FOUR.workers} gateways of one process`;
 
 const CPU = 'CPU of a point call';
 const THROUGHPUT = 'throughput';
@@ -32,53 +39,55 @@ export const workers: Row = {
 type Size = (typeof SIZES)[number];
 
 async function measure(scale: Scale): Promise<Measurement> {
-  const services: { readonly size: Size; readonly service: Service }[] = [];
-  for (const size of SIZES) services.push({ size, service: await start(scale, size) });
-  const results = await measureInTurn(
-    scale,
-    services.flatMap(({ size, service }) => [
-      {
-        name: nameOf(size, CONNECTIONS),
-        service,
-        load: calls(service, CONNECTIONS * size.workers),
-        warmUpSeconds: WARM_UP_SECONDS * size.workers,
-      },
-      { name: nameOf(size, size.workers), service, load: calls(service, size.workers), warmUpSeconds: 0 },
-    ]),
-  );
-  const column = (size: Size, connections: number, of: keyof Measured): readonly number[] =>
-    (results.get(nameOf(size, connections)) ?? []).map((each) => each[of]);
-  const compared = (what: string, size: Size, of: 'cpu' | 'callsPerSecond', unit: string): Figure => {
-    const values = column(size, CONNECTIONS, of);
+  const contestants: Contestant[] = [];
+  let lone = (): Promise<LoneCalls> => Promise.reject(new Error('no workers without a link'));
+  for (const size of SIZES) {
+    const { service, metrics } = await start(scale, size);
+    if (size === SIBLINGS) lone = (): Promise<LoneCalls> => loneCalls(scale, service, metrics);
+    contestants.push({
+      name: described(size),
+      service,
+      loads: Array.from({ length: size.workers }, () => calls(service, CONNECTIONS)),
+      warmUpSeconds: WARM_UP_SECONDS * size.workers,
+    });
+  }
+  contestants.push({
+    name: SEPARATE,
+    ...(await startSeparateGateways(scale, FOUR.workers, CONNECTIONS)),
+    warmUpSeconds: WARM_UP_SECONDS * FOUR.workers,
+  });
+  const results = await measureInTurn(scale, contestants);
+  const column = (name: string, of: keyof Measured): readonly number[] =>
+    (results.get(name) ?? []).map((each) => each[of]);
+  const compared = (what: string, name: string, of: 'cpu' | 'callsPerSecond', unit: string): Figure => {
+    const values = column(name, of);
     return {
       what,
-      size: described(size),
+      size: name,
       value: median(values),
       unit,
-      ratio: spreadOfRatios(values, column(ONE, CONNECTIONS, of)),
-      goal: size === FOUR && of === 'cpu' ? atMost('ratio', GOAL.cpu) : undefined,
+      ratio: spreadOfRatios(values, column(described(ONE), of)),
+      goal: name === described(FOUR) && of === 'cpu' ? atMost('ratio', GOAL.cpu) : undefined,
     };
   };
-  const excess = (of: 'cpu' | 'p50Ms', connections: number): number => {
-    const own = column(FOUR, connections, of);
-    const differences = column(SIBLINGS, connections, of).map((value, round) => value - (own[round] ?? 0));
-    return median(differences);
-  };
+  const own = column(described(FOUR), 'cpu');
+  const handed = column(described(SIBLINGS), 'cpu').map((value, round) => value - (own[round] ?? 0));
+  const p50 = await lone();
   return {
     figures: [
-      ...SIZES.map((size) => compared(CPU, size, 'cpu', 'us')),
-      ...SIZES.map((size) => compared(THROUGHPUT, size, 'callsPerSecond', 'calls/s')),
+      ...contestants.map(({ name }) => compared(CPU, name, 'cpu', 'us')),
+      ...contestants.map(({ name }) => compared(THROUGHPUT, name, 'callsPerSecond', 'calls/s')),
       {
         what: 'CPU of a sibling call beyond that of an own',
         size: described(SIBLINGS),
-        value: excess('cpu', CONNECTIONS) / SIBLING_SHARE,
+        value: median(handed) / SIBLING_SHARE,
         unit: 'us',
         goal: atMost('value', GOAL.siblingMicroseconds),
       },
       {
-        what: 'p50 of calls one at a time at each worker, beyond own ones',
+        what: 'p50 of one caller at a worker without the link, beyond one at the worker with it',
         size: described(SIBLINGS),
-        value: excess('p50Ms', SIBLINGS.workers),
+        value: median(p50.handed) - median(p50.own),
         unit: 'ms',
         goal: atMost('value', GOAL.siblingMs),
       },
@@ -91,25 +100,51 @@ async function measure(scale: Scale): Promise<Measurement> {
   };
 }
 
-async function start(scale: Scale, size: Size): Promise<Service> {
+/** p50 in milliseconds of one caller at a time, by whether the worker that took its connection has the link. */
+interface LoneCalls {
+  readonly own: readonly number[];
+  readonly handed: readonly number[];
+}
+
+async function loneCalls(scale: Scale, service: Service, metrics: string): Promise<LoneCalls> {
+  const handedOver = async (): Promise<number> => {
+    const { text } = await ask(metrics);
+    return Number(/^svc_gateway_sibling_calls_total (\d+)$/m.exec(text)?.[1]);
+  };
+  const own: number[] = [];
+  const handed: number[] = [];
+  // Connections go to the workers in turn, and a load makes one or two of them.
+  for (let tries = 0; own.length < scale.rounds || handed.length < scale.rounds; tries++) {
+    if (tries === TRIES_MAX * scale.rounds)
+      throw new Error('no connection came to the worker that was wanted');
+    await fetch(`${service.url}/healthz`, { headers: { connection: 'close' } });
+    const before = await handedOver();
+    const { calls: made, p50Ms } = await load(calls(service, 1), scale.seconds);
+    const isHanded = (await handedOver()) - before > made / 2;
+    (isHanded ? handed : own).push(p50Ms);
+  }
+  return { own, handed };
+}
+
+async function start(
+  scale: Scale,
+  size: Size,
+): Promise<{ readonly service: Service; readonly metrics: string }> {
   const service = await startLibrary(scale, pointQueries(pointNames(1)), {
     gatewayEnv: {
       GATEWAY_WORKERS: String(size.workers),
       GATEWAY_LINKS_PER_REPLICA: String(size.links),
+      GATEWAY_METRICS_ADDR: '127.0.0.1:0',
     },
   });
   const connects = (): number =>
     service.gateway.output('stdout').split('"event":"agent_connected"').length - 1;
   while (connects() < size.links) await nextRecord(service.gateway, 'agent_connected');
-  return service;
+  return { service, metrics: `http://127.0.0.1:${await metricsPortOf(service.gateway)}/metrics` };
 }
 
 function calls(service: Service, connections: number): ReturnType<typeof callsOf> {
   return callsOf(service, pointNames(1)[0] ?? '', pointBodies(), connections);
-}
-
-function nameOf(size: Size, connections: number): string {
-  return `${described(size)}, ${connections} connections`;
 }
 
 function described({ workers: count, links }: Size): string {

@@ -27,6 +27,19 @@ export const BEHIND_ONE_ADDRESS: Scenario = {
   begin: (cell) => cell.startAgents(SECOND),
 };
 
+/** All new replicas come at once. */
+function grown(replicas: number, to: number): Scenario {
+  return {
+    ...usual,
+    name: `from ${replicas} to ${to} replicas`,
+    replicas,
+    lastsMs: 120 * SECOND,
+    begin(cell) {
+      for (let count = replicas; count < to; count++) cell.addReplica();
+    },
+  };
+}
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     ...usual,
@@ -84,15 +97,8 @@ export const SCENARIOS: readonly Scenario[] = [
       }
     },
   },
-  {
-    ...usual,
-    name: 'from 3 to 10 replicas',
-    replicas: 3,
-    lastsMs: 120 * SECOND,
-    begin(cell) {
-      for (let count = 3; count < usual.replicas; count++) cell.addReplica();
-    },
-  },
+  grown(3, 6),
+  grown(3, usual.replicas),
   {
     ...usual,
     name: 'three replicas are replaced while names are stale for 60 s',
