@@ -1,5 +1,4 @@
-import { ask, nextRecord, type Service } from '@svc/testkit';
-import { metricsPortOf } from '../../tests/requirements/metrics-ports.testing.ts';
+import { nextRecord, type Service } from '@svc/testkit';
 import { load } from '../load/wrk.ts';
 import { median, spreadOfRatios } from '../report/statistics.ts';
 import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
@@ -42,8 +41,9 @@ async function measure(scale: Scale): Promise<Measurement> {
   const contestants: Contestant[] = [];
   let lone = (): Promise<LoneCalls> => Promise.reject(new Error('no workers without a link'));
   for (const size of SIZES) {
-    const { service, metrics } = await start(scale, size);
-    if (size === SIBLINGS) lone = (): Promise<LoneCalls> => loneCalls(scale, service, metrics);
+    const started = await start(scale, size);
+    const { service } = started;
+    if (size === SIBLINGS) lone = (): Promise<LoneCalls> => loneCalls(scale, started);
     contestants.push({
       name: described(size),
       service,
@@ -106,11 +106,7 @@ interface LoneCalls {
   readonly handed: readonly number[];
 }
 
-async function loneCalls(scale: Scale, service: Service, metrics: string): Promise<LoneCalls> {
-  const handedOver = async (): Promise<number> => {
-    const { text } = await ask(metrics);
-    return Number(/^svc_gateway_sibling_calls_total (\d+)$/m.exec(text)?.[1]);
-  };
+async function loneCalls(scale: Scale, { service, workerWithLink }: Started): Promise<LoneCalls> {
   const own: number[] = [];
   const handed: number[] = [];
   // Connections go to the workers in turn, and a load makes one or two of them.
@@ -118,29 +114,43 @@ async function loneCalls(scale: Scale, service: Service, metrics: string): Promi
     if (tries === TRIES_MAX * scale.rounds)
       throw new Error('no connection came to the worker that was wanted');
     await fetch(`${service.url}/healthz`, { headers: { connection: 'close' } });
-    const before = await handedOver();
-    const { calls: made, p50Ms } = await load(calls(service, 1), scale.seconds);
-    const isHanded = (await handedOver()) - before > made / 2;
+    const { p50Ms } = await load(calls(service, 1), scale.seconds);
+    const isHanded = lastWorker(service, 'request') !== workerWithLink;
     (isHanded ? handed : own).push(p50Ms);
   }
   return { own, handed };
 }
 
-async function start(
-  scale: Scale,
-  size: Size,
-): Promise<{ readonly service: Service; readonly metrics: string }> {
+interface Started {
+  readonly service: Service;
+  /** The last one where there are several. */
+  readonly workerWithLink: number;
+}
+
+async function start(scale: Scale, size: Size): Promise<Started> {
   const service = await startLibrary(scale, pointQueries(pointNames(1)), {
     gatewayEnv: {
       GATEWAY_WORKERS: String(size.workers),
       GATEWAY_LINKS_PER_REPLICA: String(size.links),
-      GATEWAY_METRICS_ADDR: '127.0.0.1:0',
     },
   });
-  const connects = (): number =>
-    service.gateway.output('stdout').split('"event":"agent_connected"').length - 1;
+  const connects = (): number => service.gateway.output('stdout').split(event('agent_connected')).length - 1;
   while (connects() < size.links) await nextRecord(service.gateway, 'agent_connected');
-  return { service, metrics: `http://127.0.0.1:${await metricsPortOf(service.gateway)}/metrics` };
+  return { service, workerWithLink: lastWorker(service, 'agent_connected') };
+}
+
+/** Which worker wrote the last record of that event. */
+function lastWorker({ gateway }: Service, name: string): number {
+  const line = gateway
+    .output('stdout')
+    .split('\n')
+    .findLast((each) => each.includes(event(name)));
+  const record: { worker?: number } = JSON.parse(line ?? '{}');
+  return record.worker ?? Number.NaN;
+}
+
+function event(name: string): string {
+  return `"event":"${name}"`;
 }
 
 function calls(service: Service, connections: number): ReturnType<typeof callsOf> {
