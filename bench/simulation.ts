@@ -17,7 +17,7 @@ const USAGE = `Usage: npm run bench:simulation [-- --agents N --seed S] [--json]
 What many agents do when gateways start, end, are replaced or go dark: the agent's own code that keeps its links, its
 back-off and the gateway's bounds for unauthenticated peers, on a virtual clock and network. N agents (default 10,000)
 in cells of 1,000 with 10 replicas each, where agents find them by the addresses of a name; one cell for every other way.
-The same seed (default 1) gives the same figures. It takes some minutes.
+The same seed (default 1) gives the same figures. It takes some six minutes.
 
 --write     also writes the table of docs/scale.md
 
