@@ -144,6 +144,8 @@ function lastWorker({ gateway }: Service, name: string): number {
   const line = gateway
     .output('stdout')
     .split('\n')
+    // Behind the last end of a line is what has come of the next one.
+    .slice(0, -1)
     .findLast((each) => each.includes(event(name)));
   const record: { worker?: number } = JSON.parse(line ?? '{}');
   return record.worker ?? Number.NaN;

@@ -22,8 +22,8 @@ export interface LogOptions {
 
 /** Some 70 calls: each write takes a promise, a thread of Node's pool, and waking both. */
 const GATHER_CHARACTERS = 16_384;
-/** Reasons come from gateways and proxies, who may say anything. */
-const REASON_MAX_CHARACTERS = 200;
+/** Reasons come from gateways and proxies, who may say anything. What is to be done, behind a gateway's reason, has room. */
+const REASON_MAX_CHARACTERS = 280;
 
 /** JSON lines into the log file (the only place for database text), short ones to standard error. */
 export function createLog(options: LogOptions): Log {

@@ -10,10 +10,15 @@ import { compareSync } from 'bcryptjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   answer,
+  authBytes,
+  becomeAgent,
   createAgentKey,
   describing,
+  dialAgentEndpoint,
+  helloBytes,
   introduce,
   sayFrames,
+  sayText,
   type AgentKey,
   type PeerByHand,
 } from '../agents/unauthenticated-peer.testing.ts';
@@ -357,6 +362,33 @@ describe('what changes while the gateway runs', () => {
     expect(await statusOf('inventory', north.apiKey)).toBe(401);
     await connect(inventoryAgent, 'b');
     expect(await statusOf('other', south.apiKey)).toBe(200);
+  });
+
+  test('a service that goes takes its agents along, however far they have come', async () => {
+    await start(services(inventory()));
+    const [silent, challenged] = [
+      await dialAgentEndpoint(gateway.port),
+      await dialAgentEndpoint(gateway.port),
+    ];
+    const hello = helloBytes({ keyId: inventoryAgent.keyId, instanceId: 'b' });
+    sayText(challenged, hello);
+    const challenge = await challenged.next();
+    const { agent: asked, asked: question } = await becomeAgent(gateway.port, inventoryAgent, {
+      instanceId: 'c',
+    });
+    peers.push(silent, challenged, asked);
+    const listed = await connect(inventoryAgent, 'd', 'inventory');
+    await write(services());
+    await happened('keys_reloaded');
+    sayText(silent, hello);
+    sayText(silent, authBytes(inventoryAgent, { hello, challenge: await silent.next() }));
+    sayText(challenged, authBytes(inventoryAgent, { hello, challenge }));
+    sayFrames(asked, answer(question?.type === 'request' ? question.id : 0, describing('get')));
+    for (const peer of [silent, challenged, asked, listed]) {
+      expect((await peer.closed).code).toBe(CLOSE.unauthorized);
+    }
+    expect(await happened('agent_connected')).toHaveLength(1);
+    expect(await statusOf('', reports.apiKey)).toBe(503);
   });
 
   test('a file that cannot be taken changes nothing, is told of once with all its faults, and is taken when mended', async () => {

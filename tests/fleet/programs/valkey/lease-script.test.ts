@@ -67,12 +67,12 @@ describe.skipIf(!hasValkey)('the bucket in Valkey', () => {
     const rate = { requestsPerSecond: 500, burst: 1000 };
     const bucket = newBucket();
     const startedAt = performance.now();
-    let { granted } = await takeLease(client, bucket, rate, 1, 50);
+    let { granted } = await takeLease(client, bucket, rate, 1, rate.burst);
     const answeredAt = performance.now();
     let askedAt = answeredAt;
     while (askedAt - startedAt < 1000) {
       askedAt = performance.now();
-      granted += (await takeLease(client, bucket, rate, 1, 50)).granted;
+      granted += (await takeLease(client, bucket, rate, 1, rate.burst)).granted;
     }
     // Between the first answer and the last question all came that the rate says; until the last answer, no more.
     const least = (askedAt - answeredAt) / 1000;
