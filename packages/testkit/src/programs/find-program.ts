@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Debian's folder for them need not be on the path of a user. */
+/** Not all of them are on the path of every user. */
 const FURTHER_FOLDERS = ['/usr/sbin', '/sbin', '/usr/local/sbin'];
 
 /** Where a program of the system is; undefined where it is not installed. */
