@@ -1,6 +1,8 @@
 import { AGENT_RECORDS } from './agent-records.ts';
 import { fieldTable } from './capability-file.ts';
-import { AGENT_COMMANDS, commandList, GATEWAY_COMMANDS } from './commands.ts';
+import { PROGRAM as AGENT } from '../../packages/agent/src/cli/program.ts';
+import { PROGRAM as GATEWAY } from '../../packages/gateway/src/cli/program.ts';
+import { commandList } from './commands.ts';
 import { closeCodeTable, errorTable, linkCodeTable } from './errors.ts';
 import { GATEWAY_RECORDS } from './gateway-records.ts';
 import { renderRecords } from './log-record.ts';
@@ -37,8 +39,8 @@ export const PARTS: Readonly<Record<string, Readonly<Record<string, () => string
     'result-types': resultTypeTable,
   },
   'docs/reference/commands.md': {
-    gateway: () => commandList(GATEWAY_COMMANDS),
-    agent: () => commandList(AGENT_COMMANDS),
+    gateway: () => commandList(GATEWAY),
+    agent: () => commandList(AGENT),
   },
   'docs/reference/errors.md': {
     errors: errorTable,

@@ -2,7 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProcess, SVC_AGENT, temporaryFolder, type TemporaryFolder } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseArguments as parseAgentArguments } from '../../packages/agent/src/cli/arguments.ts';
+import { parseCommandLine } from '@svc/edge';
+import { PROGRAM as AGENT } from '../../packages/agent/src/cli/program.ts';
 import { parseArguments as parseGatewayArguments } from '../../packages/gateway/src/cli/arguments.ts';
 import { readEnvFile } from '../../packages/gateway/src/config/env-file.ts';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
@@ -124,11 +125,11 @@ const inline = readDocuments().flatMap((document) =>
 test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, script) => {
   const wrong = commandsIn(script).filter(([program, words]) => {
     // A mention of the command alone is no call of it.
-    const mentioned = words.length === 1 && /^(?:create|revoke)-key$/.test(words[0] ?? '');
+    const mentioned = words.length === 1 && /^(?:(?:create|revoke)-key|completion)$/.test(words[0] ?? '');
     if (mentioned) return false;
     return program === 'svc-gateway'
       ? parseGatewayArguments(words).command === 'wrong-usage'
-      : parseAgentArguments(words).kind === 'usage_error';
+      : parseCommandLine(AGENT, words).kind === 'usage_error';
   });
   expect(wrong).toEqual([]);
 });

@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AGENT_ERROR_CODES, CLOSE } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EVERYWHERE, FLAGS_OF } from '../../packages/agent/src/cli/arguments.ts';
 import { PARAM_TYPES } from '../../packages/agent/src/capabilities/model.ts';
 import { createLog as createAgentLog } from '../../packages/agent/src/telemetry/log.ts';
 import { compileValue } from '../../packages/agent/src/capabilities/values/value-check.ts';
-import { FLAGS } from '../../packages/gateway/src/cli/arguments.ts';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
 import { createProtectedResource } from '../../packages/gateway/src/api/protected-resource.ts';
 import { SETTINGS } from '../../packages/gateway/src/config/settings.ts';
@@ -16,7 +14,6 @@ import { createFindRoute, FIXED_ROUTES } from '../../packages/gateway/src/http/r
 import { createLog as createGatewayLog } from '../../packages/gateway/src/telemetry/log.ts';
 import { AGENT_RECORDS } from '../../scripts/docs/agent-records.ts';
 import { FILE_FIELDS } from '../../scripts/docs/capability-file.ts';
-import { AGENT_COMMANDS, GATEWAY_COMMANDS } from '../../scripts/docs/commands.ts';
 import { ERROR_CODES } from '../../scripts/docs/errors.ts';
 import { GATEWAY_RECORDS } from '../../scripts/docs/gateway-records.ts';
 import { generatedParts, replacePart } from '../../scripts/docs/markdown.ts';
@@ -88,19 +85,6 @@ test.each(PARAM_TYPES)('values of the type %s are taken and refused as documente
   const { takes, refuses } = PARAM_TYPE_DOCS[type];
   expect(takes.map((value) => [value, check(value)])).toEqual(takes.map((value) => [value, []]));
   expect(refuses.filter((value) => check(value).length === 0)).toEqual([]);
-});
-
-test('every command has its flags', () => {
-  const flagsOf = (
-    commands: Readonly<Record<string, { readonly flags: object }>>,
-  ): Record<string, string[]> =>
-    Object.fromEntries(
-      Object.entries(commands).map(([name, { flags }]) => [name, Object.keys(flags).toSorted()]),
-    );
-  const sorted = (flags: Readonly<Record<string, readonly string[]>>, more: readonly string[]) =>
-    Object.fromEntries(Object.entries(flags).map(([name, list]) => [name, [...list, ...more].toSorted()]));
-  expect(flagsOf(GATEWAY_COMMANDS)).toEqual(sorted(FLAGS, []));
-  expect(flagsOf(AGENT_COMMANDS)).toEqual(sorted(FLAGS_OF, EVERYWHERE));
 });
 
 describe('errors', () => {

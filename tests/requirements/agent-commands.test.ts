@@ -105,7 +105,12 @@ test(
       expect(help.stdout).toContain(word);
     }
     expect(await agent('-h')).toEqual(help);
-    expect(await agent('check', '--help')).toEqual(help);
+    const check = await agent('check', '--help');
+    expect(check).toMatchObject({ code: 0, stderr: '' });
+    for (const word of ['svc-agent check', '--config', '--offline', '--json'])
+      expect(check.stdout).toContain(word);
+    expect(check.stdout).not.toContain('schema');
+    expect(await agent('help', 'check')).toEqual(check);
   },
 );
 
@@ -118,10 +123,7 @@ test('--version is that of the package', { tags: ['command:help', 'command:exit-
 test.each([
   [['chekc'], 'unknown command "chekc": did you mean `check`?'],
   [['check', '--ofline'], 'unknown flag "--ofline": did you mean `--offline`?'],
-  [
-    ['check', 'capability.yaml'],
-    'unexpected argument "capability.yaml": name the capability file with `--config`',
-  ],
+  [['check', 'capability.yaml'], 'unexpected argument "capability.yaml": name a file with `--config`'],
 ] as const)(
   '%j is refused with a hint',
   { tags: ['command:unknown', 'command:exit-codes', 'command:no-stack'] },

@@ -1,11 +1,18 @@
 import './ignored-signals.ts';
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { firstSignal, limitYoungGeneration, tolerateClosedOutput } from '@svc/edge';
-import { parseArguments } from './cli/arguments.ts';
+import {
+  firstSignal,
+  limitYoungGeneration,
+  parseCommandLine,
+  renderCompletion,
+  renderHelp,
+  tolerateClosedOutput,
+  type Given,
+} from '@svc/edge';
 import { checkCommand } from './cli/check-command.ts';
 import { EXIT } from './cli/exit-code.ts';
-import { HELP } from './cli/help.ts';
+import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run-command.ts';
 import { schemaCommand } from './cli/schema-command.ts';
 
@@ -18,31 +25,45 @@ void main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<void> {
   tolerateClosedOutput('svc-agent', EXIT.failure);
-  const command = parseArguments(argv);
-  switch (command.kind) {
+  const parsed = parseCommandLine(PROGRAM, argv);
+  switch (parsed.kind) {
     case 'help':
-      process.stdout.write(HELP);
+      process.stdout.write(renderHelp(PROGRAM, parsed.command));
       return;
     case 'version':
       process.stdout.write(`${__SVC_VERSION__}\n`);
       return;
+    case 'completion':
+      process.stdout.write(renderCompletion(PROGRAM, parsed.shell));
+      return;
+    case 'usage_error':
+      process.stderr.write(`svc-agent: ${parsed.message}\n`);
+      process.exitCode = EXIT.usage;
+      return;
+    case 'command':
+      await runNamed(parsed.name, parsed.given);
+  }
+}
+
+async function runNamed(name: string | undefined, given: Given): Promise<void> {
+  const file = capabilityFile(given.value('config'));
+  switch (name) {
     case 'schema':
       schemaCommand(process.stdout);
       return;
-    case 'usage_error':
-      process.stderr.write(`svc-agent: ${command.message}\n`);
-      process.exitCode = EXIT.usage;
+    case 'check':
+      process.exitCode = await checkCommand({
+        file,
+        offline: given.has('offline'),
+        json: given.has('json'),
+        home,
+      });
       return;
-    case 'check': {
-      const { offline, json } = command;
-      process.exitCode = await checkCommand({ file: capabilityFile(command.config), offline, json, home });
-      return;
-    }
-    case 'run':
+    default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
         await runCommand({
-          file: capabilityFile(command.config),
+          file,
           home,
           version: __SVC_VERSION__,
           untilSignal: () => firstSignal(EXIT.failure),

@@ -1,4 +1,14 @@
 export { createAbort, type AbortSignalLike } from './abort.ts';
+export {
+  commandsOf,
+  FLAGS_OF_ALL,
+  type CommandSpec,
+  type FlagSpec,
+  type ProgramSpec,
+} from './cli/command-table.ts';
+export { parseCommandLine, type Given, type ParsedCommand } from './cli/parse-command-line.ts';
+export { renderCompletion } from './cli/render-completion.ts';
+export { renderHelp } from './cli/render-help.ts';
 export { createByteBudget, type ByteBudget, type Reservation } from './byte-budget.ts';
 export { tolerateClosedOutput } from './process/closed-output.ts';
 export { counted } from './counted.ts';

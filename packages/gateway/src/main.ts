@@ -2,10 +2,18 @@ import './ignored-signals.ts';
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { errorText, firstSignal, limitYoungGeneration, readProblem, tolerateClosedOutput } from '@svc/edge';
+import {
+  errorText,
+  firstSignal,
+  limitYoungGeneration,
+  readProblem,
+  renderCompletion,
+  renderHelp,
+  tolerateClosedOutput,
+} from '@svc/edge';
 import { startGateway } from './gateway.ts';
 import { parseArguments, type Command } from './cli/arguments.ts';
-import { HELP } from './cli/help.ts';
+import { PROGRAM } from './cli/program.ts';
 import { renderAgentSecret } from './cli/render-agent-secret.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
 import { renderRevokedKey } from './cli/render-revoked-key.ts';
@@ -40,7 +48,10 @@ async function main(argv: readonly string[]): Promise<void> {
   const command = parseArguments(argv);
   switch (command.command) {
     case 'help':
-      process.stdout.write(HELP);
+      process.stdout.write(renderHelp(PROGRAM, command.about));
+      return;
+    case 'completion':
+      process.stdout.write(renderCompletion(PROGRAM, command.shell));
       return;
     case 'version':
       process.stdout.write(`${__SVC_VERSION__}\n`);

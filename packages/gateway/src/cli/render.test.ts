@@ -6,7 +6,8 @@ import { parseKeyRecords } from '../config/services/key-records.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { createAgentSecret } from './create-agent-secret.ts';
 import { createKey } from '../auth/api-keys/create-key.ts';
-import { HELP } from './help.ts';
+import { renderHelp } from '@svc/edge';
+import { PROGRAM } from './program.ts';
 import { renderAgentSecret } from './render-agent-secret.ts';
 import { renderCreatedKey } from './render-key.ts';
 
@@ -55,5 +56,5 @@ describe('create-agent-secret output', () => {
 });
 
 it('help names every setting', () => {
-  for (const setting of SETTINGS) expect(HELP).toContain(setting);
+  for (const setting of SETTINGS) expect(renderHelp(PROGRAM, undefined)).toContain(setting);
 });

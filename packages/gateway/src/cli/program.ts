@@ -1,27 +1,73 @@
-/** What `svc-gateway --help` prints. */
-export const HELP: string = `Usage:
-  svc-gateway [--env-file <path>]
-      Run the gateway. It is configured by environment variables; --env-file reads
-      more of them from a file (NAME=value lines; the environment itself wins).
+import type { FlagSpec, ProgramSpec } from '@svc/edge';
 
-  svc-gateway create-key --name <name> --capabilities <a,b|"*"> [--claim <name>=<text>]...
-                         [--principal <name>] [--expires-at <time>] [--json]
-      Create an API key for a caller: prints the key once, and the record to add
-      to GATEWAY_API_KEYS_JSON or to the file of keys or services. Capabilities take
-      claims as parameters that callers neither see nor set; --claim <name>:=<json>
-      is a number, true, false or a list of texts. Keys of one principal count as
-      one caller.
+const JSON_OUTPUT = 'Print one JSON object instead of text:';
+const ENV_FILE: FlagSpec = {
+  value: 'path',
+  does: 'Read more settings from a file of NAME=value lines; the environment itself wins. When it is not there, Node.js itself ends with exit code 9.',
+  suggest: 'file',
+};
 
-  svc-gateway revoke-key --key-id <id> [--env-file <path>] [--json]
-      Have all gateways that share GATEWAY_VALKEY_URL refuse an API key from now on:
-      within three seconds, and until its record is removed, which is still to be done.
-
-  svc-gateway create-agent-secret [--json]        (also: create-agent)
-      Create the key pair by which an agent proves itself to the gateway.
-
-  svc-gateway --help | --version
-
-Required settings:
+/** The command line of svc-gateway. */
+export const PROGRAM: ProgramSpec = {
+  name: 'svc-gateway',
+  run: {
+    does: 'Run the gateway until a signal ends it. It is configured by environment variables; --env-file reads more of them from a file (NAME=value lines; the environment itself wins).',
+    flags: { 'env-file': ENV_FILE },
+  },
+  commands: {
+    'create-key': {
+      does: 'Create an API key for a caller: print the key once, and the record to add to GATEWAY_API_KEYS_JSON or to the file of keys or services. Stores nothing.',
+      flags: {
+        name: {
+          value: 'name',
+          isRequired: true,
+          does: 'The name of the key, as it appears in logs: 1 to 128 characters without control characters.',
+        },
+        capabilities: {
+          value: 'a,b|"*"',
+          isRequired: true,
+          does: 'Names separated by commas, or `"*"` for all; mind the quotes.',
+        },
+        claim: {
+          value: 'name=text',
+          mayRepeat: true,
+          does: '`name=text`, or `name:=json` for a number, true, false or a list of texts. What capabilities may take of their caller as parameters that it neither sees nor sets.',
+        },
+        principal: {
+          value: 'name',
+          does: 'Whose key it is; by default the name. Several keys of one principal count as one caller, and must have equal capabilities and claims.',
+        },
+        'expires-at': {
+          value: 'time',
+          does: 'From when on the key is refused: a date and time of RFC 3339 with its offset, like `2027-01-31T00:00:00Z`.',
+        },
+        json: { does: `${JSON_OUTPUT} \`{"api_key": "...", "record": {...}}\`` },
+      },
+    },
+    'revoke-key': {
+      does: 'Have all gateways that share GATEWAY_VALKEY_URL and GATEWAY_VALKEY_PREFIX refuse an API key from now on, within three seconds, and until its record is removed, which is still to be done. Ends with 1 when Valkey does not take it.',
+      flags: {
+        'key-id': {
+          value: 'id',
+          isRequired: true,
+          does: '`key_id` of the record of the key: what stands in the key between `svc_` and the second `_`.',
+        },
+        'env-file': {
+          ...ENV_FILE,
+          does: 'Read the settings from a file, as the gateway does. Only those of Valkey are needed.',
+        },
+        json: {
+          does: `${JSON_OUTPUT} \`{"key_id": "...", "revoked_before": false, "record_found": true}\`; the last is null where the settings have no records.`,
+        },
+      },
+    },
+    'create-agent-secret': {
+      aliases: ['create-agent'],
+      does: 'Create the key pair by which an agent proves itself to the gateway. Prints both keys with the settings that they belong to. Stores nothing.',
+      flags: { json: { does: `${JSON_OUTPUT} \`{"agent_private_key": "...", "agent_public_key": "..."}\`` } },
+    },
+  },
+  notes: `Required settings:
   GATEWAY_AGENT_PUBLIC_KEY                base64url public key of the agent; several with commas
   GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes;
                                           or GATEWAY_API_KEYS_FILE
@@ -64,4 +110,5 @@ Optional settings:
   GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
-`;
+`,
+};
