@@ -290,6 +290,12 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     fields: {},
     example: { event: 'shared_limits_back' },
   },
+  keys_revoked: {
+    level: 'info',
+    when: 'Keys of these ids, for which there are records, are refused from now on: `revoke-key` has put them on the list. At the start those that are there already.',
+    fields: { key_ids: { type: 'array', meaning: 'Their `key_id`.' } },
+    example: { event: 'keys_revoked', key_ids: ['3cb8a443faa5'] },
+  },
   revocations_unknown: {
     level: 'warn',
     when: 'Half a minute after the start the list of revoked keys could still not be read: API keys are let in without it, and a revoked key may be among them. Again each minute until it is read.',

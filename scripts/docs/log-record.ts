@@ -1,6 +1,12 @@
 import { block, code, table } from './markdown.ts';
 
-type TypeName<T> = T extends number ? 'number' : T extends boolean ? 'boolean' : 'string';
+type TypeName<T> = T extends number
+  ? 'number'
+  : T extends boolean
+    ? 'boolean'
+    : T extends readonly unknown[]
+      ? 'array'
+      : 'string';
 
 /**
  * What a log record says. Types make it complete: every event of the union, every field of the event, each with

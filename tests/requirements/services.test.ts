@@ -123,7 +123,7 @@ test(
     const agent = gateway.agents.find(({ name }) => name === 'inventory');
     // What is to be done stands at the end.
     await agent?.process.waitForLine(
-      (line, stream) => stream === 'stderr' && line.includes('; a key belongs to one service;'),
+      (line, stream) => stream === 'stderr' && line.includes('(a key belongs to one service);'),
     );
   },
 );

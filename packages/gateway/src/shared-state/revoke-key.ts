@@ -1,7 +1,6 @@
-import { errorText } from '@svc/edge';
 import type { ValkeyConfig } from '../config/model.ts';
 import { channelName, listName } from './revocations.ts';
-import { connectToValkey } from './valkey-connection.ts';
+import { connectToValkey, valkeyProblem } from './valkey-connection.ts';
 
 export type RevokedKey =
   | {
@@ -25,6 +24,6 @@ export async function revokeKey(valkey: ValkeyConfig, keyId: string): Promise<Re
       client.destroy();
     }
   } catch (error) {
-    return { revoked: false, reason: errorText(error) };
+    return { revoked: false, reason: valkeyProblem(error) };
   }
 }

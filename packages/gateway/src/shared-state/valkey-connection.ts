@@ -83,7 +83,7 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
       onUp();
     } catch (error) {
       client?.destroy();
-      again(errorText(error), Math.max(0, RETRY_MS - (performance.now() - startedAt)));
+      again(valkeyProblem(error), Math.max(0, RETRY_MS - (performance.now() - startedAt)));
     }
   }
 
@@ -111,7 +111,7 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
       answer.then(arrived, arrived);
       if (withinMs >= answerMs) failed(one, lateness());
     } catch (error) {
-      failed(one, errorText(error));
+      failed(one, valkeyProblem(error));
     }
     return undefined;
   }
@@ -163,7 +163,7 @@ export async function connectToValkey(
     disableClientInfo: true,
     maintNotifications: 'disabled',
   });
-  client.on('error', (error: unknown) => onLost(client, errorText(error)));
+  client.on('error', (error: unknown) => onLost(client, valkeyProblem(error)));
   const connecting = client.connect();
   try {
     if ((await within(withinMs, connecting)) !== LATE) return client;
@@ -174,5 +174,15 @@ export async function connectToValkey(
   // It may still come about, and nobody would want it.
   connecting.then(() => client.destroy()).catch(() => undefined);
   client.destroy();
-  throw new Error(`no answer within ${withinMs} ms`);
+  throw new Error(
+    `no answer within ${withinMs} ms${tls ? '; GATEWAY_VALKEY_URL begins with rediss: does that port speak TLS?' : ''}`,
+  );
+}
+
+/** What went wrong, with the setting to look at where Valkey refuses who asks. */
+export function valkeyProblem(error: unknown): string {
+  const text = errorText(error).replace(/\.$/, '');
+  return /^(?:WRONGPASS|NOAUTH|NOPERM)/.test(text)
+    ? `${text} (see GATEWAY_VALKEY_PASSWORD_FILE, and the user in GATEWAY_VALKEY_URL)`
+    : text;
 }

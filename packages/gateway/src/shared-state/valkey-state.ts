@@ -37,11 +37,18 @@ export function openValkeyState(
         onLost: (reason) => observe({ event: 'shared_limits_lost', message: `Valkey: ${reason}` }),
         onBack: () => observe({ event: 'shared_limits_back' }),
       });
+  const hasRecord = (keyId: string): boolean =>
+    options.services().some(({ keys }) => keys.some((record) => record.keyId === keyId));
+  let before: ReadonlySet<string> = new Set();
   const revocations = keepRevocations({
     valkey,
-    hasRecord: (keyId) =>
-      options.services().some(({ keys }) => keys.some((record) => record.keyId === keyId)),
-    onChange: ({ revoked }) => options.onRevoked(revoked),
+    hasRecord,
+    onChange({ revoked }) {
+      const added = [...revoked].filter((keyId) => !before.has(keyId) && hasRecord(keyId));
+      before = revoked;
+      options.onRevoked(revoked);
+      if (added.length > 0) observe({ event: 'keys_revoked', key_ids: added });
+    },
     onUnknown: (reason) => observe({ event: 'revocations_unknown', message: `Valkey: ${reason}` }),
   });
   return {

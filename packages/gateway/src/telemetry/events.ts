@@ -65,6 +65,8 @@ export type GatewayEvent =
   | { readonly event: 'shared_limits_lost'; readonly message: string }
   | { readonly event: 'shared_limits_back' }
   | { readonly event: 'revocations_unknown'; readonly message: string }
+  /** Of those that have records. */
+  | { readonly event: 'keys_revoked'; readonly key_ids: readonly string[] }
   | KeysReloaded
   | {
       /** Once for what the files held. `message` has every fault, a line each. */

@@ -118,6 +118,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'replicas_lookup_back':
     case 'shutting_down':
     case 'shared_limits_back':
+    case 'keys_revoked':
       return 'info';
     // Without a key that can be used, every token of the issuer is refused.
     case 'keys_fetched':

@@ -137,6 +137,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'shared_limits_lost':
       case 'shared_limits_back':
       case 'revocations_unknown':
+      case 'keys_revoked':
       case 'keys_reloaded':
       case 'keys_reload_failed':
       case 'internal_error':

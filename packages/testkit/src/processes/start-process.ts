@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessByStdio, type SpawnOptionsWithStdioTuple } from 'node:child_process';
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createLineLog, type LineLog, type Stream } from './line-log.ts';
 import { watchdog } from './watchdog.ts';
 
@@ -42,6 +43,30 @@ export interface RunningProcess {
 
 const inherited = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot'];
 
+const BUSY_MS = 1000;
+const BUSY_RETRY_MS = 5;
+
+/**
+ * Another process of this one that is being started holds, until it runs its program, each file that is being written
+ * here: an executable just copied cannot be run meanwhile.
+ */
+async function spawnWritten(
+  program: string,
+  words: readonly string[],
+  options: SpawnOptionsWithStdioTuple<'ignore', 'pipe', 'pipe'>,
+): Promise<ChildProcessByStdio<null, Readable, Readable>> {
+  const until = performance.now() + BUSY_MS;
+  for (;;) {
+    try {
+      return spawn(program, words, options);
+    } catch (error) {
+      const isBusy = error instanceof Error && 'code' in error && error.code === 'ETXTBSY';
+      if (!isBusy || performance.now() > until) throw error;
+      await pause(BUSY_RETRY_MS);
+    }
+  }
+}
+
 /** Starts a program in a process group of its own. Rejects when it cannot be started. */
 export async function startProcess(
   command: string,
@@ -53,7 +78,7 @@ export async function startProcess(
   const base = Object.fromEntries(inherited.map((key) => [key, process.env[key]]));
   const guardian = await watchdog();
   const [program = command, ...words] = [...within, command, ...args];
-  const child = spawn(program, words, {
+  const child = await spawnWritten(program, words, {
     cwd,
     env: { ...base, ...options.env },
     detached: true,
