@@ -66,6 +66,12 @@ describe('bash', { skip: !isInstalled('bash') }, () => {
     const output = execFileSync('bash', ['-c', script, 'bash', ...words], { cwd: folder, encoding: 'utf8' });
     expect(output.trimEnd().split('\n')).toEqual(offered);
   });
+
+  test('leaves the shell as it was', () => {
+    const script = `${renderCompletion(PROGRAM, 'bash')}
+      COMP_WORDS=(my-prog diff o); COMP_CWORD=2; _my_prog; printf %q "$IFS"`;
+    expect(execFileSync('bash', ['-c', script], { cwd: folder, encoding: 'utf8' })).toBe("$' \\t\\n'");
+  });
 });
 
 describe('fish', { skip: !isInstalled('fish') }, () => {

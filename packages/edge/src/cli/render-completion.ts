@@ -68,7 +68,7 @@ function bash(program: ProgramSpec): string {
   const functionName = `_${name.replaceAll('-', '_')}`;
   return `# Completion of ${name} for bash: source <(${name} completion bash)
 ${functionName}() {
-  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command= word words=
+  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command= word words= IFS=$' \\t\\n'
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
       ${names.join('|')}) command=$word; break ;;
