@@ -59,6 +59,8 @@ export interface TestServer {
   sessions(): Promise<number>;
   /** How many of them are in a query or a transaction. */
   busySessions(): Promise<number>;
+  /** Of those, the ones that are in the slow query itself, and no longer in what comes before it. */
+  slowSessions(): Promise<number>;
   /** Ends all sessions of the driver, as an administrator does, and waits until they are over. */
   endSessions(): Promise<void>;
   /** Breaks every connection and lets nobody connect. */

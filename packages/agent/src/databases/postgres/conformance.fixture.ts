@@ -55,6 +55,7 @@ async function start(pooler: Pooler | undefined): Promise<TestServer> {
     writer: accountOf(database.user, database.password),
     sessions: () => pooler?.clients(database.name) ?? count('true'),
     busySessions: () => count("state <> 'idle'"),
+    slowSessions: () => count("wait_event = 'PgSleep'"),
     endSessions: async () => {
       const ended = await database.query<{ pid: number }>(
         `select pid, pg_terminate_backend(pid) from pg_stat_activity where ${OURS}`,

@@ -217,11 +217,15 @@ test('behind one that has put a statement in the place of our rollback nothing i
     execute 'deallocate "svc/rollback"';
     execute $p$prepare "svc/rollback" as select 'open'$p$;
   end $$`;
-  // Prepared before: it is its name that is taken.
-  await Promise.all((await sendBatch(value('0'))).results);
   const write = { text: "insert into note values ('written') returning text" };
-  const sent = await sendBatch(value('1'), { text: usurp }, write, value('4'));
-  const [one, , written, four] = await outcomes(sent);
+  let ended: Awaited<ReturnType<typeof outcomes>>;
+  do {
+    // Prepared before: it is its name that is taken.
+    await inTime(value('0'));
+    ended = await outcomes(await sendBatch(value('1'), { text: usurp }, write, value('4')));
+    // On a busy machine the whole batch may be late.
+  } while (ended.includes('suspected'));
+  const [one, , written, four] = ended;
   expect([one, written, four]).toEqual(['1', 'behind', 'behind']);
   expect(await server.query('select text from note')).toEqual([]);
   await atRest();

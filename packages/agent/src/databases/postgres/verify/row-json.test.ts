@@ -185,67 +185,76 @@ function expectedOf(
   };
 }
 
-test('rows are byte for byte what row_to_json makes of them, up to the byte of the caps', async () => {
-  let [complete, cutShort, lacking] = [0, 0, 0];
-  await fc.assert(
-    fc.asyncProperty(scene, async ({ rows, fields, maxRows, cut, beside, volatile, few }) => {
-      const names = COLUMNS.map(([name]) => quoteIdentifier(name)).join(', ');
-      const tuples = rows.map(
-        (_, n) => `(${COLUMNS.map(([, type], at) => `$${n * COLUMNS.length + at + 1}::${type}`).join(', ')})`,
-      );
-      await client.query('truncate sample restart identity');
-      if (rows.length > 0) {
-        await client.query(`insert into sample (${names}) values ${tuples.join(', ')}`, rows.flat());
-      }
-      const listed = fields.flatMap(({ at, nullable }) => {
-        const column = COLUMNS[at];
-        return column === undefined
-          ? []
-          : [{ name: column[0], type: column[2], reference: column[4], nullable }];
-      });
-      const references = listed.map(
-        ({ name, reference }) => `${reference(`b.${quoteIdentifier(name)}`)} as ${quoteIdentifier(name)}`,
-      );
-      const nulls = listed
-        .filter(({ nullable }) => !nullable)
-        .map(
-          ({ name }) =>
-            `when r.${quoteIdentifier(name)} is not distinct from null then '${name.replaceAll("'", "''")}'`,
+test(
+  'rows are byte for byte what row_to_json makes of them, up to the byte of the caps',
+  { timeout: 60_000 },
+  async () => {
+    let [complete, cutShort, lacking] = [0, 0, 0];
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ rows, fields, maxRows, cut, beside, volatile, few }) => {
+        const names = COLUMNS.map(([name]) => quoteIdentifier(name)).join(', ');
+        const tuples = rows.map(
+          (_, n) =>
+            `(${COLUMNS.map(([, type], at) => `$${n * COLUMNS.length + at + 1}::${type}`).join(', ')})`,
         );
-      const missing = nulls.length === 0 ? 'null' : `case ${nulls.join(' ')} end`;
-      const { rows: made } = await client.query<{ json: string; missing: string | null }>(
-        `select translate(row_to_json(r.*)::text, chr(10) || chr(13), '  ') as json, ${missing} as missing
+        await client.query('truncate sample restart identity');
+        if (rows.length > 0) {
+          await client.query(`insert into sample (${names}) values ${tuples.join(', ')}`, rows.flat());
+        }
+        const listed = fields.flatMap(({ at, nullable }) => {
+          const column = COLUMNS[at];
+          return column === undefined
+            ? []
+            : [{ name: column[0], type: column[2], reference: column[4], nullable }];
+        });
+        const references = listed.map(
+          ({ name, reference }) => `${reference(`b.${quoteIdentifier(name)}`)} as ${quoteIdentifier(name)}`,
+        );
+        const nulls = listed
+          .filter(({ nullable }) => !nullable)
+          .map(
+            ({ name }) =>
+              `when r.${quoteIdentifier(name)} is not distinct from null then '${name.replaceAll("'", "''")}'`,
+          );
+        const missing = nulls.length === 0 ? 'null' : `case ${nulls.join(' ')} end`;
+        const { rows: made } = await client.query<{ json: string; missing: string | null }>(
+          `select translate(row_to_json(r.*)::text, chr(10) || chr(13), '  ') as json, ${missing} as missing
          from sample b, lateral (select ${references.join(', ')} offset 0) r order by b.n`,
-      );
-      const expectedRows = made.map((one) => [one.json, one.missing] as const);
-      const lengths = expectedRows.slice(0, cut).map(([json]) => Buffer.byteLength(json) + 1);
-      const maxBytes = Math.max(lengths.reduce((sum, length) => sum + length, 1) + beside, 2);
+        );
+        const expectedRows = made.map((one) => [one.json, one.missing] as const);
+        const lengths = expectedRows.slice(0, cut).map(([json]) => Buffer.byteLength(json) + 1);
+        const maxBytes = Math.max(lengths.reduce((sum, length) => sum + length, 1) + beside, 2);
 
-      const sql = `select * from sample${volatile ? ' where random() >= 0' : ''} order by n${few ? ' limit 9' : ''}`;
-      const capability = capabilityOf(sql, { limits: { maxRows, maxBytes }, allowFunctions: ['random'] });
-      const result = listed.map(({ name, type, nullable }) => ({
-        ...capability.result[0],
-        name,
-        type,
-        nullable,
-        position: { line: 1, column: 1 },
-      }));
-      const { prepared, faults } = await verifyCapabilities(pool, [{ ...capability, result }]);
-      expect(faults).toEqual([]);
-      const statements = prepared.flatMap((query) => [{ text: query.whole }, { text: query.prefix }]);
-      const { results } = await runOwnStatements(pool, { statements, capability: 'sample', timeoutMs: 5000 });
+        const sql = `select * from sample${volatile ? ' where random() >= 0' : ''} order by n${few ? ' limit 9' : ''}`;
+        const capability = capabilityOf(sql, { limits: { maxRows, maxBytes }, allowFunctions: ['random'] });
+        const result = listed.map(({ name, type, nullable }) => ({
+          ...capability.result[0],
+          name,
+          type,
+          nullable,
+          position: { line: 1, column: 1 },
+        }));
+        const { prepared, faults } = await verifyCapabilities(pool, [{ ...capability, result }]);
+        expect(faults).toEqual([]);
+        const statements = prepared.flatMap((query) => [{ text: query.whole }, { text: query.prefix }]);
+        const { results } = await runOwnStatements(pool, {
+          statements,
+          capability: 'sample',
+          timeoutMs: 5000,
+        });
 
-      const expected = expectedOf(expectedRows, maxRows, maxBytes);
-      const hasMissing = nulls.length > 0;
-      expect(results.map(({ rows: answer }) => answer)).toEqual([
-        [expected.whole],
-        [hasMissing ? expected.prefix : expected.prefix.slice(0, 4)],
-      ]);
-      if (expected.whole[1] !== null) complete += 1;
-      if (expected.prefix[1] === 't') cutShort += 1;
-      if (expected.prefix[4] !== null) lacking += 1;
-    }),
-    { numRuns: 100 },
-  );
-  expect(Math.min(complete, cutShort, lacking)).toBeGreaterThan(0);
-});
+        const expected = expectedOf(expectedRows, maxRows, maxBytes);
+        const hasMissing = nulls.length > 0;
+        expect(results.map(({ rows: answer }) => answer)).toEqual([
+          [expected.whole],
+          [hasMissing ? expected.prefix : expected.prefix.slice(0, 4)],
+        ]);
+        if (expected.whole[1] !== null) complete += 1;
+        if (expected.prefix[1] === 't') cutShort += 1;
+        if (expected.prefix[4] !== null) lacking += 1;
+      }),
+      { numRuns: 100 },
+    );
+    expect(Math.min(complete, cutShort, lacking)).toBeGreaterThan(0);
+  },
+);
