@@ -40,8 +40,8 @@ interface OperandSpec {
   readonly suggest?: Suggestions;
 }
 
-/** What a shell offers. */
-export type Suggestions = 'file' | 'folder' | readonly string[];
+/** What a shell offers: files, or these words. */
+export type Suggestions = 'file' | readonly string[];
 
 /** Of every command, and of the program. */
 export const FLAGS_OF_ALL: Readonly<Record<'help' | 'version', FlagSpec>> = {

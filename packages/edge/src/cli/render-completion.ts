@@ -44,8 +44,6 @@ function bash(program: ProgramSpec): string {
   const offer = (suggest: Suggestions | undefined): string => {
     if (suggest === 'file')
       return 'compopt -o filenames 2>/dev/null; IFS=$\'\\n\'; COMPREPLY=($(compgen -f -- "$current"))';
-    if (suggest === 'folder')
-      return 'compopt -o filenames 2>/dev/null; IFS=$\'\\n\'; COMPREPLY=($(compgen -d -- "$current"))';
     return `COMPREPLY=($(compgen -W '${(suggest ?? []).join(' ')}' -- "$current"))`;
   };
   const values = places.flatMap(({ command, flags }) =>
@@ -91,7 +89,6 @@ function zsh(program: ProgramSpec): string {
   const places = placesOf(program);
   const action = (suggest: Suggestions | undefined): string => {
     if (suggest === 'file') return '_files';
-    if (suggest === 'folder') return '_files -/';
     return suggest === undefined ? ' ' : `(${suggest.join(' ')})`;
   };
   const argument = ([flag, { does, value, mayRepeat, suggest }]: readonly [string, FlagSpec]): string => {
@@ -135,7 +132,7 @@ function fish(program: ProgramSpec): string {
   const names = places.flatMap(({ command }) => command ?? []);
   const alone = `"not __fish_seen_subcommand_from ${names.join(' ')}"`;
   const offer = (suggest: Suggestions | undefined): string => {
-    if (suggest === 'file' || suggest === 'folder') return ' -rF';
+    if (suggest === 'file') return ' -rF';
     return suggest === undefined ? ' -x' : ` -x -a "${suggest.join(' ')}"`;
   };
   const lines = places.flatMap(({ command, spec, flags }) => {
