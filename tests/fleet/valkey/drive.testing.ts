@@ -64,6 +64,12 @@ export function countOf(answers: readonly Driven[], status: number): number {
   return answers.filter((answer) => answer.status === status).length;
 }
 
+/** Milliseconds that the longest request took, or that passed between two of them, whichever is more. */
+export function longestStall(answers: readonly Driven[]): number {
+  const gaps = answers.map(({ atMs }, index) => atMs - (answers[index - 1]?.atMs ?? 0));
+  return Math.max(...gaps, ...answers.map(({ ms }) => ms));
+}
+
 export function percentile(answers: readonly Driven[], share: number): number {
   const sorted = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

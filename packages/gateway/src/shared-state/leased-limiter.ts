@@ -23,12 +23,21 @@ export type AskLease = (
 /** Whom a limit counts; those of one kind never meet those of another. */
 export type LimitKind = 'source' | 'principal';
 
+export interface ValkeyCounters {
+  /** Undefined in a worker: its primary has the connection. */
+  readonly up: boolean | undefined;
+  /** A worker counts the answers of its primary that came too late, the primary those of Valkey. */
+  readonly leases: { readonly granted?: number; readonly refused?: number; readonly unanswered: number };
+}
+
 /** What a process shares with others: other gateways, other workers, or both. */
 export interface Sharing {
   /** Undefined where it keeps its limits alone. */
   readonly leases: ((kind: LimitKind, rate: Rate) => AskLease) | undefined;
   /** Undefined where no key can be revoked. */
   readonly revocations: { readonly known: boolean } | undefined;
+  /** Undefined where there is no Valkey. */
+  readonly counters: (() => ValkeyCounters) | undefined;
 }
 
 /** What a request may wait for tokens. */

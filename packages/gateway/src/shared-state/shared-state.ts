@@ -11,7 +11,7 @@ import { createWorkerState, serveWorkerState } from './worker-state.ts';
 /** What has its place in one process of a replica: the only one, or the primary. */
 interface PlacedOnce {
   /** Undefined where there is no Valkey. */
-  readonly valkey: ValkeyState['counters'] | undefined;
+  readonly valkey: Sharing['counters'];
   /** The records of keys have changed. */
   setServices(services: GatewayConfig['services']): void;
   close(): void;
@@ -34,7 +34,7 @@ interface SharedStateOptions {
   readonly now: () => number;
 }
 
-const ALONE: Sharing = { leases: undefined, revocations: undefined };
+const ALONE: Sharing = { leases: undefined, revocations: undefined, counters: undefined };
 
 /** Of the only process, or of a worker, which has the channel to its primary. */
 export function openSharedState(
@@ -42,7 +42,7 @@ export function openSharedState(
   { channel, now, ...options }: SharedStateOptions & { readonly channel: WorkerChannel | undefined },
 ): SharedState {
   const own = channel === undefined ? openOnce(config, options) : undefined;
-  const { leases, revocations } =
+  const { leases, revocations, counters } =
     channel === undefined ? (own?.state ?? ALONE) : createWorkerState(channel, config);
   const limiterOf = (kind: LimitKind, rate: Rate | undefined): RequestLimiter | undefined => {
     if (rate === undefined) return undefined;
@@ -58,7 +58,7 @@ export function openSharedState(
     principalRate: limiterOf('principal', principalRateLimit),
     callSlots: maxCalls === undefined ? undefined : slotsOf(maxCalls),
     revocations,
-    valkey: own?.state?.counters,
+    valkey: counters,
     setServices: (services) => own?.setServices(services),
     close: () => own?.state?.close(),
   };

@@ -1,13 +1,13 @@
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
-import type { Sharing } from './leased-limiter.ts';
+import type { Sharing, ValkeyCounters } from './leased-limiter.ts';
 import { keepRevocations } from './revocations.ts';
 import { createValkeyLeases, type LeaseCounts } from './valkey-leases.ts';
 
 /** What a replica has by its connections to Valkey, of which it has one of each. */
 export interface ValkeyState extends Sharing {
   readonly revocations: { readonly known: boolean };
-  readonly counters: () => { readonly up: boolean; readonly leases: LeaseCounts };
+  readonly counters: () => ValkeyCounters;
   /** To be called when the records of keys have changed. */
   recordsChanged(): void;
   close(): void;

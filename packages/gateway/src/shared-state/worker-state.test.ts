@@ -97,6 +97,12 @@ test('a worker whose primary is gone decides alone', async () => {
   expect(await workers[0]?.slots.take('a')).toBe(true);
 });
 
+test('a worker whose primary answers too late decides alone, and counts it', async () => {
+  const { workers } = await startReplica(() => new Promise(() => {}));
+  expect(await workers[0]?.limiter.take('a')).toEqual({ ok: true });
+  expect(workers.map(({ shared }) => shared.counters?.().leases.unanswered)).toEqual([1, 0, 0]);
+});
+
 test('workers know whether revocations are known', async () => {
   const { workers, state, tellRevocations } = await startReplica(() => undefined);
   expect(workers.map(({ shared }) => shared.revocations?.known)).toEqual([false, false, false]);

@@ -9,12 +9,15 @@ import { LATE, within } from './within.ts';
 export function createWorkerState(channel: WorkerChannel, { valkey }: GatewayConfig): Sharing {
   // What the primary knows comes right behind the start order.
   let known = false;
+  let unanswered = 0;
   channel.on('revocations', (message) => (known = message.known));
   return {
     leases: (kind) => async (bucket, least, most, withinMs) => {
       try {
         const grant = await within(withinMs, channel.ask('tokens', { kind, bucket, least, most }));
-        return grant === LATE ? undefined : grant;
+        if (grant !== LATE) return grant;
+        unanswered++;
+        return undefined;
       } catch {
         // The primary is gone, and this worker will be soon.
         return undefined;
@@ -28,6 +31,7 @@ export function createWorkerState(channel: WorkerChannel, { valkey }: GatewayCon
               return known;
             },
           },
+    counters: valkey && (() => ({ up: undefined, leases: { unanswered } })),
   };
 }
 

@@ -21,7 +21,7 @@ export interface GatewayState {
   /** Undefined where the gateway takes no tokens. */
   readonly tokens: (() => TokenCounters) | undefined;
   /** Undefined where no Valkey is configured. */
-  readonly valkey: (() => { readonly up: boolean; readonly leases: LeaseCounters }) | undefined;
+  readonly valkey: (() => ValkeyCounters) | undefined;
   readonly logRecordsLost: () => number;
   /** Undefined where there are none. */
   readonly workerRestarts?: () => number;
@@ -31,11 +31,12 @@ export interface GatewayState {
   readonly isCapability: (name: string, service: string | undefined) => boolean;
 }
 
-interface LeaseCounters {
-  readonly granted: number;
-  readonly refused: number;
-  readonly unanswered: number;
+interface ValkeyCounters {
+  /** Undefined in a worker. */
+  readonly up: boolean | undefined;
+  readonly leases: { readonly granted?: number; readonly refused?: number; readonly unanswered: number };
 }
+
 /** Services come and go while the gateway runs; how many there are at once is bounded by the same number. */
 const SERVICES_MAX = 100;
 
@@ -377,14 +378,17 @@ function addValkeyReadings(register: MetricsRegister, valkey: NonNullable<Gatewa
       labels: [],
       help: `1 while Valkey answers in time, else 0. ${here}`,
     },
-    () => (valkey().up ? 1 : 0),
+    () => {
+      const { up } = valkey();
+      return up === undefined ? [] : Number(up);
+    },
   );
   register.addReading(
     {
       name: 'svc_gateway_leases_total',
       type: 'counter',
       labels: ['result'],
-      help: `Leases of shared rate limits that Valkey was asked for: granted, refused because the limit is used up, or unanswered, when this gateway decided alone. ${here}`,
+      help: `Leases of shared rate limits that Valkey was asked for: granted, refused because the limit is used up, or unanswered in time, when this gateway or one of its workers decided alone. ${here}`,
     },
     () => Object.entries(valkey().leases).map(([result, count]): Sample => [[result], count]),
   );
