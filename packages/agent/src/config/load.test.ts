@@ -303,7 +303,7 @@ capabilities:
     ['result: { a: { type: date, format: date } }', 'result.a.format: does not fit the type date: remove it'],
     [
       'result: { a: { type: uuid } }',
-      'result.a.type: must be one of integer, number, string, boolean, date, datetime, array, object',
+      'result.a.type: must be one of integer, number, string, boolean, date, datetime, array, object; for a UUID write a: { type: string, format: uuid }',
     ],
     [
       'params: { Id: { type: string } }',
