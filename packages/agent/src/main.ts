@@ -65,6 +65,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         await runCommand({
           file,
           home,
+          colour: !process.env['NO_COLOR'],
           version: __SVC_VERSION__,
           untilSignal: () => firstSignal(EXIT.failure),
         }),

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { VerificationFault } from '../databases/errors.ts';
 import { jsonReport, textReport } from './check-report.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { LOG_FILE, readonlyAccountFaults, withCheckedFile } from './with-checked-file.ts';
+import { logFile, LOG_FILE } from '../telemetry/log-destination.ts';
+import { readonlyAccountFaults, withCheckedFile } from './with-checked-file.ts';
 
 export interface CheckOptions {
   /** The capability file. */
@@ -20,7 +21,8 @@ export async function checkCommand({ file, offline, json, home }: CheckOptions):
     {
       file,
       offline,
-      home,
+      // Standard output has the report, so the log is a file whatever logging.output says.
+      logTo: (logging) => logFile(home, logging),
       onWellFormed: ({ capabilities, identity, workers }) =>
         report.wellFormed(capabilities, identity, workers),
       showFaults: (faults) => report.refused(faults, hasDetails(faults) ? join(home, LOG_FILE) : undefined),
