@@ -416,7 +416,9 @@ describe('the log file', () => {
       await home.remove();
       expect({ events: eventsOf(stdout), hasFile }).toEqual({ events: EVENTS, hasFile: false });
       const warnings = stderr.split('\n').filter((line) => line.includes('cannot write'));
-      expect(warnings).toEqual([expect.stringMatching(/permission denied\): the log goes to standard output/)]);
+      expect(warnings).toEqual([
+        expect.stringMatching(/permission denied\): the log goes to standard output/),
+      ]);
     });
 
     test.skipIf(!existsSync('/usr/bin/script'))('on a terminal it has lines for people', async () => {

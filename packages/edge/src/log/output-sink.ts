@@ -26,7 +26,12 @@ export interface OutputSink extends LineSink {
 const RETRY_MS = 1000;
 
 /** Writes outside the event loop. A reader that goes away silences the log and never ends the process. */
-export function createOutputSink({ descriptor, colour, onBroken, onRecovered }: OutputSinkOptions): OutputSink {
+export function createOutputSink({
+  descriptor,
+  colour,
+  onBroken,
+  onRecovered,
+}: OutputSinkOptions): OutputSink {
   // Not by way of pino: its hook writes the rest when the process exits, and tries a full disk for ever.
   const output = new sonicBoom.SonicBoom({ fd: descriptor, sync: false });
   const isTerminal = isatty(descriptor);

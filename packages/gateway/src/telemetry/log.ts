@@ -32,7 +32,13 @@ export interface LogOptions {
  * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. A reader that goes away
  * silences the log and never ends the process.
  */
-export function createLog({ level: least, destination, colour = false, standardError, fields }: LogOptions): Log {
+export function createLog({
+  level: least,
+  destination,
+  colour = false,
+  standardError,
+  fields,
+}: LogOptions): Log {
   const say = (line: string): unknown => standardError.write(`svc-gateway: ${line}\n`);
   let lostTold = 0;
   const sink = createOutputSink({
@@ -54,7 +60,8 @@ export function createLog({ level: least, destination, colour = false, standardE
   return {
     observe(event) {
       const level = levelOf(event);
-      if (!sink.isSilent && SEVERITY[level] >= SEVERITY[least]) lines.write(level, event, event.event !== 'request');
+      if (!sink.isSilent && SEVERITY[level] >= SEVERITY[least])
+        lines.write(level, event, event.event !== 'request');
     },
     lines,
     get recordsLost() {

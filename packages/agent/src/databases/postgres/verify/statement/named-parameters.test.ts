@@ -85,7 +85,10 @@ test.each([
 
 describe('what is refused', () => {
   test.each([
-    ['select a[1:n] from t', /subscript could also be the end of a slice: write \(:n\) .* or a space behind the colon/],
+    [
+      'select a[1:n] from t',
+      /subscript could also be the end of a slice: write \(:n\) .* or a space behind the colon/,
+    ],
     ['select a[:n] from t', /write \(:n\)/],
     ['select array[a[:n]] from t', /write \(:n\)/],
     ['select $1, :n', /uses \$1: write parameters as :name/],
