@@ -55,6 +55,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       process.exitCode = await checkCommand({
         file,
         offline: given.has('offline'),
+        details: given.has('details'),
         json: given.has('json'),
         home,
       });

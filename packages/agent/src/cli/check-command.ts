@@ -9,14 +9,19 @@ export interface CheckOptions {
   /** The capability file. */
   readonly file: string;
   readonly offline: boolean;
+  /** Shows database text, where standard output is a terminal. */
+  readonly details: boolean;
   readonly json: boolean;
   /** The folder of the log file. */
   readonly home: string;
 }
 
 /** `svc-agent check`: checks the capability file and prints a report. */
-export async function checkCommand({ file, offline, json, home }: CheckOptions): Promise<ExitCode> {
-  const report = (json ? jsonReport : textReport)(file, offline, process.stdout);
+export async function checkCommand({ file, offline, details, json, home }: CheckOptions): Promise<ExitCode> {
+  const shown = !details ? 'unasked' : process.stdout.isTTY ? 'shown' : 'no_terminal';
+  const report = json
+    ? jsonReport(file, offline, process.stdout)
+    : textReport(file, offline, process.stdout, shown);
   const exitCode = await withCheckedFile(
     {
       file,
