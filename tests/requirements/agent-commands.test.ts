@@ -37,13 +37,14 @@ beforeAll(async () => {
     'wrong-sql.yaml': station.file({ capabilities: WRONG_CAPABILITIES }),
     'two.yaml': station.file({
       capabilities: {
-        a: { sql: 'select id from nowhere', result: { id: { type: 'integer' } } },
-        b: { sql: 'select 1 as id', result: { id: { type: 'integer' } } },
+        a: { description: 'A.', sql: 'select id from nowhere', result: { id: { type: 'integer' } } },
+        b: { description: 'B.', sql: 'select 1 as id', result: { id: { type: 'integer' } } },
       },
     }),
     'warned.yaml': station.file({
       capabilities: {
         page: {
+          description: 'A page.',
           sql: 'select 1 as id limit :size offset :start',
           params: { size: { type: 'integer', minimum: 1 }, start: { type: 'integer' } },
           result: { id: { type: 'integer' } },

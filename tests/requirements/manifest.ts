@@ -397,7 +397,8 @@ export const requirements: readonly Requirement[] = [
       'gateways that share a Valkey refuse a key; exit code 1 when Valkey does not take it, 2 for wrong usage',
     'svc-agent': 'runs the agent; --config',
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
-    'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
+    'check.warnings':
+      'a parameter that can make LIMIT or OFFSET negative, a comment that swallows what follows, a view that passes by row-level security, a missing description are warnings',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration',

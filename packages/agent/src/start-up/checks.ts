@@ -41,9 +41,18 @@ export async function runStartUpChecks(
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
   const outcome = offline ? await readStatements(config) : await askDatabase(config);
-  report(
-    'warnings' in outcome ? { ...outcome, warnings: [...linted.warnings, ...outcome.warnings] } : outcome,
+  report(withWarnings(outcome, linted.warnings));
+}
+
+/** A statement that is refused may be so because of what its text is warned of. */
+function withWarnings(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
+  if ('warnings' in outcome) return { ...outcome, warnings: [...warnings, ...outcome.warnings] };
+  const { faults } = outcome;
+  const causes = warnings.filter(
+    ({ path }) =>
+      path.endsWith('.sql') && faults.some((fault) => fault.path.startsWith(path.slice(0, -'sql'.length))),
   );
+  return { ...outcome, faults: [...causes, ...faults] };
 }
 
 function summaryOf(
