@@ -38,6 +38,7 @@ export const requirements: readonly Requirement[] = [
     'database.max_connections': 'connections at most; default 10',
     'database.require_readonly_account': 'an account that can write fails the start',
     identity: 'whom the agent believes who calls: tokens that it verifies itself, or the gateway',
+    'logging.output': 'the log of the running agent goes to standard output; default a file',
     'logging.max_size': 'size at which the log file is rotated; default 10MB',
     'logging.max_files': 'log files kept; default 5',
     'metrics.addr': 'listener of the metrics of the agent; off when absent',
@@ -396,7 +397,8 @@ export const requirements: readonly Requirement[] = [
       'gateways that share a Valkey refuse a key; exit code 1 when Valkey does not take it, 2 for wrong usage',
     'svc-agent': 'runs the agent; --config',
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
-    'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
+    'check.warnings':
+      'a parameter that can make LIMIT or OFFSET negative, a comment that swallows what follows, a view that passes by row-level security, a missing description are warnings',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration',
