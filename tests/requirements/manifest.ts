@@ -155,7 +155,8 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_VALKEY_URL: 'Valkey by which gateways share limits and revoked keys; no password in it',
     GATEWAY_VALKEY_PASSWORD_FILE: 'file with the password of Valkey alone',
     GATEWAY_VALKEY_PREFIX: 'begin of every name in Valkey; default svc:',
-    GATEWAY_COMPRESS: 'gzip compresses answers of calls from 16 KiB on for callers that take it; off when absent',
+    GATEWAY_COMPRESS:
+      'gzip compresses answers of calls from 16 KiB on for callers that take it; off when absent',
     GATEWAY_MCP_OUTPUT_SCHEMA: 'false leaves outputSchema out of tools/list; default true',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',

@@ -10,10 +10,7 @@ const NULL = 'null';
  * The parameters that go on behind the last row, as a JSON object: each has the value, as it is written there, of the
  * field that `paging` names. Undefined where there is no row, and where a value is null: that would begin anew.
  */
-export function nextPage(
-  rows: Uint8Array,
-  paging: Readonly<Record<string, string>>,
-): string | undefined {
+export function nextPage(rows: Uint8Array, paging: Readonly<Record<string, string>>): string | undefined {
   const last = lastItem(Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength));
   if (last === undefined || !isJson(last)) return undefined;
   const members: string[] = [];

@@ -49,7 +49,8 @@ function nextSchema(
   });
   return {
     type: 'object',
-    description: 'Present when rows were left out: the same call with these parameters goes on behind the last row.',
+    description:
+      'Present when rows were left out: the same call with these parameters goes on behind the last row.',
     properties: Object.fromEntries(properties),
     required: properties.map(([param]) => param),
     additionalProperties: false,

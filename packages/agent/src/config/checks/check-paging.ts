@@ -27,7 +27,10 @@ function checkTypes(taken: unknown, given: unknown, path: Path, faults: FaultLog
   if (typeof taken !== 'string' || typeof given !== 'string') return;
   // In results a UUID is a string.
   if (given === (taken === 'uuid' ? 'string' : taken)) return;
-  faults.add(path, `must be a field of the type of the parameter: the field is ${given}, the parameter ${taken}`);
+  faults.add(
+    path,
+    `must be a field of the type of the parameter: the field is ${given}, the parameter ${taken}`,
+  );
 }
 
 function hint(name: string, known: unknown): string {

@@ -124,12 +124,7 @@ const capabilitySchema: JsonSchema = section(
   {
     description: text('What the capability does, for callers and models.'),
     sql: filledText('One SELECT, with parameters written as `:name`.'),
-    params: named(
-      'Input parameters by name.',
-      PARAM_NAME_PATTERN,
-      PARAM_NAME_MESSAGE,
-      paramSchema,
-    ),
+    params: named('Input parameters by name.', PARAM_NAME_PATTERN, PARAM_NAME_MESSAGE, paramSchema),
     policy: policySchema,
     expose_in_openapi: flag(
       'Whether `/openapi.json` and `tools/list` show it. It can be called either way.',

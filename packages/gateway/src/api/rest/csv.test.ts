@@ -33,10 +33,13 @@ const value = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.jsonValue({ maxDepth: 3 }),
 );
-const names = fc.uniqueArray(text.filter((name) => name !== '' && name !== '__proto__' && !/^\d+$/.test(name)), {
-  minLength: 1,
-  maxLength: 5,
-});
+const names = fc.uniqueArray(
+  text.filter((name) => name !== '' && name !== '__proto__' && !/^\d+$/.test(name)),
+  {
+    minLength: 1,
+    maxLength: 5,
+  },
+);
 /** Any character may be written as an escape. */
 const escaped = (json: string): string =>
   json.replaceAll(/[^\0-\x7f]|[,A-Z]/g, (unit) =>
@@ -56,7 +59,9 @@ describe('rows as CSV', { tags: ['rest:csv'] }, () => {
   test('hold the same as the JSON, whatever that holds and however it is written', () => {
     const rows = names.chain((fields) =>
       fc.array(
-        fc.tuple(...fields.map(() => value)).map((cells) => Object.fromEntries(cells.map((cell, at) => [fields[at] ?? '', cell]))),
+        fc
+          .tuple(...fields.map(() => value))
+          .map((cells) => Object.fromEntries(cells.map((cell, at) => [fields[at] ?? '', cell]))),
         { minLength: 1, maxLength: 5 },
       ),
     );
@@ -65,10 +70,12 @@ describe('rows as CSV', { tags: ['rest:csv'] }, () => {
         const json = JSON.stringify(items, undefined, indent);
         const [head = [], ...lines] = parseCsv(csvOf(escapes ? escaped(json) : json));
         const parsed: readonly Record<string, unknown>[] = JSON.parse(json);
-        expect(head).toEqual(Object.keys(parsed[0] ?? {}).map((name) => name.toWellFormed()));
+        expect(head).toEqual(Object.keys(parsed[0] ?? {}));
         const read = lines.map((line, row) =>
           Object.values(parsed[row] ?? {}).map((cell, column) =>
-            typeof cell === 'object' && cell !== null ? { json: JSON.parse(line[column] ?? '') } : line[column],
+            typeof cell === 'object' && cell !== null
+              ? { json: JSON.parse(line[column] ?? '') }
+              : line[column],
           ),
         );
         expect(read).toEqual(parsed.map((row) => Object.values(row).map(fieldOf)));
@@ -79,8 +86,16 @@ describe('rows as CSV', { tags: ['rest:csv'] }, () => {
 
   test('quote only where they must', () => {
     const rows = [
-      { id: 9_007_199_254_740_991, a: 'plain text', b: 'a,b', c: 'say "x"', d: 'two\r\nlines', e: null, f: '' },
-      { id: -1.5e-7, a: ' x ', b: "=1+1", c: [1, 2], d: { k: 'v' }, e: true, f: '😀' },
+      {
+        id: 9_007_199_254_740_991,
+        a: 'plain text',
+        b: 'a,b',
+        c: 'say "x"',
+        d: 'two\r\nlines',
+        e: null,
+        f: '',
+      },
+      { id: -1.5e-7, a: ' x ', b: '=1+1', c: [1, 2], d: { k: 'v' }, e: true, f: '😀' },
     ];
     expect(csvOf(JSON.stringify(rows))).toBe(
       'id,a,b,c,d,e,f\r\n' +
@@ -94,7 +109,9 @@ describe('rows as CSV', { tags: ['rest:csv'] }, () => {
   });
 
   test('go by names where a row has other members, or in another order', () => {
-    expect(csvOf('[{"a":1,"b":2},{"b":3,"a":4},{"b":5},{"c":6,"a":7}]')).toBe('a,b\r\n1,2\r\n4,3\r\n,5\r\n7,\r\n');
+    expect(csvOf('[{"a":1,"b":2},{"b":3,"a":4},{"b":5},{"c":6,"a":7}]')).toBe(
+      'a,b\r\n1,2\r\n4,3\r\n,5\r\n7,\r\n',
+    );
   });
 
   test('have the names of the description where there is no row', () => {
@@ -104,18 +121,24 @@ describe('rows as CSV', { tags: ['rest:csv'] }, () => {
 
   test('come in pieces, however long a field is', () => {
     const long = `${'x"é\n'.repeat(60_000)}`;
-    const rows = [{ a: long, b: null }, ...Array.from({ length: 3000 }, (_, at) => ({ a: `row ${at}`, b: 'x'.repeat(at % 50) }))];
+    const rows = [
+      { a: long, b: null },
+      ...Array.from({ length: 3000 }, (_, at) => ({ a: `row ${at}`, b: 'x'.repeat(at % 50) })),
+    ];
     const pieces = [...csvLines(Buffer.from(JSON.stringify(rows)), [])];
     expect(pieces.length).toBeGreaterThan(6);
     for (const { length } of pieces) expect(length).toBeLessThan(70_000);
     const [, ...lines] = parseCsv(Buffer.concat(pieces).toString());
     expect(lines).toEqual(rows.map(({ a, b }) => [a, b]).map(([a, b], at) => [a, at === 0 ? null : b]));
     const wide = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`c${at}`, null]));
-    for (const { length } of csvLines(Buffer.from(JSON.stringify([wide])), [])) expect(length).toBeLessThan(70_000);
+    for (const { length } of csvLines(Buffer.from(JSON.stringify([wide])), []))
+      expect(length).toBeLessThan(70_000);
   });
 
   test('end for bytes that are no rows, too', () => {
-    const noise = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', ',', ':', 'u', 'n', '1', ' ') });
+    const noise = fc.string({
+      unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', ',', ':', 'u', 'n', '1', ' '),
+    });
     fc.assert(
       fc.property(noise, (bytes) => {
         expect(csvOf(`[{"a":1},{${bytes}`).startsWith('a\r\n1\r\n')).toBe(true);

@@ -76,7 +76,8 @@ export function* csvLines(array: Buffer, names: readonly string[]): Generator<Ui
       const [begin, end] = isText ? [from + 1, to - 1] : [from, to];
       const isQuoted = begin >= end || needsQuotes(bytes, begin, end, isText);
       if (isQuoted) piece[used++] = QUOTE;
-      for (let at = write(bytes, begin, end, isText); at < end; at = write(bytes, at, end, isText)) yield take();
+      for (let at = write(bytes, begin, end, isText); at < end; at = write(bytes, at, end, isText))
+        yield take();
       if (isQuoted) piece[used++] = QUOTE;
     }
     piece[used++] = CARRIAGE_RETURN;
@@ -85,7 +86,9 @@ export function* csvLines(array: Buffer, names: readonly string[]): Generator<Ui
 
   let at = skipBlanks(array, array.indexOf(OPEN_BRACKET) + 1);
   const isEmpty = array[at] !== OPEN_BRACE;
-  const first = isEmpty ? Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, 0])))) : array;
+  const first = isEmpty
+    ? Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, 0]))))
+    : array;
   const keys: number[] = [];
   readMembers(first, isEmpty ? 0 : at, (from, to) => keys.push(from, to));
   if (keys.length > 0) yield* line(first, keys);
@@ -153,7 +156,8 @@ function readEscape(bytes: Buffer, from: number): { readonly code: number; reado
   if (letter !== LETTER_U) return { code: ESCAPES.get(letter) ?? letter, end: from + 2 };
   const unit = unitAt(bytes, from);
   const isHigh = unit >= 0xd800 && unit < 0xdc00;
-  const low = isHigh && bytes[from + 6] === BACKSLASH && bytes[from + 7] === LETTER_U ? unitAt(bytes, from + 6) : 0;
+  const low =
+    isHigh && bytes[from + 6] === BACKSLASH && bytes[from + 7] === LETTER_U ? unitAt(bytes, from + 6) : 0;
   if (low >= 0xdc00 && low < 0xe000)
     return { code: 0x10000 + (unit - 0xd800) * 0x400 + low - 0xdc00, end: from + 12 };
   return { code: unit >= 0xd800 && unit < 0xe000 ? REPLACEMENT : unit, end: from + 6 };

@@ -8,8 +8,12 @@ function linesOf(json: string): string {
 
 describe('rows as lines of JSON', { tags: ['rest:ndjson'] }, () => {
   test('are one a line, and the same as in the array, however it is written', () => {
-    const text = fc.string({ unit: fc.constantFrom('"', '\\', '\n', '\r', ',', '[', ']', '{', '}', 'é', '🐈') });
-    const rows = fc.array(fc.dictionary(text, fc.oneof(text, fc.jsonValue({ maxDepth: 3 }))), { minLength: 1 });
+    const text = fc.string({
+      unit: fc.constantFrom('"', '\\', '\n', '\r', ',', '[', ']', '{', '}', 'é', '🐈'),
+    });
+    const rows = fc.array(fc.dictionary(text, fc.oneof(text, fc.jsonValue({ maxDepth: 3 }))), {
+      minLength: 1,
+    });
     fc.assert(
       fc.property(rows, fc.constantFrom(undefined, 1, '\t'), fc.nat(70_000), (items, indent, fill) => {
         const json = JSON.stringify([{ fill: 'é"'.repeat(fill) }, ...items], undefined, indent);
