@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { dial } from '@svc/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createCompressor, takesGzip } from './compress.ts';
@@ -115,10 +116,11 @@ describe('answers that are compressed', { tags: ['setting:GATEWAY_COMPRESS'] }, 
         const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1/capabilities/get`, {
           method: 'POST',
         });
-        return answer.text();
+        return gunzipSync(await answer.arrayBuffer()).toString();
       }),
     );
-    expect(bodies.toSorted()).toEqual(texts.toSorted());
+    expect(new Set(bodies).size).toBe(texts.length);
+    expect(bodies.filter((body) => !texts.includes(body))).toHaveLength(0);
   });
 });
 

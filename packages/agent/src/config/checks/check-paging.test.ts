@@ -34,27 +34,27 @@ describe('paging', { tags: ['capability:paging'] }, () => {
   test.each([
     [
       '{ afer: id }',
-      '17:15 capabilities.list.paging.afer: is no parameter of the capability, did you mean `after`?',
+      '16:15 capabilities.list.paging.afer: is no parameter of the capability, did you mean `after`?',
     ],
     [
       '{ who: uuid }',
-      '17:15 capabilities.list.paging.who: takes its value from who calls, so callers cannot send it',
+      '16:15 capabilities.list.paging.who: takes its value from who calls, so callers cannot send it',
     ],
     [
       '{ after: ids }',
-      '17:22 capabilities.list.paging.after: must be a field of `result`, did you mean `id`?',
+      '16:22 capabilities.list.paging.after: must be a field of `result`, did you mean `id`?',
     ],
     [
       '{ after: placed }',
-      '17:22 capabilities.list.paging.after: must be a field of the type of the parameter: the field is datetime, the parameter integer',
+      '16:22 capabilities.list.paging.after: must be a field of the type of the parameter: the field is datetime, the parameter integer',
     ],
     [
       '{ key: id }',
-      '17:20 capabilities.list.paging.key: must be a field of the type of the parameter: the field is integer, the parameter uuid',
+      '16:20 capabilities.list.paging.key: must be a field of the type of the parameter: the field is integer, the parameter uuid',
     ],
-    ['{ after: 1 }', '17:22 capabilities.list.paging.after: must be text: put it in quotes'],
-    ['{}', '17:5 capabilities.list.paging: must have at least 1 entry'],
-    ['after', '17:13 capabilities.list.paging: must be a mapping'],
+    ['{ after: 1 }', '16:22 capabilities.list.paging.after: must be text: put it in quotes'],
+    ['{}', '16:5 capabilities.list.paging: must have at least 1 entry'],
+    ['after', '16:13 capabilities.list.paging: must be a mapping'],
   ])('refuses %s', (paging, fault) => {
     expect(faultLines(load(fileWith(paging)))).toEqual([fault]);
   });
