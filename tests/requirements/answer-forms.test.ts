@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { startService, testDatabase, type Service } from '@svc/testkit';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMcpCaller } from './mcp-caller.testing.ts';
 
 const CAPABILITIES = `
@@ -50,6 +50,8 @@ beforeAll(async () => {
     gatewayEnv: { GATEWAY_COMPRESS: 'gzip', GATEWAY_MCP_OUTPUT_SCHEMA: 'false', GATEWAY_WORKERS: '2' },
   });
 });
+
+afterAll(() => service.stop());
 
 /** On a connection of its own, so that the workers take turns. */
 function call(
