@@ -38,6 +38,9 @@ export interface CapabilityFile {
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
 }
 
+/** What says how capabilities look to callers. */
+export type OfferSections = Pick<CapabilityFile, 'service' | 'defaults' | 'capabilities'>;
+
 export interface IdentitySpec {
   readonly trust: 'token' | 'gateway';
   readonly api_keys?: 'accept' | 'refuse';

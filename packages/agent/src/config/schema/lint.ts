@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import type { CapabilityFile, ParamSpec } from '../capability-file.ts';
+import type { CapabilityFile, OfferSections, ParamSpec } from '../capability-file.ts';
 import { driverNameOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
@@ -18,6 +18,17 @@ const validateParam: ValidateFunction<ParamSpec> = ajv.compile<ParamSpec>(paramS
 
 export function isCapabilityFile(root: unknown): root is CapabilityFile {
   return validatorFor(root)(root);
+}
+
+/** Whether the sections that callers see something of are sound, whatever is wrong with the others. */
+export function areOfferSections(root: unknown): root is OfferSections {
+  const { properties, ...others } = fileSchema(driverNameOf(root));
+  const { service, defaults, capabilities } = isRecord(properties) ? properties : {};
+  const required = ['capabilities'];
+  return ajv.validate<OfferSections>(
+    { ...others, properties: { service, defaults, capabilities }, required, additionalProperties: true },
+    root,
+  );
 }
 
 export function isParamSpec(value: unknown): value is ParamSpec {
