@@ -1,6 +1,7 @@
 import type { Fault } from '../capabilities/fault.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import { buildCapabilities, buildService } from './build.ts';
+import { UNSEEN_SECTIONS } from './capability-file.ts';
 import { checkFile } from './checks/check-file.ts';
 import { driverNameOf } from './driver-of-file.ts';
 import { createFaultLog } from './fault-log.ts';
@@ -19,9 +20,6 @@ export interface Offer {
   readonly driver: string;
 }
 
-/** Of these sections callers see nothing, and what they name may be on another machine. */
-const UNSEEN = ['gateway', 'database', 'identity', 'runtime', 'logging', 'metrics'];
-
 /**
  * Reads of a capability file what callers see, without its secrets: a file of yesterday, or of another machine, names
  * variables and files that are not here. What is wrong elsewhere in it goes unsaid.
@@ -35,7 +33,7 @@ export function loadOffer(
   const { root } = document;
   lint(root, faults);
   checkFile(root, faults);
-  const found = faults.list().filter(({ path }) => !UNSEEN.includes(path.split('.')[0] ?? ''));
+  const found = faults.list().filter(({ path }) => !UNSEEN_SECTIONS.has(path.split('.')[0] ?? ''));
   if (found.length > 0 || !areOfferSections(root)) return { faults: found };
   const identity = valueAt(root, ['identity']);
   return {

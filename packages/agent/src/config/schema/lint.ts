@@ -1,6 +1,11 @@
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import type { CapabilityFile, OfferSections, ParamSpec } from '../capability-file.ts';
+import {
+  UNSEEN_SECTIONS,
+  type CapabilityFile,
+  type OfferSections,
+  type ParamSpec,
+} from '../capability-file.ts';
 import { driverNameOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
@@ -22,12 +27,10 @@ export function isCapabilityFile(root: unknown): root is CapabilityFile {
 
 /** Whether the sections that callers see something of are sound, whatever is wrong with the others. */
 export function areOfferSections(root: unknown): root is OfferSections {
-  const { properties, ...others } = fileSchema(driverNameOf(root));
-  const { service, defaults, capabilities } = isRecord(properties) ? properties : {};
-  const required = ['capabilities'];
-  return ajv.validate<OfferSections>(
-    { ...others, properties: { service, defaults, capabilities }, required, additionalProperties: true },
-    root,
+  const validateFile = validatorFor(root);
+  if (validateFile(root)) return true;
+  return (validateFile.errors ?? []).every(({ instancePath, params }) =>
+    UNSEEN_SECTIONS.has(fromPointer(instancePath)[0] ?? String(params['missingProperty'])),
   );
 }
 
