@@ -407,9 +407,10 @@ export const requirements: readonly Requirement[] = [
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
     'check.warnings':
       'a parameter that can make LIMIT or OFFSET negative, a comment that swallows what follows, a view that passes by row-level security, a missing description are warnings',
+    diff: 'svc-agent diff OLD NEW [--fail-on F] tells breaking, risky and compatible changes of files and gateways apart; exit code 3',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
-    'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration',
+    'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no',
     executables: 'both run after being copied alone to a machine with Node.js only',
     licences: 'the build writes the licence text of everything that the executables hold, or fails',
     'no-stack': 'no stack trace for a mistake of the user',
