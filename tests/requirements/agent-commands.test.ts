@@ -209,6 +209,27 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
     expect(stdout).toMatch(new RegExp(`^ {4}${words}; line 1 of the SQL\\r?$`, 'm'));
   });
 
+  test('what a comment has swallowed is the first fault of its capability', async () => {
+    const text = `gateway: { url: ws://localhost:1/ws/agent, agent_private_key: ${station.agentPrivateKey} }
+database: { host: localhost, name: none, user: none, password: none }
+capabilities:
+  a:
+    sql: >
+      select id -- the number
+      from book where id = :id
+    params: { id: { type: integer } }
+    result: { id: { type: integer } }
+`;
+    await writeFile(join(folder, 'swallowed.yaml'), text);
+    const { code, stdout } = await agent('check', '--offline', '--config', 'swallowed.yaml');
+    expect({ code, stdout }).toMatchObject({ code: 2 });
+    const [, , ...lines] = stdout.trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^swallowed.yaml:6:17 {2}capabilities.a.sql: this comment takes what follows/),
+      expect.stringMatching(/ {2}capabilities.a.params.id: is not used: :id in a comment/),
+    ]);
+  });
+
   test('--offline leaves to the database what only that knows', async () => {
     expect(await agent('check', '--offline', '--config', 'two.yaml')).toEqual({
       code: 0,
