@@ -39,8 +39,11 @@ export function createCompressor(maxAnswers: number = MAX_ANSWERS): Compressor {
         inTurn(compress);
         return;
       }
-      if (!isWatched) watchStalled(response);
-      isWatched = true;
+      // What the system has taken already is not watched.
+      if (!isWatched && response.socket?.writableLength !== 0) {
+        isWatched = true;
+        watchStalled(response);
+      }
       response.once('drain', () => inTurn(compress));
     }
 

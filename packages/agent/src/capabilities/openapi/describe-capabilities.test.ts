@@ -240,6 +240,13 @@ capabilities:
     },
     required: ['rows', 'count'],
   });
+  const takes = new Ajv2020({ validateFormats: false, strictTypes: false }).compile(Object(schema));
+  const answer = { rows: [{ id: 7, placed: null }], count: 1, truncated: true };
+  const next = { since: '2026-01-31T00:00:00Z', after: 7 };
+  expect(takes(answer)).toBe(true);
+  expect(takes({ ...answer, next })).toBe(true);
+  for (const other of [{}, { ...next, after: null }, { ...next, more: 1 }])
+    expect(takes({ ...answer, next: other })).toBe(false);
   expect(JSON.stringify(openapi)).not.toContain('"next"');
 });
 
