@@ -52,12 +52,14 @@ const FOLDERS = {
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
+    'agent/proposals',
     'agent/agent.ts',
   ],
   'agent/databases': ['agent/capabilities'],
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
   'agent/workers': ['agent/databases'],
+  'agent/proposals': ['agent/databases', 'agent/capabilities'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
 };
 
@@ -73,6 +75,7 @@ const LIBRARIES = {
   'sonic-boom': ['gateway/src/telemetry/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
+  '@clack/prompts': ['agent/src/cli/ask.ts'],
 };
 
 /** Decisions that a test can go through in any order, because nothing acts in them. */
@@ -90,6 +93,8 @@ const PURE = [
   'agent/src/gateway-link/link-keeper.ts',
   'agent/src/gateway-link/link-plan.ts',
   'agent/src/gateway-link/targets.ts',
+  'agent/src/proposals/propose.ts',
+  'agent/src/proposals/render/capability-file.ts',
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */
