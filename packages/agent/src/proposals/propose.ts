@@ -84,9 +84,12 @@ function tableSlugs(tables: readonly CatalogTable[]): ReadonlyMap<CatalogTable, 
   const counts = new Map<string, number>();
   for (const { name } of tables) counts.set(slugOf(name), (counts.get(slugOf(name)) ?? 0) + 1);
   const giveName = nameGiver(TABLE_SLUG_MAX);
+  // Those whose name can stay as it is get it.
+  const rank = ({ schema, name }: CatalogTable): number =>
+    Number(schema !== 'public') + Number(slugOf(name) !== name);
   return new Map(
     tables
-      .toSorted((a, b) => Number(b.schema === 'public') - Number(a.schema === 'public'))
+      .toSorted((a, b) => rank(a) - rank(b))
       .map((table) => {
         const slug = slugOf(table.name);
         const isShared = (counts.get(slug) ?? 0) > 1 && table.schema !== 'public';

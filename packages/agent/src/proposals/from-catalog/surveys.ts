@@ -26,10 +26,7 @@ export function searchDrafts(
   const served = texts.filter((column) => indexed.has(column.name));
   const tooMany = served.length > 0 ? undefined : whyTooMany(parts);
   if (tooMany !== undefined) {
-    return {
-      drafts: [],
-      leftOut: [{ name, reason: `${tooMany}, and no index finds parts of its texts (pg_trgm has such)` }],
-    };
+    return { drafts: [], leftOut: [{ name, reason: `${tooMany}, and no index finds parts of its texts` }] };
   }
   const telling = ({ name: column }: CatalogColumn): number => {
     const at = wordsOf(column).findLastIndex((word) => TELLING.has(word));

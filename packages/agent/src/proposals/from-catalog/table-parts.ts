@@ -134,13 +134,13 @@ export function select({ table, columns: all, parents }: TableParts, columns: re
     const name = isField ? column.name : giveName(slugOf(column.name));
     const expression = `t.${column.sql}`;
     expressions.push(expression);
-    list.push(isField ? expression : `${expression} as "${name}"`);
+    list.push(isField ? expression : `${expression} as ${name}`);
     fields.push(fieldFor(name, column));
     for (const parent of joined.filter(({ pairs }) => pairs.at(-1)?.[0] === column)) {
       const alias = `p${joined.indexOf(parent) + 1}`;
       const theirs = `${alias}.${parent.name.sql}`;
       expressions.push(theirs);
-      list.push(`${theirs} as "${parent.field}"`);
+      list.push(`${theirs} as ${parent.field}`);
       fields.push({ name: parent.field, type: 'string', description: `From ${parent.table.name}` });
     }
   }

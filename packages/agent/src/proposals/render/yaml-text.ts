@@ -35,5 +35,5 @@ export function yamlBlock(text: string, indent: string): string {
 }
 
 function escapeReferences(text: string): string {
-  return text.replaceAll('${', '$${');
+  return text.replaceAll('${', () => '$${');
 }
