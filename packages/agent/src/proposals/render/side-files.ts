@@ -33,17 +33,16 @@ AGENT_CAPABILITY_FILE=capability.yaml
 /** `gateway.env`: the settings of a gateway that takes this agent. */
 export function renderGatewayEnv(gatewayUrl: string, agentPublicKey: string): string {
   const url = new URL(gatewayUrl.replaceAll('{replica}', '0'));
-  const isLocal = url.protocol === 'ws:';
-  const address = isLocal
-    ? `GATEWAY_ADDR=${url.hostname}:${url.port === '' ? 80 : url.port}`
-    : `# GATEWAY_ADDR=:8080
-GATEWAY_PUBLIC_URL=${gatewayUrl.includes('{replica}') ? '' : `https://${url.host}`}`;
+  const lines = [
+    ...(url.protocol === 'ws:' ? [`GATEWAY_ADDR=${url.hostname}:${url.port === '' ? 80 : url.port}`] : []),
+    // Replicas have a URL each.
+    ...(gatewayUrl.includes('{replica}') ? [] : [`GATEWAY_AGENT_URLS=${gatewayUrl}`]),
+  ];
   return `# For the gateway: svc-gateway --env-file gateway.env
 GATEWAY_AGENT_PUBLIC_KEY=${agentPublicKey}
 # Keys of callers. svc-gateway create-key --name me --capabilities '"*"' prints a key and the line to put here.
 GATEWAY_API_KEYS_JSON='[]'
-${address}
-`;
+${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 /** `.gitignore`: all that is secret here. */
