@@ -193,18 +193,18 @@ export default {
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in driver, errors and sql.',
+      'No driver imports another; what they share stands in driver, catalog, errors and sql.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
-        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|errors)\\.ts$`],
+        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|catalog|errors)\\.ts$`],
       },
     ),
     forbid(
       'shared-sql',
       'sql knows dialects by what it is told, not by their drivers.',
-      { path: `${DATABASES}(?:sql/|driver\\.ts$|errors\\.ts$)`, pathNot: TEST_CODE },
-      { path: `${DATABASES}(?!sql/|driver\\.ts$|errors\\.ts$)` },
+      { path: `${DATABASES}(?:sql/|(?:driver|catalog|errors)\\.ts$)`, pathNot: TEST_CODE },
+      { path: `${DATABASES}(?!sql/|(?:driver|catalog|errors)\\.ts$)` },
     ),
     forbid(
       'conformance-is-for-tests',

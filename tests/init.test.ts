@@ -108,7 +108,7 @@ test(
       ].toSorted(),
     );
     for (const secret of ['gateway.env', 'secrets/agent-key', 'secrets/db-password']) {
-      expect((await stat(join(folder.path, 'capability', secret))).mode & 0o777, secret).toBe(0o600);
+      expect((await stat(join(folder.path, 'capability', secret))).mode & 0o777).toBe(0o600);
     }
     expect((await text('.gitignore')).split('\n')).toEqual(
       expect.arrayContaining(['secrets/', 'gateway.env', '.env']),
@@ -116,8 +116,8 @@ test(
     const password = (await text('secrets/db-password')).trimEnd();
     for (const file of ['capability.yaml', 'reader.sql', '.env.example', 'gateway.env', '.gitignore']) {
       const content = await text(file);
-      expect(content, file).not.toContain(password);
-      expect(content, file).not.toContain(server.password);
+      expect(content).not.toContain(password);
+      expect(content).not.toContain(server.password);
     }
   },
 );
@@ -217,7 +217,12 @@ test.for([
   ['a gateway without TLS', ['init', '--gateway-url', 'ws://gateway.example.com/ws/agent'], {}, 'wss://'],
   ['no capability at all', ['init', '--max', '0'], {}, '--max'],
   ['a schema that is not there', ['init', '--schema', 'publc'], {}, '--schema "publc"'],
-  ['a server that is not there', ['init'], { env: { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' } }, 'nothing listens'],
+  [
+    'a server that is not there',
+    ['init'],
+    { env: { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' } },
+    'nothing listens',
+  ],
 ] as const)('init refuses %s with exit code 2', { tags: ['command:init'] }, async ([, args, how, says]) => {
   const { code, stderr } = await run(args, how);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says) });
@@ -226,7 +231,13 @@ test.for([
 
 test('init takes PG* variables, and warns of --url', { tags: ['command:init'] }, async () => {
   const { host, port, user, password } = server;
-  const env = { PGHOST: host, PGPORT: String(port), PGUSER: user, PGPASSWORD: password, PGDATABASE: 'chinook' };
+  const env = {
+    PGHOST: host,
+    PGPORT: String(port),
+    PGUSER: user,
+    PGPASSWORD: password,
+    PGDATABASE: 'chinook',
+  };
   const byVariables = await run(['init', '--dry-run'], { env });
   expect(byVariables).toMatchObject({ code: 0, stderr: '' });
   expect(byVariables.stdout).toContain('get_playlist_track:');

@@ -399,8 +399,10 @@ export const requirements: readonly Requirement[] = [
     'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
     init: 'proposes capabilities for a database and writes all that it takes to serve them; what it proposes passes check',
     'init.catalogs': 'init reads catalogs in a read-only transaction, and no row',
-    'init.files': 'init writes all files or none, none over another; secrets have mode 0600 and stand in .gitignore',
-    'init.personal': 'init leaves out columns that look personal or secret, and says so; --include takes one in',
+    'init.files':
+      'init writes all files or none, none over another; secrets have mode 0600 and stand in .gitignore',
+    'init.personal':
+      'init leaves out columns that look personal or secret, and says so; --include takes one in',
     'init.create-account':
       'asks or needs --yes, makes a role by one transaction with a SCRAM verifier, checks as it; 2 where it is there',
     help: '--help and --version on both',

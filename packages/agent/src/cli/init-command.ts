@@ -70,7 +70,9 @@ async function init(options: InitOptions): Promise<ExitCode> {
   if (urlProblem !== undefined) throw new Refused(`--gateway-url ${urlProblem}`);
   const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !yes && !json;
   if (createAccount && !dryRun && !yes && !mayAsk) {
-    throw new Refused('--create-account asks before it changes the database: without a terminal it needs `--yes`');
+    throw new Refused(
+      '--create-account asks before it changes the database: without a terminal it needs `--yes`',
+    );
   }
   const source = await driverOf(DEFAULT_DRIVER).loadCatalog();
   const { catalog, target } = await readCatalog(source, targetFor(source, options), { ...options, mayAsk });
@@ -86,7 +88,14 @@ async function init(options: InitOptions): Promise<ExitCode> {
   const account = accountNameFor(catalog);
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
   const { files, statements } = composeFiles({
-    ...{ source, target, catalog, proposal, account, password, gatewayUrl, max },
+    source,
+    target,
+    catalog,
+    proposal,
+    account,
+    password,
+    gatewayUrl,
+    max,
     agentKey: createAgentKey(),
   });
   const report: InitReport = {
@@ -109,7 +118,9 @@ async function init(options: InitOptions): Promise<ExitCode> {
   }
   const inTheWay = filesInTheWay(dir, files);
   if (inTheWay.length > 0) {
-    throw new Refused(`nothing was written: there is already ${inTheWay.join(', ')}; name another folder with \`--dir\``);
+    throw new Refused(
+      `nothing was written: there is already ${inTheWay.join(', ')}; name another folder with \`--dir\``,
+    );
   }
   if (!createAccount) {
     await writeFiles(dir, files, async () => {});

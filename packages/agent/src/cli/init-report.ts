@@ -50,10 +50,14 @@ export function initText(report: InitReport): string {
       : [
           `left out: ${counted(columns, 'column', 'columns')}, most of them because they look personal or secret: a guess, so read the file`,
         ]),
-    ...(others === 0 ? [] : [`left out: ${counted(others, 'capability', 'capabilities')}, each with its reason in the file`]),
+    ...(others === 0
+      ? []
+      : [`left out: ${counted(others, 'capability', 'capabilities')}, each with its reason in the file`]),
     ...(beyond.length === 0
       ? []
-      : [`left out: ${counted(beyond.length, 'capability', 'capabilities')} beyond --max, named at the end of the file`]),
+      : [
+          `left out: ${counted(beyond.length, 'capability', 'capabilities')} beyond --max, named at the end of the file`,
+        ]),
   ];
   if (check !== undefined) {
     lines.push(`account: ${account.name} was made`);

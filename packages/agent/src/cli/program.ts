@@ -33,7 +33,11 @@ export const PROGRAM: ProgramSpec = {
           value: 'url',
           does: 'Where the database is, in place of DATABASE_URL. Others on the machine can read it in the list of processes.',
         },
-        schema: { value: 'name', mayRepeat: true, does: 'Only tables of this schema. May be given several times.' },
+        schema: {
+          value: 'name',
+          mayRepeat: true,
+          does: 'Only tables of this schema. May be given several times.',
+        },
         tables: {
           value: 'glob',
           mayRepeat: true,

@@ -5,7 +5,7 @@ export interface CatalogSource {
   /** Reads catalogs alone, in one read-only transaction: no row of any table. Throws `DatabaseError`. */
   read(target: CatalogTarget, timeoutMs: number): Promise<Catalog>;
   /** SQL that says whether a text column holds the text of a parameter, large and small letters alike. */
-  contains(column: string, param: string): string;
+  readonly contains: (column: string, param: string) => string;
   /** The statements that make an account which may read these columns and nothing else; they hold no password. */
   accountStatements(catalog: Catalog, account: string, grants: readonly ColumnGrant[]): readonly string[];
   /** How a person gives the account its password. */

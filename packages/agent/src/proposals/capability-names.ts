@@ -34,13 +34,19 @@ export function slugOf(name: string): string {
   if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
   const slug = wordsOf(name).join('_');
   // What is left of a name in another script says nothing, and two such names may leave the same.
-  const lost = name.normalize('NFKD').replace(/[\p{M}\p{P}\p{S}\p{Z}\p{C}]/gu, '').replace(/[ßæœøđðłþı]/gi, '');
+  const lost = name
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{P}\p{S}\p{Z}\p{C}]/gu, '')
+    .replace(/[ßæœøđðłþı]/gi, '');
   if (slug === '' || /[^\p{ASCII}]/u.test(lost)) return ['t', slug, hashOf(name)].filter(Boolean).join('_');
   return /^[a-z]/.test(slug) ? slug : `t_${slug}`;
 }
 
 /** Gives out names that are valid and that nothing else has. */
-export function nameGiver(maxLength: number = MAX_LENGTH, taken: Iterable<string> = []): (wanted: string) => string {
+export function nameGiver(
+  maxLength: number = MAX_LENGTH,
+  taken: Iterable<string> = [],
+): (wanted: string) => string {
   const given = new Set(taken);
   return (wanted) => {
     const fits = wanted.length <= maxLength;

@@ -47,7 +47,8 @@ export function chooseTables(
     tables.filter(chosen).flatMap((table) => table.columns.flatMap((column) => namesOf(table, column))),
   );
   const missing = include.find((name) => !known.has(name));
-  if (missing !== undefined) return refused('--include', missing, 'a column of a chosen table, as `table.column`');
+  if (missing !== undefined)
+    return refused('--include', missing, 'a column of a chosen table, as `table.column`');
   return {
     ok: true,
     chosen,

@@ -1,3 +1,5 @@
+import type { ColumnKind } from '../databases/catalog.ts';
+
 /** `table.column` and, behind a colon, its kind where that is not text; labelled by a person, without the code at hand. */
 const CREDENTIALS = `
   users.password users.password_hash users.passwd users.pwd users.pass account.PasswordHash account.pw_hash
@@ -79,10 +81,24 @@ const NEITHER = `
   survey.question poll.option key_value.namespace spatial_ref.srid:integer map_tile.zoom:integer
 `;
 
+const KINDS: readonly ColumnKind[] = [
+  'integer',
+  'number',
+  'text',
+  'boolean',
+  'date',
+  'datetime',
+  'uuid',
+  'enum',
+  'array',
+  'address',
+  'opaque',
+];
+
 export interface LabelledColumn {
   readonly table: string;
   readonly column: string;
-  readonly kind: string;
+  readonly kind: ColumnKind;
   readonly label: 'credential' | 'personal' | 'neither';
 }
 
@@ -97,7 +113,9 @@ function listed(text: string, label: LabelledColumn['label']): readonly Labelled
     .trim()
     .split(/\s+/)
     .map((entry) => {
-      const [name = '', kind = 'text'] = entry.split(':');
+      const [name = '', typed = 'text'] = entry.split(':');
+      const kind = KINDS.find((each) => each === typed);
+      if (kind === undefined) throw new Error(`no kind of column is called ${typed}`);
       const [table = '', column = ''] = name.split('.');
       return { table, column, kind, label };
     });

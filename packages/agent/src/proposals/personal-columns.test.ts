@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import type { ColumnKind } from '../databases/catalog.ts';
 import { LABELLED_COLUMNS, type LabelledColumn } from './labelled-columns.fixture.ts';
 import { sensitivityOf } from './personal-columns.ts';
 
 const judged = LABELLED_COLUMNS.map((column) => ({
   ...column,
-  found: sensitivityOf({ table: column.table, name: column.column, kind: column.kind as ColumnKind })?.kind,
+  found: sensitivityOf({ table: column.table, name: column.column, kind: column.kind })?.kind,
 }));
 
 function namesOf(columns: readonly LabelledColumn[]): readonly string[] {

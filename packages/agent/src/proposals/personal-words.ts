@@ -98,7 +98,9 @@ export const OF_ADDRESSES: ReadonlySet<string> = words(
 export const SENT_TO: ReadonlySet<string> = words(
   'ship shipping shipto bill billing billto deliver delivery home invoice mailing',
 );
-export const SENT_PLACES: ReadonlySet<string> = words('name city town region state district county country line');
+export const SENT_PLACES: ReadonlySet<string> = words(
+  'name city town region state district county country line',
+);
 /** Parts of names that were written together. */
 export const ENDINGS: readonly string[] = [
   'password',
@@ -124,7 +126,9 @@ export const NUMERIC_PERSONAL: ReadonlySet<string> = words(`
   phonenumber passport iban card
 `);
 /** A yes or no is personal where it tells of somebody's health. */
-export const HEALTH_FLAGS: ReadonlySet<string> = words('pregnant pregnancy hiv disability disabled smoker diabetic');
+export const HEALTH_FLAGS: ReadonlySet<string> = words(
+  'pregnant pregnancy hiv disability disabled smoker diabetic',
+);
 export const BIRTH_WORDS: ReadonlySet<string> = words(
   'birth birthdate birthday dob dateofbirth born geburtsdatum geburtstag nacimiento naissance nascita nascimento death',
 );

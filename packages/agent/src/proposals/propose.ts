@@ -47,7 +47,7 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   const giveName = nameGiver();
   const named = new Map<Draft, ProposedCapability>();
   for (const { drafts } of drafted) {
-    for (const draft of drafts) named.set(draft, finished(draft, giveName(draft.name)));
+    for (const draft of drafts) named.set(draft, { ...draft, name: giveName(draft.name) });
   }
   const kept = new Set(mostUseful(tables, drafted, options.max));
   const pick = (drafts: readonly Draft[], isKept: boolean): readonly ProposedCapability[] =>
@@ -116,10 +116,6 @@ function mostUseful(
     .toSorted((a, b) => a.draft.wave - b.draft.wave || b.weight - a.weight)
     .slice(0, max)
     .map(({ draft }) => draft);
-}
-
-function finished({ wave: _, ...capability }: Draft, name: string): ProposedCapability {
-  return { ...capability, name };
 }
 
 function grantsFor(

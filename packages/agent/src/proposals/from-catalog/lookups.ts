@@ -34,13 +34,17 @@ export function getDrafts(parts: TableParts): Drafts {
   const { table, slug } = parts;
   const drafts: Draft[] = [];
   const leftOut: LeftOut[] = [];
-  if (table.keys.length === 0) leftOut.push({ name: `get_${slug}`, reason: `${whatItIs(table)} without a key` });
+  if (table.keys.length === 0)
+    leftOut.push({ name: `get_${slug}`, reason: `${whatItIs(table)} without a key` });
   for (const [index, key] of table.keys.entries()) {
     const columns = keyColumns(parts, key);
     const isFirst = index === 0;
     const name = isFirst ? `get_${slug}` : `get_${slug}_by_${key.columns.map(slugOf).join('_and_')}`;
     if (columns === undefined) {
-      leftOut.push({ name, reason: `of its key ${key.columns.join(', ')} a column is left out or has no type to call by` });
+      leftOut.push({
+        name,
+        reason: `of its key ${key.columns.join(', ')} a column is left out or has no type to call by`,
+      });
       continue;
     }
     const giveName = nameGiver(63);
@@ -86,17 +90,17 @@ export function listDrafts(parts: TableParts): Drafts {
     key.length === 1
       ? `${keySql[0]} > :${first?.name}`
       : `(${keySql.join(', ')}) > (${after.map((param) => `:${param.name}`).join(', ')})`;
-  const conditions = [`(:${first?.name} is null or ${isBehind})`, ...filters.map(({ condition }) => condition)];
+  const conditions = [
+    `(:${first?.name} is null or ${isBehind})`,
+    ...filters.map(({ condition }) => condition),
+  ];
   const order = key.map(({ name: column }) => column).join(', ');
   return {
     drafts: [
       {
         name,
         wave: 0,
-        description: sentences(
-          `Rows of ${table.name} in the order of ${order}, a page at a time`,
-          table,
-        ),
+        description: sentences(`Rows of ${table.name} in the order of ${order}, a page at a time`, table),
         sql: lines(
           selectLine(list),
           ...from,
@@ -113,11 +117,16 @@ export function listDrafts(parts: TableParts): Drafts {
   };
 }
 
-function filterColumns({ table, columns }: TableParts, key: readonly CatalogColumn[]): readonly CatalogColumn[] {
+function filterColumns(
+  { table, columns }: TableParts,
+  key: readonly CatalogColumn[],
+): readonly CatalogColumn[] {
   const names = new Set(table.indexes.flatMap(({ leading }) => leading ?? []));
   return [...names]
     .flatMap((name) => columns.get(name) ?? [])
-    .filter((column) => isGiven(column) && column.kind !== 'number' && !(key.length === 1 && key[0] === column))
+    .filter(
+      (column) => isGiven(column) && column.kind !== 'number' && !(key.length === 1 && key[0] === column),
+    )
     .slice(0, FILTERS_MAX);
 }
 
@@ -157,7 +166,8 @@ export function selectLine(list: readonly string[]): string {
   const rows: string[] = [];
   for (const item of list) {
     const last = rows.at(-1);
-    if (last !== undefined && last.length + item.length + 2 <= width) rows[rows.length - 1] = `${last}, ${item}`;
+    if (last !== undefined && last.length + item.length + 2 <= width)
+      rows[rows.length - 1] = `${last}, ${item}`;
     else rows.push(item);
   }
   return `select ${rows.join(',\n  ')}`;
@@ -166,4 +176,3 @@ export function selectLine(list: readonly string[]): string {
 export function lines(...parts: readonly string[]): string {
   return parts.join('\n');
 }
-

@@ -14,10 +14,7 @@ const QUERY_MAX = 100;
 const TELLING = new Set(['name', 'title', 'label', 'subject', 'headline', 'description', 'summary']);
 
 /** `search_T`: rows whose texts hold a text. */
-export function searchDrafts(
-  parts: TableParts,
-  contains: (column: string, param: string) => string,
-): Drafts {
+export function searchDrafts(parts: TableParts, contains: (column: string, param: string) => string): Drafts {
   const { table, slug, columns } = parts;
   const name = `search_${slug}`;
   const texts = [...columns.values()].filter(({ kind, labels }) => kind === 'text' && labels === undefined);
@@ -77,9 +74,7 @@ export function searchDrafts(
 /** `count_T_by_C`: how many rows there are for each of few values. */
 export function countDrafts(parts: TableParts): Drafts {
   const { table, slug, columns } = parts;
-  const references = new Set(
-    table.foreignKeys.flatMap(({ columns: own }) => (own.length === 1 ? own : [])),
-  );
+  const references = new Set(table.foreignKeys.flatMap(({ columns: own }) => (own.length === 1 ? own : [])));
   const isWholeKey = ({ name }: CatalogColumn): boolean =>
     table.keys.some((key) => key.columns.length === 1 && key.columns[0] === name);
   const grouped = [...columns.values()].filter(
@@ -100,7 +95,10 @@ export function countDrafts(parts: TableParts): Drafts {
 
 function countDraft(parts: TableParts, column: CatalogColumn, name: string): Draft {
   const { list, expressions, from, fields, reads } = select(parts, [column]);
-  const count = nameGiver(63, fields.map((field) => field.name))('count');
+  const count = nameGiver(
+    63,
+    fields.map((field) => field.name),
+  )('count');
   return {
     name,
     wave: 3,

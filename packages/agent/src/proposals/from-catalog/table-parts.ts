@@ -71,16 +71,13 @@ export function tablePartsOf(
 }
 
 /** Those of its columns by which people know a row. */
-function namingColumn(
-  table: CatalogTable,
-  columns: readonly CatalogColumn[],
-): CatalogColumn | undefined {
-  const own = wordsOf(table.name).flatMap((word) => [word, singular(word)]);
+function namingColumn(table: CatalogTable, columns: readonly CatalogColumn[]): CatalogColumn | undefined {
+  const own = new Set(wordsOf(table.name).flatMap((word) => [word, singular(word)]));
   const rank = ({ name }: CatalogColumn): number => {
     const words = wordsOf(name);
     const isNaming = NAMING.has(words.at(-1) ?? '');
-    if (isNaming && words.slice(0, -1).every((word) => own.includes(word))) return 0;
-    if (words.length > 0 && words.every((word) => own.includes(word))) return 1;
+    if (isNaming && words.slice(0, -1).every((word) => own.has(word))) return 0;
+    if (words.length > 0 && words.every((word) => own.has(word))) return 1;
     return isNaming ? 2 : 3;
   };
   const [best] = columns
@@ -94,13 +91,10 @@ function singular(word: string): string {
   return word.endsWith('s') ? word.slice(0, -1) : word;
 }
 
-function joinedName(
-  { columns }: CatalogForeignKey,
-  parent: CatalogTable,
-  { name }: CatalogColumn,
-): string {
+function joinedName({ columns }: CatalogForeignKey, parent: CatalogTable, { name }: CatalogColumn): string {
   const [only = ''] = columns;
-  const base = columns.length === 1 ? slugOf(only).replace(/_(?:id|no|nr|code|key|fk)$/, '') : slugOf(parent.name);
+  const base =
+    columns.length === 1 ? slugOf(only).replace(/_(?:id|no|nr|code|key|fk)$/, '') : slugOf(parent.name);
   const words = slugOf(name);
   return words === base || words.startsWith(`${base}_`) ? words : `${base}_${words}`;
 }
@@ -121,7 +115,10 @@ export function selectAll(parts: TableParts): Selection {
   return select(parts, [...parts.columns.values()]);
 }
 
-export function select({ table, columns: all, parents }: TableParts, columns: readonly CatalogColumn[]): Selection {
+export function select(
+  { table, columns: all, parents }: TableParts,
+  columns: readonly CatalogColumn[],
+): Selection {
   const list: string[] = [];
   const expressions: string[] = [];
   const fields: ProposedField[] = [];
@@ -156,14 +153,13 @@ export function select({ table, columns: all, parents }: TableParts, columns: re
 /** The key by which pages go on: none of its columns may be null, and callers can give all of them. */
 export function pagingKey(parts: TableParts): readonly CatalogColumn[] | undefined {
   const { keys } = parts.table;
-  return keys.map((key) => keyColumns(parts, key)).find((columns) => columns?.every(({ nullable }) => !nullable));
+  return keys
+    .map((key) => keyColumns(parts, key))
+    .find((columns) => columns?.every(({ nullable }) => !nullable));
 }
 
 /** Undefined where a caller cannot give one of its columns, or may not see it. */
-export function keyColumns(
-  { columns }: TableParts,
-  key: CatalogKey,
-): readonly CatalogColumn[] | undefined {
+export function keyColumns({ columns }: TableParts, key: CatalogKey): readonly CatalogColumn[] | undefined {
   const own = key.columns.flatMap((name) => columns.get(name) ?? []);
   return own.length === key.columns.length && own.every(isGiven) ? own : undefined;
 }

@@ -1,5 +1,12 @@
 import type { Catalog } from '../../databases/catalog.ts';
-import type { LeftOut, Proposal, ProposedCapability, ProposedField, ProposedParam, ProposedTable } from '../model.ts';
+import type {
+  LeftOut,
+  Proposal,
+  ProposedCapability,
+  ProposedField,
+  ProposedParam,
+  ProposedTable,
+} from '../model.ts';
 import { oneLine } from './one-line.ts';
 import { yamlBlock, yamlText, yamlValue } from './yaml-text.ts';
 

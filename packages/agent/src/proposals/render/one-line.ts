@@ -5,5 +5,10 @@ export function oneLine(text: string): string {
 
 export function shortened(text: string, maxLength: number): string {
   const line = Array.from(oneLine(text));
-  return line.length <= maxLength ? line.join('') : `${line.slice(0, maxLength - 3).join('').trimEnd()}...`;
+  return line.length <= maxLength
+    ? line.join('')
+    : `${line
+        .slice(0, maxLength - 3)
+        .join('')
+        .trimEnd()}...`;
 }

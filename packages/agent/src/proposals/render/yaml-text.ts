@@ -29,7 +29,8 @@ export function yamlValue(text: string): string {
 /** Lines of text behind a key, indented by `indent`. */
 export function yamlBlock(text: string, indent: string): string {
   // Other characters would not come back as they are.
-  if (/[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|^\s|\s\n/u.test(text)) return ` ${yamlValue(text)}`;
+  if (/[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|^\s|\s\n/u.test(text))
+    return ` ${yamlValue(text)}`;
   const lines = escapeReferences(text).split('\n');
   return ` |-\n${lines.map((line) => `${indent}${line}`).join('\n')}`;
 }

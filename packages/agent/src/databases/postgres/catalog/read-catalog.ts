@@ -111,25 +111,29 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
   const namesOf = new Map(
     [...columns].map(([id, rows]) => [id, new Map(rows.map(({ number, name }) => [number, name]))]),
   );
-  const distinct = new Map(parts.distinct.map((row) => [keyOf(row.schema, row.table, row.column), row.distinct]));
+  const distinct = new Map(
+    parts.distinct.map((row) => [keyOf(row.schema, row.table, row.column), row.distinct]),
+  );
   const labels = new Map(parts.labels.map(({ id, number, label }) => [`${id}.${number}`, label]));
 
   return parts.tables.map((table): CatalogTable => {
     const own = constraints.get(table.id) ?? [];
     const names = (id: number, numbers: readonly number[] | null): readonly string[] =>
       (numbers ?? []).flatMap((number) => namesOf.get(id)?.get(number) ?? []);
-    const foreignKeys = own.flatMap(({ kind, columns: numbers, target, target_columns }): CatalogForeignKey[] => {
-      const to = byId.get(target);
-      if (kind !== 'f' || to === undefined) return [];
-      return [
-        {
-          columns: names(table.id, numbers),
-          schema: to.schema,
-          table: to.name,
-          targetColumns: names(target, target_columns),
-        },
-      ];
-    });
+    const foreignKeys = own.flatMap(
+      ({ kind, columns: numbers, target, target_columns }): CatalogForeignKey[] => {
+        const to = byId.get(target);
+        if (kind !== 'f' || to === undefined) return [];
+        return [
+          {
+            columns: names(table.id, numbers),
+            schema: to.schema,
+            table: to.name,
+            targetColumns: names(target, target_columns),
+          },
+        ];
+      },
+    );
     const ownIndexes = indexes.get(table.id) ?? [];
     const checks = own.filter(({ kind, columns: numbers }) => kind === 'c' && numbers?.length === 1);
     return {
