@@ -408,6 +408,14 @@ export const requirements: readonly Requirement[] = [
     'check.warnings':
       'a parameter that can make LIMIT or OFFSET negative, a comment that swallows what follows, a view that passes by row-level security, a missing description are warnings',
     diff: 'svc-agent diff OLD NEW [--fail-on F] tells breaking, risky and compatible changes of files and gateways apart; exit code 3',
+    init: 'proposes capabilities for a database and writes all that it takes to serve them; what it proposes passes check',
+    'init.catalogs': 'init reads catalogs in a read-only transaction, and no row',
+    'init.files':
+      'init writes all files or none, none over another; secrets have mode 0600 and stand in .gitignore',
+    'init.personal':
+      'init leaves out columns that look personal or secret, and says so; --include takes one in',
+    'init.create-account':
+      'asks or needs --yes, makes a role by one transaction with a SCRAM verifier, checks as it; 2 where it is there',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no',
