@@ -49,6 +49,7 @@ const FOLDERS = {
     'agent/config',
     'agent/capabilities',
     'agent/databases',
+    'agent/diff',
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
@@ -58,6 +59,7 @@ const FOLDERS = {
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
   'agent/workers': ['agent/databases'],
+  'agent/diff': ['agent/config', 'agent/capabilities', 'agent/start-up'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
 };
 

@@ -42,6 +42,14 @@ export interface CapabilityFile {
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
 }
 
+/** What says how capabilities look to callers. */
+export type OfferSections = Pick<CapabilityFile, 'service' | 'defaults' | 'capabilities'>;
+
+/** The others; what they name may be on another machine. */
+export const UNSEEN_SECTIONS: ReadonlySet<string> = new Set<
+  Exclude<keyof CapabilityFile, keyof OfferSections>
+>(['gateway', 'database', 'identity', 'runtime', 'logging', 'metrics']);
+
 export interface IdentitySpec {
   readonly trust: 'token' | 'gateway';
   readonly api_keys?: 'accept' | 'refuse';
@@ -63,6 +71,7 @@ export interface CapabilitySpec {
   readonly policy?: PolicySpec;
   readonly expose_in_openapi?: boolean;
   readonly result: Readonly<Record<string, ResultSpec>>;
+  readonly paging?: Readonly<Record<string, string>>;
 }
 
 interface PolicySpec extends LimitsSpec {
