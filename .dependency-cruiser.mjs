@@ -49,6 +49,7 @@ const FOLDERS = {
     'agent/config',
     'agent/capabilities',
     'agent/databases',
+    'agent/reload',
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
@@ -58,6 +59,15 @@ const FOLDERS = {
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
   'agent/workers': ['agent/databases'],
+  'agent/reload': [
+    'agent/calls',
+    'agent/capabilities',
+    'agent/config',
+    'agent/databases',
+    'agent/gateway-link',
+    'agent/start-up',
+    'agent/telemetry',
+  ],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
 };
 

@@ -67,6 +67,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           home,
           version: __SVC_VERSION__,
           untilSignal: () => firstSignal(EXIT.failure),
+          onReloadSignal: (listener) => process.on('SIGHUP', listener),
         }),
       );
   }

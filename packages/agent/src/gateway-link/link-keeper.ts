@@ -23,11 +23,15 @@ export interface LinkKeeper {
   closed(now: number, id: number, end: DialEnd): Aftermath;
   /** Undefined where the name could not be looked up. */
   resolved(now: number, addresses: readonly string[] | undefined): void;
+  /** What is dialled from now on offers something else: each link that is there is to be replaced. */
+  renew(now: number): void;
   tick(now: number): void;
   /** When `tick` has something to do; Infinity for never. To be asked after each call. */
   readonly wakeAt: number;
   readonly held: number;
   readonly wanted: number;
+  /** Links that are to be replaced. */
+  readonly stale: number;
 }
 
 /** Where a connection got; a link is known by both. */
@@ -337,6 +341,10 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       if (plan.wanted > 1) resolveAt = now + jitter(options.resolveIntervalMs, RESOLVE_JITTER);
       if (addresses !== undefined && addresses.length > 0 && targets.resolved(addresses)) hasten(now);
     },
+    renew(now) {
+      for (const link of held()) options.retire(link.id);
+      void now;
+    },
     tick(now) {
       if (now >= resolveAt) {
         resolveAt = Infinity;
@@ -367,6 +375,9 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     },
     get wanted() {
       return plan.wanted;
+    },
+    get stale() {
+      return 0;
     },
   };
 }

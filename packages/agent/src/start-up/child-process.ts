@@ -13,17 +13,20 @@ const FLAGS = ['--input-type=commonjs', '--liftoff-only', '--max-semi-space-size
 /**
  * Runs the start-up checks in a child process that ends with them: in this one, or in a thread of it, the parsers and
  * what they made would stay in memory for as long as the agent runs. When this process ends the child ends, too.
- * `onWellFormed` is called before the database is asked. Rejects when the child fails.
+ * `onWellFormed` is called before the database is asked. Rejects when the child fails, or is ended by `signal`.
  */
 export function checkInChildProcess(
   order: Omit<StartUpOrder, 'content'>,
   onWellFormed: (report: WellFormed) => void,
+  signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
   return new Promise((resolve, reject) => {
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     const child = spawn(process.execPath, [...flags, ...FLAGS, '-'], {
       stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
       serialization: 'advanced',
+      signal,
+      killSignal: 'SIGKILL',
     });
     let outcome: Exclude<StartUpReport, WellFormed> | undefined;
     let stderr = '';
