@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { StartUpOrder, StartUpReport, WellFormed } from './report.ts';
+import type { OffersOrder, OffersReport, StartUpOrder, StartUpReport, WellFormed } from './report.ts';
 
 /** The code of the child process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_HELPER: string;
@@ -20,6 +20,29 @@ export function checkInChildProcess(
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
+  const content = contentOf(order.file);
+  return inChildProcess<StartUpReport, Exclude<StartUpReport, WellFormed>>(
+    { content, ...order } satisfies StartUpOrder,
+    (report) => {
+      if (report.step !== 'well_formed') return report;
+      onWellFormed(report);
+      return undefined;
+    },
+    signal,
+  );
+}
+
+/** Reads what capability files offer to callers, likewise in a child process; one answer for each file. */
+export function readOffersInChildProcess(order: OffersOrder): Promise<OffersReport> {
+  return inChildProcess<OffersReport, OffersReport>(order, (report) => report);
+}
+
+/** `outcomeOf` gets each report of the child and gives undefined for those that are not the last. */
+function inChildProcess<Report extends object, Outcome extends Report>(
+  order: StartUpOrder | OffersOrder,
+  outcomeOf: (report: Report) => Outcome | undefined,
+  signal?: AbortSignal,
+): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     const child = spawn(process.execPath, [...flags, ...FLAGS, '-'], {
@@ -28,18 +51,14 @@ export function checkInChildProcess(
       signal,
       killSignal: 'SIGKILL',
     });
-    let outcome: Exclude<StartUpReport, WellFormed> | undefined;
+    let outcome: Outcome | undefined;
     let stderr = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
     });
-    child.on('message', (report: StartUpReport) => {
-      if (report.step === 'well_formed') {
-        onWellFormed(report);
-        return;
-      }
-      outcome = report;
-      child.disconnect();
+    child.on('message', (report: Report) => {
+      outcome = outcomeOf(report);
+      if (outcome !== undefined) child.disconnect();
     });
     child.on('error', reject);
     // After the disconnect above 'close' never comes; without it 'close' comes once standard error has been read.
@@ -53,8 +72,7 @@ export function checkInChildProcess(
     // The child ended before it had read all of its code: 'close' gives the reason.
     child.stdin?.on('error', () => {});
     child.stdin?.end(SVC_HELPER);
-    const content = contentOf(order.file);
-    child.send({ content, ...order } satisfies StartUpOrder, () => {});
+    child.send(order, () => {});
   });
 }
 
