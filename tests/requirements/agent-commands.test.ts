@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -191,6 +192,21 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
       expect(online).toEqual({ code: 2, stdout: stdout.replace(`${OFFLINE}\n`, ''), stderr: '' });
     },
   );
+
+  test('--details has the words of the database on a terminal, and nowhere else', async () => {
+    const words = 'relation "nowhere" does not exist';
+    const args = ['check', '--details', '--config', 'two.yaml'];
+    const piped = await agent(...args);
+    expect(piped).toMatchObject({ code: 2, stderr: '' });
+    expect(piped.stdout).toContain('svc-agent.log (standard output is no terminal)\n');
+    expect((await agent(...args, '--json')).stdout).not.toContain('nowhere');
+    expect(piped.stdout).not.toContain('nowhere');
+    if (!existsSync('/usr/bin/script')) return;
+    const typed = ['-qec', `./svc-agent ${args.join(' ')}`, '/dev/null'];
+    const { code, stdout } = await runProcess('script', typed, { cwd: folder });
+    expect(code).toBe(2);
+    expect(stdout).toMatch(new RegExp(`^ {4}${words}; line 1 of the SQL\\r?$`, 'm'));
+  });
 
   test('--offline leaves to the database what only that knows', async () => {
     expect(await agent('check', '--offline', '--config', 'two.yaml')).toEqual({

@@ -38,6 +38,7 @@ export const requirements: readonly Requirement[] = [
     'database.max_connections': 'connections at most; default 10',
     'database.require_readonly_account': 'an account that can write fails the start',
     identity: 'whom the agent believes who calls: tokens that it verifies itself, or the gateway',
+    'logging.output': 'the log of the running agent goes to standard output; default a file',
     'logging.max_size': 'size at which the log file is rotated; default 10MB',
     'logging.max_files': 'log files kept; default 5',
     'metrics.addr': 'listener of the metrics of the agent; off when absent',

@@ -21,6 +21,9 @@ export const PROGRAM: ProgramSpec = {
         offline: {
           does: 'Ask no database. With --offline the SQL is parsed and its parameters are matched; tables, columns, types and functions are checked only with the database. Variables and files that the file names must be there.',
         },
+        details: {
+          does: 'Where standard output is a terminal, print below each fault what the database says of it: names of functions and columns, the line within the SQL, its advice. Elsewhere, and with --json, that stays in the log file alone.',
+        },
         json: {
           does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
         },

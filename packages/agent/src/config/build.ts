@@ -68,6 +68,7 @@ export function buildConfig(
         : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
     },
     logging: {
+      output: logging?.output ?? 'file',
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
       maxFiles: logging?.max_files ?? 5,
     },

@@ -32,7 +32,11 @@ export interface CapabilityFile {
   /** What its driver's schema says. */
   readonly database: DatabaseSection;
   readonly identity?: IdentitySpec;
-  readonly logging?: { readonly max_size?: string | number; readonly max_files?: number };
+  readonly logging?: {
+    readonly output?: 'file' | 'stdout';
+    readonly max_size?: string | number;
+    readonly max_files?: number;
+  };
   readonly metrics?: { readonly addr?: string };
   readonly defaults?: LimitsSpec & { readonly readonly?: true };
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;

@@ -217,7 +217,12 @@ export function fileSchema(driver: string): JsonSchema {
         ),
         database: databaseSection(driver),
         identity: identitySection,
-        logging: section('The log file.', {
+        logging: section('The log.', {
+          output: choice(
+            'Where the running agent writes its log: `file` is `svc-agent.log` next to the agent, `stdout` standard output instead, without rotation.',
+            ['file', 'stdout'],
+            'file',
+          ),
           max_size: size('Size at which a new log file is begun, at least 1KB.', '10MB'),
           max_files: count('Log files kept.', 1, 1000, 5),
         }),
