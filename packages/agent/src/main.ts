@@ -60,6 +60,23 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         home,
       });
       return;
+    case 'try': {
+      const { tryCommand } = await import('./cli/try-command.ts');
+      process.exitCode = await tryCommand({
+        file,
+        home,
+        capability: given.operands[0] ?? '',
+        params: given.values('param'),
+        paramsJson: given.value('params'),
+        keyName: given.value('as'),
+        claims: given.values('claim'),
+        subject: given.value('subject'),
+        issuer: given.value('issuer'),
+        explain: given.has('explain'),
+        json: given.has('json'),
+      });
+      return;
+    }
     case 'diff': {
       const { diffCommand } = await import('./cli/diff-command.ts');
       const [old = '', now = ''] = given.operands;

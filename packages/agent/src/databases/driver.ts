@@ -22,6 +22,8 @@ export interface Driver {
   configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
   /** Connects when it is first used, and again whenever a connection was lost. */
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
+  /** Loads what explains queries, which a running agent never needs, from `./explain/index.ts`. */
+  loadExplain(): Promise<Explainer>;
   /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
 }
@@ -40,6 +42,11 @@ export interface DatabaseConfig {
   readonly requireReadonlyAccount: boolean;
   /** Where `require_readonly_account` stands in the file; absent where the file does not have it. */
   readonly requireReadonlyAccountPosition?: Position;
+}
+
+export interface Explainer {
+  /** Connects like `Driver.connect`; queries run as always, and answer with a `QueryPlan`, as JSON, instead of rows. */
+  connect(config: DatabaseConfig): Database;
 }
 
 /** Proves, before the agent serves, what holds for every call. */

@@ -12,6 +12,8 @@ export interface StartUpOrder {
   readonly content: Uint8Array | undefined;
   /** Leaves out what only the database can tell. */
   readonly offline: boolean;
+  /** The name of the one capability that is wanted, for whose sake the others and the account go unchecked. */
+  readonly only?: string | undefined;
 }
 
 /** What the checks report: `MalformedFile` alone, or `WellFormed` and then a `StartUpOutcome`. */

@@ -20,7 +20,9 @@ export type LocalCaller =
 export function createLocalCaller(principal: LocalPrincipal): LocalCaller {
   const parsed = parseClaims(principal.claims ?? {});
   if (!parsed.ok) {
-    const problems = parsed.problems.map(({ path, message }) => `${['claims', ...path].join('.')} ${message}`);
+    const problems = parsed.problems.map(
+      ({ path, message }) => `${['claims', ...path].join('.')} ${message}`,
+    );
     return { ok: false, problem: problems.join('; ') };
   }
   const { key_name: keyName = '', issuer = '', subject = '', client_id: clientId = '' } = principal;

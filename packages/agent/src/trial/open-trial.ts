@@ -9,6 +9,7 @@ import { prepareSet } from '../calls/served-set.ts';
 import type { Caller } from '../capabilities/caller.ts';
 import { driverOf } from '../databases/drivers.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
+import type { Observe } from '../telemetry/events.ts';
 
 /** A call without a gateway. */
 export interface TrialCall {
@@ -42,14 +43,27 @@ export interface Trial {
   close(): Promise<void>;
 }
 
+export interface TrialOptions {
+  /** Gets the record of each call; absent: nobody. */
+  readonly observe?: Observe;
+  /** Whether calls answer with a `QueryPlan`, as JSON, instead of rows; absent: no. */
+  readonly explain?: boolean;
+}
+
 /**
  * Opens the database, so that the first call does not wait for a connection, and runs calls as the agent runs those of
  * a gateway: the same parameters, limits, transactions and rows. Only who calls is taken as it is said. Rejects with
  * DatabaseError.
  */
-export async function openTrial({ config, prepared, description }: VerifiedAgent): Promise<Trial> {
+export async function openTrial(
+  { config, prepared, description }: VerifiedAgent,
+  { observe, explain = false }: TrialOptions = {},
+): Promise<Trial> {
   const { runtime, identity } = config;
-  const database = driverOf(config.database.driver).connect(config.database, () => {});
+  const driver = driverOf(config.database.driver);
+  const database = explain
+    ? (await driver.loadExplain()).connect(config.database)
+    : driver.connect(config.database, () => {});
   try {
     await database.ping();
   } catch (error) {
@@ -77,6 +91,7 @@ export async function openTrial({ config, prepared, description }: VerifiedAgent
     concurrencyLimit: createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize),
     resultMemory: createResultMemory(RESULT_MAX_BYTES),
     observe: (event) => {
+      observe?.(event);
       if (event.event === 'call' && event.detail !== undefined) details.set(event.request_id, event.detail);
     },
     now: () => performance.now(),
