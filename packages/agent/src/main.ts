@@ -77,6 +77,18 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       });
       return;
     }
+    case 'add': {
+      const { addCommand } = await import('./cli/add-command.ts');
+      process.exitCode = await addCommand({
+        file,
+        home,
+        name: given.operands[0] ?? '',
+        sqlFile: given.value('sql-file') ?? '',
+        print: given.has('print'),
+        json: given.has('json'),
+      });
+      return;
+    }
     case 'diff': {
       const { diffCommand } = await import('./cli/diff-command.ts');
       const [old = '', now = ''] = given.operands;

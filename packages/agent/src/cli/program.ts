@@ -46,6 +46,23 @@ export const PROGRAM: ProgramSpec = {
         },
       },
     },
+    add: {
+      does: 'Add a capability to the file: the types of its parameters and the fields of its rows are those that the database finds in a SELECT, which does not run. The whole file is checked with it before it is written; comments and layout of the others stay.',
+      operands: [{ name: 'name', does: 'Of the new capability.' }],
+      flags: {
+        config: CONFIG,
+        'sql-file': {
+          value: 'path',
+          isRequired: true,
+          does: 'The file with the SELECT, its parameters written as `:name`; `-` is standard input.',
+          suggest: 'file',
+        },
+        print: { does: 'Print what would be added, and leave the file as it is.' },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `capability`, `written`, `section` (the YAML that is new), `warnings` and `faults` (each with `path`, `message` and, where it is known, `line` and `column`, of the file as it would be), which end with 2.',
+        },
+      },
+    },
     try: {
       does: 'Call a capability of the file without a gateway, as the agent runs calls: the same parameters, limits, read-only transaction and rows. Only this capability is checked first. Ends with 0 for rows and with 1 when the call fails.',
       operands: [{ name: 'name', does: 'Of the capability.' }],

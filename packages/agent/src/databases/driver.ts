@@ -2,6 +2,7 @@ import type { AbortSignalLike } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Fault, Position } from '../capabilities/fault.ts';
 import type { JsonSchema } from '../capabilities/json-schema.ts';
+import type { StatementDescription } from './describe-statement.ts';
 import type { VerificationFault } from './errors.ts';
 
 /**
@@ -64,6 +65,8 @@ export interface VerifierDatabase {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
+  /** What there is to declare of a statement that the capability `name` is to have. */
+  describe(name: string, sql: string): Promise<StatementDescription>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;

@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { OffersOrder, OffersReport, StartUpOrder, StartUpReport, WellFormed } from './report.ts';
+import type {
+  AdditionOrder,
+  AdditionReport,
+  OffersOrder,
+  OffersReport,
+  StartUpOrder,
+  StartUpReport,
+  WellFormed,
+} from './report.ts';
 
 /** The code of the child process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_HELPER: string;
@@ -37,9 +45,14 @@ export function readOffersInChildProcess(order: OffersOrder): Promise<OffersRepo
   return inChildProcess<OffersReport, OffersReport>(order, (report) => report);
 }
 
+/** Adds a capability to the text of a file, likewise in a child process. */
+export function proposeInChildProcess(order: AdditionOrder): Promise<AdditionReport> {
+  return inChildProcess<AdditionReport, AdditionReport>(order, (report) => report);
+}
+
 /** `outcomeOf` gets each report of the child and gives undefined for those that are not the last. */
 function inChildProcess<Report extends object, Outcome extends Report>(
-  order: StartUpOrder | OffersOrder,
+  order: StartUpOrder | OffersOrder | AdditionOrder,
   outcomeOf: (report: Report) => Outcome | undefined,
   signal?: AbortSignal,
 ): Promise<Outcome> {

@@ -85,3 +85,23 @@ export interface OffersReport {
     | { readonly faults: readonly Fault[] }
   )[];
 }
+
+/** A capability to add to a capability file; plain data, as is the report, because a child process does it. */
+export interface AdditionOrder {
+  /** The capability file. */
+  readonly addTo: string;
+  readonly content: Uint8Array;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export type AdditionReport =
+  | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
+  | {
+      /** The whole file passes the checks with it. */
+      readonly step: 'proposed';
+      readonly content: Uint8Array;
+      /** What is new, not indented. */
+      readonly section: string;
+      readonly warnings: readonly Fault[];
+    };
