@@ -399,6 +399,7 @@ export const requirements: readonly Requirement[] = [
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
     'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
     diff: 'svc-agent diff OLD NEW [--fail-on F] tells breaking, risky and compatible changes of files and gateways apart; exit code 3',
+    add: 'svc-agent add NAME --sql-file F adds a capability by what the database finds in its SQL, or nothing; every other byte of the file stays',
     try: 'svc-agent try NAME calls a capability without a gateway: 0 with rows, 1 when the call fails; --explain',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',

@@ -10,7 +10,7 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { preparedName, prepareOnly, step } from './plan-statement.ts';
 import { namesOfParameters } from './statement/named-parameters.ts';
 import { readFilled, readStatement, type ReadStatement } from './statement/read-statement.ts';
-import { walk } from './statement/tree.ts';
+import { isNode, walk } from './statement/tree.ts';
 import {
   learnTypes,
   typeOfColumn,
@@ -71,7 +71,7 @@ export async function describeStatement(
     return { ok: false, faults };
   }
   const types = asked.output.results[2];
-  const optional = nullTestedParams(declared.read);
+  const optional = optionalParams(bare.read);
   const params = (types === undefined ? [] : readParameterTypes(types)).flatMap((type, index) => {
     const param = template.params[index]?.name;
     if (param === undefined) return [];
@@ -135,14 +135,27 @@ function provisional(name: string, sql: string, names: readonly string[]): Capab
   };
 }
 
-/** Those of which the statement asks whether they are null. */
-function nullTestedParams({ template, rewritten, inspected }: ReadStatement): ReadonlySet<string> {
-  return new Set(
-    rewritten.places.flatMap(({ offset }, at) => {
-      const param = template.params[template.references[at] ?? -1];
-      return param !== undefined && inspected.nullTested.includes(offset) ? [param.name] : [];
-    }),
-  );
+/** Those of which the statement asks whether they are null, or for which it has something else then. */
+function optionalParams({ template, inspected }: ReadStatement): ReadonlySet<string> {
+  const optional = new Set<string>();
+  walk(inspected.tree, (key, child) => {
+    if (!isNode(child)) return;
+    const isAsked = key === 'NullTest' && child['nulltesttype'] === 'IS_NULL';
+    const asked: unknown = isAsked ? [child['arg']] : key === 'CoalesceExpr' ? child['args'] : [];
+    for (const value of Array.isArray(asked) ? asked : []) {
+      const name = template.params[numberOf(value) - 1]?.name;
+      if (name !== undefined) optional.add(name);
+    }
+  });
+  return optional;
+}
+
+/** Of a parameter, in casts or not; 0 for anything else. */
+function numberOf(value: unknown): number {
+  let node = value;
+  while (isNode(node) && isNode(node['TypeCast'])) node = node['TypeCast']['arg'];
+  const param = isNode(node) ? node['ParamRef'] : undefined;
+  return isNode(param) ? Number(param['number']) : 0;
 }
 
 function schemaOf(type: ServerType): ParamSchema {
