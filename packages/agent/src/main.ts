@@ -60,6 +60,35 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         home,
       });
       return;
+    case 'try': {
+      const { tryCommand } = await import('./cli/try-command.ts');
+      process.exitCode = await tryCommand({
+        file,
+        home,
+        capability: given.operands[0] ?? '',
+        params: given.values('param'),
+        paramsJson: given.value('params'),
+        keyName: given.value('as'),
+        claims: given.values('claim'),
+        subject: given.value('subject'),
+        issuer: given.value('issuer'),
+        explain: given.has('explain'),
+        json: given.has('json'),
+      });
+      return;
+    }
+    case 'add': {
+      const { addCommand } = await import('./cli/add-command.ts');
+      process.exitCode = await addCommand({
+        file,
+        home,
+        name: given.operands[0] ?? '',
+        sqlFile: given.value('sql-file') ?? '',
+        print: given.has('print'),
+        json: given.has('json'),
+      });
+      return;
+    }
     case 'diff': {
       const { diffCommand } = await import('./cli/diff-command.ts');
       const [old = '', now = ''] = given.operands;
@@ -84,6 +113,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           colour: !process.env['NO_COLOR'],
           version: __SVC_VERSION__,
           untilSignal: () => firstSignal(EXIT.failure),
+          onReloadSignal: (listener) => process.on('SIGHUP', listener),
         }),
       );
   }

@@ -85,6 +85,57 @@ export const PROGRAM: ProgramSpec = {
         },
       },
     },
+    add: {
+      does: 'Add a capability to the file: the types of its parameters and the fields of its rows are those that the database finds in a SELECT, which does not run. The whole file is checked with it before it is written; comments and layout of the others stay.',
+      operands: [{ name: 'name', does: 'Of the new capability.' }],
+      flags: {
+        config: CONFIG,
+        'sql-file': {
+          value: 'path',
+          isRequired: true,
+          does: 'The file with the SELECT, its parameters written as `:name`; `-` is standard input.',
+          suggest: 'file',
+        },
+        print: { does: 'Print what would be added, and leave the file as it is.' },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `capability`, `written`, `section` (the YAML that is new), `warnings` and `faults` (each with `path`, `message` and, where it is known, `line` and `column`, of the file as it would be), which end with 2.',
+        },
+      },
+    },
+    try: {
+      does: 'Call a capability of the file without a gateway, as the agent runs calls: the same parameters, limits, read-only transaction and rows. Only this capability is checked first. Ends with 0 for rows and with 1 when the call fails.',
+      operands: [{ name: 'name', does: 'Of the capability.' }],
+      flags: {
+        config: CONFIG,
+        param: {
+          short: 'p',
+          value: 'name=value',
+          mayRepeat: true,
+          does: 'A parameter, read by its type. For a list give JSON, or each item by a --param of its own.',
+        },
+        params: {
+          value: 'json',
+          does: 'All parameters instead, as a JSON object, or as `@FILE` that holds one (`@-`: standard input).',
+        },
+        as: {
+          value: 'key',
+          does: 'The name of the API key that calls. Who calls is not verified, neither by this flag nor by the next three.',
+        },
+        claim: {
+          value: 'name=value',
+          mayRepeat: true,
+          does: 'A claim of who calls, by its name in the capability file.',
+        },
+        subject: { value: 'sub', does: 'The subject of the token that calls.' },
+        issuer: { value: 'iss', does: 'The issuer of that token.' },
+        explain: {
+          does: 'Run the query with EXPLAIN (ANALYZE) instead, in the same kind of transaction, and say what makes it slow: scans that filter more than 10,000 rows, estimates 100-fold off, sorts and hashes that spill to disk. The plan stands on a terminal alone.',
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `capability`, `principal` (who calls, `verified: false`; absent where no flag says), `duration_ms`, and for rows `count`, `truncated`, `bytes`, `tokens` (bytes / 4) and `rows`, with --explain `findings` and `plan`, else `error` (`code`, `message`) or `faults` (each with `path`, `message` and, where it is known, `line` and `column`), which end with 2.',
+        },
+      },
+    },
     schema: {
       does: 'Print the JSON Schema of the capability file, for editors.',
       flags: {},

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { nearestWithin } from '@svc/edge';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
@@ -15,7 +16,7 @@ import type { AuditFinding, IdentitySummary, StartUpOrder, StartUpOutcome, Start
  * When it has resolved, everything is reported and no connection is open.
  */
 export async function runStartUpChecks(
-  { file, content, offline }: StartUpOrder,
+  { file, content, offline, only }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
@@ -40,7 +41,10 @@ export async function runStartUpChecks(
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
-  const outcome = offline ? await readStatements(config) : await askDatabase(config);
+  const outcome =
+    only === undefined
+      ? await (offline ? readStatements(config) : askDatabase(config))
+      : await askForOne(config, only);
   report(withWarnings(outcome, linted.warnings));
 }
 
@@ -77,7 +81,18 @@ async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
   return { step: 'readable', warnings: await verifier.findWarnings(config.capabilities) };
 }
 
-async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
+async function askForOne(config: AgentConfig, name: string): Promise<StartUpOutcome> {
+  const capabilities = config.capabilities.filter((capability) => capability.name === name);
+  if (capabilities.length === 1) return askDatabase({ ...config, capabilities }, false);
+  const close = nearestWithin(
+    name,
+    config.capabilities.map((capability) => capability.name),
+  );
+  const hint = close === undefined ? '' : `: did you mean ${close}?`;
+  return { step: 'refused', faults: [{ path: 'capabilities', message: `has none of that name${hint}` }] };
+}
+
+async function askDatabase(config: AgentConfig, audits = true): Promise<StartUpOutcome> {
   const verifier = await driverOf(config.database.driver).loadVerifier();
   const database = verifier.open(config.database);
   try {
@@ -86,7 +101,7 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
     if (faults.length > 0) return { step: 'refused', faults };
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
-    const findings = await auditAccount(database, config.capabilities);
+    const findings = audits ? await auditAccount(database, config.capabilities) : [];
     const warnings = [
       ...(await verifier.findWarnings(config.capabilities)),
       ...(await databaseWarnings(database, config.capabilities)),

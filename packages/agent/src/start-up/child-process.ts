@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { OffersOrder, OffersReport, StartUpOrder, StartUpReport, WellFormed } from './report.ts';
+import type {
+  AdditionOrder,
+  AdditionReport,
+  OffersOrder,
+  OffersReport,
+  StartUpOrder,
+  StartUpReport,
+  WellFormed,
+} from './report.ts';
 
 /** The code of the child process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_HELPER: string;
@@ -13,11 +21,12 @@ const FLAGS = ['--input-type=commonjs', '--liftoff-only', '--max-semi-space-size
 /**
  * Runs the start-up checks in a child process that ends with them: in this one, or in a thread of it, the parsers and
  * what they made would stay in memory for as long as the agent runs. When this process ends the child ends, too.
- * `onWellFormed` is called before the database is asked. Rejects when the child fails.
+ * `onWellFormed` is called before the database is asked. Rejects when the child fails, or is ended by `signal`.
  */
 export function checkInChildProcess(
   order: Omit<StartUpOrder, 'content'>,
   onWellFormed: (report: WellFormed) => void,
+  signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
   const content = contentOf(order.file);
   return inChildProcess<StartUpReport, Exclude<StartUpReport, WellFormed>>(
@@ -27,6 +36,7 @@ export function checkInChildProcess(
       onWellFormed(report);
       return undefined;
     },
+    signal,
   );
 }
 
@@ -35,16 +45,24 @@ export function readOffersInChildProcess(order: OffersOrder): Promise<OffersRepo
   return inChildProcess<OffersReport, OffersReport>(order, (report) => report);
 }
 
+/** Adds a capability to the text of a file, likewise in a child process. */
+export function proposeInChildProcess(order: AdditionOrder): Promise<AdditionReport> {
+  return inChildProcess<AdditionReport, AdditionReport>(order, (report) => report);
+}
+
 /** `outcomeOf` gets each report of the child and gives undefined for those that are not the last. */
 function inChildProcess<Report extends object, Outcome extends Report>(
-  order: StartUpOrder | OffersOrder,
+  order: StartUpOrder | OffersOrder | AdditionOrder,
   outcomeOf: (report: Report) => Outcome | undefined,
+  signal?: AbortSignal,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     const child = spawn(process.execPath, [...flags, ...FLAGS, '-'], {
       stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
       serialization: 'advanced',
+      signal,
+      killSignal: 'SIGKILL',
     });
     let outcome: Outcome | undefined;
     let stderr = '';

@@ -12,6 +12,8 @@ export interface StartUpOrder {
   readonly content: Uint8Array | undefined;
   /** Leaves out what only the database can tell. */
   readonly offline: boolean;
+  /** The name of the one capability that is wanted, for whose sake the others and the account go unchecked. */
+  readonly only?: string | undefined;
 }
 
 /** What the checks report: `MalformedFile` alone, or `WellFormed` and then a `StartUpOutcome`. */
@@ -83,3 +85,23 @@ export interface OffersReport {
     | { readonly faults: readonly Fault[] }
   )[];
 }
+
+/** A capability to add to a capability file; plain data, as is the report, because a child process does it. */
+export interface AdditionOrder {
+  /** The capability file. */
+  readonly addTo: string;
+  readonly content: Uint8Array;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export type AdditionReport =
+  | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
+  | {
+      /** The whole file passes the checks with it. */
+      readonly step: 'proposed';
+      readonly content: Uint8Array;
+      /** What is new, not indented. */
+      readonly section: string;
+      readonly warnings: readonly Fault[];
+    };
