@@ -59,6 +59,22 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         home,
       });
       return;
+    case 'dev': {
+      const { devCommand } = await import('./cli/dev-command.ts');
+      process.exit(
+        await devCommand({
+          file,
+          home,
+          version: __SVC_VERSION__,
+          port: given.value('port'),
+          gateway: !given.has('no-gateway'),
+          json: given.has('json'),
+          quiet: given.has('quiet'),
+          // Without a listener for it the end of the terminal would leave everything running.
+          untilSignal: () => firstSignal(EXIT.failure, ['SIGHUP']),
+        }),
+      );
+    }
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(

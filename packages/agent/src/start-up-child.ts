@@ -1,10 +1,14 @@
 import './ignored-signals.ts';
 import type { StartUpOrder } from './start-up/report.ts';
 import { runStartUpChecks } from './start-up/checks.ts';
+import { createWarmChecks } from './workbench/warm-checks.ts';
+import type { WarmOrder } from './workbench/warm-report.ts';
 
-// The main file of the child process that runs the start-up checks; bundled apart, since a running agent needs none
-// of it. The agent disconnects when it has the outcome, and its own end disconnects, too.
+// The main file of the child process that runs the start-up checks, once, or as long as a workbench runs; bundled apart,
+// since a running agent needs none of it. The agent disconnects when it has the outcome, and its own end disconnects, too.
 process.once('disconnect', () => process.exit());
-process.once('message', (order: StartUpOrder) => {
-  void runStartUpChecks(order, process.env, (report) => process.send?.(report));
+const checkWarm = createWarmChecks(process.env);
+process.on('message', (order: StartUpOrder | WarmOrder) => {
+  if ('warm' in order) void checkWarm(order).then((report) => process.send?.(report));
+  else void runStartUpChecks(order, process.env, (report) => process.send?.(report));
 });

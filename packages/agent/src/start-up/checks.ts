@@ -87,7 +87,7 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
 }
 
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-async function auditAccount(
+export async function auditAccount(
   database: VerifierDatabase,
   capabilities: readonly Capability[],
 ): Promise<readonly AuditFinding[]> {

@@ -1,14 +1,6 @@
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { StartUpOrder, StartUpReport, WellFormed } from './report.ts';
-
-/** The code of the child process, a text in this executable, so that one file is all there is to install. */
-declare const SVC_HELPER: string;
-
-/** How much of the end of the child's standard error is kept for the log file, in case it fails. */
-const STDERR_MAX_CHARACTERS = 10_000;
-/** Optimizing the SQL parser takes more time and memory than it saves in one start. */
-const FLAGS = ['--input-type=commonjs', '--liftoff-only', '--max-semi-space-size=4'];
+import { spawnChecks } from './spawn-checks.ts';
 
 /**
  * Runs the start-up checks in a child process that ends with them: in this one, or in a thread of it, the parsers and
@@ -21,18 +13,8 @@ export function checkInChildProcess(
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
   return new Promise((resolve, reject) => {
-    const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
-    const child = spawn(process.execPath, [...flags, ...FLAGS, '-'], {
-      stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
-      serialization: 'advanced',
-      signal,
-      killSignal: 'SIGKILL',
-    });
+    const { child, complaints } = spawnChecks(signal);
     let outcome: Exclude<StartUpReport, WellFormed> | undefined;
-    let stderr = '';
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
-    });
     child.on('message', (report: StartUpReport) => {
       if (report.step === 'well_formed') {
         onWellFormed(report);
@@ -47,12 +29,9 @@ export function checkInChildProcess(
     child.on('close', (code, signal) => {
       if (outcome !== undefined) return;
       reject(
-        new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${stderr}`),
+        new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${complaints()}`),
       );
     });
-    // The child ended before it had read all of its code: 'close' gives the reason.
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(SVC_HELPER);
     const content = contentOf(order.file);
     child.send({ content, ...order } satisfies StartUpOrder, () => {});
   });
