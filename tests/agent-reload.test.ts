@@ -115,7 +115,7 @@ test('what is at fault is refused, with every fault and the capabilities at faul
 test('another description goes by another link, whose capabilities the gateway lists when the record is written', async () => {
   const running = service.call('slow', {});
   const record = await reload(whole(edition(4, ADDED)));
-  expect(record).toMatchObject({ event: 'reloaded', added: 'added' });
+  expect(record).toMatchObject({ event: 'reloaded', added: 'added', links_replaced: 1, links_waiting: 0 });
   expect(await service.call('added', {})).toMatchObject({ json: { rows: [{ one: 1 }] } });
   expect(await service.call('edition', {})).toMatchObject({ json: { rows: [{ edition: 4 }] } });
   expect((await running).status).toBe(200);

@@ -10,7 +10,7 @@ import { createRunCall } from './calls/run-call.ts';
 import { prepareSet } from './calls/served-set.ts';
 import type { AgentConfig } from './config/model.ts';
 import { openAllLinks } from './gateway-link/all-links.ts';
-import type { Place } from './gateway-link/link-keeper.ts';
+import type { Place } from './gateway-link/link-slots.ts';
 import type { Swapped } from './reload/reloader.ts';
 import { createServing, setContentOf, type OpenedDatabase } from './reload/serving.ts';
 import type { LinkPlace, Observe } from './telemetry/events.ts';

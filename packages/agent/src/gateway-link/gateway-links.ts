@@ -78,7 +78,7 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
     maxLinks: options.maxLinks,
     resolveIntervalMs: options.resolveIntervalMs,
     dial,
-    retire: (id) => drain(open.get(id)),
+    retire: (id) => void open.get(id)?.leave(),
     resolve: () => void resolveName(),
     onShort: options.onShort,
     random: options.random,
@@ -116,6 +116,12 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
         options.onDialled('connected');
         options.onConnected(dialled, said);
         step((now) => keeper.welcomed(now, id, said.fleet));
+      },
+      onDescribed(untilCounted) {
+        if (!keeper.isHeir(id)) return;
+        void untilCounted().then((isCounted) => {
+          if (isCounted && !stopped) step((now) => keeper.counted(now, id));
+        });
       },
       onFleet: (fleet) => step((now) => keeper.fleetChanged(now, id, fleet)),
       onGoAway() {
