@@ -397,6 +397,7 @@ export const requirements: readonly Requirement[] = [
     'svc-agent': 'runs the agent; --config',
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
     'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
+    dev: 'svc-agent dev serves a file and each save of it on loopback, by a gateway that ends with it; without one: exit code 2',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration',

@@ -121,7 +121,7 @@ interface Refusal {
   readonly faults: readonly VerificationFault[];
 }
 
-type Passed = Pick<CheckedSave, 'content'> & Extract<CheckedSave['outcome'], { step: 'verified' }>;
+type Passed = Pick<CheckedSave, 'content' | 'asked'> & Extract<CheckedSave['outcome'], { step: 'verified' }>;
 
 /** What both ways to run it are made of. */
 interface Bench {
@@ -133,10 +133,10 @@ interface Bench {
   readonly onSave: (listener: () => void) => void;
 }
 
-function judge({ content, outcome }: CheckedSave): Passed | Refusal {
+function judge({ content, outcome, asked }: CheckedSave): Passed | Refusal {
   if (outcome.step !== 'verified') return { content, faults: outcome.faults };
   const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings);
-  return faults.length > 0 ? { content, faults } : { content, ...outcome };
+  return faults.length > 0 ? { content, faults } : { content, asked, ...outcome };
 }
 
 /** Resolves with what is wrong where it cannot begin; else when a signal has come and everything has ended. */
@@ -164,7 +164,9 @@ async function serve(
     return [databaseFault(error)];
   }
   const connected = new Promise<void>((resolve, reject) => {
-    const late = new GatewayFailed('the agent does not get through to its own gateway; the log file says why');
+    const late = new GatewayFailed(
+      'the agent does not get through to its own gateway; the log file says why',
+    );
     const timer = setTimeout(() => reject(late), CONNECTED_WITHIN_MS);
     gateway.onRecord((record) => {
       if (record['event'] === 'agent_connected') {
@@ -219,11 +221,14 @@ function servingSaves(
   },
 ): () => void {
   let content: Uint8Array | undefined;
+  let asked = 0;
   const reloader = createReloader({
     check: async (): Promise<Checked> => {
       const checked = await check();
       ({ content } = checked);
-      return 'faults' in checked ? checked : { verified: linked(checked.verified) };
+      if ('faults' in checked) return checked;
+      ({ asked } = checked);
+      return { verified: linked(checked.verified) };
     },
     serving: () => agent.config,
     swap: (verified) => agent.swap(verified),
@@ -237,15 +242,12 @@ function servingSaves(
         return;
       }
       const { capabilities, added, changed, removed, duration_ms: durationMs } = end.event;
-      display.accepted({ served: true, capabilities, added, changed, removed, durationMs });
+      display.accepted({ served: true, capabilities, asked, added, changed, removed, durationMs });
     });
 }
 
 /** Without a gateway: checks each save until a signal comes. */
-async function watchOnly(
-  first: Passed,
-  { options, display, check, onSave }: Bench,
-): Promise<ExitCode> {
+async function watchOnly(first: Passed, { options, display, check, onSave }: Bench): Promise<ExitCode> {
   const { file } = options;
   const checkAgain = async (): Promise<void> => {
     const startedAt = performance.now();
@@ -256,7 +258,7 @@ async function watchOnly(
     }
     const capabilities = checked.verified.config.capabilities.length;
     const durationMs = Math.round(performance.now() - startedAt);
-    display.accepted({ served: false, capabilities, durationMs });
+    display.accepted({ served: false, capabilities, asked: checked.asked, durationMs });
   };
   display.watching({ file, capabilities: first.verified.config.capabilities.length });
   const failed = new Promise<never>((_, reject) => onSave(() => void checkAgain().catch(reject)));
@@ -273,7 +275,9 @@ function withLink(verified: VerifiedAgent, { port, privateKeySeed }: WorkbenchGa
 function showFindings({ findings, warnings }: Passed, display: Display): void {
   for (const { path, message } of warnings) display.note(`warning: ${path}: ${message}`);
   if (findings.length > 0)
-    display.note('the database account may do more than read: `svc-agent check` says what, and how to mend it');
+    display.note(
+      'the database account may do more than read: `svc-agent check` says what, and how to mend it',
+    );
 }
 
 function complain(problem: string, exitCode: ExitCode): ExitCode {

@@ -37,7 +37,7 @@ export const PROGRAM: ProgramSpec = {
         'no-gateway': { does: 'Serve nothing, and check each save only.' },
         quiet: { does: 'Do not show the calls.' },
         json: {
-          does: 'Print one JSON object a line instead, each with `event` and `time`: `ready` (`url`, `api_key`, `openapi_url`, `mcp_url`, `mcp`, `file`, how many `capabilities` and, for one of them, `capability`, `params` and `curl`), or `watching` without a gateway; `served` or, without a gateway, `checked` (`capabilities`, names that were `added`, `changed` and `removed`, `duration_ms`); `refused` (`faults` as in `check`, `serves_on`); `call` (`request_id`, `name`, `status`, `duration_ms`, and where there are some `error_code`, `rows`, `bytes`); `note` (`message`).',
+          does: 'Print one JSON object a line instead, each with `event` and `time`: `ready` (`url`, `api_key`, `openapi_url`, `mcp_url`, `mcp`, `file`, how many `capabilities` and, for one of them, `capability`, `params` and `curl`), or `watching` without a gateway; `served` or, without a gateway, `checked` (`capabilities`, how many the database was asked about as `checked`, `duration_ms`; of `served` the names that were `added`, `changed` and `removed`); `refused` (`faults` as in `check`, `serves_on`); `call` (`request_id`, `name`, `status`, `duration_ms`, and where there are some `error_code`, `rows`, `bytes`); `note` (`message`).',
         },
       },
     },

@@ -29,7 +29,9 @@ export function checkInChildProcess(
     child.on('close', (code, signal) => {
       if (outcome !== undefined) return;
       reject(
-        new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${complaints()}`),
+        new Error(
+          `cannot check the capability file: the checks ended with ${signal ?? code}: ${complaints()}`,
+        ),
       );
     });
     const content = contentOf(order.file);

@@ -27,6 +27,8 @@ export interface Ready {
 export interface Accepted {
   readonly served: boolean;
   readonly capabilities: number;
+  /** How many the database was asked about: the verdict on the others stands. */
+  readonly asked: number;
   /** Names with commas between them; absent for none. */
   readonly added?: string | undefined;
   readonly changed?: string | undefined;

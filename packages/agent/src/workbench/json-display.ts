@@ -20,9 +20,14 @@ export function jsonDisplay(output: Output): Display {
       });
     },
     watching: (watching) => write('watching', watching),
-    accepted({ served, capabilities, added, changed, removed, durationMs }) {
+    accepted({ served, capabilities, asked, added, changed, removed, durationMs }) {
       const lists = { added: namesOf(added), changed: namesOf(changed), removed: namesOf(removed) };
-      write(served ? 'served' : 'checked', { capabilities, ...lists, duration_ms: durationMs });
+      write(served ? 'served' : 'checked', {
+        capabilities,
+        checked: asked,
+        ...(served ? lists : {}),
+        duration_ms: durationMs,
+      });
     },
     refused({ faults, servesOn }) {
       write('refused', {

@@ -60,19 +60,21 @@ Serving ${counted(capabilities, 'capability', 'capabilities')} of ${file}: each 
         `Checking each save of ${file} (${counted(capabilities, 'capability', 'capabilities')}). Run one with \`svc-agent try NAME\`; Ctrl-C ends this.\n`,
       );
     },
-    accepted({ served, capabilities, added, changed, removed, durationMs }) {
+    accepted({ served, capabilities, asked, added, changed, removed, durationMs }) {
       const changes = Object.entries({ added, changed, removed }).flatMap(([how, names]) =>
         names === undefined ? [] : [`${how}: ${shortened(names)}`],
       );
-      const what = changes.length === 0 ? 'nothing changed' : changes.join('; ');
+      const whatChanged = [
+        paint('green', 'served'),
+        changes.length === 0 ? 'nothing changed' : changes.join('; '),
+      ];
       const count = counted(capabilities, 'capability', 'capabilities');
-      say(`${paint('green', served ? 'served' : 'fine')}  ${count}; ${what}  (${durationMs} ms)`);
+      const [verdict, what] = served ? whatChanged : [paint('green', 'fine'), `${asked} checked again`];
+      say(`${verdict}  ${count}; ${what}  (${durationMs} ms)`);
     },
     refused(refused) {
       const faults = counted(refused.faults.length, 'fault', 'faults');
-      say(
-        `${paint('red', faults)}${refused.servesOn ? '; what was there before is served on' : ''}`,
-      );
+      say(`${paint('red', faults)}${refused.servesOn ? '; what was there before is served on' : ''}`);
       showFaults(refused);
     },
     called({ name, status, durationMs, errorCode, rows, bytes, detail }) {

@@ -111,8 +111,7 @@ export function createWarmChecks(
       }
     };
     const loaded = loadConfig({ path: file, env, readFile, link: WORKBENCH_LINK });
-    if ('faults' in loaded)
-      return { outcome: { step: 'malformed', faults: loaded.faults }, files, asked: 0 };
+    if ('faults' in loaded) return { outcome: { step: 'malformed', faults: loaded.faults }, files, asked: 0 };
     const config = workbenchConfig(loaded.config);
     const faults = config.identity === undefined ? [] : await checkKeyFiles(config.identity);
     if (faults.length > 0) return { outcome: { step: 'malformed', faults }, files, asked: 0 };

@@ -28,7 +28,9 @@ export function startWarmProcess(): WarmProcess {
       return new Promise((resolve, reject) => {
         const onClose = (code: number | null, signal: string | null): void => {
           reject(
-            new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${complaints()}`),
+            new Error(
+              `cannot check the capability file: the checks ended with ${signal ?? code}: ${complaints()}`,
+            ),
           );
         };
         child.once('close', onClose);
