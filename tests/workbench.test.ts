@@ -94,6 +94,7 @@ async function startWorkbench(args: readonly string[] = ['--port', '0']): Promis
     return JSON.parse(line);
   };
   const first = await next('ready', 'watching', 'refused');
+  if (first['event'] === 'refused') throw new Error(JSON.stringify(first));
   return {
     process,
     first,
@@ -175,20 +176,31 @@ test('calls are shown, and what the database says of them is not where it could 
   expect(await bench.next('call')).toMatchObject({ name: 'get_nothing', status: 404 });
 });
 
-test('a file that takes tokens only takes the key of the workbench', async () => {
+test('a file that takes tokens only takes the key of the workbench, with the claims that it is given', async () => {
   await save(
-    FILM,
+    `${FILM}  get_mine:
+    sql: SELECT title FROM film WHERE id = :id
+    params: { id: { type: integer, from: principal.claims.film } }
+    result: { title: { type: string } }
+`,
     `identity:
   trust: token
-  issuers: [{ name: corp, issuer: https://issuer.example.com, jwks_file: keys.json, audience: a, grants: [{ capabilities: ['*'] }] }]
+  issuers:
+    - name: corp
+      issuer: https://issuer.example.com
+      audiences: [films]
+      jwks_file: keys.json
+      grants: [{ capabilities: ['*'], scope: films }]
+      claims: { film: film }
 `,
   );
   const { publicKey } = generateKeyPairSync('ed25519');
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'EdDSA', use: 'sig' };
   await writeFile(join(folder.path, 'keys.json'), JSON.stringify({ keys: [jwk] }));
-  const bench = await startWorkbench();
+  const bench = await startWorkbench(['--port', '0', '--claim', 'film:=1']);
   expect(bench.first).toMatchObject({ event: 'ready' });
   expect((await bench.call('get_film', { id: 1 })).json).toMatchObject({ rows: [{ id: 1 }] });
+  expect((await bench.call('get_mine', {})).json).toMatchObject({ rows: [{ title: 'Alien' }] });
 });
 
 test('the gateway ends with the workbench, however that ends', { tags: ['command:dev'] }, async () => {

@@ -67,6 +67,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           home,
           version: __SVC_VERSION__,
           port: given.value('port'),
+          claims: given.values('claim'),
           gateway: !given.has('no-gateway'),
           json: given.has('json'),
           quiet: given.has('quiet'),

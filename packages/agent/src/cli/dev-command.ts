@@ -29,6 +29,8 @@ export interface DevOptions {
   /** As it was given; undefined for the usual one. */
   readonly port: string | undefined;
   readonly gateway: boolean;
+  /** Of the API key, as they were given. */
+  readonly claims: readonly string[];
   readonly json: boolean;
   readonly quiet: boolean;
   /** Resolves with the signal that asks for the end. Before it is called a signal ends the process at once. */
@@ -43,7 +45,7 @@ const CONNECTED_WITHIN_MS = 10_000;
 
 /** `svc-agent dev`: serves the file on this machine alone, and each save of it, until a signal comes. */
 export async function devCommand(options: DevOptions): Promise<ExitCode> {
-  const { file, home } = options;
+  const { file, home, claims } = options;
   const port = Number(options.port ?? USUAL_PORT);
   const gatewayFile = join(home, 'svc-gateway');
   if (!/^\d{1,5}$/.test(options.port ?? USUAL_PORT) || port > 65_535)
@@ -88,7 +90,9 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   const check = async (): Promise<Passed | Refusal> => judge(await checkSave(file, warm, watch));
   const onSave = (listener: () => void): void => void (onChange = listener);
   const bench: Bench = { options, display, log, check, onSave };
-  const starting = options.gateway ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME }) : undefined;
+  const starting = options.gateway
+    ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims })
+    : undefined;
   // It is awaited once the file has passed.
   starting?.catch(() => {});
   try {
@@ -105,7 +109,8 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
     showFaults({ content: first.content, faults });
     return EXIT.usage;
   } catch (error) {
-    if (error instanceof GatewayFailed) return complain(error.message, EXIT.failure);
+    if (error instanceof GatewayFailed)
+      return complain(error.message, error.isUsage ? EXIT.usage : EXIT.failure);
     return await crash(error);
   } finally {
     clearTimeout(progress);

@@ -34,6 +34,11 @@ export const PROGRAM: ProgramSpec = {
           value: 'number',
           does: 'The port to begin with, 8080 when it is not given: the next free one is taken. With 0 any.',
         },
+        claim: {
+          value: 'name=text',
+          mayRepeat: true,
+          does: '`name=text`, or `name:=json`: a claim of the API key, as in `svc-gateway create-key`, for capabilities that take one.',
+        },
         'no-gateway': { does: 'Serve nothing, and check each save only.' },
         quiet: { does: 'Do not show the calls.' },
         json: {

@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 
 /** A gateway on loopback that knows one agent and one API key, both made for it. */
@@ -30,10 +29,20 @@ export interface GatewayOptions {
   readonly port: number;
   /** Of the API key. */
   readonly keyName: string;
+  /** Of the API key, as `svc-gateway create-key` takes them. */
+  readonly claims: readonly string[];
 }
 
 /** The gateway could not be started; the message is fit for standard error. */
-export class GatewayFailed extends Error {}
+export class GatewayFailed extends Error {
+  /** Whether it is what was asked of it that is wrong. */
+  readonly isUsage: boolean;
+  constructor(message: string, isUsage = false) {
+    super(message);
+    this.name = 'GatewayFailed';
+    this.isUsage = isUsage;
+  }
+}
 
 /** What of the environment reaches it: neither its own settings, nor the secrets of the agent. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot', 'TZ', 'NODE_OPTIONS'];
@@ -65,15 +74,33 @@ export async function startGateway(options: GatewayOptions): Promise<WorkbenchGa
 }
 
 /** By the gateway itself, which knows how keys are made and hashed. */
-async function createKey({ file, keyName }: GatewayOptions): Promise<{ apiKey: string; record: unknown }> {
-  const words = [file, 'create-key', '--name', keyName, '--capabilities', '*', '--json'];
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, words, { env: environment({}) });
-    const { api_key: apiKey, record } = JSON.parse(stdout);
-    return { apiKey, record };
-  } catch (error) {
-    throw new GatewayFailed(`cannot run ${file}: ${error instanceof Error ? error.message : String(error)}`);
-  }
+async function createKey({
+  file,
+  keyName,
+  claims,
+}: GatewayOptions): Promise<{ readonly apiKey: string; readonly record: unknown }> {
+  const flags = [
+    '--name',
+    keyName,
+    '--capabilities',
+    '*',
+    ...claims.map((claim) => `--claim=${claim}`),
+    '--json',
+  ];
+  return new Promise((resolve, reject) => {
+    const words = [file, 'create-key', ...flags];
+    execFile(process.execPath, words, { env: environment({}) }, (error, stdout, stderr) => {
+      if (error === null) {
+        const { api_key: apiKey, record } = JSON.parse(stdout);
+        resolve({ apiKey, record });
+        return;
+      }
+      const said = stderr.trim().replace(/^svc-gateway: /, '');
+      reject(
+        new GatewayFailed(said === '' ? `cannot run ${file}: ${error.message}` : said, error.code === 2),
+      );
+    });
+  });
 }
 
 type Listening = Pick<WorkbenchGateway, 'onRecord' | 'ended' | 'stop'>;
