@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { StartUpOrder, StartUpReport, WellFormed } from './report.ts';
+import type { ReverifyOrder, ReverifyReport, StartUpOrder, StartUpReport, WellFormed } from './report.ts';
 
 /** The code of the child process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_HELPER: string;
@@ -20,6 +20,25 @@ export function checkInChildProcess(
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
+  const whole: StartUpOrder = { content: contentOf(order.file), ...order };
+  return runInChildProcess(whole, signal, (report: StartUpReport) => {
+    if (report.step !== 'well_formed') return report;
+    onWellFormed(report);
+    return undefined;
+  });
+}
+
+/** Likewise for what has been verified before. */
+export function reverifyInChildProcess(order: ReverifyOrder, signal: AbortSignal): Promise<ReverifyReport> {
+  return runInChildProcess(order, signal, (report: ReverifyReport) => report);
+}
+
+/** `read` returns the outcome, undefined for a message that comes before it. */
+function runInChildProcess<Message, Outcome>(
+  order: StartUpOrder | ReverifyOrder,
+  signal: AbortSignal | undefined,
+  read: (message: Message) => Outcome | undefined,
+): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     const child = spawn(process.execPath, [...flags, ...FLAGS, '-'], {
@@ -28,33 +47,28 @@ export function checkInChildProcess(
       signal,
       killSignal: 'SIGKILL',
     });
-    let outcome: Exclude<StartUpReport, WellFormed> | undefined;
+    let outcome: Outcome | undefined;
     let stderr = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
     });
-    child.on('message', (report: StartUpReport) => {
-      if (report.step === 'well_formed') {
-        onWellFormed(report);
-        return;
-      }
-      outcome = report;
-      child.disconnect();
+    child.on('message', (message: Message) => {
+      outcome = read(message);
+      if (outcome !== undefined) child.disconnect();
     });
     child.on('error', reject);
     // After the disconnect above 'close' never comes; without it 'close' comes once standard error has been read.
     child.on('exit', () => outcome !== undefined && resolve(outcome));
-    child.on('close', (code, signal) => {
+    child.on('close', (code, signalled) => {
       if (outcome !== undefined) return;
       reject(
-        new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${stderr}`),
+        new Error(`cannot check the capability file: the checks ended with ${signalled ?? code}: ${stderr}`),
       );
     });
     // The child ended before it had read all of its code: 'close' gives the reason.
     child.stdin?.on('error', () => {});
     child.stdin?.end(SVC_HELPER);
-    const content = contentOf(order.file);
-    child.send({ content, ...order } satisfies StartUpOrder, () => {});
+    child.send(order, () => {});
   });
 }
 
