@@ -73,6 +73,7 @@ const FOLDERS = {
     'agent/capabilities',
     'agent/config',
     'agent/databases',
+    'agent/reload',
     'agent/start-up',
     'agent/telemetry',
   ],

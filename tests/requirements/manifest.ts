@@ -18,6 +18,7 @@ export const requirements: readonly Requirement[] = [
     'service.description': 'description text of the OpenAPI description',
     'runtime.max_concurrent_requests': 'calls that run at once; default 64',
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
+    'runtime.reverify': 'how often all capabilities are verified again; never when absent',
     'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
     'gateway.max_links':
@@ -380,6 +381,16 @@ export const requirements: readonly Requirement[] = [
     'database-missing': 'an unreachable database fails the start',
     cancel: 'the query ends within a second when the caller goes or time is up, and no other query does',
     audience: 'an agent that addresses another gateway is refused, and the log names both URLs',
+  }),
+  ...rows('reload', {
+    running: 'a call that runs keeps its query while the capability file is loaded again',
+    refused: 'a file at fault changes nothing; one record lists all faults and names the capabilities',
+    links: 'what callers see otherwise than before goes by links that take the place of those before',
+    restart: 'a change that a running agent cannot take up is a fault that says restart',
+    watch: '--watch takes up the file, once it is whole, without a signal',
+    workers: 'the workers of the agent run the new capabilities, and each worker of a gateway has them',
+    database: 'another database takes the place of the one whose calls then end',
+    reverify: 'runtime.reverify tells what does not hold in the database any more, and stops nothing',
   }),
   ...rows('replicas', {
     links: 'an agent links itself to every replica behind one address, and each answers with it',

@@ -83,6 +83,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           file,
           home,
           version: __SVC_VERSION__,
+          watch: given.has('watch'),
           untilSignal: () => firstSignal(EXIT.failure),
           onReloadSignal: (listener) => process.on('SIGHUP', listener),
         }),

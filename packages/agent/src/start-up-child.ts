@@ -1,6 +1,6 @@
 import './ignored-signals.ts';
-import type { StartUpOrder } from './start-up/report.ts';
-import { runStartUpChecks } from './start-up/checks.ts';
+import type { ReverifyOrder, StartUpOrder } from './start-up/report.ts';
+import { reverify, runStartUpChecks } from './start-up/checks.ts';
 import { createWarmChecks } from './workbench/warm-checks.ts';
 import type { WarmOrder } from './workbench/warm-report.ts';
 
@@ -8,7 +8,8 @@ import type { WarmOrder } from './workbench/warm-report.ts';
 // since a running agent needs none of it. The agent disconnects when it has the outcome, and its own end disconnects, too.
 process.once('disconnect', () => process.exit());
 const checkWarm = createWarmChecks(process.env);
-process.on('message', (order: StartUpOrder | WarmOrder) => {
+process.on('message', (order: StartUpOrder | ReverifyOrder | WarmOrder) => {
   if ('warm' in order) void checkWarm(order).then((report) => process.send?.(report));
+  else if ('reverify' in order) void reverify(order).then((report) => process.send?.(report));
   else void runStartUpChecks(order, process.env, (report) => process.send?.(report));
 });

@@ -11,7 +11,12 @@ export const PROGRAM: ProgramSpec = {
   name: 'svc-agent',
   run: {
     does: 'Run the agent: check the capability file, the database and every capability, in this order, then connect to the gateway and answer calls until SIGTERM or Ctrl-C.',
-    flags: { config: CONFIG },
+    flags: {
+      config: CONFIG,
+      watch: {
+        does: 'Take up changes of the capability file, and of the files that it names for secrets and certificates, within seconds. Without it a SIGHUP does so.',
+      },
+    },
   },
   commands: {
     check: {

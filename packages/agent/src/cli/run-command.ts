@@ -1,9 +1,9 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../agent.ts';
 import { databaseFault } from '../databases/errors.ts';
-import { createReloader } from '../reload/reloader.ts';
-import { checkAgain } from './check-again.ts';
+import type { FileDigests } from '../start-up/report.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { keepReloading } from './keep-reloading.ts';
 import { openDatabase } from './open-database.ts';
 import { printFaults } from './print-faults.ts';
 import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from './with-checked-file.ts';
@@ -14,6 +14,8 @@ export interface RunOptions {
   /** The folder of the log file. */
   readonly home: string;
   readonly version: string;
+  /** Whether changed files are taken up without a signal. */
+  readonly watch: boolean;
   /** Resolves with the signal that asks the agent to end. Before it is called a signal ends the process at once. */
   readonly untilSignal: () => Promise<NodeJS.Signals>;
   /** Calls back at each signal that asks for a reload. */
@@ -23,21 +25,33 @@ export interface RunOptions {
 /** `svc-agent`: checks the capability file and answers calls until a signal comes. */
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
   const { file, home } = options;
+  let files: FileDigests = {};
+  let isReloadAsked = false;
+  let reload = (): void => void (isReloadAsked = true);
+  options.onReloadSignal(() => reload());
+  /** A signal that came before the agent ran may be about what its checks had read before. */
+  const onReloadSignal = (listener: () => void): void => {
+    reload = listener;
+    if (isReloadAsked) listener();
+  };
   return withCheckedFile(
     {
       file,
       offline: false,
       home,
-      onWellFormed: () => {},
+      onWellFormed(report) {
+        ({ files } = report);
+      },
       showFaults: (faults) => printFaults(faults, process.stderr, file),
     },
-    (checked) => serve(checked, options),
+    (checked) => serve(checked, files, { ...options, onReloadSignal }),
   );
 }
 
 async function serve(
   { outcome, log, refuse }: CheckedFile,
-  { file, version, untilSignal, onReloadSignal }: RunOptions,
+  files: FileDigests,
+  { file, version, watch, untilSignal, onReloadSignal }: RunOptions,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot run: the database has not been asked');
   const { verified, findings } = outcome;
@@ -56,9 +70,6 @@ async function serve(
   }
   // Before the first record, so that whoever has seen that may send a signal and have the agent end gracefully.
   const signal = untilSignal();
-  let onReload = (): void => void (isReloadAsked = true);
-  let isReloadAsked = false;
-  onReloadSignal(() => onReload());
   log.observe({
     event: 'starting',
     version,
@@ -70,16 +81,10 @@ async function serve(
       { verified, opened, openDatabase: (changed) => openDatabase(changed, log.observe) },
       log,
     );
-    const reloader = createReloader({
-      check: (stop) => checkAgain(file, stop),
-      serving: () => agent.config,
-      swap: (changed) => agent.swap(changed),
-      observe: agent.observe,
-    });
-    onReload = () => void reloader.reload('SIGHUP');
-    if (isReloadAsked) onReload();
+    const reloading = keepReloading({ agent, file, files, watch });
+    onReloadSignal(() => reloading.reload());
     const ending = await signal;
-    reloader.close();
+    reloading.close();
     await agent.shutDown(ending);
     return EXIT.fine;
   } catch (error) {

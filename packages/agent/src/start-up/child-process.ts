@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { StartUpOrder, StartUpReport, WellFormed } from './report.ts';
+import type { ReverifyOrder, ReverifyReport, StartUpOrder, StartUpReport, WellFormed } from './report.ts';
 import { spawnChecks } from './spawn-checks.ts';
 
 /**
@@ -12,30 +12,44 @@ export function checkInChildProcess(
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
+  const whole: StartUpOrder = { content: contentOf(order.file), ...order };
+  return runInChildProcess(whole, signal, (report: StartUpReport) => {
+    if (report.step !== 'well_formed') return report;
+    onWellFormed(report);
+    return undefined;
+  });
+}
+
+/** Likewise for what has been verified before. */
+export function reverifyInChildProcess(order: ReverifyOrder, signal: AbortSignal): Promise<ReverifyReport> {
+  return runInChildProcess(order, signal, (report: ReverifyReport) => report);
+}
+
+/** `read` returns the outcome, undefined for a message that comes before it. */
+function runInChildProcess<Message, Outcome>(
+  order: StartUpOrder | ReverifyOrder,
+  signal: AbortSignal | undefined,
+  read: (message: Message) => Outcome | undefined,
+): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const { child, complaints } = spawnChecks(signal);
-    let outcome: Exclude<StartUpReport, WellFormed> | undefined;
-    child.on('message', (report: StartUpReport) => {
-      if (report.step === 'well_formed') {
-        onWellFormed(report);
-        return;
-      }
-      outcome = report;
-      child.disconnect();
+    let outcome: Outcome | undefined;
+    child.on('message', (message: Message) => {
+      outcome = read(message);
+      if (outcome !== undefined) child.disconnect();
     });
     child.on('error', reject);
     // After the disconnect above 'close' never comes; without it 'close' comes once standard error has been read.
     child.on('exit', () => outcome !== undefined && resolve(outcome));
-    child.on('close', (code, signal) => {
+    child.on('close', (code, signalled) => {
       if (outcome !== undefined) return;
       reject(
         new Error(
-          `cannot check the capability file: the checks ended with ${signal ?? code}: ${complaints()}`,
+          `cannot check the capability file: the checks ended with ${signalled ?? code}: ${complaints()}`,
         ),
       );
     });
-    const content = contentOf(order.file);
-    child.send({ content, ...order } satisfies StartUpOrder, () => {});
+    child.send(order, () => {});
   });
 }
 

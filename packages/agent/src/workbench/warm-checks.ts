@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Capability } from '../capabilities/model.ts';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
@@ -9,9 +8,9 @@ import { driverOf } from '../databases/drivers.ts';
 import { databaseFault, type VerificationFault } from '../databases/errors.ts';
 import { checkKeyFiles } from '../start-up/check-key-files.ts';
 import { auditAccount } from '../start-up/checks.ts';
+import { digestingReader } from '../start-up/file-digest.ts';
 import type { AuditFinding } from '../start-up/report.ts';
-import { fingerprint } from './fingerprint.ts';
-import type { ReadRecord, WarmOrder, WarmReport } from './warm-report.ts';
+import type { WarmOrder, WarmReport } from './warm-report.ts';
 import { workbenchConfig, WORKBENCH_LINK } from './workbench-config.ts';
 
 /** A capability that has passed. */
@@ -98,23 +97,12 @@ export function createWarmChecks(
   }
 
   return async ({ file, content }) => {
-    const files: ReadRecord[] = [{ name: file, fingerprint: fingerprint(content) }];
-    const readFile = (name: string): Uint8Array => {
-      if (name === file && content !== undefined) return content;
-      try {
-        const read = readFileSync(name);
-        if (name !== file) files.push({ name, fingerprint: fingerprint(read) });
-        return read;
-      } catch (error) {
-        if (name !== file) files.push({ name, fingerprint: fingerprint(undefined) });
-        throw error;
-      }
-    };
+    const { readFile, files } = digestingReader(file, content);
     const loaded = loadConfig({ path: file, env, readFile, link: WORKBENCH_LINK });
-    if ('faults' in loaded) return { outcome: { step: 'malformed', faults: loaded.faults }, files, asked: 0 };
+    if ('faults' in loaded) return { outcome: { step: 'refused', faults: loaded.faults }, files, asked: 0 };
     const config = workbenchConfig(loaded.config);
     const faults = config.identity === undefined ? [] : await checkKeyFiles(config.identity);
-    if (faults.length > 0) return { outcome: { step: 'malformed', faults }, files, asked: 0 };
+    if (faults.length > 0) return { outcome: { step: 'refused', faults }, files, asked: 0 };
     const { outcome, asked } = await check(config);
     if (outcome.step !== 'verified') return { outcome, files, asked };
     return { outcome: { ...outcome, warnings: [...loaded.warnings, ...outcome.warnings] }, files, asked };

@@ -1,4 +1,4 @@
-import type { StartUpReport, WellFormed } from '../start-up/report.ts';
+import type { FileDigests, StartUpOutcome } from '../start-up/report.ts';
 
 /** What a warm process is to check; plain data, like its answer. */
 export interface WarmOrder {
@@ -10,15 +10,8 @@ export interface WarmOrder {
 }
 
 export interface WarmReport {
-  readonly outcome: Exclude<StartUpReport, WellFormed | { readonly step: 'readable' }>;
-  /** What was read, the capability file first. */
-  readonly files: readonly ReadRecord[];
+  readonly outcome: Exclude<StartUpOutcome, { readonly step: 'readable' }>;
+  readonly files: FileDigests;
   /** How many capabilities the database was asked about; the verdict on the others stands. */
   readonly asked: number;
-}
-
-/** A file as it was when it was read. */
-export interface ReadRecord {
-  readonly name: string;
-  readonly fingerprint: string;
 }
