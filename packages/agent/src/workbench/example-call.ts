@@ -1,5 +1,6 @@
 import { compileParameters } from '../capabilities/parameters.ts';
 import type { Capability, ParamSchema } from '../capabilities/model.ts';
+import { compileValue } from '../capabilities/values/value-check.ts';
 
 /** A call that the parameters of its capability take; whether it finds rows only the database knows. */
 export interface ExampleCall {
@@ -67,15 +68,14 @@ function plausible(schema: ParamSchema): unknown {
 }
 
 /** 1 where that will do: most numbers are keys and limits. */
-function plausibleNumber({
-  minimum,
-  maximum,
-  exclusiveMinimum,
-  exclusiveMaximum,
-  multipleOf = 1,
-}: ParamSchema): number {
-  const least = Math.max(minimum ?? -Infinity, (exclusiveMinimum ?? -Infinity) + multipleOf);
-  const most = Math.min(maximum ?? Infinity, (exclusiveMaximum ?? Infinity) - multipleOf);
-  const wanted = Math.min(Math.max(multipleOf, least), most);
-  return Math.ceil(wanted / multipleOf) * multipleOf;
+function plausibleNumber(schema: ParamSchema): number | undefined {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf: step = 1 } = schema;
+  const least = Math.max(minimum ?? -Infinity, exclusiveMinimum ?? -Infinity);
+  const most = Math.min(maximum ?? Infinity, exclusiveMaximum ?? Infinity);
+  const above = Math.ceil(least / step) * step;
+  const below = Math.floor(most / step) * step;
+  const check = compileValue(schema);
+  return [step, above, above + step, below, below - step, (least + most) / 2].find(
+    (value) => check(value).length === 0,
+  );
 }
