@@ -66,6 +66,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           file,
           home,
           version: __SVC_VERSION__,
+          env: process.env,
           port: given.value('port'),
           claims: given.values('claim'),
           gateway: !given.has('no-gateway'),

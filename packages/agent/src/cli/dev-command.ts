@@ -20,6 +20,7 @@ export interface DevOptions {
   /** The folder of the executables and of the log file. */
   readonly home: string;
   readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** As it was given; undefined for the usual one. */
   readonly port: string | undefined;
   readonly gateway: boolean;
@@ -37,7 +38,7 @@ const LOG_LIMITS = { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 };
 
 /** `svc-agent dev`: serves the file on this machine alone, and each save of it, until a signal comes. */
 export async function devCommand(options: DevOptions): Promise<ExitCode> {
-  const { file, home, version, claims, untilSignal } = options;
+  const { file, home, version, claims, env, untilSignal } = options;
   const port = Number(options.port ?? USUAL_PORT);
   const gatewayFile = join(home, 'svc-gateway');
   if (!/^\d{1,5}$/.test(options.port ?? USUAL_PORT) || port > 65_535)
@@ -47,12 +48,12 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
     return complain(`there is no svc-gateway beside svc-agent, in ${home}: ${remedy}`, EXIT.usage);
   }
   const { stdout, stderr } = process;
-  const isTerminal = stdout.isTTY === true;
+  const isTerminal = stdout.isTTY;
   const display = options.json
     ? jsonDisplay(stdout)
     : textDisplay({
         output: stdout,
-        hasColour: isTerminal && !process.env['NO_COLOR'],
+        hasColour: isTerminal && !env['NO_COLOR'],
         showsDatabaseText: isTerminal,
         showsCalls: !options.quiet,
       });
@@ -83,7 +84,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   let watching: { close(): void } | undefined;
   const watch: WatchSaves = (take) => void (watching = watchSaves({ checked: () => read, take }));
   const starting = options.gateway
-    ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims })
+    ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims, env })
     : undefined;
   // It is awaited once the file has passed.
   starting?.catch(() => {});

@@ -56,7 +56,7 @@ export async function serveWorkbench(
   const signal = parts.untilSignal();
   const capabilities = config.capabilities.length;
   observe({ event: 'starting', version, config_file: file, capabilities });
-  const connected = untilConnected(gateway, calls.ofGateway);
+  const connected = untilConnected(gateway, (record) => calls.ofGateway(record));
   const gone = gateway.ended.then((problem) => {
     throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
   });

@@ -31,7 +31,10 @@ export interface GatewayOptions {
   readonly keyName: string;
   /** Of the API key, as `svc-gateway create-key` takes them. */
   readonly claims: readonly string[];
+  readonly env: Environment;
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The gateway could not be started; the message is fit for standard error. */
 export class GatewayFailed extends Error {
@@ -61,6 +64,7 @@ export async function startGateway(options: GatewayOptions): Promise<WorkbenchGa
     const port = await freePort(options.port);
     if (port === undefined) throw new GatewayFailed(`no port from ${options.port} on is free on 127.0.0.1`);
     const started = await listen(options.file, {
+      ...inherited(options.env),
       GATEWAY_ADDR: `127.0.0.1:${port}`,
       GATEWAY_AGENT_PUBLIC_KEY: raw,
       GATEWAY_API_KEYS_JSON: JSON.stringify([record]),
@@ -78,6 +82,7 @@ async function createKey({
   file,
   keyName,
   claims,
+  env,
 }: GatewayOptions): Promise<{ readonly apiKey: string; readonly record: unknown }> {
   const flags = [
     '--name',
@@ -89,7 +94,7 @@ async function createKey({
   ];
   return new Promise((resolve, reject) => {
     const words = [file, 'create-key', ...flags];
-    execFile(process.execPath, words, { env: environment({}) }, (error, stdout, stderr) => {
+    execFile(process.execPath, words, { env: inherited(env) }, (error, stdout, stderr) => {
       if (error === null) {
         const { api_key: apiKey, record } = JSON.parse(stdout);
         resolve({ apiKey, record });
@@ -105,12 +110,9 @@ async function createKey({
 
 type Listening = Pick<WorkbenchGateway, 'onRecord' | 'ended' | 'stop'>;
 
-function listen(
-  file: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<Listening | { readonly problem: string }> {
+function listen(file: string, env: Environment): Promise<Listening | { readonly problem: string }> {
   const child = spawn(process.execPath, [file], {
-    env: environment({ ...settings, SVC_GATEWAY_ENDS_WITH_STDIN: '1' }),
+    env: { ...env, SVC_GATEWAY_ENDS_WITH_STDIN: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],
     // Ctrl-C at the terminal is for the workbench alone, which ends the gateway behind the agent.
     detached: true,
@@ -146,10 +148,6 @@ function listen(
   });
 }
 
-function environment(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const kept = INHERITED.flatMap((name) => {
-    const value = process.env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...Object.fromEntries(kept), ...settings };
+function inherited(env: Environment): Environment {
+  return Object.fromEntries(INHERITED.map((name) => [name, env[name]]));
 }
