@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { VerificationFault } from '../databases/errors.ts';
+import { unexpected } from '../reload/fault-texts.ts';
 import type { FileDigests } from '../start-up/report.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, type Log } from '../telemetry/log.ts';
 import { checkSave, type CheckedSave, type PassedSave, type RefusedSave } from '../workbench/check-save.ts';
-import type { Display } from '../workbench/display.ts';
 import { jsonDisplay } from '../workbench/json-display.ts';
 import { GatewayFailed, startGateway } from '../workbench/start-gateway.ts';
 import { textDisplay } from '../workbench/text-display.ts';
@@ -11,7 +12,7 @@ import { startWarmProcess } from '../workbench/warm-process.ts';
 import { watchSaves, type SaveEnd, type WatchSaves } from '../workbench/watch-saves.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { printFaults } from './print-faults.ts';
-import { serveWorkbench } from './serve-workbench.ts';
+import { serveWorkbench, showFindings, type WorkbenchParts } from './serve-workbench.ts';
 import { LOG_FILE, readonlyAccountFaults } from './with-checked-file.ts';
 
 export interface DevOptions {
@@ -50,7 +51,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   const { stdout, stderr } = process;
   const isTerminal = stdout.isTTY;
   const display = options.json
-    ? jsonDisplay(stdout)
+    ? jsonDisplay(stdout, !options.quiet)
     : textDisplay({
         output: stdout,
         hasColour: isTerminal && !env['NO_COLOR'],
@@ -69,8 +70,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   };
   process.on('uncaughtException', (error) => void crash(error));
   const showFaults = ({ content, faults }: RefusedSave): void => {
-    for (const { path, message, detail = '' } of faults)
-      log.observe({ event: 'startup_fault', path, message, detail });
+    logFaults(faults, log);
     if (options.json || isTerminal) display.refused({ file, content, faults, servesOn: false });
     else printFaults(faults, stderr, file);
   };
@@ -95,10 +95,10 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
       showFaults(first);
       return EXIT.usage;
     }
-    showFindings(first, display);
     if (starting === undefined) {
       display.watching({ file, capabilities: first.verified.config.capabilities.length });
-      watch(checksOf({ file, display, check }));
+      showFindings(first, display);
+      watch(checksOf({ file, display, log, check }));
       await untilSignal();
       return EXIT.fine;
     }
@@ -131,16 +131,17 @@ function judge({ content, outcome, asked }: CheckedSave): PassedSave | RefusedSa
 function checksOf({
   file,
   display,
+  log,
   check,
-}: {
-  readonly file: string;
-  readonly display: Display;
-  readonly check: () => Promise<PassedSave | RefusedSave>;
-}): () => Promise<SaveEnd> {
+}: Pick<WorkbenchParts, 'file' | 'display' | 'log' | 'check'>): () => Promise<SaveEnd> {
   return async () => {
     const startedAt = performance.now();
-    const checked = await check();
+    const checked = await check().catch((error: unknown): RefusedSave => ({
+      content: undefined,
+      faults: [unexpected(error)],
+    }));
     if ('faults' in checked) {
+      logFaults(checked.faults, log);
       return { ...checked, show: () => display.refused({ file, ...checked, servesOn: false }) };
     }
     const { asked } = checked;
@@ -150,12 +151,9 @@ function checksOf({
   };
 }
 
-function showFindings({ findings, warnings }: PassedSave, display: Display): void {
-  for (const { path, message } of warnings) display.note(`warning: ${path}: ${message}`);
-  if (findings.length > 0)
-    display.note(
-      'the database account may do more than read: `svc-agent check` says what, and how to mend it',
-    );
+function logFaults(faults: readonly VerificationFault[], log: Log): void {
+  for (const { path, message, detail = '' } of faults)
+    log.observe({ event: 'startup_fault', path, message, detail });
 }
 
 function complain(problem: string, exitCode: ExitCode): ExitCode {

@@ -70,17 +70,20 @@ export async function serveWorkbench(
       close: () => log.close(),
     },
   );
+  const saves = savesOf(agent, parts);
   let ending: NodeJS.Signals | 'gateway' = 'gateway';
   try {
     const first = await Promise.race([connected, gone, signal]);
     if (first === undefined) {
       const { url, apiKey } = gateway;
       display.ready({ file, capabilities, url, apiKey, example: exampleCall(config.capabilities) });
-      parts.watch(savesOf(agent, parts));
+      showFindings(parts.first, display);
+      parts.watch(saves.take);
     }
     ending = await Promise.race([signal, gone]);
     return undefined;
   } finally {
+    saves.close();
     await agent.shutDown(ending);
   }
 }
@@ -106,7 +109,7 @@ function untilConnected(
 function savesOf(
   agent: RunningAgent,
   { file, gateway, display, check }: WorkbenchParts,
-): () => Promise<SaveEnd | undefined> {
+): { readonly take: () => Promise<SaveEnd | undefined>; close(): void } {
   let content: Uint8Array | undefined;
   let asked = 0;
   const reloader = createReloader({
@@ -121,7 +124,7 @@ function savesOf(
     swap: (verified) => agent.swap(verified),
     observe: agent.observe,
   });
-  return async () => {
+  const take = async (): Promise<SaveEnd | undefined> => {
     const end = await reloader.reload('watch');
     if (end === undefined) return undefined;
     if ('faults' in end) {
@@ -132,6 +135,16 @@ function savesOf(
     const accepted = { served: true, capabilities, asked, added, changed, removed, durationMs };
     return { faults: [], show: () => display.accepted(accepted) };
   };
+  return { take, close: () => reloader.close() };
+}
+
+/** What is allowed, and yet to be known. */
+export function showFindings({ findings, warnings }: PassedSave, display: Display): void {
+  for (const { path, message } of warnings) display.note(`warning: ${path}: ${message}`);
+  if (findings.length > 0)
+    display.note(
+      'the database account may do more than read: `svc-agent check` says what, and how to mend it',
+    );
 }
 
 function withLink(verified: VerifiedAgent, { port, privateKeySeed }: WorkbenchGateway): VerifiedAgent {

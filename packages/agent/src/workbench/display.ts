@@ -15,7 +15,7 @@ export interface Display {
   note(line: string): void;
 }
 
-export interface Ready {
+interface Ready {
   readonly file: string;
   readonly capabilities: number;
   readonly url: string;
@@ -24,7 +24,7 @@ export interface Ready {
   readonly example?: ExampleCall | undefined;
 }
 
-export interface Accepted {
+interface Accepted {
   readonly served: boolean;
   readonly capabilities: number;
   /** How many the database was asked about: the verdict on the others stands. */

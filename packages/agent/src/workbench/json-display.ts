@@ -2,7 +2,7 @@ import { clientConfiguration, curlCommand } from './instructions.ts';
 import type { Display, Output } from './display.ts';
 
 /** One JSON object a line for programs; the first is `ready`, `watching` or `refused`. */
-export function jsonDisplay(output: Output): Display {
+export function jsonDisplay(output: Output, showsCalls: boolean): Display {
   const write = (event: string, fields: object): void =>
     void output.write(`${JSON.stringify({ event, time: new Date().toISOString(), ...fields })}\n`);
   return {
@@ -36,6 +36,7 @@ export function jsonDisplay(output: Output): Display {
       });
     },
     called({ requestId, name, status, durationMs, errorCode, rows, bytes }) {
+      if (!showsCalls) return;
       const error = errorCode === '' ? {} : { error_code: errorCode };
       write('call', { request_id: requestId, name, status, duration_ms: durationMs, ...error, rows, bytes });
     },

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
-import { freePort } from './free-port.ts';
 
 /** A gateway on loopback that knows one agent and one API key, both made for it. */
 export interface WorkbenchGateway {
@@ -53,6 +53,7 @@ const STDERR_MAX_CHARACTERS = 4000;
 const STOPPED_WITHIN_MS = 3000;
 /** Another process may take a port between being found free and being listened on. */
 const ATTEMPTS = 3;
+const MOST_PORTS = 100;
 
 /** Nothing of it is written to a disk: keys go to the gateway by its environment, and only as what can be public. */
 export async function startGateway(options: GatewayOptions): Promise<WorkbenchGateway> {
@@ -150,4 +151,24 @@ function listen(file: string, env: Environment): Promise<Listening | { readonly 
 
 function inherited(env: Environment): Environment {
   return Object.fromEntries(INHERITED.map((name) => [name, env[name]]));
+}
+
+/** `port`, or the next one that is free on 127.0.0.1; any for 0. Undefined where a hundred are taken. */
+async function freePort(port: number): Promise<number | undefined> {
+  for (let tried = port; tried < port + MOST_PORTS && tried <= 65_535; tried += 1) {
+    const found = await tryPort(tried);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function tryPort(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
+    });
+  });
 }

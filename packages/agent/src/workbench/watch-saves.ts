@@ -34,7 +34,10 @@ export function watchSaves({ checked, take }: SaveWatchOptions): { close(): void
 
   async function run(isAgain: boolean): Promise<void> {
     clearTimeout(tryAgain);
-    const end = await take();
+    const end = await take().catch((error: unknown) => {
+      // The end takes along what checks.
+      if (!closed) throw error;
+    });
     if (end === undefined || closed) return;
     const text = JSON.stringify(end.faults);
     if (!isAgain || text !== shown) end.show();
