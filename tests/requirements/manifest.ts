@@ -462,7 +462,7 @@ export const requirements: readonly Requirement[] = [
     bounded: 'waits at most 25 s',
     'second-signal': 'ends at once',
     signals:
-      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
+      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these, and for the agent, which reloads its file; SIGUSR1 and SIGUSR2 do nothing',
   }),
   ...rows('memory', {
     'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',
