@@ -386,6 +386,7 @@ export const requirements: readonly Requirement[] = [
     running: 'a call that runs keeps its query while the capability file is loaded again',
     refused: 'a file at fault changes nothing; one record lists all faults and names the capabilities',
     links: 'what callers see otherwise than before goes by links that take the place of those before',
+    load: 'reloads under load fail no call, and the newest good file serves',
     restart: 'a change that a running agent cannot take up is a fault that says restart',
     watch: '--watch takes up the file, once it is whole, without a signal',
     workers: 'the workers of the agent run the new capabilities, and each worker of a gateway has them',
@@ -462,7 +463,7 @@ export const requirements: readonly Requirement[] = [
     bounded: 'waits at most 25 s',
     'second-signal': 'ends at once',
     signals:
-      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
+      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these, and for the agent, which reloads its file; SIGUSR1 and SIGUSR2 do nothing',
   }),
   ...rows('memory', {
     'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',

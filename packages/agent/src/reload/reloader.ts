@@ -31,7 +31,7 @@ export interface ReloaderOptions {
 }
 
 /** How a reload has ended; undefined: the agent ends. */
-export type ReloadEnd =
+type ReloadEnd =
   | { readonly event: ReloadedEvent }
   | { readonly event: ReloadRefusedEvent; readonly faults: readonly VerificationFault[] }
   | undefined;

@@ -115,7 +115,7 @@ export interface ReloadRefusedEvent {
 }
 
 /** What was verified does not hold any more, since the database has changed. It is served on. */
-export interface DriftEvent extends Pick<
+interface DriftEvent extends Pick<
   ReloadRefusedEvent,
   'faults' | 'capabilities' | 'message' | 'detail'
 > {

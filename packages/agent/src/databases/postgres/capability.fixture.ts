@@ -101,6 +101,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
     verify: (capabilities) => verifyCapabilities(pool, capabilities),
     auditAccount: (capabilities) => auditAccount(pool, capabilities),
     prepare: (verified: PreparedQuery) => createQuery(pool, verified),
+    forget: () => {},
     get connections() {
       return pool.connections;
     },

@@ -26,6 +26,8 @@ export function connect(config: PostgresConfig, onChange: (change: DatabaseChang
   return {
     ping: () => ping(pool),
     prepare: (verified: PreparedQuery) => createQuery(pool, verified),
+    // Nothing beside the query itself knows of it; its statements last as long as the connections.
+    forget: () => {},
     get connections() {
       return pool.connections;
     },
