@@ -338,6 +338,34 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       duration_ms: 640,
     },
   },
+  reverified: {
+    level: 'info',
+    when: 'Every capability has been verified again and still passes; with `runtime.reverify` only.',
+    fields: {
+      capabilities: { type: 'number', meaning: 'How many.' },
+      duration_ms: { type: 'number', meaning: 'How long that took.' },
+    },
+    example: { event: 'reverified', capabilities: 12, duration_ms: 590 },
+  },
+  drift: {
+    level: 'warn',
+    when: 'Capabilities do not pass any more when they are verified again, since the database has changed; they are served on. Each time that they are verified, with `runtime.reverify` only. Also on standard error, without `detail`.',
+    fields: {
+      faults: { type: 'number', meaning: 'How many there are.' },
+      capabilities: { type: 'string', meaning: 'Names of the capabilities.', optional: true },
+      message: { type: 'string', meaning: 'Each fault, with its place, on a line of its own.' },
+      detail: { type: 'string', meaning: 'What the database said of them.', optional: true },
+      duration_ms: { type: 'number', meaning: 'How long verifying took.' },
+    },
+    example: {
+      event: 'drift',
+      faults: 1,
+      capabilities: 'find_book',
+      message: 'capabilities.find_book.sql (line 12, column 10): there is no such column',
+      detail: 'capabilities.find_book.sql: column "title" does not exist (42703)',
+      duration_ms: 590,
+    },
+  },
   crashed: {
     level: 'error',
     when: 'A fault of the agent itself; it ends with exit code 1. Please report it. Also on standard error.',

@@ -6,7 +6,7 @@ export function sameCapability(a: Capability, b: Capability): boolean {
   return isDeepStrictEqual(withoutPositions(a), withoutPositions(b));
 }
 
-function withoutPositions({ sqlPosition: _, params, result, ...rest }: Capability): unknown {
+function withoutPositions({ sqlPosition: _sqlPosition, params, result, ...rest }: Capability): unknown {
   return {
     ...rest,
     params: params.map(({ position: _position, ...param }) => param),

@@ -1,10 +1,10 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../agent.ts';
 import { databaseFault } from '../databases/errors.ts';
-import { createReloader } from '../reload/reloader.ts';
-import { checkAgain } from './check-again.ts';
+import type { FileDigests } from '../start-up/report.ts';
 import { logOfRunningAgent } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { keepReloading } from './keep-reloading.ts';
 import { openDatabase } from './open-database.ts';
 import { printFaults } from './print-faults.ts';
 import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from './with-checked-file.ts';
@@ -17,6 +17,8 @@ export interface RunOptions {
   /** Whether records on a terminal have colours. */
   readonly colour: boolean;
   readonly version: string;
+  /** Whether changed files are taken up without a signal. */
+  readonly watch: boolean;
   /** Resolves with the signal that asks the agent to end. Before it is called a signal ends the process at once. */
   readonly untilSignal: () => Promise<NodeJS.Signals>;
   /** Calls back at each signal that asks for a reload. */
@@ -27,21 +29,33 @@ export interface RunOptions {
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
   const { file, home, colour } = options;
   const warn = (line: string): unknown => process.stderr.write(`svc-agent: ${line}\n`);
+  let files: FileDigests = {};
+  let isReloadAsked = false;
+  let reload = (): void => void (isReloadAsked = true);
+  options.onReloadSignal(() => reload());
+  /** A signal that came before the agent ran may be about what its checks had read before. */
+  const onReloadSignal = (listener: () => void): void => {
+    reload = listener;
+    if (isReloadAsked) listener();
+  };
   return withCheckedFile(
     {
       file,
       offline: false,
       logTo: (logging) => logOfRunningAgent(logging, { home, colour, warn }),
-      onWellFormed: () => {},
+      onWellFormed(report) {
+        ({ files } = report);
+      },
       showFaults: (faults) => printFaults(faults, process.stderr, file),
     },
-    (checked) => serve(checked, options),
+    (checked) => serve(checked, files, { ...options, onReloadSignal }),
   );
 }
 
 async function serve(
   { outcome, log, refuse }: CheckedFile,
-  { file, version, untilSignal, onReloadSignal }: RunOptions,
+  files: FileDigests,
+  { file, version, watch, untilSignal, onReloadSignal }: RunOptions,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot run: the database has not been asked');
   const { verified, findings } = outcome;
@@ -60,9 +74,6 @@ async function serve(
   }
   // Before the first record, so that whoever has seen that may send a signal and have the agent end gracefully.
   const signal = untilSignal();
-  let onReload = (): void => void (isReloadAsked = true);
-  let isReloadAsked = false;
-  onReloadSignal(() => onReload());
   log.observe({
     event: 'starting',
     version,
@@ -74,16 +85,10 @@ async function serve(
       { verified, opened, openDatabase: (changed) => openDatabase(changed, log.observe) },
       log,
     );
-    const reloader = createReloader({
-      check: (stop) => checkAgain(file, stop),
-      serving: () => agent.config,
-      swap: (changed) => agent.swap(changed),
-      observe: agent.observe,
-    });
-    onReload = () => void reloader.reload('SIGHUP');
-    if (isReloadAsked) onReload();
+    const reloading = keepReloading({ agent, file, files, watch });
+    onReloadSignal(() => reloading.reload());
     const ending = await signal;
-    reloader.close();
+    reloading.close();
     await agent.shutDown(ending);
     return EXIT.fine;
   } catch (error) {

@@ -101,6 +101,8 @@ export interface Database {
   /** Proves that the database answers; throws `DatabaseError` with kind `unavailable`. */
   ping(): Promise<void>;
   prepare(prepared: PreparedCapability): Query;
+  /** It will not be run again. */
+  forget(query: Query): void;
   readonly connections: DatabaseConnections;
   /** False while the database is lost: see `DatabaseChange`. */
   readonly isUp: boolean;

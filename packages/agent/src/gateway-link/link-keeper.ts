@@ -1,4 +1,4 @@
-import { afterGoAway, afterLoss, FRESH, type BackOff } from './back-off.ts';
+import { afterGoAway, afterLoss, FRESH } from './back-off.ts';
 import { ONE_LINK, planLinks, type Fleet, type LinkPlan } from './link-plan.ts';
 import { createLinkRenewal } from './link-renewal.ts';
 import type { Aftermath, DialEnd, Held, Place, Slot } from './link-slots.ts';

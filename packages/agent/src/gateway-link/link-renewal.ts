@@ -103,7 +103,7 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
     heir = { name: 'waiting', until: now + pause };
   }
 
-  function take(now: number, { slot, name: _, ...link }: Welcomed): void {
+  function take(now: number, { slot, name: _name, ...link }: Welcomed): void {
     const before = slot.state;
     slot.state = { ...link, name: 'held' };
     backOff = FRESH;

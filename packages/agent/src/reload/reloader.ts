@@ -2,6 +2,7 @@ import type { AgentConfig } from '../config/model.ts';
 import { databaseFault, DatabaseError, type VerificationFault } from '../databases/errors.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe, ReloadedEvent, ReloadRefusedEvent, ReloadTrigger } from '../telemetry/events.ts';
+import { textsOf, unexpected } from './fault-texts.ts';
 import { restartFaults } from './restart-faults.ts';
 
 /** What the checks make of the files as they are now. */
@@ -30,7 +31,7 @@ export interface ReloaderOptions {
 }
 
 /** How a reload has ended; undefined: the agent ends. */
-export type ReloadEnd =
+type ReloadEnd =
   | { readonly event: ReloadedEvent }
   | { readonly event: ReloadRefusedEvent; readonly faults: readonly VerificationFault[] }
   | undefined;
@@ -112,30 +113,4 @@ function namesOf(
   return Object.fromEntries(
     Object.entries(changes).flatMap(([how, names]) => (names.length === 0 ? [] : [[how, names.join(', ')]])),
   );
-}
-
-/** What the checks found, as texts of a record. */
-export function textsOf(
-  faults: readonly VerificationFault[],
-): Pick<ReloadRefusedEvent, 'faults' | 'capabilities' | 'message' | 'detail'> {
-  const names = faults.flatMap(({ path }) => /^capabilities\.([a-z][a-z0-9_]*)/.exec(path)?.[1] ?? []);
-  const details = faults.flatMap(({ path, detail }) =>
-    detail === undefined || detail === '' ? [] : [`${path}: ${detail}`],
-  );
-  return {
-    faults: faults.length,
-    ...(names.length === 0 ? {} : { capabilities: [...new Set(names)].join(', ') }),
-    message: faults.map(lineOf).join('\n'),
-    ...(details.length === 0 ? {} : { detail: details.join('\n') }),
-  };
-}
-
-function lineOf({ path, message, position }: VerificationFault): string {
-  const place = position === undefined ? '' : ` (line ${position.line}, column ${position.column})`;
-  return path === '' ? message : `${path}${place}: ${message}`;
-}
-
-function unexpected(error: unknown): VerificationFault {
-  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { path: '', message: 'the checks failed; the log file says how', detail };
 }

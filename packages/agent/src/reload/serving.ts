@@ -8,7 +8,7 @@ import {
   type SetContent,
 } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
-import type { Database } from '../databases/driver.ts';
+import type { Database, Query } from '../databases/driver.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import type { HandleCall } from '../gateway-link/call-session.ts';
 import type { LinkOffer, Renewal } from '../gateway-link/gateway-links.ts';
@@ -63,8 +63,8 @@ const RENEWED_WITHIN_MS = 10_000;
 export function createServing(options: ServingOptions): Serving {
   let { config, set, opened } = options;
   let offer = offerOf(set, config);
-  /** Those beside the one that is served, whose calls have not ended. */
-  const retired = new Set<Database>();
+  /** Sets that are served, or were and have calls under way. */
+  const living = new Set([set]);
   let formerRestarts = 0;
   let closed = false;
 
@@ -90,13 +90,21 @@ export function createServing(options: ServingOptions): Serving {
     }
   }
 
-  /** Closes the database of a set once nobody uses it: calls that wait for a connection would fail. */
+  /** Closes the database of a set once no set needs it: calls that wait for a connection would fail. */
   async function retire(before: PreparedSet, unlinked: Promise<void>): Promise<void> {
-    const { database } = before;
-    if (database !== set.database) retired.add(database);
+    living.add(set);
     await unlinked;
     await before.served.idle();
-    if (retired.delete(database)) await database.close();
+    living.delete(before);
+    const { database } = before;
+    const others = [...living].filter((other) => other.database === database);
+    if (others.length === 0) {
+      await database.close();
+      return;
+    }
+    // A set takes over queries of the one before it.
+    const used = new Set(others.flatMap(queriesOf));
+    for (const query of queriesOf(before)) if (!used.has(query)) database.forget(query);
   }
 
   return {
@@ -144,13 +152,18 @@ export function createServing(options: ServingOptions): Serving {
     },
     async close() {
       closed = true;
-      await Promise.all([set.database, ...retired].map((database) => database.close()));
+      const databases = new Set(Array.from(living, ({ database }) => database));
+      await Promise.all(Array.from(databases, (database) => database.close()));
     },
   };
 }
 
 export function setContentOf({ config, prepared, description }: VerifiedAgent): SetContent {
   return { capabilities: config.capabilities, prepared, description };
+}
+
+function queriesOf({ served }: PreparedSet): readonly Query[] {
+  return Array.from(served.capabilities.values(), ({ query }) => query);
 }
 
 /** What connections are made with. */

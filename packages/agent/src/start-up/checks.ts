@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { nearestWithin } from '@svc/edge';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { Fault } from '../capabilities/fault.ts';
@@ -9,7 +8,17 @@ import type { VerifierDatabase } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault } from '../databases/errors.ts';
 import { checkKeyFiles } from './check-key-files.ts';
-import type { AuditFinding, IdentitySummary, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
+import { databaseWarnings } from './database-warnings.ts';
+import { digestingReader } from './file-digest.ts';
+import type {
+  AuditFinding,
+  IdentitySummary,
+  ReverifyOrder,
+  ReverifyReport,
+  StartUpOrder,
+  StartUpOutcome,
+  StartUpReport,
+} from './report.ts';
 
 /**
  * Checks the file, then its statements, on the database unless `offline`, and reports what it finds.
@@ -20,22 +29,22 @@ export async function runStartUpChecks(
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
-  const readFile = (name: string): Uint8Array =>
-    name === file && content !== undefined ? content : readFileSync(name);
+  const { readFile, files } = digestingReader(file, content);
   const linted = loadConfig({ path: file, env, readFile });
   if ('faults' in linted) {
-    report({ step: 'malformed', faults: linted.faults });
+    report({ step: 'malformed', files, faults: linted.faults });
     return;
   }
   const { config } = linted;
   const { identity } = config;
   const faults = identity === undefined ? [] : await checkKeyFiles(identity);
   if (faults.length > 0) {
-    report({ step: 'malformed', faults });
+    report({ step: 'malformed', files, faults });
     return;
   }
   report({
     step: 'well_formed',
+    files,
     capabilities: config.capabilities.length,
     logging: config.logging,
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
@@ -114,21 +123,23 @@ async function askDatabase(config: AgentConfig, audits = true): Promise<StartUpO
   }
 }
 
-/** None where the database does not tell: a warning must not keep the agent from starting. */
-async function databaseWarnings(
-  database: VerifierDatabase,
-  capabilities: readonly Capability[],
-): Promise<readonly Fault[]> {
+/** Only what the database says of the capabilities may have changed since they were verified. */
+export async function reverify({ reverify: config }: ReverifyOrder): Promise<ReverifyReport> {
+  const verifier = await driverOf(config.database.driver).loadVerifier();
+  const database = verifier.open(config.database);
   try {
-    return await database.findWarnings(capabilities);
+    await database.ping();
+    const { faults } = await database.verify(config.capabilities);
+    return { faults };
   } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    return [];
+    return { faults: [databaseFault(error)] };
+  } finally {
+    await database.close();
   }
 }
 
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-async function auditAccount(
+export async function auditAccount(
   database: VerifierDatabase,
   capabilities: readonly Capability[],
 ): Promise<readonly AuditFinding[]> {

@@ -16,16 +16,31 @@ export interface StartUpOrder {
   readonly only?: string | undefined;
 }
 
+/** Capabilities that have been verified, to be verified again. */
+export interface ReverifyOrder {
+  readonly reverify: AgentConfig;
+}
+
+/** Empty where everything that was found at the start still holds. */
+export interface ReverifyReport {
+  readonly faults: readonly VerificationFault[];
+}
+
 /** What the checks report: `MalformedFile` alone, or `WellFormed` and then a `StartUpOutcome`. */
 export type StartUpReport = MalformedFile | WellFormed | StartUpOutcome;
 
 interface MalformedFile {
   readonly step: 'malformed';
+  readonly files: FileDigests;
   readonly faults: readonly Fault[];
 }
 
+/** What was read, by path: the capability file, and those that it names for secrets and certificates. */
+export type FileDigests = Readonly<Record<string, string>>;
+
 export interface WellFormed {
   readonly step: 'well_formed';
+  readonly files: FileDigests;
   readonly capabilities: number;
   readonly logging: AgentConfig['logging'];
   /** Absent where the agent does not ask who calls. */

@@ -73,6 +73,9 @@ export type AgentEvent =
   | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }
   | ReloadedEvent
   | ReloadRefusedEvent
+  /** What is served has been verified again, and everything still holds. */
+  | { readonly event: 'reverified'; readonly capabilities: number; readonly duration_ms: number }
+  | DriftEvent
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 
@@ -108,6 +111,12 @@ export interface ReloadRefusedEvent {
   readonly message: string;
   /** Database text, for the log file only. */
   readonly detail?: string;
+  readonly duration_ms: number;
+}
+
+/** What was verified does not hold any more, since the database has changed. It is served on. */
+interface DriftEvent extends Pick<ReloadRefusedEvent, 'faults' | 'capabilities' | 'message' | 'detail'> {
+  readonly event: 'drift';
   readonly duration_ms: number;
 }
 

@@ -122,6 +122,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'call':
     case 'database_back':
     case 'reloaded':
+    case 'reverified':
     case 'shutting_down':
       return 'info';
     // Without a key that can be used, every token of the issuer is refused.
@@ -132,6 +133,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'links_short':
     case 'keys_fetch_failed':
     case 'labels_changed':
+    case 'drift':
     case 'startup_warning':
     case 'database_lost':
     case 'worker_ended':
@@ -182,6 +184,8 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
       return `reloaded: ${counted(event.capabilities, 'capability', 'capabilities')}${changesOf(event)}`;
     case 'reload_refused':
       return `not reloaded, what was there before serves on: ${firstLines(event.message)}`;
+    case 'drift':
+      return `the database has changed: ${firstLines(event.message)}; calls may fail until the database or the file is mended`;
     case 'crashed':
       return `internal error, ending; ${logName} holds the details`;
     case 'shutting_down':
@@ -189,6 +193,7 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'call':
     case 'keys_fetched':
     case 'database_back':
+    case 'reverified':
     case 'account_finding':
     case 'startup_fault':
     case 'startup_warning':

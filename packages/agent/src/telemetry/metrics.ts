@@ -43,6 +43,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
   let failures = 0;
   const reloads = { reloaded: 0, refused: 0 };
   let isRefused = false;
+  let drifted = 0;
 
   function seriesOf(capability: string): Series {
     const known = byCapability.get(capability);
@@ -78,10 +79,17 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'reloaded':
         reloads.reloaded++;
         isRefused = false;
+        drifted = 0;
         return;
       case 'reload_refused':
         reloads.refused++;
         isRefused = true;
+        return;
+      case 'drift':
+        drifted = event.capabilities?.split(', ').length ?? 0;
+        return;
+      case 'reverified':
+        drifted = 0;
         return;
       case 'starting':
       case 'metrics_listening':
@@ -271,6 +279,15 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       help: '1 while the capability file was refused when it was last loaded again, so that an older one is served, else 0.',
     },
     () => (isRefused ? 1 : 0),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_capabilities_drifted',
+      type: 'gauge',
+      labels: [],
+      help: 'Capabilities that did not pass when they were verified again, since the database has changed; with runtime.reverify only.',
+    },
+    () => drifted,
   );
   if (state.workerRestarts !== undefined) {
     register.addReading(

@@ -34,6 +34,8 @@ export function connectWith(
   return {
     ping: () => ping(pool),
     prepare: (verified: PreparedQuery) => create(pool, verified),
+    // Nothing beside the query itself knows of it; its statements last as long as the connections.
+    forget: () => {},
     get connections() {
       return pool.connections;
     },
