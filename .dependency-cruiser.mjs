@@ -55,6 +55,7 @@ const FOLDERS = {
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
+    'agent/proposals',
     'agent/agent.ts',
   ],
   'agent/databases': ['agent/capabilities'],
@@ -71,6 +72,7 @@ const FOLDERS = {
     'agent/telemetry',
   ],
   'agent/diff': ['agent/config', 'agent/capabilities', 'agent/start-up'],
+  'agent/proposals': ['agent/databases', 'agent/capabilities'],
   'agent/trial': [
     'agent/calls',
     'agent/capabilities',
@@ -95,6 +97,7 @@ const LIBRARIES = {
   'sonic-boom': ['edge/src/log/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
+  '@clack/prompts': ['agent/src/cli/ask.ts'],
 };
 
 /** Decisions that a test can go through in any order, because nothing acts in them. */
@@ -112,6 +115,8 @@ const PURE = [
   'agent/src/gateway-link/link-keeper.ts',
   'agent/src/gateway-link/link-plan.ts',
   'agent/src/gateway-link/targets.ts',
+  'agent/src/proposals/propose.ts',
+  'agent/src/proposals/render/capability-file.ts',
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */
@@ -210,18 +215,18 @@ export default {
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in driver, errors and sql.',
+      'No driver imports another; what they share stands in driver, catalog, errors and sql.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
-        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|errors)\\.ts$`],
+        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|catalog|errors)\\.ts$`],
       },
     ),
     forbid(
       'shared-sql',
       'sql knows dialects by what it is told, not by their drivers.',
-      { path: `${DATABASES}(?:sql/|driver\\.ts$|errors\\.ts$)`, pathNot: TEST_CODE },
-      { path: `${DATABASES}(?!sql/|driver\\.ts$|errors\\.ts$)` },
+      { path: `${DATABASES}(?:sql/|(?:driver|catalog|errors)\\.ts$)`, pathNot: TEST_CODE },
+      { path: `${DATABASES}(?!sql/|(?:driver|catalog|errors)\\.ts$)` },
     ),
     forbid(
       'conformance-is-for-tests',

@@ -37,13 +37,14 @@ beforeAll(async () => {
     'wrong-sql.yaml': station.file({ capabilities: WRONG_CAPABILITIES }),
     'two.yaml': station.file({
       capabilities: {
-        a: { sql: 'select id from nowhere', result: { id: { type: 'integer' } } },
-        b: { sql: 'select 1 as id', result: { id: { type: 'integer' } } },
+        a: { description: 'A.', sql: 'select id from nowhere', result: { id: { type: 'integer' } } },
+        b: { description: 'B.', sql: 'select 1 as id', result: { id: { type: 'integer' } } },
       },
     }),
     'warned.yaml': station.file({
       capabilities: {
         page: {
+          description: 'A page.',
           sql: 'select 1 as id limit :size offset :start',
           params: { size: { type: 'integer', minimum: 1 }, start: { type: 'integer' } },
           result: { id: { type: 'integer' } },
@@ -206,6 +207,27 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
     const { code, stdout } = await runProcess('script', typed, { cwd: folder });
     expect(code).toBe(2);
     expect(stdout).toMatch(new RegExp(`^ {4}${words}; line 1 of the SQL\\r?$`, 'm'));
+  });
+
+  test('what a comment has swallowed is the first fault of its capability', async () => {
+    const text = `gateway: { url: ws://localhost:1/ws/agent, agent_private_key: ${station.agentPrivateKey} }
+database: { host: localhost, name: none, user: none, password: none }
+capabilities:
+  a:
+    sql: >
+      select id -- the number
+      from book where id = :id
+    params: { id: { type: integer } }
+    result: { id: { type: integer } }
+`;
+    await writeFile(join(folder, 'swallowed.yaml'), text);
+    const { code, stdout } = await agent('check', '--offline', '--config', 'swallowed.yaml');
+    expect({ code, stdout }).toMatchObject({ code: 2 });
+    const [, , ...lines] = stdout.trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^swallowed.yaml:6:17 {2}capabilities.a.sql: this comment takes what follows/),
+      expect.stringMatching(/ {2}capabilities.a.params.id: is not used: :id in a comment/),
+    ]);
   });
 
   test('--offline leaves to the database what only that knows', async () => {

@@ -17,7 +17,7 @@ export interface CheckReport {
   wellFormed(capabilities: number, identity?: IdentitySummary, workers?: number): void;
   /** The database answers, and every capability has passed. */
   verified(findings: readonly Finding[]): void;
-  /** What is allowed and will fail at some calls. */
+  /** What is allowed, and fails at some calls or is hardly meant. */
   warned(warnings: readonly Fault[]): void;
   /** `logFile` is where more is told of them. */
   refused(faults: readonly VerificationFault[], logFile: string | undefined): void;

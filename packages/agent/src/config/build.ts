@@ -123,6 +123,7 @@ function buildCapability(
       nullable,
       position: positionOf([...path, 'result', field]),
     })),
+    ...(spec.paging === undefined ? {} : { paging: spec.paging }),
     limits: {
       timeoutMs: parseDuration(limits.timeout ?? '30s'),
       maxRows: limits.max_rows ?? 1000,

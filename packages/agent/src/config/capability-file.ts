@@ -71,6 +71,7 @@ export interface CapabilitySpec {
   readonly policy?: PolicySpec;
   readonly expose_in_openapi?: boolean;
   readonly result: Readonly<Record<string, ResultSpec>>;
+  readonly paging?: Readonly<Record<string, string>>;
 }
 
 interface PolicySpec extends LimitsSpec {

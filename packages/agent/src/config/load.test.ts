@@ -97,7 +97,13 @@ describe('each worker needs a connection,', { tags: ['file:runtime.workers'] }, 
 describe('a file without faults', () => {
   test('gets the defaults', () => {
     expect(load(fileText())).toEqual({
-      warnings: [],
+      warnings: [
+        {
+          path: 'capabilities.ping.description',
+          message: 'is missing: callers and models choose by it',
+          position: { line: 4, column: 17 },
+        },
+      ],
       config: {
         service: { title: 'Library', version: '1', description: '' },
         runtime: { maxConcurrentRequests: 64, queueSize: 1000, workers: 1 },

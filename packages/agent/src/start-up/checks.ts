@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { nearestWithin } from '@svc/edge';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
@@ -44,9 +45,18 @@ export async function runStartUpChecks(
     only === undefined
       ? await (offline ? readStatements(config) : askDatabase(config))
       : await askForOne(config, only);
-  report(
-    'warnings' in outcome ? { ...outcome, warnings: [...linted.warnings, ...outcome.warnings] } : outcome,
+  report(withWarnings(outcome, linted.warnings));
+}
+
+/** A statement that is refused may be so because of what its text is warned of. */
+function withWarnings(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
+  if ('warnings' in outcome) return { ...outcome, warnings: [...warnings, ...outcome.warnings] };
+  const { faults } = outcome;
+  const causes = warnings.filter(
+    ({ path }) =>
+      path.endsWith('.sql') && faults.some((fault) => fault.path.startsWith(path.slice(0, -'sql'.length))),
   );
+  return { ...outcome, faults: [...causes, ...faults] };
 }
 
 function summaryOf(
@@ -92,12 +102,28 @@ async function askDatabase(config: AgentConfig, audits = true): Promise<StartUpO
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
     const findings = audits ? await auditAccount(database, config.capabilities) : [];
-    const warnings = await verifier.findWarnings(config.capabilities);
+    const warnings = [
+      ...(await verifier.findWarnings(config.capabilities)),
+      ...(await databaseWarnings(database, config.capabilities)),
+    ];
     return { step: 'verified', verified: { config: checked, prepared, description }, warnings, findings };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
     await database.close();
+  }
+}
+
+/** None where the database does not tell: a warning must not keep the agent from starting. */
+async function databaseWarnings(
+  database: VerifierDatabase,
+  capabilities: readonly Capability[],
+): Promise<readonly Fault[]> {
+  try {
+    return await database.findWarnings(capabilities);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return [];
   }
 }
 

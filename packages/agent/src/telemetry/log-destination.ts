@@ -1,13 +1,19 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProblem } from '@svc/edge';
-import type { AgentConfig } from '../config/model.ts';
 import type { LogDestination } from './log.ts';
 
 export const LOG_FILE = 'svc-agent.log';
 const STANDARD_OUTPUT = 1;
+/** What the capability file says of the log. */
+interface LogSettings {
+  readonly output: 'file' | 'stdout';
+  readonly maxSizeBytes: number;
+  readonly maxFiles: number;
+}
+
 /** For faults found before the file's own `logging` section is known. */
-const LOG_DEFAULTS: AgentConfig['logging'] = {
+const LOG_DEFAULTS: LogSettings = {
   output: 'file',
   maxSizeBytes: 10 * 1024 * 1024,
   maxFiles: 5,
@@ -16,7 +22,7 @@ const LOG_DEFAULTS: AgentConfig['logging'] = {
 /** The log file in the folder of the agent. */
 export function logFile(
   home: string,
-  { maxSizeBytes, maxFiles }: AgentConfig['logging'] = LOG_DEFAULTS,
+  { maxSizeBytes, maxFiles }: LogSettings = LOG_DEFAULTS,
 ): LogDestination {
   return { file: join(home, LOG_FILE), maxSizeBytes, maxFiles };
 }
@@ -30,7 +36,7 @@ export interface RunningAgentLog {
 
 /** As `logging.output` says; standard output, too, where there cannot be a file. */
 export function logOfRunningAgent(
-  logging: AgentConfig['logging'] | undefined,
+  logging: LogSettings | undefined,
   { home, colour, warn }: RunningAgentLog,
 ): LogDestination {
   const standardOutput = { descriptor: STANDARD_OUTPUT, colour };

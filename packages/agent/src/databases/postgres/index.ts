@@ -12,4 +12,5 @@ export const postgres: Driver = {
   connect,
   loadExplain: async () => (await import('./explain/index.ts')).explainer,
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
+  loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
 };

@@ -73,10 +73,10 @@ function usedParams(
 function unusedMessage(name: string, { texts, comments }: ScannedStatement): string {
   const written = new RegExp(`:${name}(?![A-Za-z0-9_])`);
   if (texts.some((text) => written.test(text))) {
-    return `stands inside a quoted text, where :${name} is not a parameter: write '%' || :${name} || '%' for '%:${name}%'`;
+    return `is not used: :${name} inside a quoted text is no parameter; write '%' || :${name} || '%' for '%:${name}%'`;
   }
   if (comments.some((comment) => written.test(comment))) {
-    return `stands only in a comment, where :${name} is not a parameter: write it outside, or remove it`;
+    return `is not used: :${name} in a comment is no parameter; write it outside or remove it`;
   }
   return `is not used: write :${name} in the SQL or remove it`;
 }
