@@ -1,3 +1,4 @@
+import type { Example } from './example.ts';
 import type { Position } from './fault.ts';
 
 /** What the file says of all its capabilities together. */
@@ -21,6 +22,8 @@ export interface Capability {
   readonly allowFunctions: readonly string[];
   readonly exposeInOpenapi: boolean;
   readonly sqlPosition: Position;
+  /** Absent where the file has none. */
+  readonly examples?: readonly Example[];
 }
 
 export interface CapabilityLimits {

@@ -4,6 +4,7 @@ import {
   type ManifestEntry,
   type OpenApiDocument,
 } from '@svc/protocol';
+import type { Example } from '../example.ts';
 import type { Capability, Param, ServiceInfo } from '../model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
@@ -79,7 +80,13 @@ function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocu
   return info;
 }
 
-function operation({ name, description, params, result }: Capability): Readonly<Record<string, unknown>> {
+function operation({
+  name,
+  description,
+  params,
+  result,
+  examples = [],
+}: Capability): Readonly<Record<string, unknown>> {
   const title = titleOf(name);
   return {
     operationId: name,
@@ -89,7 +96,13 @@ function operation({ name, description, params, result }: Capability): Readonly<
     requestBody: {
       required: true,
       content: {
-        'application/json': { schema: { title: typeTitle(name, 'Params'), ...paramsSchema(params) } },
+        'application/json': {
+          schema: {
+            title: typeTitle(name, 'Params'),
+            ...paramsSchema(params),
+            ...publishedExamples(examples),
+          },
+        },
       },
     },
     responses: {
@@ -101,6 +114,13 @@ function operation({ name, description, params, result }: Capability): Readonly<
       ...errorResponses,
     },
   };
+}
+
+/** The parameters that callers are shown, each once; never rows, which are data. In the schema tools have them, too. */
+function publishedExamples(examples: readonly Example[]): { readonly examples?: readonly unknown[] } {
+  const shown = examples.filter(({ isPublished, params }) => isPublished && Object.keys(params).length > 0);
+  const distinct = new Map(shown.map(({ params }) => [JSON.stringify(params), params]));
+  return distinct.size === 0 ? {} : { examples: [...distinct.values()] };
 }
 
 /** `find_book` reads `Find book`. */
