@@ -49,6 +49,7 @@ const FOLDERS = {
     'agent/config',
     'agent/capabilities',
     'agent/databases',
+    'agent/lint',
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
@@ -58,7 +59,8 @@ const FOLDERS = {
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
   'agent/workers': ['agent/databases'],
-  'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
+  'agent/lint': ['agent/capabilities', 'agent/databases', 'agent/proposals'],
+  'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases', 'agent/lint'],
 };
 
 /** Where the outside world may be touched: each library in one place. */

@@ -14,6 +14,7 @@ import { checkCommand } from './cli/check-command.ts';
 import { EXIT } from './cli/exit-code.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run-command.ts';
+import { isLevel, LEVELS } from './lint/finding.ts';
 import { schemaCommand } from './cli/schema-command.ts';
 
 declare const __SVC_VERSION__: string;
@@ -37,8 +38,7 @@ async function main(argv: readonly string[]): Promise<void> {
       process.stdout.write(renderCompletion(PROGRAM, parsed.shell));
       return;
     case 'usage_error':
-      process.stderr.write(`svc-agent: ${parsed.message}\n`);
-      process.exitCode = EXIT.usage;
+      usageError(parsed.message);
       return;
     case 'command':
       await runNamed(parsed.name, parsed.given);
@@ -59,6 +59,19 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         home,
       });
       return;
+    case 'lint': {
+      const failOn = given.value('fail-on') ?? 'error';
+      if (!isLevel(failOn)) return usageError(`\`--fail-on\` must be one of ${LEVELS.join(', ')}`);
+      const { lintCommand } = await import('./cli/lint-command.ts');
+      process.exitCode = await lintCommand({
+        file,
+        failOn,
+        offline: given.has('offline'),
+        json: given.has('json'),
+        home,
+      });
+      return;
+    }
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
@@ -70,6 +83,11 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         }),
       );
   }
+}
+
+function usageError(message: string): void {
+  process.stderr.write(`svc-agent: ${message}\n`);
+  process.exitCode = EXIT.usage;
 }
 
 /** The argument, else the environment, else next to the executable. */

@@ -21,6 +21,7 @@ export interface Capability {
   /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
   readonly allowFunctions: readonly string[];
   readonly exposeInOpenapi: boolean;
+  readonly position: Position;
   readonly sqlPosition: Position;
   /** Absent where the file has none. */
   readonly examples?: readonly Example[];

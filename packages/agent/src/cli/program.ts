@@ -1,4 +1,5 @@
 import type { FlagSpec, ProgramSpec } from '@svc/edge';
+import { LEVELS } from '../lint/finding.ts';
 
 const CONFIG: FlagSpec = {
   value: 'path',
@@ -26,6 +27,23 @@ export const PROGRAM: ProgramSpec = {
         },
       },
     },
+    lint: {
+      does: 'Check the file as `check` does, and say what makes its capabilities hard to use or gives away more than is meant. What is found ends with 3 where it is as bad as --fail-on says.',
+      flags: {
+        config: CONFIG,
+        'fail-on': {
+          value: 'level',
+          does: 'The least level that counts: error, warn or advice. By default error.',
+          suggest: LEVELS,
+        },
+        offline: {
+          does: 'Ask no database: the SQL is parsed, and whether it fits the database is not checked.',
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `fail_on`, `counts` (of each level), `findings` (each with `rule`, `level`, `line`, `column`, `path`, `message`, and `capability` unless all are meant) and `faults` (which end with 2).',
+        },
+      },
+    },
     schema: {
       does: 'Print the JSON Schema of the capability file, for editors.',
       flags: {},
@@ -34,6 +52,6 @@ export const PROGRAM: ProgramSpec = {
   notes: `The capability file is --config, else AGENT_CAPABILITY_FILE, else capability.yaml next
 to this binary. Details of faults are written to svc-agent.log, also next to it.
 
-Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
+Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no.
 `,
 };

@@ -14,6 +14,8 @@ export interface FileToCheck {
   /** The capability file. */
   readonly file: string;
   readonly offline: boolean;
+  /** Whether capabilities are looked at for what makes them hard to use; absent: no. */
+  readonly lint?: boolean;
   /** The folder of the log file. */
   readonly home: string;
   readonly onWellFormed: (report: WellFormed) => void;
@@ -37,7 +39,7 @@ export interface CheckedFile {
  * the work has ended.
  */
 export async function withCheckedFile(
-  { file, offline, home, onWellFormed, showFaults }: FileToCheck,
+  { file, offline, lint = false, home, onWellFormed, showFaults }: FileToCheck,
   work: (checked: CheckedFile) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const openLog = (limits: AgentConfig['logging']): Log =>
@@ -64,7 +66,7 @@ export async function withCheckedFile(
   };
   let exitCode: ExitCode = EXIT.failure;
   try {
-    const outcome = await checkInChildProcess({ file, offline }, (report) => {
+    const outcome = await checkInChildProcess({ file, offline, lint }, (report) => {
       log = openLog(report.logging);
       onWellFormed(report);
     });

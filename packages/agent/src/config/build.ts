@@ -120,6 +120,7 @@ function buildCapability(
     },
     allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
     exposeInOpenapi: spec.expose_in_openapi ?? true,
+    position: positionOf(path),
     sqlPosition: positionOf([...path, 'sql']),
     ...(spec.examples === undefined
       ? {}

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
 import type { VerifierDatabase } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault } from '../databases/errors.ts';
+import type { Finding } from '../lint/finding.ts';
+import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from './check-key-files.ts';
 import type { AuditFinding, IdentitySummary, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
 
@@ -14,7 +17,7 @@ import type { AuditFinding, IdentitySummary, StartUpOrder, StartUpOutcome, Start
  * When it has resolved, everything is reported and no connection is open.
  */
 export async function runStartUpChecks(
-  { file, content, offline }: StartUpOrder,
+  { file, content, offline, lint = false }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
@@ -40,9 +43,21 @@ export async function runStartUpChecks(
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
   const outcome = offline ? await readStatements(config) : await askDatabase(config);
-  report(
-    'warnings' in outcome ? { ...outcome, warnings: [...linted.warnings, ...outcome.warnings] } : outcome,
-  );
+  if (outcome.step === 'refused') {
+    report(outcome);
+    return;
+  }
+  const warnings = [...linted.warnings, ...outcome.warnings];
+  report({ ...outcome, warnings, ...(lint ? { lint: await lintFindings(config, warnings) } : {}) });
+}
+
+async function lintFindings(
+  { database, capabilities }: AgentConfig,
+  warnings: readonly Fault[],
+): Promise<readonly Finding[]> {
+  const verifier = await driverOf(database.driver).loadVerifier();
+  const unordered = await verifier.findUnordered(capabilities);
+  return lintCapabilities(capabilities, { warnings, unordered });
 }
 
 function summaryOf(

@@ -2,6 +2,7 @@ import type { AgentConfig } from '../config/model.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
+import type { Finding } from '../lint/finding.ts';
 
 /** What to check; plain data, as are the reports, because the checks run in a child process. */
 export interface StartUpOrder {
@@ -11,6 +12,8 @@ export interface StartUpOrder {
   readonly content: Uint8Array | undefined;
   /** Leaves out what only the database can tell. */
   readonly offline: boolean;
+  /** Whether capabilities that pass are looked at for what makes them hard to use. */
+  readonly lint?: boolean;
 }
 
 /** What the checks report: `MalformedFile` alone, or `WellFormed` and then a `StartUpOutcome`. */
@@ -45,7 +48,12 @@ export interface IdentitySummary {
 export type StartUpOutcome =
   | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
   /** Offline: each statement can be read. */
-  | { readonly step: 'readable'; readonly warnings: readonly Fault[] }
+  | {
+      readonly step: 'readable';
+      readonly warnings: readonly Fault[];
+      /** Where `lint` was asked for. */
+      readonly lint?: readonly Finding[];
+    }
   | {
       readonly step: 'verified';
       readonly verified: VerifiedAgent;
@@ -53,6 +61,8 @@ export type StartUpOutcome =
       readonly warnings: readonly Fault[];
       /** What the account may do beyond reading. */
       readonly findings: readonly AuditFinding[];
+      /** Where `lint` was asked for. */
+      readonly lint?: readonly Finding[];
     };
 
 /** An agent that has passed every check. */

@@ -4,10 +4,10 @@ import {
   type ManifestEntry,
   type OpenApiDocument,
 } from '@svc/protocol';
-import type { Example } from '../example.ts';
 import type { Capability, Param, ServiceInfo } from '../model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
+import { publishedExamples } from './published-examples.ts';
 import { resultSchema } from './result-schema.ts';
 import { typeTitle } from './type-title.ts';
 
@@ -114,13 +114,6 @@ function operation({
       ...errorResponses,
     },
   };
-}
-
-/** The parameters that callers are shown, each once; never rows, which are data. In the schema tools have them, too. */
-function publishedExamples(examples: readonly Example[]): { readonly examples?: readonly unknown[] } {
-  const shown = examples.filter(({ isPublished, params }) => isPublished && Object.keys(params).length > 0);
-  const distinct = new Map(shown.map(({ params }) => [JSON.stringify(params), params]));
-  return distinct.size === 0 ? {} : { examples: [...distinct.values()] };
 }
 
 /** `find_book` reads `Find book`. */

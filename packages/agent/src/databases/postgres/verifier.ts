@@ -3,12 +3,14 @@ import { auditAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
+import { unorderedStatements } from './verify/unordered-statements.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
   readStatements: readCapabilities,
   findWarnings: rowCountWarnings,
+  findUnordered: unorderedStatements,
   open(config: PostgresConfig) {
     const pool = createPool(config);
     return {
