@@ -53,6 +53,7 @@ const FOLDERS = {
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
+    'agent/proposals',
     'agent/agent.ts',
   ],
   'agent/databases': ['agent/capabilities'],
@@ -61,6 +62,7 @@ const FOLDERS = {
   'agent/workers': ['agent/databases'],
   'agent/lint': ['agent/capabilities', 'agent/databases', 'agent/proposals'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases', 'agent/lint'],
+  'agent/proposals': ['agent/databases', 'agent/capabilities'],
 };
 
 /** Where the outside world may be touched: each library in one place. */
@@ -75,6 +77,7 @@ const LIBRARIES = {
   'sonic-boom': ['gateway/src/telemetry/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
+  '@clack/prompts': ['agent/src/cli/ask.ts'],
 };
 
 /** Decisions that a test can go through in any order, because nothing acts in them. */
@@ -92,6 +95,8 @@ const PURE = [
   'agent/src/gateway-link/link-keeper.ts',
   'agent/src/gateway-link/link-plan.ts',
   'agent/src/gateway-link/targets.ts',
+  'agent/src/proposals/propose.ts',
+  'agent/src/proposals/render/capability-file.ts',
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */

@@ -11,7 +11,7 @@ import {
   type Given,
 } from '@svc/edge';
 import { checkCommand } from './cli/check-command.ts';
-import { EXIT } from './cli/exit-code.ts';
+import { EXIT, type ExitCode } from './cli/exit-code.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run-command.ts';
 import { isLevel, LEVELS } from './lint/finding.ts';
@@ -72,6 +72,9 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       });
       return;
     }
+    case 'init':
+      process.exitCode = await init(given);
+      return;
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
@@ -88,6 +91,26 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
 function usageError(message: string): void {
   process.stderr.write(`svc-agent: ${message}\n`);
   process.exitCode = EXIT.usage;
+}
+
+async function init(given: Given): Promise<ExitCode> {
+  const { initCommand } = await import('./cli/init-command.ts');
+  return initCommand({
+    url: given.value('url'),
+    schemas: given.values('schema'),
+    tables: given.values('tables'),
+    exclude: given.values('exclude'),
+    include: given.values('include'),
+    max: given.value('max'),
+    dir: given.value('dir'),
+    gatewayUrl: given.value('gateway-url'),
+    createAccount: given.has('create-account'),
+    dryRun: given.has('dry-run'),
+    yes: given.has('yes'),
+    json: given.has('json'),
+    home,
+    env: process.env,
+  });
 }
 
 /** The argument, else the environment, else next to the executable. */

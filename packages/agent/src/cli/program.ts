@@ -44,6 +44,41 @@ export const PROGRAM: ProgramSpec = {
         },
       },
     },
+    init: {
+      does: 'Propose capabilities for a database, and write them with all that it takes to serve them: `capability.yaml`, `reader.sql` (the account), `.env.example`, `gateway.env`, `.gitignore` and `secrets/`. Reads catalogs only, never a row. The database is that of DATABASE_URL, or of PGHOST, PGDATABASE and the like. All files are written or none; where one is there already it ends with 2.',
+      flags: {
+        url: {
+          value: 'url',
+          does: 'Where the database is, in place of DATABASE_URL. Others on the machine can read it in the list of processes.',
+        },
+        schema: { value: 'name', mayRepeat: true, does: 'Only tables of this schema. May be given several times.' },
+        tables: {
+          value: 'glob',
+          mayRepeat: true,
+          does: 'Only tables and views whose name, or schema and name, fits: `*` stands for any characters, `?` for one.',
+        },
+        exclude: { value: 'glob', mayRepeat: true, does: 'None of those that fit, likewise.' },
+        include: {
+          value: 'table.column',
+          mayRepeat: true,
+          does: 'A column that is to be given although it looks personal or secret.',
+        },
+        max: { value: 'number', does: 'How many capabilities to propose at most; by default 40.' },
+        dir: { value: 'path', does: 'The folder to write; by default `capability`.', suggest: 'file' },
+        'gateway-url': {
+          value: 'url',
+          does: 'Agent endpoint of the gateway; by default `ws://127.0.0.1:8080/ws/agent`.',
+        },
+        'create-account': {
+          does: 'Show `reader.sql`, ask, run it with a password of its own, and check everything as the new account. It is all that svc-agent ever writes to a database.',
+        },
+        'dry-run': { does: 'Print what would be written, and write nothing.' },
+        yes: { does: 'Ask nothing: every answer is yes.' },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `dry_run`, `dir`, `files` (each with its `path`, and its `text` in a dry run), `tables` (how many), `capabilities` (names), `left_out` (each `table` with a `column` or `capability` and the `reason`), `beyond_max` (names), `account` (its `name`, and whether it was `created`) and `check` (`faults` and `findings` of the new account). Where nothing was written `ok` is false and `error` says why.',
+        },
+      },
+    },
     schema: {
       does: 'Print the JSON Schema of the capability file, for editors.',
       flags: {},

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from './exit-code.ts';
 
 export const LOG_FILE = 'svc-agent.log';
 /** For faults found before the file's own `logging` section is known. */
-const LOG_DEFAULTS = { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 };
+export const LOG_DEFAULTS: AgentConfig['logging'] = { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 };
 
 export interface FileToCheck {
   /** The capability file. */

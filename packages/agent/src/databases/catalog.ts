@@ -1,5 +1,3 @@
-import type { DatabaseConfig } from './driver.ts';
-
 /** What a driver tells of a database that nobody has described yet. A folder `catalog` beside the driver implements it. */
 export interface CatalogSource {
   /** Where the database is, by a URL of the driver's and by the variables that its own programs read. */
@@ -16,7 +14,7 @@ export interface CatalogSource {
   createAccount(
     target: CatalogTarget,
     statements: readonly string[],
-    account: { readonly name: string; readonly password: string },
+    password: string,
   ): Promise<CreatedAccount>;
 }
 
@@ -26,7 +24,6 @@ export type CatalogTargetResult =
   | { readonly ok: false; readonly problem: string };
 
 export interface CatalogTarget {
-  readonly config: DatabaseConfig;
   /** The database's section of a capability file, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
   /** Whether a password is known; without one the server may let the account in all the same. */

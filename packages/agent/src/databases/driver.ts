@@ -2,6 +2,7 @@ import type { AbortSignalLike } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Fault, Position } from '../capabilities/fault.ts';
 import type { JsonSchema } from '../capabilities/json-schema.ts';
+import type { CatalogSource } from './catalog.ts';
 import type { VerificationFault } from './errors.ts';
 
 /**
@@ -24,6 +25,8 @@ export interface Driver {
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
   /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
+  /** Loads what proposes capabilities, which a running agent never needs, from `./catalog/index.ts`. */
+  loadCatalog(): Promise<CatalogSource>;
 }
 
 /** What the section of every driver may hold; the texts of the file, not yet in the agent's terms. */

@@ -76,6 +76,18 @@ describe('findings', { tags: ['command:lint'] }, () => {
     expect(lines(GOOD.replace('max_bytes', 'max_rows: 1, max_bytes'), ['find_film'])).toEqual([]);
   });
 
+  test('name fields that look like credentials or personal', () => {
+    const field = (name: string): readonly string[] =>
+      spoilt(
+        'result: { title: { type: string, description: The title. } }',
+        `result: { ${name}: { type: string, description: What it is. } }`,
+      );
+    expect(field('password_hash')).toEqual([
+      '10 error personal-field capabilities.find_film.result.password_hash',
+    ]);
+    expect(field('email')).toEqual(['10 warn personal-field capabilities.find_film.result.email']);
+  });
+
   test('name those whose names are a letter apart, but for numbers', () => {
     const named = (...names: readonly string[]): readonly string[] =>
       lines(names.map((name) => GOOD.replace('find_film', name)).join(''));

@@ -3,6 +3,7 @@ import type { Capability } from '../capabilities/model.ts';
 import { findingOf, type Finding } from './finding.ts';
 import { missingDescriptions } from './missing-descriptions.ts';
 import { namesAlike } from './names-alike.ts';
+import { personalFields } from './personal-fields.ts';
 import { sizes } from './sizes.ts';
 import { unboundedTexts } from './unbounded-texts.ts';
 
@@ -31,6 +32,7 @@ export function lintCapabilities(
     ...sizes(shown),
     ...namesAlike(capabilities),
     ...capabilities.flatMap(unboundedTexts),
+    ...capabilities.flatMap(personalFields),
     ...capabilities.filter(({ name, limits }) => limits.maxRows > 1 && arbitrary.has(name)).map(missingOrder),
   ];
   return findings.toSorted(byPosition);

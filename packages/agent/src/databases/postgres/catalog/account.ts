@@ -1,10 +1,10 @@
-import type { Catalog, CatalogTarget, ColumnGrant, CreatedAccount } from '../../catalog.ts';
+import type { Catalog, ColumnGrant, CreatedAccount } from '../../catalog.ts';
 import { DatabaseError } from '../../errors.ts';
-import type { PostgresConfig } from '../config.ts';
 import { closeGracefully, openSession } from '../connection/database-session.ts';
 import { sendAll, type Statement } from '../connection/pipeline.ts';
 import { kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import { scramVerifier } from './scram-verifier.ts';
+import type { PostgresTarget } from './target.ts';
 
 const DUPLICATE_OBJECT = '42710';
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -34,11 +34,11 @@ export function passwordHint(account: string): string {
 
 /** Runs `accountStatements` in one transaction, the role with a password of which the server gets a verifier. */
 export async function createAccount(
-  { config }: CatalogTarget,
+  { config }: PostgresTarget,
   [create = '', ...grants]: readonly string[],
-  { password }: { readonly password: string },
+  password: string,
 ): Promise<CreatedAccount> {
-  const session = await openSession(config as PostgresConfig, new AbortController().signal);
+  const session = await openSession(config, new AbortController().signal);
   const unit: readonly Statement[] = [
     'begin transaction read write',
     "select pg_catalog.set_config('statement_timeout', '30s', true)",

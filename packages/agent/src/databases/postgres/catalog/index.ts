@@ -1,14 +1,13 @@
 import type { CatalogSource } from '../../catalog.ts';
-import type { PostgresConfig } from '../config.ts';
 import { createPool } from '../connect.ts';
 import { accountStatements, createAccount, passwordHint } from './account.ts';
 import { readCatalog } from './read-catalog.ts';
-import { targetOf } from './target.ts';
+import { targetOf, type PostgresTarget } from './target.ts';
 
 export const catalogSource: CatalogSource = {
   target: targetOf,
-  async read({ config }, timeoutMs) {
-    const pool = createPool(config as PostgresConfig);
+  async read({ config }: PostgresTarget, timeoutMs) {
+    const pool = createPool(config);
     try {
       return await readCatalog(pool, timeoutMs);
     } finally {

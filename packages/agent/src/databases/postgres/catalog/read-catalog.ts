@@ -10,7 +10,7 @@ import { runOwnStatements } from '../execute/own-statements.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { checkedValues } from './checked-values.ts';
 import { kindOfColumn, maxLengthOf, type BaseType } from './column-kind.ts';
-import { CATALOG_STATEMENTS, PART_NAMES, type Part } from './statements.ts';
+import { CATALOG_STATEMENTS, PART_NAMES } from './statements.ts';
 
 interface TableRow {
   readonly id: number;
@@ -90,9 +90,9 @@ export async function readCatalog(pool: SessionPool, timeoutMs: number): Promise
     timeoutMs,
   });
   const texts = results.slice(1).map(({ rows }) => rows[0]?.[0] ?? '[]');
-  const parts = Object.fromEntries(
-    PART_NAMES.map((name, index) => [name, JSON.parse(texts[index] ?? '[]')]),
-  ) as Record<Part, never> as Parts;
+  const parts: Parts = JSON.parse(
+    `{${PART_NAMES.map((name, index) => `"${name}": ${texts[index] ?? '[]'}`).join(', ')}}`,
+  );
   const [database] = parts.database;
   if (database === undefined) throw new Error('cannot read the catalogs: the server does not say its name');
   return {

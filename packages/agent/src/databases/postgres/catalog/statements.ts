@@ -69,7 +69,7 @@ const LABELS = `select l.objoid::bigint as id, l.objsubid as number, string_agg(
 const DATABASE = `select current_database() as name, quote_ident(current_database()) as sql,
   (select json_agg(r.rolname) from pg_roles r) as accounts`;
 
-const PARTS = {
+const PARTS: Readonly<Record<string, string>> = {
   tables: TABLES,
   columns: COLUMNS,
   constraints: CONSTRAINTS,
@@ -78,7 +78,6 @@ const PARTS = {
   labels: LABELS,
   database: DATABASE,
 };
-export type Part = keyof typeof PARTS;
 
 /** Each yields one row with one JSON array, in the order of `PART_NAMES`; before them goes one without a result. */
 export const CATALOG_STATEMENTS: readonly Statement[] = [

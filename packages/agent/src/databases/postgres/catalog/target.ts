@@ -4,6 +4,11 @@ import { readProblem } from '@svc/edge';
 import type { CatalogTarget, CatalogTargetResult } from '../../catalog.ts';
 import type { PostgresConfig } from '../config.ts';
 
+/** Where the database is, and as whom its catalogs are read. */
+export interface PostgresTarget extends CatalogTarget {
+  readonly config: PostgresConfig;
+}
+
 type Env = Readonly<Record<string, string | undefined>>;
 type SslMode = PostgresConfig['sslmode'];
 
@@ -65,7 +70,7 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
     ...(wanted === undefined ? {} : { sslmode }),
     ...(path === undefined ? {} : { ssl_root_cert: path }),
   };
-  const target = (secret: string | undefined): CatalogTarget => {
+  const target = (secret: string | undefined): PostgresTarget => {
     const config: PostgresConfig = {
       driver: 'postgres',
       host,
