@@ -50,6 +50,9 @@ const FOLDERS = {
     'agent/capabilities',
     'agent/databases',
     'agent/lint',
+    'agent/reload',
+    'agent/diff',
+    'agent/trial',
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
@@ -63,6 +66,25 @@ const FOLDERS = {
   'agent/lint': ['agent/capabilities', 'agent/databases', 'agent/proposals'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases', 'agent/lint'],
   'agent/proposals': ['agent/databases', 'agent/capabilities'],
+  'agent/reload': [
+    'agent/calls',
+    'agent/capabilities',
+    'agent/config',
+    'agent/databases',
+    'agent/gateway-link',
+    'agent/start-up',
+    'agent/telemetry',
+  ],
+  'agent/diff': ['agent/config', 'agent/capabilities', 'agent/start-up'],
+  'agent/trial': [
+    'agent/calls',
+    'agent/capabilities',
+    'agent/config',
+    'agent/databases',
+    'agent/gateway-link',
+    'agent/start-up',
+    'agent/telemetry',
+  ],
 };
 
 /** Where the outside world may be touched: each library in one place. */

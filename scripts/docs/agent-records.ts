@@ -273,6 +273,71 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       message: 'may be negative, and is used in LIMIT or OFFSET, which then fails: add minimum: 0 (or 1)',
     },
   },
+  reloaded: {
+    level: 'info',
+    when: 'What the capability file holds now is served, by each link unless `links_waiting` says otherwise. Also on standard error, without names.',
+    fields: {
+      trigger: { type: 'string', meaning: '`SIGHUP`; `watch`: a file changed, with `--watch`.' },
+      capabilities: { type: 'number', meaning: 'How many are served.' },
+      added: { type: 'string', meaning: 'Names; absent where there are none.', optional: true },
+      changed: {
+        type: 'string',
+        meaning: 'Names of those that the file, or the database, defines otherwise than before; likewise.',
+        optional: true,
+      },
+      removed: { type: 'string', meaning: 'Likewise.', optional: true },
+      database_changed: {
+        type: 'boolean',
+        meaning: 'Whether `database` changed, so that new connections took the place of those before.',
+      },
+      links_replaced: {
+        type: 'number',
+        meaning: 'Links to gateways that others took the place of; 0 where callers see no difference.',
+      },
+      links_waiting: {
+        type: 'number',
+        meaning:
+          'Links that still serve what was there before, because no other could be made within 10 s; the agent tries on.',
+      },
+      duration_ms: { type: 'number', meaning: 'From the trigger, or the end of the reload before.' },
+    },
+    example: {
+      event: 'reloaded',
+      trigger: 'SIGHUP',
+      capabilities: 12,
+      added: 'find_author',
+      changed: 'find_book, list_books',
+      database_changed: false,
+      links_replaced: 1,
+      links_waiting: 0,
+      duration_ms: 812,
+    },
+  },
+  reload_refused: {
+    level: 'error',
+    when: 'Something is wrong with what the capability file holds now, or with its database: what was served before serves on. Also on standard error, without `detail`.',
+    fields: {
+      trigger: { type: 'string', meaning: 'As in `reloaded`.' },
+      faults: { type: 'number', meaning: 'How many there are.' },
+      capabilities: {
+        type: 'string',
+        meaning: 'Names of the capabilities at fault; absent where it is something else.',
+        optional: true,
+      },
+      message: { type: 'string', meaning: 'Each fault, with its place, on a line of its own.' },
+      detail: { type: 'string', meaning: 'What the database said of them.', optional: true },
+      duration_ms: { type: 'number', meaning: 'As in `reloaded`.' },
+    },
+    example: {
+      event: 'reload_refused',
+      trigger: 'watch',
+      faults: 1,
+      capabilities: 'find_book',
+      message: 'capabilities.find_book.sql (line 12, column 10): there is no such column',
+      detail: 'capabilities.find_book.sql: column "titel" does not exist (42703)',
+      duration_ms: 640,
+    },
+  },
   crashed: {
     level: 'error',
     when: 'A fault of the agent itself; it ends with exit code 1. Please report it. Also on standard error.',

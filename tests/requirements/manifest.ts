@@ -400,6 +400,7 @@ export const requirements: readonly Requirement[] = [
     'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
     test: 'svc-agent test makes the calls of `examples`; text, JUnit XML or --json; 3 when one is not as expected',
     lint: 'svc-agent lint [--fail-on L] [--offline] [--json] names what makes capabilities hard to use; 3 from level L',
+    diff: 'svc-agent diff OLD NEW [--fail-on F] tells breaking, risky and compatible changes of files and gateways apart; exit code 3',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no',

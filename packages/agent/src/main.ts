@@ -75,6 +75,18 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
     case 'init':
       process.exitCode = await init(given);
       return;
+    case 'diff': {
+      const { diffCommand } = await import('./cli/diff-command.ts');
+      const [old = '', now = ''] = given.operands;
+      process.exitCode = await diffCommand({
+        old,
+        now,
+        failOn: given.value('fail-on') ?? 'breaking',
+        json: given.has('json'),
+        apiKey: process.env['SVC_API_KEY'],
+      });
+      return;
+    }
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
@@ -83,6 +95,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           home,
           version: __SVC_VERSION__,
           untilSignal: () => firstSignal(EXIT.failure),
+          onReloadSignal: (listener) => process.on('SIGHUP', listener),
         }),
       );
   }

@@ -79,6 +79,23 @@ export const PROGRAM: ProgramSpec = {
         },
       },
     },
+    diff: {
+      does: 'Say what the callers of OLD meet with NEW: what breaks them, what is risky, what none of them notices, over REST, over MCP and in clients generated before. Each is a capability file, which is read without its database, its gateway and their secrets; the URL of the `/openapi.json` of a gateway, whose API key is SVC_API_KEY or asked for on a terminal; or such a description in a file.',
+      operands: [
+        { name: 'old', does: 'What callers know.', suggest: 'file' },
+        { name: 'new', does: 'What they are to meet.', suggest: 'file' },
+      ],
+      flags: {
+        'fail-on': {
+          value: 'severity',
+          does: 'End with 3 for changes as bad as this: `breaking` (default), `risky` (these, too) or `any`.',
+          suggest: ['breaking', 'risky', 'any'],
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `old`, `new`, `fail_on`, how many are `breaking`, `risky` and `compatible`, `changes` (each with `severity`, `path`, `message` and, where it concerns one, `capability`), `notes` (what was not compared) and `faults` (why nothing was: each with `file`, `path`, `message` and, where it is known, `line` and `column`).',
+        },
+      },
+    },
     schema: {
       does: 'Print the JSON Schema of the capability file, for editors.',
       flags: {},
@@ -87,6 +104,7 @@ export const PROGRAM: ProgramSpec = {
   notes: `The capability file is --config, else AGENT_CAPABILITY_FILE, else capability.yaml next
 to this binary. Details of faults are written to svc-agent.log, also next to it.
 
-Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no.
+Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration,
+3 the answer is no (test, lint, diff).
 `,
 };

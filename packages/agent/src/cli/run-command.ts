@@ -1,6 +1,8 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../agent.ts';
 import { databaseFault } from '../databases/errors.ts';
+import { createReloader } from '../reload/reloader.ts';
+import { checkAgain } from './check-again.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { openDatabase } from './open-database.ts';
 import { printFaults } from './print-faults.ts';
@@ -14,6 +16,8 @@ export interface RunOptions {
   readonly version: string;
   /** Resolves with the signal that asks the agent to end. Before it is called a signal ends the process at once. */
   readonly untilSignal: () => Promise<NodeJS.Signals>;
+  /** Calls back at each signal that asks for a reload. */
+  readonly onReloadSignal: (listener: () => void) => void;
 }
 
 /** `svc-agent`: checks the capability file and answers calls until a signal comes. */
@@ -33,7 +37,7 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
 
 async function serve(
   { outcome, log, refuse }: CheckedFile,
-  { file, version, untilSignal }: RunOptions,
+  { file, version, untilSignal, onReloadSignal }: RunOptions,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot run: the database has not been asked');
   const { verified, findings } = outcome;
@@ -41,7 +45,8 @@ async function serve(
   const faults = readonlyAccountFaults(config, findings);
   if (faults.length > 0) return refuse(faults);
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-  const { database, workerRestarts } = await openDatabase(config, log.observe);
+  const opened = await openDatabase(config, log.observe);
+  const { database } = opened;
   try {
     // The connections of the checks ended with the child process: without this one the first caller would wait.
     await database.ping();
@@ -51,6 +56,9 @@ async function serve(
   }
   // Before the first record, so that whoever has seen that may send a signal and have the agent end gracefully.
   const signal = untilSignal();
+  let onReload = (): void => void (isReloadAsked = true);
+  let isReloadAsked = false;
+  onReloadSignal(() => onReload());
   log.observe({
     event: 'starting',
     version,
@@ -58,8 +66,21 @@ async function serve(
     capabilities: config.capabilities.length,
   });
   try {
-    const agent = await startAgent({ ...verified, database, workerRestarts }, log);
-    await agent.shutDown(await signal);
+    const agent = await startAgent(
+      { verified, opened, openDatabase: (changed) => openDatabase(changed, log.observe) },
+      log,
+    );
+    const reloader = createReloader({
+      check: (stop) => checkAgain(file, stop),
+      serving: () => agent.config,
+      swap: (changed) => agent.swap(changed),
+      observe: agent.observe,
+    });
+    onReload = () => void reloader.reload('SIGHUP');
+    if (isReloadAsked) onReload();
+    const ending = await signal;
+    reloader.close();
+    await agent.shutDown(ending);
     return EXIT.fine;
   } catch (error) {
     if (!(error instanceof CannotListen)) throw error;

@@ -1,7 +1,7 @@
 import { buildIdentity } from './build-identity.ts';
 import type { AgentConfig, IdentityConfig } from './model.ts';
 import type { Example } from '../capabilities/example.ts';
-import type { Capability } from '../capabilities/model.ts';
+import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
@@ -9,6 +9,7 @@ import {
   type ExampleSpec,
   type IdentitySpec,
   type LimitsSpec,
+  type OfferSections,
   GATEWAY_DEFAULTS,
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
@@ -41,7 +42,7 @@ export function buildConfig(
   secrets: BuildSecrets,
   { positionOf, resolveFile }: Places,
 ): AgentConfig {
-  const { service, runtime, gateway, database, identity, logging, metrics, defaults } = file;
+  const { service, runtime, gateway, database, identity, logging, metrics } = file;
   const { max_concurrent_requests, queue_size, workers } = { ...RUNTIME_DEFAULTS, ...runtime };
   const urls = gatewayUrls(gateway.url);
   const identityOf = (spec: IdentitySpec): IdentityConfig =>
@@ -52,11 +53,7 @@ export function buildConfig(
     });
   const metricsListen = readListenAddress(metrics?.addr ?? '');
   return {
-    service: {
-      title: service?.title ?? 'Capabilities',
-      version: service?.version ?? '0.0.0',
-      description: service?.description ?? '',
-    },
+    service: buildService(file),
     ...(service?.id === undefined ? {} : { serviceId: service.id }),
     runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size, workers },
     gateway: {
@@ -78,10 +75,25 @@ export function buildConfig(
     },
     ...(metricsListen === undefined ? {} : { metricsListen }),
     ...(identity === undefined ? {} : { identity: identityOf(identity) }),
-    capabilities: Object.entries(file.capabilities).map(([name, spec]) =>
-      buildCapability(name, spec, defaults ?? {}, positionOf),
-    ),
+    capabilities: buildCapabilities(file, positionOf),
   };
+}
+
+export function buildService({ service }: OfferSections): ServiceInfo {
+  return {
+    title: service?.title ?? 'Capabilities',
+    version: service?.version ?? '0.0.0',
+    description: service?.description ?? '',
+  };
+}
+
+export function buildCapabilities(
+  { capabilities, defaults }: OfferSections,
+  positionOf: PositionOf,
+): readonly Capability[] {
+  return Object.entries(capabilities).map(([name, spec]) =>
+    buildCapability(name, spec, defaults ?? {}, positionOf),
+  );
 }
 
 function buildCapability(

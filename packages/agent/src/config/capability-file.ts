@@ -39,6 +39,14 @@ export interface CapabilityFile {
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
 }
 
+/** What says how capabilities look to callers. */
+export type OfferSections = Pick<CapabilityFile, 'service' | 'defaults' | 'capabilities'>;
+
+/** The others; what they name may be on another machine. */
+export const UNSEEN_SECTIONS: ReadonlySet<string> = new Set<
+  Exclude<keyof CapabilityFile, keyof OfferSections>
+>(['gateway', 'database', 'identity', 'runtime', 'logging', 'metrics']);
+
 export interface IdentitySpec {
   readonly trust: 'token' | 'gateway';
   readonly api_keys?: 'accept' | 'refuse';

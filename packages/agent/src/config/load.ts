@@ -4,7 +4,7 @@ import type { AgentConfig } from './model.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import { buildConfig } from './build.ts';
 import { checkFile } from './checks/check-file.ts';
-import { createFaultLog } from './fault-log.ts';
+import { createFaultLog, type FaultLog } from './fault-log.ts';
 import { isCapabilityFile, lint } from './schema/lint.ts';
 import { readSecrets } from './secrets/read-secrets.ts';
 import type { ReadFile } from './secrets/read-secrets.ts';
@@ -32,26 +32,9 @@ export type LoadedConfig =
  */
 export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig {
   const faults = createFaultLog();
-  let text: string;
-  try {
-    const bytes = readFile(path);
-    if (bytes.length > MAX_FILE_BYTES) {
-      const size = formatSize(MAX_FILE_BYTES);
-      return { faults: [{ path: '', message: `cannot read the file: it is larger than ${size}` }] };
-    }
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    const problem = readProblem(error);
-    const message = `cannot read the file: ${problem}; name another with --config or AGENT_CAPABILITY_FILE`;
-    return { faults: [{ path: '', message }] };
-  }
-  const document = readYaml(text, env, faults);
-  if (document === undefined) return { faults: faults.list() };
+  const document = readDocument({ path, env, readFile }, faults);
+  if ('faults' in document) return document;
   const { root } = document;
-  if (root === null)
-    return {
-      faults: [{ path: '', message: 'the file is empty: it needs `gateway`, `database` and `capabilities`' }],
-    };
   lint(root, faults);
   const warnings = checkFile(root, faults);
   const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
@@ -69,4 +52,33 @@ export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig 
       return { path: at.join('.'), message, position: positionOf(at) };
     }),
   };
+}
+
+/** The tree of the file; what is wrong in it goes to `faults`, too. */
+export function readDocument(
+  { path, env, readFile }: ConfigSource,
+  faults: FaultLog,
+): { readonly root: unknown } | { readonly faults: readonly Fault[] } {
+  let text: string;
+  try {
+    const bytes = readFile(path);
+    if (bytes.length > MAX_FILE_BYTES) {
+      const size = formatSize(MAX_FILE_BYTES);
+      return { faults: [{ path: '', message: `cannot read the file: it is larger than ${size}` }] };
+    }
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    const problem = readProblem(error);
+    const message = `cannot read the file: ${problem}; name another with --config or AGENT_CAPABILITY_FILE`;
+    return { faults: [{ path: '', message }] };
+  }
+  const document = readYaml(text, env, faults);
+  if (document === undefined) return { faults: faults.list() };
+  return document.root === null
+    ? {
+        faults: [
+          { path: '', message: 'the file is empty: it needs `gateway`, `database` and `capabilities`' },
+        ],
+      }
+    : document;
 }

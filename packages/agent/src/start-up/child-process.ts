@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { StartUpOrder, StartUpReport, WellFormed } from './report.ts';
+import type { OffersOrder, OffersReport, StartUpOrder, StartUpReport, WellFormed } from './report.ts';
 
 /** The code of the child process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_HELPER: string;
@@ -13,30 +13,52 @@ const FLAGS = ['--input-type=commonjs', '--liftoff-only', '--max-semi-space-size
 /**
  * Runs the start-up checks in a child process that ends with them: in this one, or in a thread of it, the parsers and
  * what they made would stay in memory for as long as the agent runs. When this process ends the child ends, too.
- * `onWellFormed` is called before the database is asked. Rejects when the child fails.
+ * `onWellFormed` is called before the database is asked. Rejects when the child fails, or is ended by `signal`.
  */
 export function checkInChildProcess(
   order: Omit<StartUpOrder, 'content'>,
   onWellFormed: (report: WellFormed) => void,
+  signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
+  const content = contentOf(order.file);
+  return inChildProcess<StartUpReport, Exclude<StartUpReport, WellFormed>>(
+    { content, ...order } satisfies StartUpOrder,
+    (report) => {
+      if (report.step !== 'well_formed') return report;
+      onWellFormed(report);
+      return undefined;
+    },
+    signal,
+  );
+}
+
+/** Reads what capability files offer to callers, likewise in a child process; one answer for each file. */
+export function readOffersInChildProcess(order: OffersOrder): Promise<OffersReport> {
+  return inChildProcess<OffersReport, OffersReport>(order, (report) => report);
+}
+
+/** `outcomeOf` gets each report of the child and gives undefined for those that are not the last. */
+function inChildProcess<Report extends object, Outcome extends Report>(
+  order: StartUpOrder | OffersOrder,
+  outcomeOf: (report: Report) => Outcome | undefined,
+  signal?: AbortSignal,
+): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     const child = spawn(process.execPath, [...flags, ...FLAGS, '-'], {
       stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
       serialization: 'advanced',
+      signal,
+      killSignal: 'SIGKILL',
     });
-    let outcome: Exclude<StartUpReport, WellFormed> | undefined;
+    let outcome: Outcome | undefined;
     let stderr = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
     });
-    child.on('message', (report: StartUpReport) => {
-      if (report.step === 'well_formed') {
-        onWellFormed(report);
-        return;
-      }
-      outcome = report;
-      child.disconnect();
+    child.on('message', (report: Report) => {
+      outcome = outcomeOf(report);
+      if (outcome !== undefined) child.disconnect();
     });
     child.on('error', reject);
     // After the disconnect above 'close' never comes; without it 'close' comes once standard error has been read.
@@ -50,8 +72,7 @@ export function checkInChildProcess(
     // The child ended before it had read all of its code: 'close' gives the reason.
     child.stdin?.on('error', () => {});
     child.stdin?.end(SVC_HELPER);
-    const content = contentOf(order.file);
-    child.send({ content, ...order } satisfies StartUpOrder, () => {});
+    child.send(order, () => {});
   });
 }
 

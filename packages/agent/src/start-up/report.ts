@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
+import type { Offer } from '../config/load-offer.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
@@ -78,4 +79,17 @@ export interface VerifiedAgent {
 export interface AuditFinding extends AccountFinding {
   /** Database text, for the log file only. */
   readonly detail?: string;
+}
+
+/** Whose offers to read; plain data, as is the report, because a child process reads them. */
+export interface OffersOrder {
+  readonly offersOf: readonly { readonly file: string; readonly content: Uint8Array }[];
+}
+
+/** One for each file of the order. */
+export interface OffersReport {
+  readonly offers: readonly (
+    | { readonly offer: Omit<Offer, 'driver'> }
+    | { readonly faults: readonly Fault[] }
+  )[];
 }

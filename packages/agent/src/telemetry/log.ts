@@ -1,5 +1,5 @@
 import { counted, createJsonLines, printable } from '@svc/edge';
-import type { AgentEvent, Observe } from './events.ts';
+import type { AgentEvent, Observe, ReloadedEvent } from './events.ts';
 import { rotatingFile } from './rotating-file.ts';
 
 export interface Log {
@@ -24,6 +24,8 @@ export interface LogOptions {
 const GATHER_CHARACTERS = 16_384;
 /** Reasons come from gateways and proxies, who may say anything. What is to be done, behind a gateway's reason, has room. */
 const REASON_MAX_CHARACTERS = 280;
+/** Of a file that is refused; the log file has all of them. */
+const FAULTS_SHOWN = 5;
 
 /** JSON lines into the log file (the only place for database text), short ones to standard error. */
 export function createLog(options: LogOptions): Log {
@@ -78,6 +80,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'connected':
     case 'call':
     case 'database_back':
+    case 'reloaded':
     case 'shutting_down':
       return 'info';
     // Without a key that can be used, every token of the issuer is refused.
@@ -95,6 +98,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'account_audited':
       return 'warn';
     case 'startup_fault':
+    case 'reload_refused':
     case 'crashed':
       return 'error';
   }
@@ -132,6 +136,10 @@ function shortLine(event: AgentEvent): string | undefined {
     }
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
+    case 'reloaded':
+      return `reloaded: ${counted(event.capabilities, 'capability', 'capabilities')}${changesOf(event)}`;
+    case 'reload_refused':
+      return `not reloaded, what was there before serves on: ${firstLines(event.message)}`;
     case 'crashed':
       return 'internal error, ending; the log file holds the details';
     case 'shutting_down':
@@ -144,6 +152,21 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'startup_warning':
       return undefined;
   }
+}
+
+function changesOf({ added, changed, removed, links_waiting: waiting }: ReloadedEvent): string {
+  const parts = Object.entries({ added, changed, removed }).flatMap(([how, names]) =>
+    names === undefined ? [] : [`${names.split(', ').length} ${how}`],
+  );
+  if (waiting > 0) parts.push(`${counted(waiting, 'link', 'links')} not replaced yet`);
+  return parts.length === 0 ? ', none of them changed' : `, ${parts.join(', ')}`;
+}
+
+function firstLines(message: string): string {
+  const lines = message.split('\n');
+  const more = lines.length - FAULTS_SHOWN;
+  const shown = lines.slice(0, FAULTS_SHOWN).join('; ');
+  return more > 0 ? `${shown}; and ${more} more, which the log file lists` : shown;
 }
 
 function clip(reason: string): string {
