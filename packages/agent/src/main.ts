@@ -59,6 +59,23 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         home,
       });
       return;
+    case 'test': {
+      const reporter = given.value('reporter') ?? 'text';
+      if (reporter !== 'text' && reporter !== 'junit') {
+        return usageError('`--reporter` must be one of text, junit');
+      }
+      if (given.has('json') && given.value('reporter') !== undefined) {
+        return usageError('`--json` and `--reporter` do not go together: give one of them');
+      }
+      const { testCommand } = await import('./cli/test-command.ts');
+      process.exitCode = await testCommand({
+        file,
+        names: given.operands,
+        reporter: given.has('json') ? 'json' : reporter,
+        home,
+      });
+      return;
+    }
     case 'lint': {
       const failOn = given.value('fail-on') ?? 'error';
       if (!isLevel(failOn)) return usageError(`\`--fail-on\` must be one of ${LEVELS.join(', ')}`);

@@ -27,6 +27,28 @@ export const PROGRAM: ProgramSpec = {
         },
       },
     },
+    test: {
+      does: 'Check the file as at a start, then make the calls of its `examples`, and say which of them do not give what is expected: those end with 3.',
+      operands: [
+        {
+          name: 'name',
+          does: 'A capability whose examples are to be run; several may be given.',
+          isOptional: true,
+          mayRepeat: true,
+        },
+      ],
+      flags: {
+        config: CONFIG,
+        reporter: {
+          value: 'format',
+          does: 'How to report: text, or junit for JUnit XML. By default text.',
+          suggest: ['text', 'junit'],
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `passed`, `failed`, `duration_ms`, `examples` (each with `capability`, `example` (its number), `ok`, `line`, `column`, `duration_ms`, `problems`, and `principal_verified`: false where it says who calls) and `faults` (which end with 2).',
+        },
+      },
+    },
     lint: {
       does: 'Check the file as `check` does, and say what makes its capabilities hard to use or gives away more than is meant. What is found ends with 3 where it is as bad as --fail-on says.',
       flags: {
@@ -51,7 +73,11 @@ export const PROGRAM: ProgramSpec = {
           value: 'url',
           does: 'Where the database is, in place of DATABASE_URL. Others on the machine can read it in the list of processes.',
         },
-        schema: { value: 'name', mayRepeat: true, does: 'Only tables of this schema. May be given several times.' },
+        schema: {
+          value: 'name',
+          mayRepeat: true,
+          does: 'Only tables of this schema. May be given several times.',
+        },
         tables: {
           value: 'glob',
           mayRepeat: true,

@@ -5,11 +5,12 @@ import { failures, type ExamplesReport } from './report.ts';
 export function jsonReport(report: ExamplesReport, faults: readonly Fault[]): string {
   const { file, results, ms } = report;
   const failed = failures(report).length;
-  const examples = results.map(({ capability, number, position, ms: took, problems }) => ({
+  const examples = results.map(({ capability, number, position, hasPrincipal, ms: took, problems }) => ({
     capability,
     example: number,
     ok: problems.length === 0,
     ...position,
+    ...(hasPrincipal ? { principal_verified: false } : {}),
     duration_ms: rounded(took),
     problems,
   }));

@@ -25,9 +25,9 @@ export function junitReport(report: ExamplesReport, faults: readonly Fault[]): s
 function suite(file: string, name: string, results: readonly ExampleResult[]): string {
   const ms = results.reduce((sum, result) => sum + result.ms, 0);
   const failed = results.filter(({ problems }) => problems.length > 0).length;
-  const cases = results.map(({ number, position, ms: took, problems }) => {
+  const cases = results.map(({ number, position, hasPrincipal, ms: took, problems }) => {
     const attributes = {
-      name: `example ${number}`,
+      name: `example ${number}${hasPrincipal ? ', principal not verified' : ''}`,
       classname: name,
       file,
       line: position.line,

@@ -6,6 +6,8 @@ export interface ExampleResult {
   /** Which of the capability's, from 1. */
   readonly number: number;
   readonly position: Position;
+  /** Whether it says who calls, which nothing has verified. */
+  readonly hasPrincipal: boolean;
   readonly ms: number;
   /** None where all is as expected. */
   readonly problems: readonly string[];

@@ -29,7 +29,14 @@ export async function runExamples(
     const answer = await call(capability, example);
     const ms = now() - began;
     const problems = judge(example.expect, answer, ms, show);
-    results.push({ capability: capability.name, number, position: example.position, ms, problems });
+    results.push({
+      capability: capability.name,
+      number,
+      position: example.position,
+      hasPrincipal: example.principal !== undefined,
+      ms,
+      problems,
+    });
   }
   return results;
 }

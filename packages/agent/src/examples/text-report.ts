@@ -10,5 +10,8 @@ export function textReport(report: ExamplesReport): string {
     problems.map((problem) => `${file}:${line}:${column}  ${capability} example ${number}: ${problem}`),
   );
   const sum = `${counted(results.length, 'example', 'examples')}, ${results.length - failed.length} as expected`;
-  return `${[...lines, `${sum}${failed.length === 0 ? '' : `, ${failed.length} not`} (${Math.round(ms)} ms)`].join('\n')}\n`;
+  const end = `${sum}${failed.length === 0 ? '' : `, ${failed.length} not`} (${Math.round(ms)} ms)`;
+  const isTold = results.some(({ hasPrincipal }) => hasPrincipal);
+  const note = isTold ? ['who calls is taken as the examples say, nothing of it was verified'] : [];
+  return `${[...lines, ...note, end].join('\n')}\n`;
 }

@@ -8,19 +8,17 @@ export function isLevel(text: string): text is Level {
   return LEVELS.some((level) => level === text);
 }
 
-export const RULES = [
-  'check',
-  'description-missing',
-  'example-missing',
-  'list-size',
-  'name-alike',
-  'order-missing',
-  'personal-field',
-  'result-size',
-  'text-unbounded',
-  'tool-size',
-] as const;
-export type Rule = (typeof RULES)[number];
+type Rule =
+  | 'check'
+  | 'description-missing'
+  | 'example-missing'
+  | 'list-size'
+  | 'name-alike'
+  | 'order-missing'
+  | 'personal-field'
+  | 'result-size'
+  | 'text-unbounded'
+  | 'tool-size';
 
 /** What makes capabilities hard to use, or gives away more than is meant. The message says what to do. */
 export interface Finding extends Fault {
