@@ -32,7 +32,7 @@ export const PROGRAM: ProgramSpec = {
       operands: [
         {
           name: 'name',
-          does: 'A capability whose examples are to be run; several may be given.',
+          does: 'A capability whose examples are to be run; when absent all.',
           isOptional: true,
           mayRepeat: true,
         },
