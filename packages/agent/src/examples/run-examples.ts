@@ -5,7 +5,7 @@ import { judge, type Answer } from './judge.ts';
 import type { ExampleResult } from './report.ts';
 
 /** Calls a capability as a call of a gateway would, and says how that ended. */
-export type CallExample = (capability: Capability, example: Example) => Promise<Answer>;
+type CallExample = (capability: Capability, example: Example) => Promise<Answer>;
 
 export interface RunExamplesOptions {
   readonly call: CallExample;

@@ -50,7 +50,7 @@ describe('findings', { tags: ['command:lint'] }, () => {
       '5 advice example-missing capabilities.find_film',
     ],
     ['max_bytes: 64KB', 'max_rows: 7', '5 advice result-size capabilities.find_film'],
-    ['A word.', `${'A word. '.repeat(300)}`, '5 warn tool-size capabilities.find_film'],
+    ['A word.', 'A word. '.repeat(300), '5 warn tool-size capabilities.find_film'],
   ])('%s -> %s', (from, to, line) => {
     expect(spoilt(from, to)).toEqual([line]);
   });
