@@ -98,7 +98,7 @@ const LIBRARIES = {
   bcryptjs: ['gateway/src/auth/api-keys/'],
   jose: ['identity/src/'],
   '@redis/client': ['gateway/src/shared-state/'],
-  'sonic-boom': ['gateway/src/telemetry/'],
+  'sonic-boom': ['edge/src/log/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
   '@clack/prompts': ['agent/src/cli/ask.ts'],

@@ -55,6 +55,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       process.exitCode = await checkCommand({
         file,
         offline: given.has('offline'),
+        details: given.has('details'),
         json: given.has('json'),
         home,
       });
@@ -110,6 +111,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         await runCommand({
           file,
           home,
+          colour: !process.env['NO_COLOR'],
           version: __SVC_VERSION__,
           untilSignal: () => firstSignal(EXIT.failure),
           onReloadSignal: (listener) => process.on('SIGHUP', listener),

@@ -15,7 +15,7 @@ import { askSecret, askYesNo } from './ask.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
 import { printFaults } from './print-faults.ts';
-import { LOG_DEFAULTS, LOG_FILE } from './with-checked-file.ts';
+import { LOG_FILE, logFile } from '../telemetry/log-destination.ts';
 
 export interface InitOptions extends TableChoice {
   /** Where the database is; else DATABASE_URL. */
@@ -70,7 +70,9 @@ async function init(options: InitOptions): Promise<ExitCode> {
   if (urlProblem !== undefined) throw new Refused(`--gateway-url ${urlProblem}`);
   const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !yes && !json;
   if (createAccount && !dryRun && !yes && !mayAsk) {
-    throw new Refused('--create-account asks before it changes the database: without a terminal it needs `--yes`');
+    throw new Refused(
+      '--create-account asks before it changes the database: without a terminal it needs `--yes`',
+    );
   }
   const source = await driverOf(DEFAULT_DRIVER).loadCatalog();
   const { catalog, target } = await readCatalog(source, targetFor(source, options), { ...options, mayAsk });
@@ -109,7 +111,9 @@ async function init(options: InitOptions): Promise<ExitCode> {
   }
   const inTheWay = filesInTheWay(dir, files);
   if (inTheWay.length > 0) {
-    throw new Refused(`nothing was written: there is already ${inTheWay.join(', ')}; name another folder with \`--dir\``);
+    throw new Refused(
+      `nothing was written: there is already ${inTheWay.join(', ')}; name another folder with \`--dir\``,
+    );
   }
   if (!createAccount) {
     await writeFiles(dir, files, async () => {});
@@ -168,7 +172,7 @@ async function readCatalog(
 
 /** What the database said goes to the log file only. */
 async function refusedBy(error: DatabaseError, what: string, home: string): Promise<Refused> {
-  const log = createLog({ file: join(home, LOG_FILE), ...LOG_DEFAULTS, standardError: process.stderr });
+  const log = createLog({ destination: logFile(home), standardError: process.stderr });
   const message = `${what}: ${error.advice ?? 'the database does not answer as it should'}`;
   log.observe({ event: 'startup_fault', path: 'database', message, detail: error.message });
   await log.close();

@@ -22,8 +22,11 @@ export const PROGRAM: ProgramSpec = {
         offline: {
           does: 'Ask no database. With --offline the SQL is parsed and its parameters are matched; tables, columns, types and functions are checked only with the database. Variables and files that the file names must be there.',
         },
+        details: {
+          does: 'Where standard output is a terminal, print below each fault what the database says of it: names of functions and columns, the line within the SQL, its advice. Elsewhere, and with --json, that stays in the log file alone.',
+        },
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
+          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
         },
       },
     },
@@ -128,7 +131,8 @@ export const PROGRAM: ProgramSpec = {
     },
   },
   notes: `The capability file is --config, else AGENT_CAPABILITY_FILE, else capability.yaml next
-to this binary. Details of faults are written to svc-agent.log, also next to it.
+to this binary. Details of faults are written to svc-agent.log, also next to it; logging.output: stdout
+has the running agent write its log to standard output instead.
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration,
 3 the answer is no (test, lint, diff).

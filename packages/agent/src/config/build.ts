@@ -70,6 +70,7 @@ export function buildConfig(
         : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
     },
     logging: {
+      output: logging?.output ?? 'file',
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
       maxFiles: logging?.max_files ?? 5,
     },
@@ -124,6 +125,7 @@ function buildCapability(
       nullable,
       position: positionOf([...path, 'result', field]),
     })),
+    ...(spec.paging === undefined ? {} : { paging: spec.paging }),
     limits: {
       timeoutMs: parseDuration(limits.timeout ?? '30s'),
       maxRows: limits.max_rows ?? 1000,

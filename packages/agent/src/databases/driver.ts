@@ -62,6 +62,8 @@ export interface VerifierDatabase {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
+  /** What is allowed in verified statements, and is hardly meant: what only the database can tell. */
+  findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;

@@ -112,7 +112,8 @@ describe('findings', { tags: ['command:lint'] }, () => {
 
   test('have the warnings of the checks among them', () => {
     const warning = { path: 'capabilities.find_film.params.word', message: 'may fail' };
-    expect(lintCapabilities(capabilitiesOf(GOOD), { warnings: [warning], unordered: [] })).toEqual([
+    const told = { path: 'capabilities.find_film.description', message: 'is missing' };
+    expect(lintCapabilities(capabilitiesOf(GOOD), { warnings: [warning, told], unordered: [] })).toEqual([
       { ...warning, capability: 'find_film', rule: 'check', level: 'warn' },
     ]);
   });

@@ -18,6 +18,9 @@ export interface KnownOfCapabilities {
 const order = findingOf('order-missing', 'warn');
 const example = findingOf('example-missing', 'advice');
 
+/** The checks warn of all missing descriptions at once, the first of which they name; here each is a finding of its own. */
+const OF_DESCRIPTION = /^capabilities\.[a-z0-9_]+\.description$/;
+
 /** All findings in the order of the file. Those that callers are not shown are not asked for what is written for callers. */
 export function lintCapabilities(
   capabilities: readonly Capability[],
@@ -26,7 +29,7 @@ export function lintCapabilities(
   const arbitrary = new Set(unordered);
   const shown = capabilities.filter(({ exposeInOpenapi }) => exposeInOpenapi);
   const findings = [
-    ...warnings.map(ofCheck),
+    ...warnings.filter(({ path }) => !OF_DESCRIPTION.test(path)).map(ofCheck),
     ...shown.flatMap(missingDescriptions),
     ...shown.filter(({ examples }) => examples === undefined).map(missingExample),
     ...sizes(shown),

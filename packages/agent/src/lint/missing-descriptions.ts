@@ -11,7 +11,7 @@ const advice = findingOf('description-missing', 'advice');
 export function missingDescriptions(capability: Capability): readonly Finding[] {
   const { description, params, result } = capability;
   const own =
-    description === ''
+    description.trim() === ''
       ? [warn(capability, capability, 'has no `description`: say what it gives, and when to call it')]
       : [];
   const ofParams = params

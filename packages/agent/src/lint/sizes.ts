@@ -47,12 +47,13 @@ function listSize(tokens: number, { position }: Capability): Finding {
 }
 
 /** About what the gateway makes of it. */
-function toolText({ name, description, params, result, examples = [] }: Capability): string {
+function toolText(capability: Capability): string {
+  const { name, description, params, examples = [] } = capability;
   return JSON.stringify({
     name,
     description,
     inputSchema: { ...paramsSchema(params), ...publishedExamples(examples) },
-    outputSchema: resultSchema(name, result),
+    outputSchema: resultSchema(capability),
   });
 }
 

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
-import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Fault } from '../capabilities/fault.ts';
+import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
 import type { VerifierDatabase } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault } from '../databases/errors.ts';
-import type { Finding } from '../lint/finding.ts';
 import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from './check-key-files.ts';
 import type { AuditFinding, IdentitySummary, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
@@ -43,21 +42,29 @@ export async function runStartUpChecks(
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
   const outcome = offline ? await readStatements(config) : await askDatabase(config);
-  if (outcome.step === 'refused') {
-    report(outcome);
-    return;
-  }
-  const warnings = [...linted.warnings, ...outcome.warnings];
-  report({ ...outcome, warnings, ...(lint ? { lint: await lintFindings(config, warnings) } : {}) });
+  const warned = withWarnings(outcome, linted.warnings);
+  report(lint ? await withLint(warned, config) : warned);
 }
 
-async function lintFindings(
+/** A statement that is refused may be so because of what its text is warned of. */
+function withWarnings(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
+  if ('warnings' in outcome) return { ...outcome, warnings: [...warnings, ...outcome.warnings] };
+  const { faults } = outcome;
+  const causes = warnings.filter(
+    ({ path }) =>
+      path.endsWith('.sql') && faults.some((fault) => fault.path.startsWith(path.slice(0, -'sql'.length))),
+  );
+  return { ...outcome, faults: [...causes, ...faults] };
+}
+
+async function withLint(
+  outcome: StartUpOutcome,
   { database, capabilities }: AgentConfig,
-  warnings: readonly Fault[],
-): Promise<readonly Finding[]> {
+): Promise<StartUpOutcome> {
+  if (!('warnings' in outcome)) return outcome;
   const verifier = await driverOf(database.driver).loadVerifier();
   const unordered = await verifier.findUnordered(capabilities);
-  return lintCapabilities(capabilities, { warnings, unordered });
+  return { ...outcome, lint: lintCapabilities(capabilities, { warnings: outcome.warnings, unordered }) };
 }
 
 function summaryOf(
@@ -92,12 +99,28 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
     const findings = await auditAccount(database, config.capabilities);
-    const warnings = await verifier.findWarnings(config.capabilities);
+    const warnings = [
+      ...(await verifier.findWarnings(config.capabilities)),
+      ...(await databaseWarnings(database, config.capabilities)),
+    ];
     return { step: 'verified', verified: { config: checked, prepared, description }, warnings, findings };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
     await database.close();
+  }
+}
+
+/** None where the database does not tell: a warning must not keep the agent from starting. */
+async function databaseWarnings(
+  database: VerifierDatabase,
+  capabilities: readonly Capability[],
+): Promise<readonly Fault[]> {
+  try {
+    return await database.findWarnings(capabilities);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return [];
   }
 }
 

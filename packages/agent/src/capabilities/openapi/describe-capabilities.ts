@@ -52,11 +52,12 @@ export function describeCapabilities({ service, capabilities, identity }: Descri
         ...responseComponents(identity !== undefined),
       },
     },
-    manifest: capabilities.map(({ name, exposeInOpenapi, limits, params }) => ({
+    manifest: capabilities.map(({ name, exposeInOpenapi, limits, params, paging }) => ({
       name,
       exposed: exposeInOpenapi,
       timeout_ms: limits.timeoutMs,
       ...needsOf(params),
+      ...(paging === undefined ? {} : { paging }),
     })),
     ...(identity?.maxAgeSeconds === undefined ? {} : { identity: { max_age: identity.maxAgeSeconds } }),
   };
@@ -80,13 +81,8 @@ function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocu
   return info;
 }
 
-function operation({
-  name,
-  description,
-  params,
-  result,
-  examples = [],
-}: Capability): Readonly<Record<string, unknown>> {
+function operation(capability: Capability): Readonly<Record<string, unknown>> {
+  const { name, description, params, examples = [] } = capability;
   const title = titleOf(name);
   return {
     operationId: name,
@@ -109,7 +105,7 @@ function operation({
       '200': {
         description: 'The rows.',
         headers: responseHeaders,
-        content: { 'application/json': { schema: resultSchema(name, result) } },
+        content: { 'application/json': { schema: resultSchema(capability) } },
       },
       ...errorResponses,
     },

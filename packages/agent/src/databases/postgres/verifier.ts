@@ -5,6 +5,7 @@ import { createPool, ping } from './connect.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
+import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
@@ -16,6 +17,7 @@ export const verifier: Verifier = {
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities),
+      findWarnings: (capabilities) => viewWarnings(pool, capabilities),
       auditAccount: (capabilities) => auditAccount(pool, capabilities),
       close: () => pool.close(),
     };
