@@ -312,8 +312,8 @@ describe('examples', { tags: ['capability:examples'] }, () => {
     const capabilities = `
 capabilities:
   film:
-    sql: SELECT :id
-    params: { id: { type: integer } }
+    sql: SELECT :id, :note
+    params: { id: { type: integer }, note: { type: string } }
     result: { one: { type: integer } }
 ${examples}`;
     const loaded = load(fileText({ capabilities }));
@@ -329,7 +329,8 @@ ${examples}`;
       - { params: { id: 3 }, publish: false }
       - { params: { id: 0.5 }, expect: { error: AGENT_INVALID_PARAMS } }
       - { expect: { max_ms: 100 } }
-      - { params: { id: 2 } }`);
+      - { params: { id: 2, note: null } }
+      - { params: { id: null } }`);
     expect(shown).toHaveProperty('examples', [{ id: 1 }, { id: 2 }]);
     expect(JSON.stringify(shown)).not.toContain('77');
   });
