@@ -49,6 +49,8 @@ const FOLDERS = {
     'agent/config',
     'agent/capabilities',
     'agent/databases',
+    'agent/examples',
+    'agent/lint',
     'agent/reload',
     'agent/diff',
     'agent/trial',
@@ -63,6 +65,8 @@ const FOLDERS = {
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
   'agent/workers': ['agent/databases'],
+  'agent/examples': ['agent/capabilities'],
+  'agent/lint': ['agent/capabilities', 'agent/databases', 'agent/proposals'],
   'agent/reload': [
     'agent/calls',
     'agent/capabilities',
@@ -91,7 +95,7 @@ const FOLDERS = {
     'agent/start-up',
     'agent/telemetry',
   ],
-  'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
+  'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases', 'agent/lint'],
 };
 
 /** Where the outside world may be touched: each library in one place. */

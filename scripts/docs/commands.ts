@@ -8,6 +8,8 @@ const MORE: Readonly<Record<string, string>> = {
   'svc-gateway revoke-key': 'See [the guide](../guides/shared-limits.md#revoke-a-key).',
   'svc-agent': 'See [signals](#signals).',
   'svc-agent dev': 'See [the guide](../guides/workbench.md).',
+  'svc-agent test': 'See [examples that are tests](../guides/examples.md).',
+  'svc-agent lint': 'See [its rules](../guides/examples.md#what-else-makes-capabilities-hard-to-use).',
   'svc-agent schema': 'See [editors](../guides/first-capability-file.md#let-your-editor-help).',
 };
 

@@ -30,9 +30,11 @@ export const PARTS: Readonly<Record<string, Readonly<Record<string, () => string
       fieldTable('capabilities', [
         'capabilities.<name>.params.<param>',
         'capabilities.<name>.result.<field>',
+        'capabilities.<name>.examples[]',
       ]),
     params: () => fieldTable('capabilities.<name>.params.<param>'),
     results: () => fieldTable('capabilities.<name>.result.<field>'),
+    examples: () => fieldTable('capabilities.<name>.examples[]'),
     'param-types': paramTypeTable,
     constraints: constraintTable,
     formats: formatList,

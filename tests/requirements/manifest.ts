@@ -76,6 +76,7 @@ export const requirements: readonly Requirement[] = [
       'truncate (default) stops at whole rows and says truncated: true; error answers an error',
     'policy.allow_functions': 'volatile functions that this SQL may call',
     expose_in_openapi: 'false hides the capability and leaves it callable; default true',
+    examples: 'calls and what they give; their parameters are shown to callers, their rows never',
     result: 'only listed fields leave, in their order; at least one',
     'result.type': 'what leaves is of the declared type',
     'result.description': 'description of the field in the OpenAPI description',
@@ -419,6 +420,8 @@ export const requirements: readonly Requirement[] = [
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
     'check.warnings':
       'a parameter that can make LIMIT or OFFSET negative, a comment that swallows what follows, a view that passes by row-level security, a missing description are warnings',
+    test: 'svc-agent test makes the calls of `examples`; text, JUnit XML or --json; 3 when one is not as expected',
+    lint: 'svc-agent lint [--fail-on L] [--offline] [--json] names what makes capabilities hard to use; 3 from level L',
     diff: 'svc-agent diff OLD NEW [--fail-on F] tells breaking, risky and compatible changes of files and gateways apart; exit code 3',
     init: 'proposes capabilities for a database and writes all that it takes to serve them; what it proposes passes check',
     'init.catalogs': 'init reads catalogs in a read-only transaction, and no row',

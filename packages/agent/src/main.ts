@@ -15,6 +15,7 @@ import { EXIT, type ExitCode } from './cli/exit-code.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run-command.ts';
 import { schemaCommand } from './cli/schema-command.ts';
+import { isLevel, LEVELS } from './lint/finding.ts';
 
 declare const __SVC_VERSION__: string;
 
@@ -37,8 +38,7 @@ async function main(argv: readonly string[]): Promise<void> {
       process.stdout.write(renderCompletion(PROGRAM, parsed.shell));
       return;
     case 'usage_error':
-      process.stderr.write(`svc-agent: ${parsed.message}\n`);
-      process.exitCode = EXIT.usage;
+      usageError(parsed.message);
       return;
     case 'command':
       await runNamed(parsed.name, parsed.given);
@@ -89,6 +89,36 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       });
       return;
     }
+    case 'test': {
+      const reporter = given.value('reporter') ?? 'text';
+      if (reporter !== 'text' && reporter !== 'junit') {
+        return usageError('`--reporter` must be one of text, junit');
+      }
+      if (given.has('json') && given.value('reporter') !== undefined) {
+        return usageError('`--json` and `--reporter` do not go together: give one of them');
+      }
+      const { testCommand } = await import('./cli/test-command.ts');
+      process.exitCode = await testCommand({
+        file,
+        names: given.operands,
+        reporter: given.has('json') ? 'json' : reporter,
+        home,
+      });
+      return;
+    }
+    case 'lint': {
+      const failOn = given.value('fail-on') ?? 'error';
+      if (!isLevel(failOn)) return usageError(`\`--fail-on\` must be one of ${LEVELS.join(', ')}`);
+      const { lintCommand } = await import('./cli/lint-command.ts');
+      process.exitCode = await lintCommand({
+        file,
+        failOn,
+        offline: given.has('offline'),
+        json: given.has('json'),
+        home,
+      });
+      return;
+    }
     case 'diff': {
       const { diffCommand } = await import('./cli/diff-command.ts');
       const [old = '', now = ''] = given.operands;
@@ -136,6 +166,11 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         }),
       );
   }
+}
+
+function usageError(message: string): void {
+  process.stderr.write(`svc-agent: ${message}\n`);
+  process.exitCode = EXIT.usage;
 }
 
 async function init(given: Given): Promise<ExitCode> {

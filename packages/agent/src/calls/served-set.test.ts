@@ -39,6 +39,7 @@ function capability(name: string, line: number, value: unknown = {}, sql = 'sele
     limits: { timeoutMs: 1, maxRows: 1, maxBytes: 100, onLimit: 'error' },
     allowFunctions: [],
     exposeInOpenapi: true,
+    position: { line, column: 1 },
     sqlPosition: { line, column: 5 },
   };
 }

@@ -1,3 +1,4 @@
+import type { Example } from './example.ts';
 import type { Position } from './fault.ts';
 
 /** What the file says of all its capabilities together. */
@@ -22,7 +23,10 @@ export interface Capability {
   /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
   readonly allowFunctions: readonly string[];
   readonly exposeInOpenapi: boolean;
+  readonly position: Position;
   readonly sqlPosition: Position;
+  /** Absent where the file has none. */
+  readonly examples?: readonly Example[];
 }
 
 export interface CapabilityLimits {

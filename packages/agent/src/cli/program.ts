@@ -1,4 +1,5 @@
 import type { FlagSpec, ProgramSpec } from '@svc/edge';
+import { LEVELS } from '../lint/finding.ts';
 
 const CONFIG: FlagSpec = {
   value: 'path',
@@ -31,6 +32,45 @@ export const PROGRAM: ProgramSpec = {
         },
         json: {
           does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
+        },
+      },
+    },
+    test: {
+      does: 'Check the file as at a start, then make the calls of its `examples`, and say which of them do not give what is expected: those end with 3.',
+      operands: [
+        {
+          name: 'name',
+          does: 'A capability whose examples are to be run; when absent all.',
+          isOptional: true,
+          mayRepeat: true,
+        },
+      ],
+      flags: {
+        config: CONFIG,
+        reporter: {
+          value: 'format',
+          does: 'How to report: text, or junit for JUnit XML. By default text.',
+          suggest: ['text', 'junit'],
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `passed`, `failed`, `duration_ms`, `examples` (each with `capability`, `example` (its number), `ok`, `line`, `column`, `duration_ms`, `problems`, and `principal_verified`: false where it says who calls) and `faults` (which end with 2).',
+        },
+      },
+    },
+    lint: {
+      does: 'Check the file as `check` does, and say what makes its capabilities hard to use or gives away more than is meant. What is found ends with 3 where it is as bad as --fail-on says.',
+      flags: {
+        config: CONFIG,
+        'fail-on': {
+          value: 'level',
+          does: 'The least level that counts: error, warn or advice. By default error.',
+          suggest: LEVELS,
+        },
+        offline: {
+          does: 'Ask no database: the SQL is parsed, and whether it fits the database is not checked.',
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `fail_on`, `counts` (of each level), `findings` (each with `rule`, `level`, `line`, `column`, `path`, `message`, and `capability` unless all are meant) and `faults` (which end with 2).',
         },
       },
     },

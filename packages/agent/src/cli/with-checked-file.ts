@@ -12,6 +12,8 @@ export interface FileToCheck {
   readonly offline: boolean;
   /** See `StartUpOrder`. */
   readonly only?: string;
+  /** Whether capabilities are looked at for what makes them hard to use; absent: no. */
+  readonly lint?: boolean;
   /** Where the log goes; `logging` is undefined for faults found before the file's own section is known. */
   readonly logTo: (logging: AgentConfig['logging'] | undefined) => LogDestination;
   readonly onWellFormed: (report: WellFormed) => void;
@@ -35,7 +37,7 @@ export interface CheckedFile {
  * the work has ended.
  */
 export async function withCheckedFile(
-  { file, offline, only, logTo, onWellFormed, showFaults }: FileToCheck,
+  { file, offline, only, lint = false, logTo, onWellFormed, showFaults }: FileToCheck,
   work: (checked: CheckedFile) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   let opened: Log | undefined;
@@ -63,7 +65,7 @@ export async function withCheckedFile(
   };
   let exitCode: ExitCode = EXIT.failure;
   try {
-    const outcome = await checkInChildProcess({ file, offline, only }, (report) => {
+    const outcome = await checkInChildProcess({ file, offline, only, lint }, (report) => {
       opened = openLog(report.logging);
       onWellFormed(report);
     });

@@ -1,10 +1,12 @@
 import { buildIdentity } from './build-identity.ts';
 import type { AgentConfig, IdentityConfig } from './model.ts';
+import type { Example } from '../capabilities/example.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
   type CapabilitySpec,
+  type ExampleSpec,
   type IdentitySpec,
   type LimitsSpec,
   type OfferSections,
@@ -138,6 +140,26 @@ function buildCapability(
     },
     allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
     exposeInOpenapi: spec.expose_in_openapi ?? true,
+    position: positionOf(path),
     sqlPosition: positionOf([...path, 'sql']),
+    ...(spec.examples === undefined
+      ? {}
+      : {
+          examples: spec.examples.map((example, index) =>
+            buildExample(example, positionOf([...path, 'examples', String(index)])),
+          ),
+        }),
+  };
+}
+
+function buildExample(spec: ExampleSpec, position: Position): Example {
+  const { params = {}, as, expect = {}, publish = true } = spec;
+  const principal = as === undefined ? spec.principal : { key_name: as };
+  return {
+    params,
+    ...(principal === undefined ? {} : { principal }),
+    expect,
+    isPublished: publish && expect.error === undefined,
+    position,
   };
 }

@@ -1,3 +1,4 @@
+import type { ExamplePrincipal, Expectation } from '../capabilities/example.ts';
 import type { ParamSchema, ResultType } from '../capabilities/model.ts';
 import type { DatabaseSection } from '../databases/driver.ts';
 
@@ -72,7 +73,16 @@ export interface CapabilitySpec {
   readonly policy?: PolicySpec;
   readonly expose_in_openapi?: boolean;
   readonly result: Readonly<Record<string, ResultSpec>>;
+  readonly examples?: readonly ExampleSpec[];
   readonly paging?: Readonly<Record<string, string>>;
+}
+
+export interface ExampleSpec {
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly as?: string;
+  readonly principal?: ExamplePrincipal;
+  readonly expect?: Expectation;
+  readonly publish?: boolean;
 }
 
 interface PolicySpec extends LimitsSpec {

@@ -135,6 +135,7 @@ describe('a file without faults', () => {
             limits: { timeoutMs: 30_000, maxRows: 1000, maxBytes: 1024 * 1024, onLimit: 'truncate' },
             allowFunctions: [],
             exposeInOpenapi: true,
+            position: { line: 4, column: 17 },
             sqlPosition: { line: 4, column: 25 },
           },
         ],

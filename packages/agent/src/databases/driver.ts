@@ -59,6 +59,8 @@ export interface Verifier {
   readStatements(capabilities: readonly Capability[]): Promise<readonly VerificationFault[]>;
   /** What is allowed in statements without faults, and will fail at some calls. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
+  /** The names of those whose statement does not say in which order its rows come, and may give several. */
+  findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
   /** Connects when it is first used. */
   open(config: DatabaseConfig): VerifierDatabase;
 }

@@ -7,6 +7,7 @@ import { loadConfig } from '../config/load.ts';
 import type { VerifierDatabase } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault } from '../databases/errors.ts';
+import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from './check-key-files.ts';
 import { databaseWarnings } from './database-warnings.ts';
 import { digestingReader } from './file-digest.ts';
@@ -25,7 +26,7 @@ import type {
  * When it has resolved, everything is reported and no connection is open.
  */
 export async function runStartUpChecks(
-  { file, content, offline, only }: StartUpOrder,
+  { file, content, offline, only, lint = false }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
@@ -54,7 +55,8 @@ export async function runStartUpChecks(
     only === undefined
       ? await (offline ? readStatements(config) : askDatabase(config))
       : await askForOne(config, only);
-  report(withWarnings(outcome, linted.warnings));
+  const warned = withWarnings(outcome, linted.warnings);
+  report(lint ? await withLint(warned, config) : warned);
 }
 
 /** A statement that is refused may be so because of what its text is warned of. */
@@ -66,6 +68,16 @@ function withWarnings(outcome: StartUpOutcome, warnings: readonly Fault[]): Star
       path.endsWith('.sql') && faults.some((fault) => fault.path.startsWith(path.slice(0, -'sql'.length))),
   );
   return { ...outcome, faults: [...causes, ...faults] };
+}
+
+async function withLint(
+  outcome: StartUpOutcome,
+  { database, capabilities }: AgentConfig,
+): Promise<StartUpOutcome> {
+  if (!('warnings' in outcome)) return outcome;
+  const verifier = await driverOf(database.driver).loadVerifier();
+  const unordered = await verifier.findUnordered(capabilities);
+  return { ...outcome, lint: lintCapabilities(capabilities, { warnings: outcome.warnings, unordered }) };
 }
 
 function summaryOf(

@@ -3,6 +3,7 @@ import type { Offer } from '../config/load-offer.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
+import type { Finding } from '../lint/finding.ts';
 
 /** What to check; plain data, as are the reports, because the checks run in a child process. */
 export interface StartUpOrder {
@@ -14,6 +15,8 @@ export interface StartUpOrder {
   readonly offline: boolean;
   /** The name of the one capability that is wanted, for whose sake the others and the account go unchecked. */
   readonly only?: string | undefined;
+  /** Whether capabilities that pass are looked at for what makes them hard to use. */
+  readonly lint?: boolean;
 }
 
 /** Capabilities that have been verified, to be verified again. */
@@ -63,7 +66,12 @@ export interface IdentitySummary {
 export type StartUpOutcome =
   | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
   /** Offline: each statement can be read. */
-  | { readonly step: 'readable'; readonly warnings: readonly Fault[] }
+  | {
+      readonly step: 'readable';
+      readonly warnings: readonly Fault[];
+      /** Where `lint` was asked for. */
+      readonly lint?: readonly Finding[];
+    }
   | {
       readonly step: 'verified';
       readonly verified: VerifiedAgent;
@@ -71,6 +79,8 @@ export type StartUpOutcome =
       readonly warnings: readonly Fault[];
       /** What the account may do beyond reading. */
       readonly findings: readonly AuditFinding[];
+      /** Where `lint` was asked for. */
+      readonly lint?: readonly Finding[];
     };
 
 /** An agent that has passed every check. */

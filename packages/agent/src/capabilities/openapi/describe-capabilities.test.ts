@@ -306,3 +306,36 @@ test('no SQL, nothing of the database, and the same bytes each time', () => {
   expect(text).not.toContain('canary');
   expect(JSON.stringify(describeCapabilities(config()))).toBe(text);
 });
+
+describe('examples', { tags: ['capability:examples'] }, () => {
+  const schemaOf = (examples: string): unknown => {
+    const capabilities = `
+capabilities:
+  film:
+    sql: SELECT :id, :note
+    params: { id: { type: integer }, note: { type: string } }
+    result: { one: { type: integer } }
+${examples}`;
+    const loaded = load(fileText({ capabilities }));
+    if ('faults' in loaded) expect.unreachable(JSON.stringify(loaded.faults));
+    const body = ['/api/v1/capabilities/film', 'post', 'requestBody', 'content', 'application/json'];
+    return valueAt(describeCapabilities(loaded.config).openapi.paths, [...body, 'schema']);
+  };
+
+  test('show their parameters, each once, and nothing of what is expected', () => {
+    const shown = schemaOf(`    examples:
+      - { params: { id: 1 }, expect: { count: 1, rows: [{ one: 77 }] } }
+      - { params: { id: 1 }, as: north }
+      - { params: { id: 3 }, publish: false }
+      - { params: { id: 0.5 }, expect: { error: AGENT_INVALID_PARAMS } }
+      - { expect: { max_ms: 100 } }
+      - { params: { id: 2, note: null } }
+      - { params: { id: null } }`);
+    expect(shown).toHaveProperty('examples', [{ id: 1 }, { id: 2 }]);
+    expect(JSON.stringify(shown)).not.toContain('77');
+  });
+
+  test('leave the schema as it is where none is shown', () => {
+    expect(schemaOf('    examples: [{ params: { id: 1 }, publish: false }, {}]')).toEqual(schemaOf(''));
+  });
+});

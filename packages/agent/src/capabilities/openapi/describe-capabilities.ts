@@ -7,6 +7,7 @@ import {
 import type { Capability, Param, ServiceInfo } from '../model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
+import { publishedExamples } from './published-examples.ts';
 import { resultSchema } from './result-schema.ts';
 import { typeTitle } from './type-title.ts';
 
@@ -81,7 +82,7 @@ function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocu
 }
 
 function operation(capability: Capability): Readonly<Record<string, unknown>> {
-  const { name, description, params } = capability;
+  const { name, description, params, examples = [] } = capability;
   const title = titleOf(name);
   return {
     operationId: name,
@@ -91,7 +92,13 @@ function operation(capability: Capability): Readonly<Record<string, unknown>> {
     requestBody: {
       required: true,
       content: {
-        'application/json': { schema: { title: typeTitle(name, 'Params'), ...paramsSchema(params) } },
+        'application/json': {
+          schema: {
+            title: typeTitle(name, 'Params'),
+            ...paramsSchema(params),
+            ...publishedExamples(examples),
+          },
+        },
       },
     },
     responses: {

@@ -1,6 +1,7 @@
 import { MAX_INFLIGHT_MAX } from '@svc/protocol';
 import { RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { checkIdentity, checkPinned } from './check-identity.ts';
+import { checkExamples } from './check-examples.ts';
 import { checkPaging } from './check-paging.ts';
 import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
@@ -38,6 +39,7 @@ export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
       checkPinned(root, [...path, 'params', param], faults);
     }
     checkEach(root, [...path, 'result'], checkResultField, faults);
+    checkExamples(root, path, faults);
     checkPaging(root, path, faults);
   }
   return warnings;

@@ -4,6 +4,7 @@ import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
 import { GATEWAY_DEFAULTS, RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
 import { choice, count, filledText, flag, text, type JsonSchema } from '../../capabilities/json-schema.ts';
+import { examplesSection } from './examples-section.ts';
 import { identitySection } from './identity-section.ts';
 import { duration, named, section, size } from './section-schema.ts';
 
@@ -139,6 +140,7 @@ const capabilitySchema: JsonSchema = section(
       ),
       minProperties: 1,
     },
+    examples: examplesSection,
     paging: {
       ...named(
         'How callers go on where a cap cut the rows: parameters by name, each with the field whose value in the last row it takes, as in `{ after: id }`. A cut answer then has these parameters in `next`.',

@@ -35,6 +35,7 @@ export function capabilityOf(
     limits: { timeoutMs: 30_000, maxRows: 1000, maxBytes: 1_048_576, onLimit: 'truncate', ...limits },
     allowFunctions,
     exposeInOpenapi: true,
+    position: { line: 1, column: 3 },
     sqlPosition: { line: 1, column: 7 },
   };
 }

@@ -35,6 +35,7 @@ export function capabilityOf(sql: string, options: CapabilityOptions = {}): Capa
     limits: { timeoutMs: 5000, maxRows: 1000, maxBytes: 1_048_576, onLimit: 'truncate', ...options.limits },
     allowFunctions: options.allowFunctions ?? [],
     exposeInOpenapi: true,
+    position,
     sqlPosition: position,
   };
 }

@@ -4,6 +4,7 @@ import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
+import { unorderedStatements } from './verify/unordered-statements.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
@@ -11,6 +12,7 @@ import { verifyCapabilities } from './verify/verify-capabilities.ts';
 export const verifier: Verifier = {
   readStatements: readCapabilities,
   findWarnings: rowCountWarnings,
+  findUnordered: unorderedStatements,
   open(config: PostgresConfig) {
     const pool = createPool(config);
     return {

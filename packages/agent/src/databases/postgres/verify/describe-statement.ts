@@ -145,6 +145,7 @@ function provisional(name: string, sql: string, names: readonly string[]): Capab
     limits,
     allowFunctions: [],
     exposeInOpenapi: true,
+    position: POSITION,
     sqlPosition: POSITION,
   };
 }

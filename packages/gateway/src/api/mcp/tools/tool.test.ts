@@ -12,6 +12,7 @@ const INPUT = {
   },
   required: ['id'],
   additionalProperties: false,
+  examples: [{ id: 1 }],
 };
 const OUTPUT = { title: 'find_result', type: 'object' };
 
@@ -47,6 +48,7 @@ test('a tool is made of the operation, without the null that optional parameters
       },
       required: ['id'],
       additionalProperties: false,
+      examples: [{ id: 1 }],
     },
     outputSchema: OUTPUT,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

@@ -1,0 +1,17 @@
+import type { Example } from '../example.ts';
+
+/** The parameters that callers are shown, each once, for their schema, which tools have, too; never rows: those are data. */
+export function publishedExamples(examples: readonly Example[]): { readonly examples?: readonly unknown[] } {
+  const shown = examples.filter(({ isPublished }) => isPublished).map(({ params }) => withoutNull(params));
+  const distinct = new Map(
+    shown
+      .filter((params) => Object.keys(params).length > 0)
+      .map((params) => [JSON.stringify(params), params]),
+  );
+  return distinct.size === 0 ? {} : { examples: [...distinct.values()] };
+}
+
+/** Null is as good as absent, and the schemas of tools do not have it. */
+function withoutNull(params: Example['params']): Example['params'] {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
+}

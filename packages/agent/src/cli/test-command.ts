@@ -1,0 +1,134 @@
+import { nearestWithin } from '@svc/edge';
+import type { Capability } from '../capabilities/model.ts';
+import type { Example } from '../capabilities/example.ts';
+import { databaseFault } from '../databases/errors.ts';
+import { showKind, showValue } from '../examples/compare-rows.ts';
+import { jsonReport } from '../examples/json-report.ts';
+import type { Answer } from '../examples/judge.ts';
+import { junitReport } from '../examples/junit-report.ts';
+import { failures, type ExamplesReport } from '../examples/report.ts';
+import { runExamples } from '../examples/run-examples.ts';
+import { textReport } from '../examples/text-report.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
+import { createLocalCaller } from '../trial/local-caller.ts';
+import { openTrial, type Trial } from '../trial/open-trial.ts';
+import { logFile } from '../telemetry/log-destination.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { printFaults } from './print-faults.ts';
+import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
+
+export interface TestOptions {
+  /** The capability file. */
+  readonly file: string;
+  /** Of the capabilities whose examples are to be run; none for all. */
+  readonly names: readonly string[];
+  readonly reporter: 'text' | 'junit' | 'json';
+  /** The folder of the log file. */
+  readonly home: string;
+}
+
+const PROGRESS_AFTER_MS = 1000;
+
+/** `svc-agent test`: checks the file as at a start, makes the calls of its examples, and prints a report. */
+export async function testCommand(options: TestOptions): Promise<ExitCode> {
+  const { file, reporter, home } = options;
+  return withCheckedFile(
+    {
+      file,
+      offline: false,
+      logTo: (logging) => logFile(home, logging),
+      onWellFormed: () => {},
+      showFaults(faults) {
+        if (reporter !== 'json') printFaults(faults, process.stderr, file);
+        if (reporter === 'json') process.stdout.write(jsonReport({ file, results: [], ms: 0 }, faults));
+        if (reporter === 'junit') process.stdout.write(junitReport({ file, results: [], ms: 0 }, faults));
+      },
+    },
+    (checked) => makeCalls(checked, options),
+  );
+}
+
+async function makeCalls(
+  { outcome, refuse }: CheckedFile,
+  { file, names, reporter }: TestOptions,
+): Promise<ExitCode> {
+  if (outcome.step === 'readable') throw new Error('cannot test: the database has not been asked');
+  const { verified } = outcome;
+  const known = verified.config.capabilities.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const close = nearestWithin(unknown, known);
+    const hint = close === undefined ? '' : `, did you mean \`${close}\`?`;
+    return refuse([{ path: '', message: `there is no capability ${JSON.stringify(unknown)}${hint}` }]);
+  }
+  const chosen = verified.config.capabilities.filter(
+    ({ name }) => names.length === 0 || names.includes(name),
+  );
+  const trial = await open(verified);
+  if ('fault' in trial) return refuse([trial.fault]);
+  try {
+    const report = await runAll(file, chosen, trial, reporter);
+    process.stdout.write(reportText(report, reporter));
+    return failures(report).length === 0 ? EXIT.fine : EXIT.no;
+  } finally {
+    await trial.close();
+  }
+}
+
+async function open(
+  verified: VerifiedAgent,
+): Promise<Trial | { readonly fault: ReturnType<typeof databaseFault> }> {
+  try {
+    return await openTrial(verified);
+  } catch (error) {
+    return { fault: databaseFault(error) };
+  }
+}
+
+async function runAll(
+  file: string,
+  capabilities: readonly Capability[],
+  trial: Trial,
+  reporter: TestOptions['reporter'],
+): Promise<ExamplesReport> {
+  const began = performance.now();
+  const isShown = process.stderr.isTTY;
+  let isWritten = false;
+  const results = await runExamples(capabilities, {
+    call: (capability, example) => callExample(trial, capability, example),
+    show: reporter === 'text' && process.stdout.isTTY ? showValue : showKind,
+    now: () => performance.now(),
+    onProgress(done, all) {
+      if (!isShown || performance.now() - began < PROGRESS_AFTER_MS) return;
+      isWritten = true;
+      process.stderr.write(`\r${done} of ${all} examples`);
+    },
+  });
+  if (isWritten) process.stderr.write('\r\u001b[K');
+  return { file, results, ms: performance.now() - began };
+}
+
+async function callExample(
+  trial: Trial,
+  capability: Capability,
+  { params, principal = {} }: Example,
+): Promise<Answer> {
+  const made = createLocalCaller(principal);
+  if (!made.ok) throw new Error('cannot test: an example has claims that its checks should have refused');
+  return trial.call({
+    capability: capability.name,
+    params: Buffer.from(JSON.stringify(params)),
+    caller: made.caller,
+  });
+}
+
+function reportText(report: ExamplesReport, reporter: TestOptions['reporter']): string {
+  switch (reporter) {
+    case 'text':
+      return textReport(report);
+    case 'junit':
+      return junitReport(report, []);
+    case 'json':
+      return jsonReport(report, []);
+  }
+}

@@ -1,0 +1,127 @@
+import { loadModule } from 'libpg-query';
+import type { Capability } from '../../../capabilities/model.ts';
+import { readStatement } from './statement/read-statement.ts';
+import { isNode, namesIn, walk, type TreeNode } from './statement/tree.ts';
+
+const AGGREGATES: ReadonlySet<string> = new Set([
+  'array_agg',
+  'avg',
+  'bool_and',
+  'bool_or',
+  'count',
+  'every',
+  'json_agg',
+  'json_object_agg',
+  'jsonb_agg',
+  'jsonb_object_agg',
+  'max',
+  'min',
+  'percentile_cont',
+  'percentile_disc',
+  'stddev',
+  'string_agg',
+  'sum',
+  'variance',
+]);
+
+/**
+ * The names of capabilities that have no ORDER BY and, as far as their statement shows, may give several rows: which of
+ * them a cap leaves out is then up to the server. A guess, since keys are known to the database alone.
+ */
+export async function unorderedStatements(capabilities: readonly Capability[]): Promise<readonly string[]> {
+  await loadModule();
+  return capabilities
+    .filter((capability) => {
+      const result = readStatement(capability);
+      return result.ok && !isOrdered(result.read.inspected.tree);
+    })
+    .map(({ name }) => name);
+}
+
+function isOrdered(select: TreeNode): boolean {
+  if ('sortClause' in select || isOne(select['limitCount'])) return true;
+  if (select['op'] !== 'SETOP_NONE') return false;
+  const from = listIn(select['fromClause']);
+  if (from.every((item) => 'RangeFunction' in item)) return true;
+  if (!('groupClause' in select) && listIn(select['targetList']).some(aggregates)) return true;
+  return isOrderedSubselect(from) || isByKey(select['whereClause'], from);
+}
+
+/** `from (select ... order by ...) x` alone: what stands around it keeps the order in practice. */
+function isOrderedSubselect([first, ...others]: readonly TreeNode[]): boolean {
+  if (others.length > 0) return false;
+  const subselect = inside(first, 'RangeSubselect', 'subquery', 'SelectStmt');
+  return subselect !== undefined && isOrdered(subselect);
+}
+
+function isOne(limit: unknown): boolean {
+  return inside(limit, 'A_Const', 'ival')?.['ival'] === 1;
+}
+
+/** An aggregate that is neither a window's nor a subselect's makes one row of all. */
+function aggregates(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(aggregates);
+  if (!isNode(value)) return false;
+  return Object.entries(value).some(([key, child]) => {
+    if (key === 'SubLink') return false;
+    const isAggregate =
+      key === 'FuncCall' &&
+      isNode(child) &&
+      !('over' in child) &&
+      AGGREGATES.has(namesIn(child['funcname']).at(-1) ?? '');
+    return isAggregate || aggregates(child);
+  });
+}
+
+function conjuncts(where: unknown): readonly TreeNode[] {
+  if (!isNode(where)) return [];
+  const and = inside(where, 'BoolExpr');
+  return and?.['boolop'] === 'AND_EXPR' ? listIn(and['args']).flatMap(conjuncts) : [where];
+}
+
+/** `id = :x`; `film_id = :x` where the table is film or films; two columns of ids, as the tables of a relation have. */
+function isByKey(where: unknown, from: readonly TreeNode[]): boolean {
+  const given = conjuncts(where).flatMap(equalledColumn);
+  const ids = given.filter((name) => name.endsWith('_id'));
+  return ids.length > 1 || given.some((name) => name === 'id' || isIdOf(name, firstTable(from)));
+}
+
+/** The column that has to equal a parameter. */
+function equalledColumn(term: TreeNode): readonly string[] {
+  const comparison = inside(term, 'A_Expr');
+  if (comparison?.['kind'] !== 'AEXPR_OP' || namesIn(comparison['name']).at(-1) !== '=') return [];
+  const sides = [comparison['lexpr'], comparison['rexpr']];
+  const columns = sides.flatMap((side) => namesIn(inside(side, 'ColumnRef')?.['fields']).slice(-1));
+  return sides.some(holdsParameter) ? columns : [];
+}
+
+function isIdOf(name: string, table: string): boolean {
+  const one = name.replace(/_id$/, '');
+  return one !== name && [one, `${one}s`, `${one}es`, one.replace(/y$/, 'ies')].includes(table);
+}
+
+function firstTable(from: readonly TreeNode[]): string {
+  let first: string | undefined;
+  walk(from, (key, child) => {
+    if (key === 'relname') first ??= String(child);
+  });
+  return first ?? '';
+}
+
+function holdsParameter(value: unknown): boolean {
+  let holds = false;
+  walk(value, (key) => {
+    holds ||= key === 'ParamRef';
+  });
+  return holds;
+}
+
+function listIn(value: unknown): readonly TreeNode[] {
+  return Array.isArray(value) ? value.filter(isNode) : [];
+}
+
+function inside(value: unknown, ...path: readonly string[]): TreeNode | undefined {
+  let found = value;
+  for (const key of path) found = isNode(found) ? found[key] : undefined;
+  return isNode(found) ? found : undefined;
+}

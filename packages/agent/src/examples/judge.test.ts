@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { differences, showKind, showValue } from './compare-rows.ts';
+import { judge, type Answer } from './judge.ts';
+
+function rows(...of: readonly unknown[]): Answer {
+  return { kind: 'rows', rows: Buffer.from(JSON.stringify(of)), count: of.length, truncated: false };
+}
+
+const timedOut: Answer = { kind: 'error', code: 'AGENT_QUERY_TIMEOUT', message: 'too slow' };
+
+describe('a part of a row', { tags: ['command:test'] }, () => {
+  test.each([
+    [{}, { a: 1 }],
+    [{ a: 1 }, { a: 1.0, b: 2 }],
+    [{ a: null }, { a: null }],
+    [{ a: { b: { c: 'x' } } }, { a: { b: { c: 'x', d: 1 }, e: 2 } }],
+    [{ a: [{ b: 1 }, 2] }, { a: [{ b: 1, c: 1 }, 2] }],
+  ])('%j is one of %j', (expected, found) => {
+    expect(differences(expected, found, 'rows[0]', showValue)).toEqual([]);
+  });
+
+  test.each([
+    [{ a: 1 }, { a: '1' }, 'rows[0].a: expected 1, got "1"'],
+    [{ a: null }, {}, 'rows[0].a: expected null, got nothing'],
+    [{ a: [1] }, { a: [1, 2] }, 'rows[0].a: expected [1], got [1,2]'],
+    [{ a: [1, { b: 2 }] }, { a: [1, { b: 3 }] }, 'rows[0].a[1].b: expected 2, got 3'],
+    [{ a: {} }, { a: [] }, 'rows[0].a: expected {}, got []'],
+    [{ constructor: 1 }, {}, 'rows[0].constructor: expected 1, got nothing'],
+    [{ a: 'x' }, { a: 'y'.repeat(90) }, `rows[0].a: expected "x", got "${'y'.repeat(79)}...`],
+  ])('%j is none of %j', (expected, found, difference) => {
+    expect(differences(expected, found, 'rows[0]', showValue)).toEqual([difference]);
+  });
+
+  test.each([
+    ['secret', 'another text'],
+    [12, 'another number'],
+    [['secret'], 'another list, of 1'],
+    [{ a: 'secret' }, 'an object'],
+    [false, 'false'],
+  ])('%j is not quoted where reports are kept', (found, shown) => {
+    expect(differences('x', found, 'rows[0].a', showKind)).toEqual([`rows[0].a: expected "x", got ${shown}`]);
+  });
+});
+
+describe('an answer', { tags: ['command:test'] }, () => {
+  test.each([
+    [{}, rows(), 5],
+    [{ count: 2, max_count: 2, truncated: false, max_ms: 5 }, rows({ a: 1 }, { a: 2 }), 5],
+    [{ rows: [{ a: 1 }] }, rows({ a: 1 }, { a: 2 }), 5],
+    [{ error: 'AGENT_QUERY_TIMEOUT' as const, max_ms: 5 }, timedOut, 4],
+  ])('is what %j expects', (expected, answer, ms) => {
+    expect(judge(expected, answer, ms, showValue)).toEqual([]);
+  });
+
+  test.each([
+    [{}, timedOut, 'expected rows, got AGENT_QUERY_TIMEOUT: too slow'],
+    [
+      { error: 'AGENT_INVALID_PARAMS' as const },
+      timedOut,
+      'expected AGENT_INVALID_PARAMS, got AGENT_QUERY_TIMEOUT: too slow',
+    ],
+    [{ error: 'AGENT_INVALID_PARAMS' as const }, rows({}), 'expected AGENT_INVALID_PARAMS, got 1 row'],
+    [{ count: 1 }, rows(), 'expected 1 row, got 0 rows'],
+    [{ max_count: 1 }, rows({}, {}), 'expected at most 1 row, got 2 rows'],
+    [{ truncated: true }, rows(), 'expected a cap to leave rows out, got all of them'],
+    [{ truncated: false }, { ...rows(), truncated: true }, 'expected all rows, but a cap left some out'],
+    [{ max_ms: 5 }, rows(), 'took 6 ms, more than 5 ms'],
+    // The order counts.
+    [{ rows: [{ a: 2 }] }, rows({ a: 1 }, { a: 2 }), 'rows[0].a: expected 2, got 1'],
+    [{ rows: [{ a: 1 }, {}] }, rows({ a: 1 }), 'rows[1]: expected a row, got 1 row'],
+  ])('is not what %j expects', (expected, answer, problem) => {
+    expect(judge(expected, answer, 5.5, showValue)).toEqual([problem]);
+  });
+});
