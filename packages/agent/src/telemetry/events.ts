@@ -115,10 +115,7 @@ export interface ReloadRefusedEvent {
 }
 
 /** What was verified does not hold any more, since the database has changed. It is served on. */
-interface DriftEvent extends Pick<
-  ReloadRefusedEvent,
-  'faults' | 'capabilities' | 'message' | 'detail'
-> {
+interface DriftEvent extends Pick<ReloadRefusedEvent, 'faults' | 'capabilities' | 'message' | 'detail'> {
   readonly event: 'drift';
   readonly duration_ms: number;
 }
