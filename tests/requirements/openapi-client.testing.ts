@@ -1,17 +1,21 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import openapiTS, { astToString } from 'openapi-typescript';
+import openapiTS, { astToString, type OpenAPITSOptions } from 'openapi-typescript';
 import ts from 'typescript';
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** Generates the types of a description into `folder`, as `schema.d.ts`, and lets sources there find packages. */
-export async function generateTypes(folder: string, openapi: string): Promise<void> {
+export async function generateTypes(
+  folder: string,
+  openapi: string,
+  options: OpenAPITSOptions = {},
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await symlink(MODULES, join(folder, 'node_modules'));
-  await writeFile(join(folder, 'schema.d.ts'), astToString(await openapiTS(openapi)));
+  await writeFile(join(folder, 'schema.d.ts'), astToString(await openapiTS(openapi, options)));
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   type Given,
 } from '@svc/edge';
 import { checkCommand } from './cli/check-command.ts';
-import { EXIT } from './cli/exit-code.ts';
+import { EXIT, type ExitCode } from './cli/exit-code.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run-command.ts';
 import { schemaCommand } from './cli/schema-command.ts';
@@ -55,9 +55,54 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       process.exitCode = await checkCommand({
         file,
         offline: given.has('offline'),
+        details: given.has('details'),
         json: given.has('json'),
         home,
       });
+      return;
+    case 'try': {
+      const { tryCommand } = await import('./cli/try-command.ts');
+      process.exitCode = await tryCommand({
+        file,
+        home,
+        capability: given.operands[0] ?? '',
+        params: given.values('param'),
+        paramsJson: given.value('params'),
+        keyName: given.value('as'),
+        claims: given.values('claim'),
+        subject: given.value('subject'),
+        issuer: given.value('issuer'),
+        explain: given.has('explain'),
+        json: given.has('json'),
+      });
+      return;
+    }
+    case 'add': {
+      const { addCommand } = await import('./cli/add-command.ts');
+      process.exitCode = await addCommand({
+        file,
+        home,
+        name: given.operands[0] ?? '',
+        sqlFile: given.value('sql-file') ?? '',
+        print: given.has('print'),
+        json: given.has('json'),
+      });
+      return;
+    }
+    case 'diff': {
+      const { diffCommand } = await import('./cli/diff-command.ts');
+      const [old = '', now = ''] = given.operands;
+      process.exitCode = await diffCommand({
+        old,
+        now,
+        failOn: given.value('fail-on') ?? 'breaking',
+        json: given.has('json'),
+        apiKey: process.env['SVC_API_KEY'],
+      });
+      return;
+    }
+    case 'init':
+      process.exitCode = await init(given);
       return;
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
@@ -65,6 +110,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         await runCommand({
           file,
           home,
+          colour: !process.env['NO_COLOR'],
           version: __SVC_VERSION__,
           watch: given.has('watch'),
           untilSignal: () => firstSignal(EXIT.failure),
@@ -72,6 +118,26 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         }),
       );
   }
+}
+
+async function init(given: Given): Promise<ExitCode> {
+  const { initCommand } = await import('./cli/init-command.ts');
+  return initCommand({
+    url: given.value('url'),
+    schemas: given.values('schema'),
+    tables: given.values('tables'),
+    exclude: given.values('exclude'),
+    include: given.values('include'),
+    max: given.value('max'),
+    dir: given.value('dir'),
+    gatewayUrl: given.value('gateway-url'),
+    createAccount: given.has('create-account'),
+    dryRun: given.has('dry-run'),
+    yes: given.has('yes'),
+    json: given.has('json'),
+    home,
+    env: process.env,
+  });
 }
 
 /** The argument, else the environment, else next to the executable. */

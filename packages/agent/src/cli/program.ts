@@ -26,8 +26,118 @@ export const PROGRAM: ProgramSpec = {
         offline: {
           does: 'Ask no database. With --offline the SQL is parsed and its parameters are matched; tables, columns, types and functions are checked only with the database. Variables and files that the file names must be there.',
         },
+        details: {
+          does: 'Where standard output is a terminal, print below each fault what the database says of it: names of functions and columns, the line within the SQL, its advice. Elsewhere, and with --json, that stays in the log file alone.',
+        },
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed and will fail at some calls, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
+          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
+        },
+      },
+    },
+    diff: {
+      does: 'Say what the callers of OLD meet with NEW: what breaks them, what is risky, what none of them notices, over REST, over MCP and in clients generated before. Each is a capability file, which is read without its database, its gateway and their secrets; the URL of the `/openapi.json` of a gateway, whose API key is SVC_API_KEY or asked for on a terminal; or such a description in a file.',
+      operands: [
+        { name: 'old', does: 'What callers know.', suggest: 'file' },
+        { name: 'new', does: 'What they are to meet.', suggest: 'file' },
+      ],
+      flags: {
+        'fail-on': {
+          value: 'severity',
+          does: 'End with 3 for changes as bad as this: `breaking` (default), `risky` (these, too) or `any`.',
+          suggest: ['breaking', 'risky', 'any'],
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `old`, `new`, `fail_on`, how many are `breaking`, `risky` and `compatible`, `changes` (each with `severity`, `path`, `message` and, where it concerns one, `capability`), `notes` (what was not compared) and `faults` (why nothing was: each with `file`, `path`, `message` and, where it is known, `line` and `column`).',
+        },
+      },
+    },
+    init: {
+      does: 'Propose capabilities for a database, and write them with all that it takes to serve them: `capability.yaml`, `reader.sql` (the account), `.env.example`, `gateway.env`, `.gitignore` and `secrets/`. Reads catalogs only, never a row. The database is that of DATABASE_URL, or of PGHOST, PGDATABASE and the like. All files are written or none; where one is there already it ends with 2.',
+      flags: {
+        url: {
+          value: 'url',
+          does: 'Where the database is, in place of DATABASE_URL. Others on the machine can read it in the list of processes.',
+        },
+        schema: {
+          value: 'name',
+          mayRepeat: true,
+          does: 'Only tables of this schema. May be given several times.',
+        },
+        tables: {
+          value: 'glob',
+          mayRepeat: true,
+          does: 'Only tables and views whose name, or schema and name, fits: `*` stands for any characters, `?` for one.',
+        },
+        exclude: { value: 'glob', mayRepeat: true, does: 'None of those that fit, likewise.' },
+        include: {
+          value: 'table.column',
+          mayRepeat: true,
+          does: 'A column that is to be given although it looks personal or secret.',
+        },
+        max: { value: 'number', does: 'How many capabilities to propose at most; by default 40.' },
+        dir: { value: 'path', does: 'The folder to write; by default `capability`.', suggest: 'file' },
+        'gateway-url': {
+          value: 'url',
+          does: 'Agent endpoint of the gateway; by default `ws://127.0.0.1:8080/ws/agent`.',
+        },
+        'create-account': {
+          does: 'Show `reader.sql`, ask, run it with a password of its own, and check everything as the new account. It is all that svc-agent ever writes to a database.',
+        },
+        'dry-run': { does: 'Print what would be written, and write nothing.' },
+        yes: { does: 'Ask nothing: every answer is yes.' },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `dry_run`, `dir`, `files` (each with its `path`, and its `text` in a dry run), `tables` (how many), `capabilities` (names), `left_out` (each `table` with a `column` or `capability` and the `reason`), `beyond_max` (names), `account` (its `name`, and whether it was `created`) and `check` (`faults` and `findings` of the new account). Where nothing was written `ok` is false and `error` says why.',
+        },
+      },
+    },
+    add: {
+      does: 'Add a capability to the file: the types of its parameters and the fields of its rows are those that the database finds in a SELECT, which does not run. The whole file is checked with it before it is written; comments and layout of the others stay.',
+      operands: [{ name: 'name', does: 'Of the new capability.' }],
+      flags: {
+        config: CONFIG,
+        'sql-file': {
+          value: 'path',
+          isRequired: true,
+          does: 'The file with the SELECT, its parameters written as `:name`; `-` is standard input.',
+          suggest: 'file',
+        },
+        print: { does: 'Print what would be added, and leave the file as it is.' },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `capability`, `written`, `section` (the YAML that is new), `warnings` and `faults` (each with `path`, `message` and, where it is known, `line` and `column`, of the file as it would be), which end with 2.',
+        },
+      },
+    },
+    try: {
+      does: 'Call a capability of the file without a gateway, as the agent runs calls: the same parameters, limits, read-only transaction and rows. Only this capability is checked first. Ends with 0 for rows and with 1 when the call fails.',
+      operands: [{ name: 'name', does: 'Of the capability.' }],
+      flags: {
+        config: CONFIG,
+        param: {
+          short: 'p',
+          value: 'name=value',
+          mayRepeat: true,
+          does: 'A parameter, read by its type. For a list give JSON, or each item by a --param of its own.',
+        },
+        params: {
+          value: 'json',
+          does: 'All parameters instead, as a JSON object, or as `@FILE` that holds one (`@-`: standard input).',
+        },
+        as: {
+          value: 'key',
+          does: 'The name of the API key that calls. Who calls is not verified, neither by this flag nor by the next three.',
+        },
+        claim: {
+          value: 'name=value',
+          mayRepeat: true,
+          does: 'A claim of who calls, by its name in the capability file.',
+        },
+        subject: { value: 'sub', does: 'The subject of the token that calls.' },
+        issuer: { value: 'iss', does: 'The issuer of that token.' },
+        explain: {
+          does: 'Run the query with EXPLAIN (ANALYZE) instead, in the same kind of transaction, and say what makes it slow: scans that filter more than 10,000 rows, estimates 100-fold off, sorts and hashes that spill to disk. The plan stands on a terminal alone.',
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `capability`, `principal` (who calls, `verified: false`; absent where no flag says), `duration_ms`, and for rows `count`, `truncated`, `bytes`, `tokens` (bytes / 4) and `rows`, with --explain `findings` and `plan`, else `error` (`code`, `message`) or `faults` (each with `path`, `message` and, where it is known, `line` and `column`), which end with 2.',
         },
       },
     },
@@ -37,8 +147,10 @@ export const PROGRAM: ProgramSpec = {
     },
   },
   notes: `The capability file is --config, else AGENT_CAPABILITY_FILE, else capability.yaml next
-to this binary. Details of faults are written to svc-agent.log, also next to it.
+to this binary. Details of faults are written to svc-agent.log, also next to it; logging.output: stdout
+has the running agent write its log to standard output instead.
 
-Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
+Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration,
+3 the answer is no (diff).
 `,
 };

@@ -2,6 +2,7 @@ import { CannotListen } from '@svc/edge';
 import { startAgent } from '../agent.ts';
 import { databaseFault } from '../databases/errors.ts';
 import type { FileDigests } from '../start-up/report.ts';
+import { logOfRunningAgent } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { keepReloading } from './keep-reloading.ts';
 import { openDatabase } from './open-database.ts';
@@ -13,6 +14,8 @@ export interface RunOptions {
   readonly file: string;
   /** The folder of the log file. */
   readonly home: string;
+  /** Whether records on a terminal have colours. */
+  readonly colour: boolean;
   readonly version: string;
   /** Whether changed files are taken up without a signal. */
   readonly watch: boolean;
@@ -24,7 +27,8 @@ export interface RunOptions {
 
 /** `svc-agent`: checks the capability file and answers calls until a signal comes. */
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
-  const { file, home } = options;
+  const { file, home, colour } = options;
+  const warn = (line: string): unknown => process.stderr.write(`svc-agent: ${line}\n`);
   let files: FileDigests = {};
   let isReloadAsked = false;
   let reload = (): void => void (isReloadAsked = true);
@@ -38,7 +42,7 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
     {
       file,
       offline: false,
-      home,
+      logTo: (logging) => logOfRunningAgent(logging, { home, colour, warn }),
       onWellFormed(report) {
         ({ files } = report);
       },

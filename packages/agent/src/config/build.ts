@@ -1,12 +1,13 @@
 import { buildIdentity } from './build-identity.ts';
 import type { AgentConfig, IdentityConfig } from './model.ts';
-import type { Capability } from '../capabilities/model.ts';
+import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
   type CapabilitySpec,
   type IdentitySpec,
   type LimitsSpec,
+  type OfferSections,
   GATEWAY_DEFAULTS,
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
@@ -39,7 +40,7 @@ export function buildConfig(
   secrets: BuildSecrets,
   { positionOf, resolveFile }: Places,
 ): AgentConfig {
-  const { service, runtime, gateway, database, identity, logging, metrics, defaults } = file;
+  const { service, runtime, gateway, database, identity, logging, metrics } = file;
   const { max_concurrent_requests, queue_size, workers } = { ...RUNTIME_DEFAULTS, ...runtime };
   const reverify = runtime?.reverify;
   const urls = gatewayUrls(gateway.url);
@@ -51,11 +52,7 @@ export function buildConfig(
     });
   const metricsListen = readListenAddress(metrics?.addr ?? '');
   return {
-    service: {
-      title: service?.title ?? 'Capabilities',
-      version: service?.version ?? '0.0.0',
-      description: service?.description ?? '',
-    },
+    service: buildService(file),
     ...(service?.id === undefined ? {} : { serviceId: service.id }),
     runtime: {
       maxConcurrentRequests: max_concurrent_requests,
@@ -77,15 +74,31 @@ export function buildConfig(
         : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
     },
     logging: {
+      output: logging?.output ?? 'file',
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
       maxFiles: logging?.max_files ?? 5,
     },
     ...(metricsListen === undefined ? {} : { metricsListen }),
     ...(identity === undefined ? {} : { identity: identityOf(identity) }),
-    capabilities: Object.entries(file.capabilities).map(([name, spec]) =>
-      buildCapability(name, spec, defaults ?? {}, positionOf),
-    ),
+    capabilities: buildCapabilities(file, positionOf),
   };
+}
+
+export function buildService({ service }: OfferSections): ServiceInfo {
+  return {
+    title: service?.title ?? 'Capabilities',
+    version: service?.version ?? '0.0.0',
+    description: service?.description ?? '',
+  };
+}
+
+export function buildCapabilities(
+  { capabilities, defaults }: OfferSections,
+  positionOf: PositionOf,
+): readonly Capability[] {
+  return Object.entries(capabilities).map(([name, spec]) =>
+    buildCapability(name, spec, defaults ?? {}, positionOf),
+  );
 }
 
 function buildCapability(
@@ -116,6 +129,7 @@ function buildCapability(
       nullable,
       position: positionOf([...path, 'result', field]),
     })),
+    ...(spec.paging === undefined ? {} : { paging: spec.paging }),
     limits: {
       timeoutMs: parseDuration(limits.timeout ?? '30s'),
       maxRows: limits.max_rows ?? 1000,

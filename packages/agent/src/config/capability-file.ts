@@ -33,11 +33,23 @@ export interface CapabilityFile {
   /** What its driver's schema says. */
   readonly database: DatabaseSection;
   readonly identity?: IdentitySpec;
-  readonly logging?: { readonly max_size?: string | number; readonly max_files?: number };
+  readonly logging?: {
+    readonly output?: 'file' | 'stdout';
+    readonly max_size?: string | number;
+    readonly max_files?: number;
+  };
   readonly metrics?: { readonly addr?: string };
   readonly defaults?: LimitsSpec & { readonly readonly?: true };
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
 }
+
+/** What says how capabilities look to callers. */
+export type OfferSections = Pick<CapabilityFile, 'service' | 'defaults' | 'capabilities'>;
+
+/** The others; what they name may be on another machine. */
+export const UNSEEN_SECTIONS: ReadonlySet<string> = new Set<
+  Exclude<keyof CapabilityFile, keyof OfferSections>
+>(['gateway', 'database', 'identity', 'runtime', 'logging', 'metrics']);
 
 export interface IdentitySpec {
   readonly trust: 'token' | 'gateway';
@@ -60,6 +72,7 @@ export interface CapabilitySpec {
   readonly policy?: PolicySpec;
   readonly expose_in_openapi?: boolean;
   readonly result: Readonly<Record<string, ResultSpec>>;
+  readonly paging?: Readonly<Record<string, string>>;
 }
 
 interface PolicySpec extends LimitsSpec {

@@ -4,7 +4,8 @@ import type { AgentConfig } from './model.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import { buildConfig } from './build.ts';
 import { checkFile } from './checks/check-file.ts';
-import { createFaultLog } from './fault-log.ts';
+import { findWarnings } from './checks/find-warnings.ts';
+import { createFaultLog, type FaultLog } from './fault-log.ts';
 import { isCapabilityFile, lint } from './schema/lint.ts';
 import { readSecrets } from './secrets/read-secrets.ts';
 import type { ReadFile } from './secrets/read-secrets.ts';
@@ -32,6 +33,36 @@ export type LoadedConfig =
  */
 export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig {
   const faults = createFaultLog();
+  const document = readDocument({ path, env, readFile }, faults);
+  if ('faults' in document) return document;
+  const { root } = document;
+  lint(root, faults);
+  const warnings = checkFile(root, faults);
+  const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
+
+  const found = faults.list();
+  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) {
+    return { faults: found };
+  }
+  const positionOf = (at: readonly string[]) => faults.placeOf(at)?.key ?? { line: 1, column: 1 };
+  const resolveFile = (name: string): string => resolve(dirname(path), name);
+  return {
+    config: buildConfig(root, { privateKeySeed, ...texts }, { positionOf, resolveFile }),
+    warnings: [
+      ...warnings.map((message) => {
+        const at = ['identity', 'issuers'];
+        return { path: at.join('.'), message, position: positionOf(at) };
+      }),
+      ...findWarnings(root, faults),
+    ],
+  };
+}
+
+/** The tree of the file; what is wrong in it goes to `faults`, too. */
+export function readDocument(
+  { path, env, readFile }: ConfigSource,
+  faults: FaultLog,
+): { readonly root: unknown } | { readonly faults: readonly Fault[] } {
   let text: string;
   try {
     const bytes = readFile(path);
@@ -47,26 +78,11 @@ export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig 
   }
   const document = readYaml(text, env, faults);
   if (document === undefined) return { faults: faults.list() };
-  const { root } = document;
-  if (root === null)
-    return {
-      faults: [{ path: '', message: 'the file is empty: it needs `gateway`, `database` and `capabilities`' }],
-    };
-  lint(root, faults);
-  const warnings = checkFile(root, faults);
-  const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
-
-  const found = faults.list();
-  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) {
-    return { faults: found };
-  }
-  const positionOf = (at: readonly string[]) => faults.placeOf(at)?.key ?? { line: 1, column: 1 };
-  const resolveFile = (name: string): string => resolve(dirname(path), name);
-  return {
-    config: buildConfig(root, { privateKeySeed, ...texts }, { positionOf, resolveFile }),
-    warnings: warnings.map((message) => {
-      const at = ['identity', 'issuers'];
-      return { path: at.join('.'), message, position: positionOf(at) };
-    }),
-  };
+  return document.root === null
+    ? {
+        faults: [
+          { path: '', message: 'the file is empty: it needs `gateway`, `database` and `capabilities`' },
+        ],
+      }
+    : document;
 }

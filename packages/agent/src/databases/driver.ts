@@ -2,6 +2,8 @@ import type { AbortSignalLike } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Fault, Position } from '../capabilities/fault.ts';
 import type { JsonSchema } from '../capabilities/json-schema.ts';
+import type { CatalogSource } from './catalog.ts';
+import type { StatementDescription } from './describe-statement.ts';
 import type { VerificationFault } from './errors.ts';
 
 /**
@@ -22,8 +24,12 @@ export interface Driver {
   configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
   /** Connects when it is first used, and again whenever a connection was lost. */
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
+  /** Loads what explains queries, which a running agent never needs, from `./explain/index.ts`. */
+  loadExplain(): Promise<Explainer>;
   /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
+  /** Loads what proposes capabilities, which a running agent never needs, from `./catalog/index.ts`. */
+  loadCatalog(): Promise<CatalogSource>;
 }
 
 /** What the section of every driver may hold; the texts of the file, not yet in the agent's terms. */
@@ -42,6 +48,11 @@ export interface DatabaseConfig {
   readonly requireReadonlyAccountPosition?: Position;
 }
 
+export interface Explainer {
+  /** Connects like `Driver.connect`; queries run as always, and answer with a `QueryPlan`, as JSON, instead of rows. */
+  connect(config: DatabaseConfig): Database;
+}
+
 /** Proves, before the agent serves, what holds for every call. */
 export interface Verifier {
   /** What is wrong with the statements as they are written: all that can be told without a database. */
@@ -57,6 +68,10 @@ export interface VerifierDatabase {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
+  /** What is allowed in verified statements, and is hardly meant: what only the database can tell. */
+  findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
+  /** What there is to declare of a statement that the capability `name` is to have. */
+  describe(name: string, sql: string): Promise<StatementDescription>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;

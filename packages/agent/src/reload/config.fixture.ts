@@ -12,7 +12,7 @@ export function configOf(service: Partial<AgentConfig['service']> = {}): AgentCo
       privateKeySeed: new Uint8Array(32),
     },
     database: { driver: 'postgres', maxConnections: 2, requireReadonlyAccount: false },
-    logging: { maxSizeBytes: 1000, maxFiles: 2 },
+    logging: { output: 'file', maxSizeBytes: 1000, maxFiles: 2 },
     capabilities: [],
   };
 }

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { nearestWithin } from '@svc/edge';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
@@ -23,7 +25,7 @@ import type {
  * When it has resolved, everything is reported and no connection is open.
  */
 export async function runStartUpChecks(
-  { file, content, offline }: StartUpOrder,
+  { file, content, offline, only }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
@@ -58,10 +60,22 @@ export async function runStartUpChecks(
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
-  const outcome = offline ? await readStatements(config) : await askDatabase(config);
-  report(
-    'warnings' in outcome ? { ...outcome, warnings: [...linted.warnings, ...outcome.warnings] } : outcome,
+  const outcome =
+    only === undefined
+      ? await (offline ? readStatements(config) : askDatabase(config))
+      : await askForOne(config, only);
+  report(withWarnings(outcome, linted.warnings));
+}
+
+/** A statement that is refused may be so because of what its text is warned of. */
+function withWarnings(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
+  if ('warnings' in outcome) return { ...outcome, warnings: [...warnings, ...outcome.warnings] };
+  const { faults } = outcome;
+  const causes = warnings.filter(
+    ({ path }) =>
+      path.endsWith('.sql') && faults.some((fault) => fault.path.startsWith(path.slice(0, -'sql'.length))),
   );
+  return { ...outcome, faults: [...causes, ...faults] };
 }
 
 function summaryOf(
@@ -86,7 +100,18 @@ async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
   return { step: 'readable', warnings: await verifier.findWarnings(config.capabilities) };
 }
 
-async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
+async function askForOne(config: AgentConfig, name: string): Promise<StartUpOutcome> {
+  const capabilities = config.capabilities.filter((capability) => capability.name === name);
+  if (capabilities.length === 1) return askDatabase({ ...config, capabilities }, false);
+  const close = nearestWithin(
+    name,
+    config.capabilities.map((capability) => capability.name),
+  );
+  const hint = close === undefined ? '' : `: did you mean ${close}?`;
+  return { step: 'refused', faults: [{ path: 'capabilities', message: `has none of that name${hint}` }] };
+}
+
+async function askDatabase(config: AgentConfig, audits = true): Promise<StartUpOutcome> {
   const verifier = await driverOf(config.database.driver).loadVerifier();
   const database = verifier.open(config.database);
   try {
@@ -95,8 +120,11 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
     if (faults.length > 0) return { step: 'refused', faults };
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
-    const findings = await auditAccount(database, config.capabilities);
-    const warnings = await verifier.findWarnings(config.capabilities);
+    const findings = audits ? await auditAccount(database, config.capabilities) : [];
+    const warnings = [
+      ...(await verifier.findWarnings(config.capabilities)),
+      ...(await databaseWarnings(database, config.capabilities)),
+    ];
     return { step: 'verified', verified: { config: checked, prepared, description }, warnings, findings };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
@@ -117,6 +145,19 @@ export async function reverify({ reverify: config }: ReverifyOrder): Promise<Rev
     return { faults: [databaseFault(error)] };
   } finally {
     await database.close();
+  }
+}
+
+/** None where the database does not tell: a warning must not keep the agent from starting. */
+async function databaseWarnings(
+  database: VerifierDatabase,
+  capabilities: readonly Capability[],
+): Promise<readonly Fault[]> {
+  try {
+    return await database.findWarnings(capabilities);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return [];
   }
 }
 

@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { ReverifyOrder, ReverifyReport, StartUpOrder, StartUpReport, WellFormed } from './report.ts';
+import type {
+  AdditionOrder,
+  AdditionReport,
+  OffersOrder,
+  OffersReport,
+  ReverifyOrder,
+  ReverifyReport,
+  StartUpOrder,
+  StartUpReport,
+  WellFormed,
+} from './report.ts';
 
 /** The code of the child process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_HELPER: string;
@@ -20,24 +30,38 @@ export function checkInChildProcess(
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
-  const whole: StartUpOrder = { content: contentOf(order.file), ...order };
-  return runInChildProcess(whole, signal, (report: StartUpReport) => {
-    if (report.step !== 'well_formed') return report;
-    onWellFormed(report);
-    return undefined;
-  });
+  const content = contentOf(order.file);
+  return inChildProcess<StartUpReport, Exclude<StartUpReport, WellFormed>>(
+    { content, ...order } satisfies StartUpOrder,
+    (report) => {
+      if (report.step !== 'well_formed') return report;
+      onWellFormed(report);
+      return undefined;
+    },
+    signal,
+  );
 }
 
-/** Likewise for what has been verified before. */
+/** Reads what capability files offer to callers, likewise in a child process; one answer for each file. */
+export function readOffersInChildProcess(order: OffersOrder): Promise<OffersReport> {
+  return inChildProcess<OffersReport, OffersReport>(order, (report) => report);
+}
+
+/** Adds a capability to the text of a file, likewise in a child process. */
+export function proposeInChildProcess(order: AdditionOrder): Promise<AdditionReport> {
+  return inChildProcess<AdditionReport, AdditionReport>(order, (report) => report);
+}
+
+/** Verifies again what has been verified before, likewise in a child process. */
 export function reverifyInChildProcess(order: ReverifyOrder, signal: AbortSignal): Promise<ReverifyReport> {
-  return runInChildProcess(order, signal, (report: ReverifyReport) => report);
+  return inChildProcess<ReverifyReport, ReverifyReport>(order, (report) => report, signal);
 }
 
-/** `read` returns the outcome, undefined for a message that comes before it. */
-function runInChildProcess<Message, Outcome>(
-  order: StartUpOrder | ReverifyOrder,
-  signal: AbortSignal | undefined,
-  read: (message: Message) => Outcome | undefined,
+/** `outcomeOf` gets each report of the child and gives undefined for those that are not the last. */
+function inChildProcess<Report extends object, Outcome extends Report>(
+  order: StartUpOrder | OffersOrder | AdditionOrder | ReverifyOrder,
+  outcomeOf: (report: Report) => Outcome | undefined,
+  signal?: AbortSignal,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
@@ -52,17 +76,17 @@ function runInChildProcess<Message, Outcome>(
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
     });
-    child.on('message', (message: Message) => {
-      outcome = read(message);
+    child.on('message', (report: Report) => {
+      outcome = outcomeOf(report);
       if (outcome !== undefined) child.disconnect();
     });
     child.on('error', reject);
     // After the disconnect above 'close' never comes; without it 'close' comes once standard error has been read.
     child.on('exit', () => outcome !== undefined && resolve(outcome));
-    child.on('close', (code, signalled) => {
+    child.on('close', (code, signal) => {
       if (outcome !== undefined) return;
       reject(
-        new Error(`cannot check the capability file: the checks ended with ${signalled ?? code}: ${stderr}`),
+        new Error(`cannot check the capability file: the checks ended with ${signal ?? code}: ${stderr}`),
       );
     });
     // The child ended before it had read all of its code: 'close' gives the reason.

@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
+import type { Offer } from '../config/load-offer.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
@@ -11,6 +12,8 @@ export interface StartUpOrder {
   readonly content: Uint8Array | undefined;
   /** Leaves out what only the database can tell. */
   readonly offline: boolean;
+  /** The name of the one capability that is wanted, for whose sake the others and the account go unchecked. */
+  readonly only?: string | undefined;
 }
 
 /** Capabilities that have been verified, to be verified again. */
@@ -64,7 +67,7 @@ export type StartUpOutcome =
   | {
       readonly step: 'verified';
       readonly verified: VerifiedAgent;
-      /** What is allowed and will fail at some calls. */
+      /** What is allowed, and fails at some calls or is hardly meant. */
       readonly warnings: readonly Fault[];
       /** What the account may do beyond reading. */
       readonly findings: readonly AuditFinding[];
@@ -84,3 +87,36 @@ export interface AuditFinding extends AccountFinding {
   /** Database text, for the log file only. */
   readonly detail?: string;
 }
+
+/** Whose offers to read; plain data, as is the report, because a child process reads them. */
+export interface OffersOrder {
+  readonly offersOf: readonly { readonly file: string; readonly content: Uint8Array }[];
+}
+
+/** One for each file of the order. */
+export interface OffersReport {
+  readonly offers: readonly (
+    | { readonly offer: Omit<Offer, 'driver'> }
+    | { readonly faults: readonly Fault[] }
+  )[];
+}
+
+/** A capability to add to a capability file; plain data, as is the report, because a child process does it. */
+export interface AdditionOrder {
+  /** The capability file. */
+  readonly addTo: string;
+  readonly content: Uint8Array;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export type AdditionReport =
+  | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
+  | {
+      /** The whole file passes the checks with it. */
+      readonly step: 'proposed';
+      readonly content: Uint8Array;
+      /** What is new, not indented. */
+      readonly section: string;
+      readonly warnings: readonly Fault[];
+    };

@@ -1,6 +1,11 @@
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import type { CapabilityFile, ParamSpec } from '../capability-file.ts';
+import {
+  UNSEEN_SECTIONS,
+  type CapabilityFile,
+  type OfferSections,
+  type ParamSpec,
+} from '../capability-file.ts';
 import { driverNameOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
@@ -18,6 +23,15 @@ const validateParam: ValidateFunction<ParamSpec> = ajv.compile<ParamSpec>(paramS
 
 export function isCapabilityFile(root: unknown): root is CapabilityFile {
   return validatorFor(root)(root);
+}
+
+/** Whether the sections that callers see something of are sound, whatever is wrong with the others. */
+export function areOfferSections(root: unknown): root is OfferSections {
+  const validateFile = validatorFor(root);
+  if (validateFile(root)) return true;
+  return (validateFile.errors ?? []).every(({ instancePath, params }) =>
+    UNSEEN_SECTIONS.has(fromPointer(instancePath)[0] ?? String(params['missingProperty'])),
+  );
 }
 
 export function isParamSpec(value: unknown): value is ParamSpec {

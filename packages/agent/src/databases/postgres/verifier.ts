@@ -2,8 +2,10 @@ import type { Verifier } from '../driver.ts';
 import { auditAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
+import { describeStatement } from './verify/describe-statement.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
+import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
@@ -14,6 +16,8 @@ export const verifier: Verifier = {
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities),
+      findWarnings: (capabilities) => viewWarnings(pool, capabilities),
+      describe: (name, sql) => describeStatement(pool, name, sql),
       auditAccount: (capabilities) => auditAccount(pool, capabilities),
       close: () => pool.close(),
     };

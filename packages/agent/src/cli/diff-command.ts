@@ -1,0 +1,86 @@
+import { askApiKey } from '../diff/ask-api-key.ts';
+import { SEVERITIES } from '../diff/change.ts';
+import { compareContracts } from '../diff/compare.ts';
+import { notesOn } from '../diff/notes.ts';
+import { readSides, urlOf, type Side } from '../diff/read-side.ts';
+import { jsonReport, textReport, type Comparison } from '../diff/report.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { printFaults } from './print-faults.ts';
+
+export interface DiffOptions {
+  /** Capability files, descriptions that were saved, or URLs of descriptions. */
+  readonly old: string;
+  readonly now: string;
+  readonly failOn: string;
+  readonly json: boolean;
+  /** For URLs; undefined where the environment has none. */
+  readonly apiKey: string | undefined;
+}
+
+/** From which severity on the answer is no: as many of SEVERITIES as fail. */
+const FAILING: ReadonlyMap<string, number> = new Map([
+  ['breaking', 1],
+  ['risky', 2],
+  ['any', 3],
+]);
+
+/** `svc-agent diff`: says what callers of the old capabilities meet with the new ones. */
+export async function diffCommand(options: DiffOptions): Promise<ExitCode> {
+  const { old, now, failOn, json } = options;
+  const failing = FAILING.get(failOn);
+  if (failing === undefined)
+    return misused(`\`--fail-on\` takes ${[...FAILING.keys()].join(', ')}, not ${JSON.stringify(failOn)}`);
+  const operands = [old, now];
+  let apiKey = options.apiKey ?? '';
+  if (apiKey === '' && operands.some((operand) => urlOf(operand) !== undefined)) {
+    apiKey = (process.stdin.isTTY && process.stderr.isTTY ? await askApiKey() : undefined) ?? '';
+    if (apiKey === '') return misused('a gateway wants an API key: set SVC_API_KEY');
+  }
+  let sides: readonly Side[];
+  try {
+    sides = await readSides(operands, apiKey);
+  } catch {
+    // What the process that reads files has left on its standard error may quote SQL.
+    process.stderr.write(
+      'svc-agent: cannot read the files: try `svc-agent check --offline` with each, whose log says more\n',
+    );
+    return EXIT.failure;
+  }
+  const comparison = compare(options, sides, SEVERITIES.slice(0, failing));
+  if (json) process.stdout.write(jsonReport(comparison));
+  else if (comparison.faults.length > 0) {
+    for (const fault of comparison.faults) printFaults([fault], process.stdout, fault.file);
+  } else {
+    process.stdout.write(textReport(comparison, process.stdout.isTTY && process.stdout.hasColors()));
+  }
+  return comparison.exitCode;
+}
+
+function compare(
+  { old, now, failOn }: DiffOptions,
+  [before, after]: readonly Side[],
+  failing: readonly string[],
+): Comparison & { readonly exitCode: ExitCode } {
+  const about = { old, now, failOn };
+  if (before?.kind === 'contract' && after?.kind === 'contract') {
+    const changes = compareContracts(before.contract, after.contract);
+    const ok = !changes.some(({ severity }) => failing.includes(severity));
+    const notes = notesOn(before.contract, after.contract);
+    return { ...about, ok, changes, notes, faults: [], exitCode: ok ? EXIT.fine : EXIT.no };
+  }
+  const named = [
+    { file: old, side: before },
+    { file: now, side: after },
+  ];
+  const faults = named.flatMap(({ file, side }) =>
+    side?.kind === 'faults' ? side.faults.map((fault) => ({ ...fault, file })) : [],
+  );
+  const isUnreachable = named.some(({ side }) => side?.kind === 'faults' && side.isUnreachable);
+  const exitCode = isUnreachable ? EXIT.failure : EXIT.usage;
+  return { ...about, ok: false, changes: [], notes: [], faults, exitCode };
+}
+
+function misused(message: string): ExitCode {
+  process.stderr.write(`svc-agent: ${message}\n`);
+  return EXIT.usage;
+}

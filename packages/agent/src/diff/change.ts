@@ -1,0 +1,38 @@
+import { dottedPath } from '../config/path.ts';
+
+/** From what breaks callers to what none of them notices. */
+export const SEVERITIES = ['breaking', 'risky', 'compatible'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+export interface Change {
+  readonly severity: Severity;
+  /** Absent where it concerns all capabilities. */
+  readonly capability?: string;
+  /** As in the capability file: `capabilities.find_book.params.id.minimum`. */
+  readonly path: string;
+  /** What is different, and for `breaking` and `risky` what it does to callers. */
+  readonly message: string;
+}
+
+/** Takes down changes below one path. */
+export interface Changes {
+  readonly add: (severity: Severity, path: readonly string[], message: string) => void;
+  readonly below: (...path: readonly string[]) => Changes;
+}
+
+/** `path` begins with `capabilities` and a name, or is that of something else. */
+export function changesInto(list: Change[], path: readonly string[] = []): Changes {
+  return {
+    add(severity, rest, message) {
+      const whole = [...path, ...rest];
+      const capability = whole[0] === 'capabilities' ? whole[1] : undefined;
+      list.push({
+        severity,
+        ...(capability === undefined ? {} : { capability }),
+        path: dottedPath(whole),
+        message,
+      });
+    },
+    below: (...rest) => changesInto(list, [...path, ...rest]),
+  };
+}

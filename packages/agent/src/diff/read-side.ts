@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { readProblem } from '@svc/edge';
+import type { Fault } from '../capabilities/fault.ts';
+import { readOffersInChildProcess } from '../start-up/child-process.ts';
+import type { OffersReport } from '../start-up/report.ts';
+import { contractOfOffer } from './contract-of-offer.ts';
+import type { Contract } from './contract.ts';
+import { fetchOpenApi } from './fetch-openapi.ts';
+import { readOpenApi } from './read-openapi.ts';
+
+/** What one operand of `diff` names. */
+export type Side =
+  | { readonly kind: 'contract'; readonly contract: Contract }
+  /** `isUnreachable`: at run time; else it is not what it has to be. */
+  | { readonly kind: 'faults'; readonly faults: readonly Fault[]; readonly isUnreachable: boolean };
+
+interface FileToRead {
+  readonly name: string;
+  readonly content: Uint8Array;
+}
+
+const NO_DESCRIPTION = 'is no OpenAPI description of capabilities: name the `/openapi.json` of a gateway';
+
+/** The URL that an operand is; undefined for a file. */
+export function urlOf(operand: string): URL | undefined {
+  return /^https?:\/\//i.test(operand) && URL.canParse(operand) ? new URL(operand) : undefined;
+}
+
+/** Reads capability files, descriptions that were saved, and those that gateways serve; one answer for each operand. */
+export async function readSides(operands: readonly string[], apiKey: string): Promise<readonly Side[]> {
+  const sides = operands.map((operand) => urlOf(operand) ?? readFile(operand));
+  const files = sides.filter((side) => 'content' in side);
+  const report: OffersReport =
+    files.length === 0
+      ? { offers: [] }
+      : await readOffersInChildProcess({
+          offersOf: files.map(({ name, content }) => ({ file: name, content })),
+        });
+  const read: Side[] = [];
+  for (const side of sides) {
+    if ('kind' in side) read.push(side);
+    else if (side instanceof URL) read.push(await fetchSide(side, apiKey));
+    else read.push(sideOf(report.offers[files.indexOf(side)]));
+  }
+  return read;
+}
+
+function readFile(name: string): FileToRead | Side {
+  let content: Uint8Array;
+  try {
+    content = readFileSync(name);
+  } catch (error) {
+    return refused(`cannot read the file: ${readProblem(error)}`);
+  }
+  const document = parseJson(content);
+  // A capability file may be JSON, too.
+  if (typeof document !== 'object' || document === null || !('openapi' in document)) return { name, content };
+  return describedSide(document);
+}
+
+async function fetchSide(url: URL, apiKey: string): Promise<Side> {
+  const fetched = await fetchOpenApi(url, apiKey);
+  if ('problem' in fetched) return { ...refused(fetched.problem), isUnreachable: true };
+  return describedSide(fetched.document);
+}
+
+function describedSide(document: unknown): Side {
+  const contract = readOpenApi(document);
+  return contract === undefined ? refused(NO_DESCRIPTION) : { kind: 'contract', contract };
+}
+
+function sideOf(outcome: OffersReport['offers'][number] | undefined): Side {
+  if (outcome === undefined) throw new Error('the checks have left out a file');
+  return 'faults' in outcome
+    ? { kind: 'faults', faults: outcome.faults, isUnreachable: false }
+    : { kind: 'contract', contract: contractOfOffer(outcome.offer) };
+}
+
+function refused(message: string): Side & { readonly kind: 'faults' } {
+  return { kind: 'faults', faults: [{ path: '', message }], isUnreachable: false };
+}
+
+function parseJson(content: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(content).toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}

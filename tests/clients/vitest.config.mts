@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import RepositoryReporter from '../setup/reporter.ts';
+
+/** Clients that were generated before capabilities changed. */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    root: join(import.meta.dirname, '../..'),
+    reporters: [new RepositoryReporter()],
+    include: ['tests/clients/*.test.ts'],
+    globalSetup: 'tests/setup/postgres.ts',
+    setupFiles: 'tests/setup/drop-databases.ts',
+    pool: 'forks',
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
+
+export default config;
