@@ -54,6 +54,7 @@ const FOLDERS = {
     'agent/trial',
     'agent/start-up',
     'agent/telemetry',
+    'agent/workbench',
     'agent/workers',
     'agent/proposals',
     'agent/agent.ts',
@@ -73,6 +74,14 @@ const FOLDERS = {
   ],
   'agent/diff': ['agent/config', 'agent/capabilities', 'agent/start-up'],
   'agent/proposals': ['agent/databases', 'agent/capabilities'],
+  'agent/workbench': [
+    'agent/capabilities',
+    'agent/config',
+    'agent/databases',
+    'agent/reload',
+    'agent/start-up',
+    'agent/telemetry',
+  ],
   'agent/trial': [
     'agent/calls',
     'agent/capabilities',

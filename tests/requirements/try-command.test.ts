@@ -85,7 +85,7 @@ interface Report {
 
 async function json(code: number, ...args: readonly string[]): Promise<Report> {
   const ran = await tried(...args, '--json');
-  expect(ran, ran.stdout).toMatchObject({ code, stderr: '' });
+  expect(ran).toMatchObject({ code, stderr: '' });
   const report: Report = JSON.parse(ran.stdout);
   expect(report.ok).toBe(code === 0);
   return report;

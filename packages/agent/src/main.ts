@@ -104,6 +104,24 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
     case 'init':
       process.exitCode = await init(given);
       return;
+    case 'dev': {
+      const { devCommand } = await import('./cli/dev-command.ts');
+      process.exit(
+        await devCommand({
+          file,
+          home,
+          version: __SVC_VERSION__,
+          env: process.env,
+          port: given.value('port'),
+          claims: given.values('claim'),
+          gateway: !given.has('no-gateway'),
+          json: given.has('json'),
+          quiet: given.has('quiet'),
+          // Without a listener for it the end of the terminal would leave everything running.
+          untilSignal: () => firstSignal(EXIT.failure, ['SIGHUP']),
+        }),
+      );
+    }
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(

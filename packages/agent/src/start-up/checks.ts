@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { nearestWithin } from '@svc/edge';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { Fault } from '../capabilities/fault.ts';
@@ -9,7 +8,8 @@ import type { VerifierDatabase } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault } from '../databases/errors.ts';
 import { checkKeyFiles } from './check-key-files.ts';
-import { fileDigest, unreadableDigest } from './file-digest.ts';
+import { databaseWarnings } from './database-warnings.ts';
+import { digestingReader } from './file-digest.ts';
 import type {
   AuditFinding,
   IdentitySummary,
@@ -29,17 +29,7 @@ export async function runStartUpChecks(
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
-  const files: Record<string, string> = {};
-  const readFile = (name: string): Uint8Array => {
-    try {
-      const bytes = name === file && content !== undefined ? content : readFileSync(name);
-      files[name] = fileDigest(bytes);
-      return bytes;
-    } catch (error) {
-      files[name] = unreadableDigest(error);
-      throw error;
-    }
-  };
+  const { readFile, files } = digestingReader(file, content);
   const linted = loadConfig({ path: file, env, readFile });
   if ('faults' in linted) {
     report({ step: 'malformed', files, faults: linted.faults });
@@ -148,21 +138,8 @@ export async function reverify({ reverify: config }: ReverifyOrder): Promise<Rev
   }
 }
 
-/** None where the database does not tell: a warning must not keep the agent from starting. */
-async function databaseWarnings(
-  database: VerifierDatabase,
-  capabilities: readonly Capability[],
-): Promise<readonly Fault[]> {
-  try {
-    return await database.findWarnings(capabilities);
-  } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    return [];
-  }
-}
-
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-async function auditAccount(
+export async function auditAccount(
   database: VerifierDatabase,
   capabilities: readonly Capability[],
 ): Promise<readonly AuditFinding[]> {

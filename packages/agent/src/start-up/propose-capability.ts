@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
 import type { Fault } from '../capabilities/fault.ts';
 import { sectionOf } from '../config/capability-section.ts';
 import { loadConfig } from '../config/load.ts';
@@ -9,7 +9,6 @@ import type { StatementDescription } from '../databases/describe-statement.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { runStartUpChecks } from './checks.ts';
 import type { AdditionOrder, AdditionReport, StartUpReport } from './report.ts';
-import { readFileSync } from 'node:fs';
 
 /** Adds a capability to the text of a file and runs all start-up checks of the outcome; writes nothing. */
 export async function proposeCapability(
@@ -31,7 +30,7 @@ export async function proposeCapability(
   const described = await describe(config, name, sql);
   if (!described.ok) {
     // They stand in no file yet.
-    const faults = described.faults.map(({ position: _, ...fault }) => fault);
+    const faults = described.faults.map(({ position: _position, ...fault }) => fault);
     return { step: 'refused', faults };
   }
   const text = Buffer.from(content).toString();
@@ -50,7 +49,7 @@ export async function proposeCapability(
     case 'refused':
       return { step: 'refused', faults: last.faults };
     default:
-      throw new Error(`the checks of a file in ${dirname(file)} ended without an outcome`);
+      throw new Error('the checks ended without an outcome');
   }
 }
 

@@ -12,7 +12,7 @@ import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 
 /** A call without a gateway. */
-export interface TrialCall {
+interface TrialCall {
   readonly capability: string;
   /** A JSON object, not yet trusted. */
   readonly params: Uint8Array;

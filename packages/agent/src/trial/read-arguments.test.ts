@@ -47,8 +47,12 @@ test('claims have the types of the parameters that take them, else those of thei
     param('tenant', { type: 'string' }, 'principal.claims.tenant'),
     param('region', { type: 'integer' }, 'principal.claims.area'),
   ];
-  const pairs = ['tenant=7', 'area=7', 'other=7', 'groups=["a"]', 'name=north'].map(
-    (text) => text.split('=', 2) as [string, string],
-  );
+  const pairs = [
+    ['tenant', '7'],
+    ['area', '7'],
+    ['other', '7'],
+    ['groups', '["a"]'],
+    ['name', 'north'],
+  ] as const;
   expect(claimsOf(pairs, params)).toEqual({ tenant: '7', area: 7, other: 7, groups: ['a'], name: 'north' });
 });

@@ -87,15 +87,15 @@ export function claimsOf(
     param.from?.startsWith(CLAIM) === true ? [{ ...param, name: param.from.slice(CLAIM.length) }] : [],
   );
   const taken = pairs.filter(([claim]) => takers.some(({ name }) => name === claim));
-  const others = pairs.filter((pair) => !taken.includes(pair)).map(([name, value]) => [name, claimOf(value)]);
-  return {
-    ...(Object.fromEntries(others) as Record<string, unknown>),
-    ...(JSON.parse(paramsOf(taken, takers)) as Record<string, unknown>),
-  };
+  const others = pairs
+    .filter((pair) => !taken.includes(pair))
+    .map(([name, value]): [string, unknown] => [name, claimOf(value)]);
+  const typed: Readonly<Record<string, unknown>> = JSON.parse(paramsOf(taken, takers));
+  return { ...Object.fromEntries(others), ...typed };
 }
 
 function claimOf(value: string): unknown {
   return isJson(value, (parsed) => parsed !== null && (typeof parsed !== 'object' || Array.isArray(parsed)))
-    ? (JSON.parse(value) as unknown)
+    ? JSON.parse(value)
     : value;
 }

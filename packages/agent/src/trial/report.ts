@@ -23,7 +23,7 @@ export interface TryReport {
   answered(call: AnsweredCall): void;
 }
 
-export interface AnsweredCall {
+interface AnsweredCall {
   readonly capability: Capability;
   /** Without a property where the command line says nothing. */
   readonly principal: LocalPrincipal;
@@ -119,7 +119,8 @@ function planLines({ ms, findings, steps }: QueryPlan, details: boolean): readon
 }
 
 function planOf(rows: Uint8Array): QueryPlan {
-  return JSON.parse(Buffer.from(rows).toString()) as QueryPlan;
+  const plan: QueryPlan = JSON.parse(Buffer.from(rows).toString());
+  return plan;
 }
 
 function tokensOf(rows: Uint8Array): number {

@@ -1,7 +1,7 @@
 import { loadModule } from 'libpg-query';
 import type pg from 'pg';
 import type { Capability, Param, ParamSchema, ResultType } from '../../../capabilities/model.ts';
-import type { DescribedField, StatementDescription } from '../../describe-statement.ts';
+import type { DescribedField, DescribedParam, StatementDescription } from '../../describe-statement.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { ServerType } from '../execute/prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
@@ -47,13 +47,20 @@ export async function describeStatement(
   const declared = readStatement(capability);
   if (!declared.ok) return { ok: false, faults: declared.faults };
   const { template } = declared.read;
-  const bare = readFilled(
+  // Places are asked for apart, each with a number of its own: where nothing but null is asked for, the server knows no type.
+  const places = template.references.map((_, at) => ({ number: at + 1, casts: [] }));
+  const bare = readFilled(capability, template, places);
+  if (!bare.ok) return { ok: false, faults: bare.faults };
+  const optional = optionalPlaces(bare.read);
+  const typed = readFilled(
     capability,
     template,
-    template.references.map((index) => ({ number: index + 1, casts: [] })),
+    places.map((place) =>
+      optional.get(place.number) === 'bare' ? { ...place, casts: ['pg_catalog.text'] } : place,
+    ),
   );
-  if (!bare.ok) return { ok: false, faults: bare.faults };
-  const { text } = bare.read.rewritten;
+  if (!typed.ok) return { ok: false, faults: typed.faults };
+  const { text } = typed.read.rewritten;
   const prepared = preparedName();
   const [prepare, deallocate] = prepareOnly(text, prepared);
   const asked = await step(pool, capability, [
@@ -70,15 +77,22 @@ export async function describeStatement(
     );
     return { ok: false, faults };
   }
-  const types = asked.output.results[2];
-  const optional = optionalParams(bare.read);
-  const params = (types === undefined ? [] : readParameterTypes(types)).flatMap((type, index) => {
-    const param = template.params[index]?.name;
-    if (param === undefined) return [];
-    return [{ name: param, schema: schemaOf(type), required: !optional.has(param) }];
+  const answer = asked.output.results[2];
+  const types = answer === undefined ? [] : readParameterTypes(answer);
+  const params = template.params.map(({ name: param }, index): DescribedParam => {
+    const numbers = places
+      .map(({ number }) => number)
+      .filter((number) => template.references[number - 1] === index);
+    const telling = numbers.find((number) => optional.get(number) !== 'bare');
+    const type = telling === undefined ? undefined : types[telling - 1];
+    return {
+      name: param,
+      schema: type === undefined ? { type: 'string' } : schemaOf(type),
+      required: !numbers.some((number) => optional.has(number)),
+    };
   });
   const described = await step(pool, capability, [
-    { text: `select * from (\n${text}\n) q limit 0`, values: params.map(() => null) },
+    { text: `select * from (\n${text}\n) q limit 0`, values: places.map(() => null) },
   ]);
   if (!described.ok) return { ok: false, faults: described.faults };
   const columns = described.output.results[0]?.fields ?? [];
@@ -91,7 +105,7 @@ export async function describeStatement(
   if (!looked.ok) return { ok: false, faults: looked.faults };
   const [, known, notNull] = looked.output.results;
   if (known !== undefined) learnTypes(catalog, known);
-  const mayAddNulls = addsNulls(bare.read);
+  const mayAddNulls = addsNulls(typed.read);
   const filled = new Set(notNull?.rows.map(([table, column]) => `${table}.${column}`));
   const fields = columns.map((column): DescribedField => {
     const type = typeOfColumn(catalog, column);
@@ -135,16 +149,20 @@ function provisional(name: string, sql: string, names: readonly string[]): Capab
   };
 }
 
-/** Those of which the statement asks whether they are null, or for which it has something else then. */
-function optionalParams({ template, inspected }: ReadStatement): ReadonlySet<string> {
-  const optional = new Set<string>();
+/**
+ * By their numbers the places where the statement asks whether a parameter is null, or has something else for it then;
+ * `bare` are those whose type nothing tells.
+ */
+function optionalPlaces({ inspected }: ReadStatement): ReadonlyMap<number, 'bare' | 'typed'> {
+  const optional = new Map<number, 'bare' | 'typed'>();
   walk(inspected.tree, (key, child) => {
     if (!isNode(child)) return;
     const isAsked = key === 'NullTest' && child['nulltesttype'] === 'IS_NULL';
     const asked: unknown = isAsked ? [child['arg']] : key === 'CoalesceExpr' ? child['args'] : [];
     for (const value of Array.isArray(asked) ? asked : []) {
-      const name = template.params[numberOf(value) - 1]?.name;
-      if (name !== undefined) optional.add(name);
+      const isBare = isAsked && isNode(value) && isNode(value['ParamRef']);
+      const number = numberOf(value);
+      if (number > 0) optional.set(number, isBare ? 'bare' : 'typed');
     }
   });
   return optional;
