@@ -275,7 +275,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   reloaded: {
     level: 'info',
-    when: 'What the capability file holds now is served, by each link unless `links_waiting` says otherwise. Also on standard error, without names.',
+    when: 'What the capability file holds now is served, by each link unless `links_waiting` says otherwise. Also on standard error.',
     fields: {
       trigger: { type: 'string', meaning: '`SIGHUP`; `watch`: a file changed, with `--watch`.' },
       capabilities: { type: 'number', meaning: 'How many are served.' },
@@ -315,7 +315,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   reload_refused: {
     level: 'error',
-    when: 'Something is wrong with what the capability file holds now, or with its database: what was served before serves on. Also on standard error, without `detail`.',
+    when: 'Something is wrong with what the capability file holds now, or with its database: what was served before serves on. Also on standard error.',
     fields: {
       trigger: { type: 'string', meaning: 'As in `reloaded`.' },
       faults: { type: 'number', meaning: 'How many there are.' },
@@ -349,7 +349,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   drift: {
     level: 'warn',
-    when: 'Capabilities do not pass any more when they are verified again, since the database has changed; they are served on. Each time that they are verified, with `runtime.reverify` only. Also on standard error, without `detail`.',
+    when: 'Capabilities do not pass any more when they are verified again, since the database has changed; they are served on. Each time that they are verified, with `runtime.reverify` only. Also on standard error.',
     fields: {
       faults: { type: 'number', meaning: 'How many there are.' },
       capabilities: { type: 'string', meaning: 'Names of the capabilities.', optional: true },

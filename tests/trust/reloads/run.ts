@@ -70,37 +70,32 @@ async function reloadUnderLoad(
   const write = (content: string): Promise<void> => writeFile(file, head + content);
   const ended = async (): Promise<readonly Ended[]> => recordsOf(service.agentFolder(0));
 
-  async function told(content: string): Promise<void> {
-    const before = (await ended()).length;
+  async function tell(content: string): Promise<void> {
     await write(content);
     agent?.signal('SIGHUP');
-    await until(async () => (await ended()).length > before);
+  }
+
+  async function refused(content: string): Promise<void> {
+    const count = async (): Promise<number> =>
+      (await ended()).filter(({ event }) => event === 'reload_refused').length;
+    const before = await count();
+    await tell(content);
+    await until(async () => (await count()) > before);
   }
 
   async function reload(kind: Kind): Promise<void> {
-    const next = edition + 1;
     if (kind === 'other capabilities') hasMore = !hasMore;
-    const good = fileOf(next, capabilities, hasMore);
-    switch (kind) {
-      case 'at fault':
-        return told(good.replace(`select ${next} as edition`, 'select nothing_there as edition'));
-      case 'torn':
-        return told(good.slice(0, good.lastIndexOf('sql:') + 8));
-      case 'overtaken':
-        await write(good);
-        agent?.signal('SIGHUP');
-        break;
-      case 'other rows':
-      case 'other capabilities':
+    const next = (): string => fileOf(edition + 1, capabilities, hasMore);
+    if (kind === 'at fault') return refused(next().replace(' as edition,', ' + nothing_there as edition,'));
+    if (kind === 'torn') return refused(next().slice(0, next().lastIndexOf('sql:') + 8));
+    // Which of the two is served first, and for how long, depends on when they are read.
+    const files = kind === 'overtaken' ? 2 : 1;
+    for (let count = 0; count < files; count++) {
+      const content = next();
+      load.newest = ++edition;
+      await tell(content);
     }
-    edition = kind === 'overtaken' ? next + 1 : next;
-    load.newest = edition;
-    const newest = fileOf(edition, capabilities, hasMore);
-    if (kind === 'overtaken') {
-      await write(newest);
-      agent?.signal('SIGHUP');
-      await until(async () => (await load.served()) === edition);
-    } else await told(newest);
+    await until(async () => (await load.served()) === edition);
     load.oldest = edition;
   }
 

@@ -18,8 +18,9 @@ export function textsOf(
 }
 
 function lineOf({ path, message, position }: VerificationFault): string {
-  const place = position === undefined ? '' : ` (line ${position.line}, column ${position.column})`;
-  return path === '' ? message : `${path}${place}: ${message}`;
+  const place = position === undefined ? [] : [`line ${position.line}, column ${position.column}`];
+  if (path === '') return [...place, message].join(': ');
+  return `${[path, ...place.map((text) => `(${text})`)].join(' ')}: ${message}`;
 }
 
 /** What the checks themselves failed of. */
