@@ -36,8 +36,6 @@ export type CreatedAccount = 'created' | 'exists' | 'not_allowed';
 export interface Catalog {
   /** Of the database. */
   readonly name: string;
-  /** As it is written in SQL. */
-  readonly sql: string;
   readonly tables: readonly CatalogTable[];
   /** Names of the accounts that there are. */
   readonly accounts: ReadonlySet<string>;

@@ -8,7 +8,7 @@ const tables = ['public.film', 'public.film_actor', 'audit.log', 'audit.film'].m
   const nothing = { keys: [], foreignKeys: [], indexes: [], rowSecurity: false };
   return { schema, name, sql: path, kind: 'table', columns: [column], ...nothing };
 });
-const catalog: Catalog = { name: 'd', sql: 'd', tables, accounts: new Set() };
+const catalog: Catalog = { name: 'd', tables, accounts: new Set() };
 const all: TableChoice = { schemas: [], tables: [], exclude: [], include: [] };
 
 function chosenBy(choice: Partial<TableChoice>): readonly string[] | string {

@@ -68,7 +68,6 @@ interface Parts {
   readonly labels: readonly { readonly id: number; readonly number: number; readonly label: string }[];
   readonly database: readonly {
     readonly name: string;
-    readonly sql: string;
     readonly accounts: readonly string[];
   }[];
 }
@@ -97,7 +96,6 @@ export async function readCatalog(pool: SessionPool, timeoutMs: number): Promise
   if (database === undefined) throw new Error('cannot read the catalogs: the server does not say its name');
   return {
     name: database.name,
-    sql: database.sql,
     accounts: new Set(database.accounts),
     tables: tablesOf(parts),
   };

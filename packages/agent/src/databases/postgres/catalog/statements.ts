@@ -66,8 +66,7 @@ const DISTINCT = `select s.schemaname as schema, s.tablename as "table", s.attna
 const LABELS = `select l.objoid::bigint as id, l.objsubid as number, string_agg(l.label, ' ' order by l.provider) as label
   from pg_seclabel l where l.classoid = 'pg_class'::regclass and l.objsubid > 0 group by 1, 2`;
 
-const DATABASE = `select current_database() as name, quote_ident(current_database()) as sql,
-  (select json_agg(r.rolname) from pg_roles r) as accounts`;
+const DATABASE = `select current_database() as name, (select json_agg(r.rolname) from pg_roles r) as accounts`;
 
 const PARTS: Readonly<Record<string, string>> = {
   tables: TABLES,
