@@ -28,6 +28,8 @@ const PROVED: Readonly<Record<string, string>> = {
   'toml sign-in': 'connect-ai-clients.test.ts',
   'json sign-in': 'connect-ai-clients.test.ts',
   'sh sign-in': 'connect-ai-clients.test.ts',
+  'ts client': '../clients/guide.test.ts',
+  'python client': '../clients/guide.test.ts',
   jsonl: 'reference.test.ts',
   python: 'mcp-clients.test.ts',
   toml: 'mcp-clients.test.ts',
