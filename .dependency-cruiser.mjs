@@ -53,6 +53,7 @@ const FOLDERS = {
     'agent/start-up',
     'agent/telemetry',
     'agent/workers',
+    'agent/proposals',
     'agent/agent.ts',
   ],
   'agent/databases': ['agent/capabilities'],
@@ -60,6 +61,7 @@ const FOLDERS = {
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
   'agent/workers': ['agent/databases'],
   'agent/diff': ['agent/config', 'agent/capabilities', 'agent/start-up'],
+  'agent/proposals': ['agent/databases', 'agent/capabilities'],
   'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases'],
 };
 
@@ -72,9 +74,10 @@ const LIBRARIES = {
   bcryptjs: ['gateway/src/auth/api-keys/'],
   jose: ['identity/src/'],
   '@redis/client': ['gateway/src/shared-state/'],
-  'sonic-boom': ['gateway/src/telemetry/'],
+  'sonic-boom': ['edge/src/log/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
+  '@clack/prompts': ['agent/src/cli/ask.ts'],
 };
 
 /** Decisions that a test can go through in any order, because nothing acts in them. */
@@ -92,6 +95,8 @@ const PURE = [
   'agent/src/gateway-link/link-keeper.ts',
   'agent/src/gateway-link/link-plan.ts',
   'agent/src/gateway-link/targets.ts',
+  'agent/src/proposals/propose.ts',
+  'agent/src/proposals/render/capability-file.ts',
 ];
 
 /** What a request can fail with is the language of all folders of the gateway. */
@@ -190,18 +195,18 @@ export default {
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in driver, errors and sql.',
+      'No driver imports another; what they share stands in driver, catalog, errors and sql.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
-        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|errors)\\.ts$`],
+        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|catalog|errors)\\.ts$`],
       },
     ),
     forbid(
       'shared-sql',
       'sql knows dialects by what it is told, not by their drivers.',
-      { path: `${DATABASES}(?:sql/|driver\\.ts$|errors\\.ts$)`, pathNot: TEST_CODE },
-      { path: `${DATABASES}(?!sql/|driver\\.ts$|errors\\.ts$)` },
+      { path: `${DATABASES}(?:sql/|(?:driver|catalog|errors)\\.ts$)`, pathNot: TEST_CODE },
+      { path: `${DATABASES}(?!sql/|(?:driver|catalog|errors)\\.ts$)` },
     ),
     forbid(
       'conformance-is-for-tests',

@@ -5,6 +5,8 @@ import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 
 /** What a driver loads in the start-up process only is in the text of that process. */
 const VERIFIER = ['./verifier.ts'];
+/** What a driver loads for commands alone. */
+const CATALOG = ['./catalog/index.ts'];
 
 const executables = [
   {
@@ -15,8 +17,8 @@ const executables = [
   {
     entry: 'packages/agent/src/main.ts',
     helpers: {
-      SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts' },
-      SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: VERIFIER },
+      SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts', external: CATALOG },
+      SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: [...VERIFIER, ...CATALOG] },
     },
     external: VERIFIER,
     output: 'dist/svc-agent',

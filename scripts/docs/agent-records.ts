@@ -262,10 +262,10 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   startup_warning: {
     level: 'warn',
-    when: 'The file may stay so, but some calls will fail. `svc-agent check` prints it as well.',
+    when: 'The file may stay so, but some calls will fail, or what it says is hardly meant. `svc-agent check` prints it as well.',
     fields: {
       path: { type: 'string', meaning: 'The key of the capability file.' },
-      message: { type: 'string', meaning: 'What will fail, and how to mend it.' },
+      message: { type: 'string', meaning: 'What is wrong, and how to mend it.' },
     },
     example: {
       event: 'startup_warning',

@@ -271,6 +271,22 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
       'With what the names of all keys and channels there begin. Gateways share with those that have the same.',
     refused: ['two words', '*'],
   },
+  GATEWAY_COMPRESS: {
+    standard: { text: 'off' },
+    accepted: '`gzip`',
+    example: 'gzip',
+    meaning:
+      'Compress [answers of calls](http.md#compression) whose rows have 16 KiB or more, for callers whose `Accept-Encoding` takes gzip. Not those of MCP.',
+    refused: ['br', 'true'],
+  },
+  GATEWAY_MCP_OUTPUT_SCHEMA: {
+    standard: { value: 'true' },
+    accepted: '`true`, `false`, `1`, `0`',
+    example: 'true',
+    meaning:
+      'Whether `tools/list` has the `outputSchema` of each tool: some 60 % of its bytes, which few clients use and many hand to the model.',
+    refused: ['yes'],
+  },
   GATEWAY_METRICS_ADDR: {
     standard: { text: 'off' },
     accepted: 'as for GATEWAY_ADDR, but another address',

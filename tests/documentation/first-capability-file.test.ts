@@ -90,6 +90,24 @@ test('an optional parameter filters, and its absence does not', async () => {
   expect(await ids({ since: '2025-02-01' })).toMatchObject({ count: 2 });
 });
 
+test('a part of a text is found, and a wildcard is one only where it should be', async () => {
+  const found = async (capability: string, part: string): Promise<unknown> => {
+    const { json } = await service.call(capability, { part });
+    return json;
+  };
+  await database.execute("insert into shop.customer values (3, '100%_\\\\', '-')");
+  const all = { count: 3 };
+  const odd = { count: 1, rows: [{ id: 3 }] };
+  expect(await found('find_customers', 'RAC')).toMatchObject({ rows: [{ id: 2, name: 'Grace' }], count: 1 });
+  expect(await found('find_customers', '%')).toMatchObject(all);
+  expect(await found('find_customers_literally', 'RAC')).toMatchObject({ rows: [{ id: 2 }], count: 1 });
+  const literal = await Promise.all(
+    ['%', '_', '\\', '0%_\\'].map((part) => found('find_customers_literally', part)),
+  );
+  expect(literal).toMatchObject([odd, odd, odd, odd]);
+  await database.execute('delete from shop.customer where id = 3');
+});
+
 test('a cap under on_limit: error is an error, and a named function may be called', async () => {
   expect(await service.call('all_totals', {})).toMatchObject({
     status: 502,

@@ -147,9 +147,7 @@ describe('log records', () => {
     const file = join(folder, 'agent');
     let said = '';
     const log = createAgentLog({
-      file,
-      maxSizeBytes: 1_000_000,
-      maxFiles: 1,
+      destination: { file, maxSizeBytes: 1_000_000, maxFiles: 1 },
       standardError: { write: (line: string) => (said += line) },
     });
     const spoken: string[] = [];

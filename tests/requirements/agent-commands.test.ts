@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -36,13 +37,14 @@ beforeAll(async () => {
     'wrong-sql.yaml': station.file({ capabilities: WRONG_CAPABILITIES }),
     'two.yaml': station.file({
       capabilities: {
-        a: { sql: 'select id from nowhere', result: { id: { type: 'integer' } } },
-        b: { sql: 'select 1 as id', result: { id: { type: 'integer' } } },
+        a: { description: 'A.', sql: 'select id from nowhere', result: { id: { type: 'integer' } } },
+        b: { description: 'B.', sql: 'select 1 as id', result: { id: { type: 'integer' } } },
       },
     }),
     'warned.yaml': station.file({
       capabilities: {
         page: {
+          description: 'A page.',
           sql: 'select 1 as id limit :size offset :start',
           params: { size: { type: 'integer', minimum: 1 }, start: { type: 'integer' } },
           result: { id: { type: 'integer' } },
@@ -191,6 +193,42 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
       expect(online).toEqual({ code: 2, stdout: stdout.replace(`${OFFLINE}\n`, ''), stderr: '' });
     },
   );
+
+  test('--details has the words of the database on a terminal, and nowhere else', async () => {
+    const words = 'relation "nowhere" does not exist';
+    const args = ['check', '--details', '--config', 'two.yaml'];
+    const piped = await agent(...args);
+    expect(piped).toMatchObject({ code: 2, stderr: '' });
+    expect(piped.stdout).toContain('svc-agent.log (standard output is no terminal)\n');
+    expect((await agent(...args, '--json')).stdout).not.toContain('nowhere');
+    expect(piped.stdout).not.toContain('nowhere');
+    if (!existsSync('/usr/bin/script')) return;
+    const typed = ['-qec', `./svc-agent ${args.join(' ')}`, '/dev/null'];
+    const { code, stdout } = await runProcess('script', typed, { cwd: folder });
+    expect(code).toBe(2);
+    expect(stdout).toMatch(new RegExp(`^ {4}${words}; line 1 of the SQL\\r?$`, 'm'));
+  });
+
+  test('what a comment has swallowed is the first fault of its capability', async () => {
+    const text = `gateway: { url: ws://localhost:1/ws/agent, agent_private_key: ${station.agentPrivateKey} }
+database: { host: localhost, name: none, user: none, password: none }
+capabilities:
+  a:
+    sql: >
+      select id -- the number
+      from book where id = :id
+    params: { id: { type: integer } }
+    result: { id: { type: integer } }
+`;
+    await writeFile(join(folder, 'swallowed.yaml'), text);
+    const { code, stdout } = await agent('check', '--offline', '--config', 'swallowed.yaml');
+    expect({ code, stdout }).toMatchObject({ code: 2 });
+    const [, , ...lines] = stdout.trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^swallowed.yaml:6:17 {2}capabilities.a.sql: this comment takes what follows/),
+      expect.stringMatching(/ {2}capabilities.a.params.id: is not used: :id in a comment/),
+    ]);
+  });
 
   test('--offline leaves to the database what only that knows', async () => {
     expect(await agent('check', '--offline', '--config', 'two.yaml')).toEqual({

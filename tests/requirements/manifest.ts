@@ -38,6 +38,7 @@ export const requirements: readonly Requirement[] = [
     'database.max_connections': 'connections at most; default 10',
     'database.require_readonly_account': 'an account that can write fails the start',
     identity: 'whom the agent believes who calls: tokens that it verifies itself, or the gateway',
+    'logging.output': 'the log of the running agent goes to standard output; default a file',
     'logging.max_size': 'size at which the log file is rotated; default 10MB',
     'logging.max_files': 'log files kept; default 5',
     'metrics.addr': 'listener of the metrics of the agent; off when absent',
@@ -79,6 +80,7 @@ export const requirements: readonly Requirement[] = [
     'result.description': 'description of the field in the OpenAPI description',
     'result.format': 'format of the field in the OpenAPI description',
     'result.nullable': 'default true',
+    paging: 'parameters that go on behind the last row, each from a field of its type',
   }),
   ...rows('param', {
     integer: 'whole numbers within +-(2^53-1)',
@@ -154,6 +156,9 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_VALKEY_URL: 'Valkey by which gateways share limits and revoked keys; no password in it',
     GATEWAY_VALKEY_PASSWORD_FILE: 'file with the password of Valkey alone',
     GATEWAY_VALKEY_PREFIX: 'begin of every name in Valkey; default svc:',
+    GATEWAY_COMPRESS:
+      'gzip compresses answers of calls from 16 KiB on for callers that take it; off when absent',
+    GATEWAY_MCP_OUTPUT_SCHEMA: 'false leaves outputSchema out of tools/list; default true',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',
     GATEWAY_WORKERS: 'processes that serve as one gateway; 1 (default) to 64 or auto',
@@ -232,6 +237,10 @@ export const requirements: readonly Requirement[] = [
     rows: 'rows, limited to the listed fields',
     count: 'number of rows returned',
     truncated: 'present only when cut',
+    next: 'present only when cut and with paging: the parameters that go on behind the last row; also over MCP',
+    formats: 'CSV or NDJSON where Accept prefers it to JSON; never 406; without it nothing changes',
+    csv: 'RFC 4180 with a header row; null is empty, objects are JSON; as an attachment',
+    ndjson: 'a row a line, as the database wrote it',
   }),
   ...rows('health', {
     ok: '200 and true while serving, 503 and false during shutdown',
@@ -396,8 +405,17 @@ export const requirements: readonly Requirement[] = [
       'gateways that share a Valkey refuse a key; exit code 1 when Valkey does not take it, 2 for wrong usage',
     'svc-agent': 'runs the agent; --config',
     check: 'svc-agent check [--config P] [--offline] validates, reports and exits',
-    'check.warnings': 'a parameter that can make LIMIT or OFFSET negative is a warning',
+    'check.warnings':
+      'a parameter that can make LIMIT or OFFSET negative, a comment that swallows what follows, a view that passes by row-level security, a missing description are warnings',
     diff: 'svc-agent diff OLD NEW [--fail-on F] tells breaking, risky and compatible changes of files and gateways apart; exit code 3',
+    init: 'proposes capabilities for a database and writes all that it takes to serve them; what it proposes passes check',
+    'init.catalogs': 'init reads catalogs in a read-only transaction, and no row',
+    'init.files':
+      'init writes all files or none, none over another; secrets have mode 0600 and stand in .gitignore',
+    'init.personal':
+      'init leaves out columns that look personal or secret, and says so; --include takes one in',
+    'init.create-account':
+      'asks or needs --yes, makes a role by one transaction with a SCRAM verifier, checks as it; 2 where it is there',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no',

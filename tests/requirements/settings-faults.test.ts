@@ -107,6 +107,8 @@ describe('faults', { tags: ['setting:faults'] }, () => {
         GATEWAY_AGENT_WAIT: '61s',
         GATEWAY_TLS_CERT_FILE: join(common().folder, 'none.pem'),
         GATEWAY_TLS_KEY_FILE: join(common().folder, 'none.pem'),
+        GATEWAY_COMPRESS: 'zstd',
+        GATEWAY_MCP_OUTPUT_SCHEMA: 'no',
         GATEWAY_METRICS_ADDR: 'metrics',
         GATEWAY_LOG_LEVEL: 'verbose',
       };

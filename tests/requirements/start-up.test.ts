@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { chown, copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, chown, copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -13,6 +14,7 @@ import {
   temporaryFolder,
   testDatabase,
   type Postgres,
+  type ProcessOptions,
   type TestDatabase,
 } from '@svc/testkit';
 import { AUTHORITY, CERTIFICATE, CERTIFICATE_KEY, OTHER_AUTHORITY } from './certificates.testing.ts';
@@ -166,19 +168,33 @@ describe('TLS to the database', () => {
   });
 
   test.each([
-    ['require with another authority', { sslmode: 'require', ssl_root_cert: 'other.pem' }, 'localhost'],
-    ['verify-full without the authority', { sslmode: 'verify-full' }, 'localhost'],
+    [
+      'require with another authority',
+      { sslmode: 'require', ssl_root_cert: 'other.pem' },
+      'localhost',
+      'not trusted',
+    ],
+    ['verify-full without the authority', { sslmode: 'verify-full' }, 'localhost', 'in ssl_root_cert'],
     [
       'verify-full with another authority',
       { sslmode: 'verify-full', ssl_root_cert: 'other.pem' },
       'localhost',
+      'not trusted',
     ],
-    ['verify-full of another name', { sslmode: 'verify-full', ssl_root_cert: 'authority.pem' }, '127.0.0.1'],
-  ])('%s is refused by the checks', { tags }, async (_title, settings, host) => {
+    [
+      'verify-full of another name',
+      { sslmode: 'verify-full', ssl_root_cert: 'authority.pem' },
+      '127.0.0.1',
+      'cannot be connected to',
+    ],
+  ])('%s is refused by the checks', { tags }, async (_title, settings, host, why) => {
     const { port, user, password } = secure;
     const database = { host, port, user, password, name: 'postgres', ...settings };
     const checked = await station.check({ database }, { offline: false, files });
-    expect(checked).toEqual({ code: 2, text: expect.stringContaining('database: cannot use the database') });
+    expect(checked).toEqual({
+      code: 2,
+      text: expect.stringMatching(`database: cannot use the database: .*${why}`),
+    });
   });
 
   test.each([
@@ -197,6 +213,7 @@ test('gateway.ca_file is what the gateway is checked with', { tags: ['file:gatew
     'cert.pem': CERTIFICATE,
     'key.pem': CERTIFICATE_KEY,
     'authority.pem': AUTHORITY,
+    'other.pem': OTHER_AUTHORITY,
   });
   const tls = { GATEWAY_TLS_CERT_FILE: 'cert.pem', GATEWAY_TLS_KEY_FILE: 'key.pem' };
   const { process: gateway, port } = await startGateway(
@@ -206,12 +223,13 @@ test('gateway.ca_file is what the gateway is checked with', { tags: ['file:gatew
   const url = `wss://localhost:${port}/ws/agent`;
   try {
     for (const [ca, expected] of [
-      [{ ca_file: 'authority.pem' }, 'svc-agent: connected to wss://localhost'],
-      [{}, 'svc-agent: not connected to wss://localhost'],
+      [{ ca_file: 'authority.pem' }, /^svc-agent: connected to wss:/],
+      [{ ca_file: 'other.pem' }, /^svc-agent: not connected to wss:.*no authority in gateway\.ca_file/],
+      [{}, /^svc-agent: not connected to wss:.*not trusted: .* in gateway\.ca_file/],
     ] as const) {
       await writeFile(join(folder, 'capability.yaml'), station.file({ gateway: { url, ...ca } }));
       const agent = await startProcess(join(folder, 'svc-agent'), [], { cwd: folder });
-      await agent.waitForLine((text) => text.startsWith(expected));
+      await agent.waitForLine((text) => expected.test(text));
       expect(await agent.stop()).toEqual({ code: 0, signal: null });
     }
   } finally {
@@ -345,6 +363,74 @@ describe('the log file', () => {
       for (const size of sizes) expect(size).toBeLessThan(bytes + 400);
     },
   );
+
+  describe('on standard output', { tags: ['file:logging.output'] }, () => {
+    const EVENTS = ['starting', 'connected', 'call', 'shutting_down'];
+
+    /** What it writes while it answers one call, and whether there is a log file then. */
+    async function ran(
+      folder: string,
+      [program = './svc-agent', ...args]: readonly string[] = [],
+      options: ProcessOptions = {},
+    ): Promise<{ stdout: string; stderr: string; hasFile: boolean }> {
+      const agent = await startProcess(program, args, { cwd: folder, ...options });
+      try {
+        await expect.poll(async () => (await station.call('one')).status, { timeout: 10_000 }).toBe(200);
+        await agent.waitForLine((line) => line.includes('request_id'));
+      } finally {
+        const onTerminal = /^pid (\d+)/.exec(agent.output('stdout'))?.[1];
+        if (onTerminal !== undefined) process.kill(Number(onTerminal));
+        await (onTerminal === undefined ? agent.stop() : agent.exited);
+      }
+      const hasFile = (await readdir(folder)).includes('svc-agent.log');
+      return { stdout: agent.output('stdout'), stderr: agent.output('stderr'), hasFile };
+    }
+
+    const onStandardOutput = (): Promise<string> =>
+      station.folder({ 'capability.yaml': station.file({ logging: { output: 'stdout' } }) });
+
+    function eventsOf(stdout: string): readonly unknown[] {
+      return stdout
+        .trimEnd()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line).event)
+        .filter((event) => event !== 'account_finding' && event !== 'account_audited');
+    }
+
+    test('logging.output: stdout writes the records there, and no file', async () => {
+      const { stdout, stderr, hasFile } = await ran(await onStandardOutput());
+      expect({ events: eventsOf(stdout), hasFile }).toEqual({ events: EVENTS, hasFile: false });
+      expect(stderr).toMatch(/^svc-agent: connected to /m);
+      expect(stderr).not.toContain('cannot write');
+    });
+
+    test('a folder that cannot be written costs one warning, and no record', async () => {
+      const owner = await serverAccount();
+      const home = await temporaryFolder('read-only', { owner });
+      await copyFile(join(await station.folder(), 'svc-agent'), join(home.path, 'svc-agent'));
+      await writeFile(join(home.path, 'capability.yaml'), station.file({}));
+      await chmod(home.path, 0o555);
+      const account = owner === undefined ? {} : { uid: owner.uid, gid: owner.gid };
+      const { stdout, stderr, hasFile } = await ran(home.path, [], account);
+      await chmod(home.path, 0o755);
+      await home.remove();
+      expect({ events: eventsOf(stdout), hasFile }).toEqual({ events: EVENTS, hasFile: false });
+      const warnings = stderr.split('\n').filter((line) => line.includes('cannot write'));
+      expect(warnings).toEqual([
+        expect.stringMatching(/permission denied\): the log goes to standard output/),
+      ]);
+    });
+
+    test.skipIf(!existsSync('/usr/bin/script'))('on a terminal it has lines for people', async () => {
+      const onTerminal = ['script', '-qfec', 'echo pid $$; exec ./svc-agent', '/dev/null'];
+      const { stdout } = await ran(await onStandardOutput(), onTerminal, { env: { NO_COLOR: '1' } });
+      const lines = stdout.trimEnd().split(/\r?\n/).slice(1);
+      const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/;
+      expect(lines.filter((line) => !time.test(line))).toEqual([]);
+      expect(lines).toContainEqual(expect.stringMatching(/Z info {2}connected gateway=ws:\S+ conn_id=/));
+      expect(lines).toContainEqual(expect.stringMatching(/Z info {2}call request_id=.* capability=one /));
+    });
+  });
 
   test('is not rotated before 10MB by default', { tags: ['file:logging.max_size'] }, async () => {
     const folder = await station.folder();

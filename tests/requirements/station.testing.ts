@@ -92,7 +92,9 @@ export async function startStation(
     const base: Sections = {
       gateway: { url: `ws://127.0.0.1:${port}/ws/agent`, agent_private_key: secret.agent_private_key },
       database: { host, port: databasePort, name, user, password },
-      capabilities: { one: { sql: 'select 1 as one', result: { one: { type: 'integer' } } } },
+      capabilities: {
+        one: { description: 'The number 1.', sql: 'select 1 as one', result: { one: { type: 'integer' } } },
+      },
     };
     const laid = Object.entries(sections).map(([section, keys]) => [
       section,

@@ -11,7 +11,7 @@ import {
   type Given,
 } from '@svc/edge';
 import { checkCommand } from './cli/check-command.ts';
-import { EXIT } from './cli/exit-code.ts';
+import { EXIT, type ExitCode } from './cli/exit-code.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run-command.ts';
 import { schemaCommand } from './cli/schema-command.ts';
@@ -55,6 +55,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       process.exitCode = await checkCommand({
         file,
         offline: given.has('offline'),
+        details: given.has('details'),
         json: given.has('json'),
         home,
       });
@@ -71,17 +72,41 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       });
       return;
     }
+    case 'init':
+      process.exitCode = await init(given);
+      return;
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
         await runCommand({
           file,
           home,
+          colour: !process.env['NO_COLOR'],
           version: __SVC_VERSION__,
           untilSignal: () => firstSignal(EXIT.failure),
         }),
       );
   }
+}
+
+async function init(given: Given): Promise<ExitCode> {
+  const { initCommand } = await import('./cli/init-command.ts');
+  return initCommand({
+    url: given.value('url'),
+    schemas: given.values('schema'),
+    tables: given.values('tables'),
+    exclude: given.values('exclude'),
+    include: given.values('include'),
+    max: given.value('max'),
+    dir: given.value('dir'),
+    gatewayUrl: given.value('gateway-url'),
+    createAccount: given.has('create-account'),
+    dryRun: given.has('dry-run'),
+    yes: given.has('yes'),
+    json: given.has('json'),
+    home,
+    env: process.env,
+  });
 }
 
 /** The argument, else the environment, else next to the executable. */

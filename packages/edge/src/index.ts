@@ -17,6 +17,7 @@ export { errorText } from './error-text.ts';
 export { createExpiringMap } from './expiring-map.ts';
 export { firstSignal } from './process/first-signal.ts';
 export { createJsonLines, printable, type JsonLines, type LineSink } from './json-lines.ts';
+export { createOutputSink, type OutputSink } from './log/output-sink.ts';
 export { CannotListen, listen, type AcceptFailure } from './listen.ts';
 export { readListenAddress, type ListenAddress } from './listen-address.ts';
 export {

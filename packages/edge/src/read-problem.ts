@@ -1,4 +1,4 @@
-/** Why a file cannot be read, without its name: the reason of what `fs` or a fatal `TextDecoder` has thrown. */
+/** Why a file cannot be read or written, without its name: the reason of what `fs` or a fatal `TextDecoder` has thrown. */
 export function readProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
@@ -7,6 +7,8 @@ export function readProblem(error: unknown): string {
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';
+    case 'EROFS':
+      return 'the file system is read-only';
     case 'EISDIR':
       return 'it is a folder';
     case 'ENOTDIR':

@@ -15,6 +15,7 @@ import { isFleet, linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
 import { UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
+import { createCompressor } from './http/compress.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
 import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
@@ -149,6 +150,8 @@ export async function startGateway(
     limitCalls: (callCapability) =>
       callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
     sessions,
+    compressor: config.compress === undefined ? undefined : createCompressor(),
+    mcpOutputSchema: config.mcpOutputSchema,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
     settling: {

@@ -92,6 +92,7 @@ async function run(envFile: string | undefined): Promise<void> {
   const log = createLog({
     level: config.logLevel,
     destination: STANDARD_OUTPUT,
+    colour: !process.env['NO_COLOR'],
     standardError: process.stderr,
     ...(config.workers === 1 ? {} : { fields: { replica_id: replicaId } }),
   });

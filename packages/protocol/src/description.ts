@@ -32,6 +32,8 @@ export interface ManifestEntry {
   readonly timeout_ms: number;
   /** What the capability takes from who calls, each a NEED_PATTERN; absent where nothing. */
   readonly needs?: readonly string[];
+  /** Parameters that go on behind the last row, each with the field of that row that it takes; absent where none do. */
+  readonly paging?: Readonly<Record<string, string>>;
 }
 
 /** The parts of an OpenAPI 3.1 document that the gateway touches; the rest passes through. */

@@ -42,7 +42,7 @@ test.skipIf(skipped)(
     await first.ready();
     const from = performance.now();
     // Calls go where agents are.
-    await until(() => balancer.isUp(0) && !balancer.isUp(1) && !balancer.isUp(2), 20_000);
+    await until(() => balancer.isUp(0) && !balancer.isUp(1) && !balancer.isUp(2), 60_000);
     const load = startOpenLoad({ port, apiKey: fleet.apiKey, perSecond: 20 });
     await releasers.add(() => load.stop());
     const log = join(agent.folder, 'svc-agent.log');

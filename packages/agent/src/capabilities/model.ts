@@ -16,6 +16,8 @@ export interface Capability {
   readonly params: readonly Param[];
   /** In file order, which is the order of fields in a row. */
   readonly result: readonly ResultField[];
+  /** For callers who go on behind the last row: parameters, each with the field that gives its value. Absent for none. */
+  readonly paging?: Readonly<Record<string, string>>;
   readonly limits: CapabilityLimits;
   /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
   readonly allowFunctions: readonly string[];

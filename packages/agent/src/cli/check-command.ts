@@ -2,25 +2,32 @@ import { join } from 'node:path';
 import type { VerificationFault } from '../databases/errors.ts';
 import { jsonReport, textReport } from './check-report.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { LOG_FILE, readonlyAccountFaults, withCheckedFile } from './with-checked-file.ts';
+import { logFile, LOG_FILE } from '../telemetry/log-destination.ts';
+import { readonlyAccountFaults, withCheckedFile } from './with-checked-file.ts';
 
 export interface CheckOptions {
   /** The capability file. */
   readonly file: string;
   readonly offline: boolean;
+  /** Shows database text, where standard output is a terminal. */
+  readonly details: boolean;
   readonly json: boolean;
   /** The folder of the log file. */
   readonly home: string;
 }
 
 /** `svc-agent check`: checks the capability file and prints a report. */
-export async function checkCommand({ file, offline, json, home }: CheckOptions): Promise<ExitCode> {
-  const report = (json ? jsonReport : textReport)(file, offline, process.stdout);
+export async function checkCommand({ file, offline, details, json, home }: CheckOptions): Promise<ExitCode> {
+  const shown = !details ? 'unasked' : process.stdout.isTTY ? 'shown' : 'no_terminal';
+  const report = json
+    ? jsonReport(file, offline, process.stdout)
+    : textReport(file, offline, process.stdout, shown);
   const exitCode = await withCheckedFile(
     {
       file,
       offline,
-      home,
+      // Standard output has the report, so the log is a file whatever logging.output says.
+      logTo: (logging) => logFile(home, logging),
       onWellFormed: ({ capabilities, identity, workers }) =>
         report.wellFormed(capabilities, identity, workers),
       showFaults: (faults) => report.refused(faults, hasDetails(faults) ? join(home, LOG_FILE) : undefined),

@@ -1,5 +1,6 @@
-import { counted } from '@svc/edge';
+import { counted, printable } from '@svc/edge';
 import type { Fault } from '../capabilities/fault.ts';
+import type { VerificationFault } from '../databases/errors.ts';
 import type { IdentitySummary } from '../start-up/report.ts';
 import { printFaults } from './print-faults.ts';
 
@@ -7,6 +8,8 @@ import { printFaults } from './print-faults.ts';
 interface Finding {
   readonly problem: string;
   readonly remedy: string;
+  /** Database text. */
+  readonly detail?: string;
 }
 
 /** What `svc-agent check` says of the capability file `file`. */
@@ -14,10 +17,10 @@ export interface CheckReport {
   wellFormed(capabilities: number, identity?: IdentitySummary, workers?: number): void;
   /** The database answers, and every capability has passed. */
   verified(findings: readonly Finding[]): void;
-  /** What is allowed and will fail at some calls. */
+  /** What is allowed, and fails at some calls or is hardly meant. */
   warned(warnings: readonly Fault[]): void;
   /** `logFile` is where more is told of them. */
-  refused(faults: readonly Fault[], logFile: string | undefined): void;
+  refused(faults: readonly VerificationFault[], logFile: string | undefined): void;
   /** To be called last. */
   end(): void;
 }
@@ -26,8 +29,16 @@ interface Output {
   write(text: string): unknown;
 }
 
+/** Whether the report has what the database says: it may stand on a terminal alone. */
+export type Details = 'unasked' | 'shown' | 'no_terminal';
+
 /** Lines for people, as things become known. */
-export function textReport(file: string, offline: boolean, output: Output): CheckReport {
+export function textReport(
+  file: string,
+  offline: boolean,
+  output: Output,
+  details: Details = 'unasked',
+): CheckReport {
   return {
     wellFormed(capabilities, identity, workers) {
       output.write(`${file}: well formed, ${counted(capabilities, 'capability', 'capabilities')}\n`);
@@ -41,16 +52,18 @@ export function textReport(file: string, offline: boolean, output: Output): Chec
     },
     verified(findings) {
       output.write('database: answers; every capability only reads and yields what it declares\n');
-      for (const { problem, remedy } of findings) {
+      for (const { problem, remedy, detail } of findings) {
         output.write(`account: ${problem}; to mend it: ${remedy}\n`);
+        if (details === 'shown' && detail !== undefined) output.write(`    ${printable(detail)}\n`);
       }
     },
     warned(warnings) {
-      printFaults(warnings, output, file, 'warning: ');
+      printFaults(warnings, output, file, { kind: 'warning: ' });
     },
     refused(faults, logFile) {
-      printFaults(faults, output, file);
-      if (logFile !== undefined) output.write(`Details: ${logFile}\n`);
+      printFaults(faults, output, file, { details: details === 'shown' });
+      const why = details === 'no_terminal' ? ' (standard output is no terminal)' : '';
+      if (logFile !== undefined) output.write(`Details: ${logFile}${why}\n`);
     },
     end() {},
   };

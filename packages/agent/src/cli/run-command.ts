@@ -1,6 +1,7 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../agent.ts';
 import { databaseFault } from '../databases/errors.ts';
+import { logOfRunningAgent } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { openDatabase } from './open-database.ts';
 import { printFaults } from './print-faults.ts';
@@ -11,6 +12,8 @@ export interface RunOptions {
   readonly file: string;
   /** The folder of the log file. */
   readonly home: string;
+  /** Whether records on a terminal have colours. */
+  readonly colour: boolean;
   readonly version: string;
   /** Resolves with the signal that asks the agent to end. Before it is called a signal ends the process at once. */
   readonly untilSignal: () => Promise<NodeJS.Signals>;
@@ -18,12 +21,13 @@ export interface RunOptions {
 
 /** `svc-agent`: checks the capability file and answers calls until a signal comes. */
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
-  const { file, home } = options;
+  const { file, home, colour } = options;
+  const warn = (line: string): unknown => process.stderr.write(`svc-agent: ${line}\n`);
   return withCheckedFile(
     {
       file,
       offline: false,
-      home,
+      logTo: (logging) => logOfRunningAgent(logging, { home, colour, warn }),
       onWellFormed: () => {},
       showFaults: (faults) => printFaults(faults, process.stderr, file),
     },

@@ -1,21 +1,17 @@
-import { join } from 'node:path';
 import type { AgentConfig } from '../config/model.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
 import type { AuditFinding, StartUpOutcome, WellFormed } from '../start-up/report.ts';
-import { createLog, type Log } from '../telemetry/log.ts';
+import { createLog, type Log, type LogDestination } from '../telemetry/log.ts';
+import { LOG_FILE } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-
-export const LOG_FILE = 'svc-agent.log';
-/** For faults found before the file's own `logging` section is known. */
-const LOG_DEFAULTS = { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 };
 
 export interface FileToCheck {
   /** The capability file. */
   readonly file: string;
   readonly offline: boolean;
-  /** The folder of the log file. */
-  readonly home: string;
+  /** Where the log goes; `logging` is undefined for faults found before the file's own section is known. */
+  readonly logTo: (logging: AgentConfig['logging'] | undefined) => LogDestination;
   readonly onWellFormed: (report: WellFormed) => void;
   /** Shows the user what is wrong with the file, the database or its account. */
   readonly showFaults: (faults: readonly VerificationFault[]) => void;
@@ -37,12 +33,13 @@ export interface CheckedFile {
  * the work has ended.
  */
 export async function withCheckedFile(
-  { file, offline, home, onWellFormed, showFaults }: FileToCheck,
+  { file, offline, logTo, onWellFormed, showFaults }: FileToCheck,
   work: (checked: CheckedFile) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const openLog = (limits: AgentConfig['logging']): Log =>
-    createLog({ file: join(home, LOG_FILE), ...limits, standardError: process.stderr });
-  let log = openLog(LOG_DEFAULTS);
+  let opened: Log | undefined;
+  const openLog = (logging?: AgentConfig['logging']): Log =>
+    createLog({ destination: logTo(logging), standardError: process.stderr });
+  const theLog = (): Log => (opened ??= openLog());
   let crashing = false;
   // A stack trace may quote the database; it goes to the log file only.
   const crash = async (error: unknown): Promise<void> => {
@@ -50,34 +47,35 @@ export async function withCheckedFile(
     if (crashing) return;
     crashing = true;
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.observe({ event: 'crashed', detail });
-    await log.close();
+    theLog().observe({ event: 'crashed', detail });
+    await theLog().close();
     process.exit(EXIT.failure);
   };
   process.on('uncaughtException', (error) => void crash(error));
-  // What the database said of a fault goes to the log file only.
+  // What the database said of a fault goes to the log only.
   const refuse = (faults: readonly VerificationFault[]): ExitCode => {
     showFaults(faults);
     for (const { path, message, detail = '' } of faults)
-      log.observe({ event: 'startup_fault', path, message, detail });
+      theLog().observe({ event: 'startup_fault', path, message, detail });
     return EXIT.usage;
   };
   let exitCode: ExitCode = EXIT.failure;
   try {
     const outcome = await checkInChildProcess({ file, offline }, (report) => {
-      log = openLog(report.logging);
+      opened = openLog(report.logging);
       onWellFormed(report);
     });
     if (outcome.step === 'malformed' || outcome.step === 'refused') {
       exitCode = refuse(outcome.faults);
     } else {
+      const log = theLog();
       logOutcome(outcome, log);
       exitCode = await work({ outcome, log, refuse });
     }
   } catch (error) {
     await crash(error);
   }
-  await log.close();
+  await opened?.close();
   return exitCode;
 }
 

@@ -68,6 +68,7 @@ export function buildConfig(
         : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
     },
     logging: {
+      output: logging?.output ?? 'file',
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
       maxFiles: logging?.max_files ?? 5,
     },
@@ -122,6 +123,7 @@ function buildCapability(
       nullable,
       position: positionOf([...path, 'result', field]),
     })),
+    ...(spec.paging === undefined ? {} : { paging: spec.paging }),
     limits: {
       timeoutMs: parseDuration(limits.timeout ?? '30s'),
       maxRows: limits.max_rows ?? 1000,

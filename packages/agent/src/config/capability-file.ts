@@ -32,7 +32,11 @@ export interface CapabilityFile {
   /** What its driver's schema says. */
   readonly database: DatabaseSection;
   readonly identity?: IdentitySpec;
-  readonly logging?: { readonly max_size?: string | number; readonly max_files?: number };
+  readonly logging?: {
+    readonly output?: 'file' | 'stdout';
+    readonly max_size?: string | number;
+    readonly max_files?: number;
+  };
   readonly metrics?: { readonly addr?: string };
   readonly defaults?: LimitsSpec & { readonly readonly?: true };
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
@@ -67,6 +71,7 @@ export interface CapabilitySpec {
   readonly policy?: PolicySpec;
   readonly expose_in_openapi?: boolean;
   readonly result: Readonly<Record<string, ResultSpec>>;
+  readonly paging?: Readonly<Record<string, string>>;
 }
 
 interface PolicySpec extends LimitsSpec {

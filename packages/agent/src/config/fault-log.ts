@@ -10,6 +10,8 @@ interface Place {
   readonly collection: boolean;
   /** The text before `${NAME}` was replaced, when something was. */
   readonly written?: string;
+  /** As it stands in the file, of a text whose lines YAML joins. */
+  readonly folded?: string;
   /** Nothing but one `${NAME}`. */
   readonly reference: boolean;
 }

@@ -97,7 +97,13 @@ describe('each worker needs a connection,', { tags: ['file:runtime.workers'] }, 
 describe('a file without faults', () => {
   test('gets the defaults', () => {
     expect(load(fileText())).toEqual({
-      warnings: [],
+      warnings: [
+        {
+          path: 'capabilities.ping.description',
+          message: 'is missing: callers and models choose by it',
+          position: { line: 4, column: 17 },
+        },
+      ],
       config: {
         service: { title: 'Library', version: '1', description: '' },
         runtime: { maxConcurrentRequests: 64, queueSize: 1000, workers: 1 },
@@ -118,7 +124,7 @@ describe('a file without faults', () => {
           maxConnections: 10,
           requireReadonlyAccount: false,
         },
-        logging: { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 },
+        logging: { output: 'file', maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 },
         capabilities: [
           {
             name: 'ping',
@@ -143,7 +149,7 @@ runtime: { max_concurrent_requests: 3, queue_size: 0, workers: 2 }
 gateway: { url: "ws://localhost:1/ws/agent", agent_private_key: ${testKey.seed} }
 database: { driver: postgres, host: h, port: 1, name: n, user: u, password: "", sslmode: verify-full,
             max_connections: 2, require_readonly_account: true }
-logging: { max_size: 2MB, max_files: 7 }
+logging: { output: stdout, max_size: 2MB, max_files: 7 }
 metrics: { addr: "[::1]:9090" }
 defaults: { readonly: true, timeout: 5s, max_rows: 7, max_bytes: 2KB }
 capabilities:
@@ -169,7 +175,7 @@ capabilities:
       requireReadonlyAccount: true,
       requireReadonlyAccountPosition: { line: 6, column: 33 },
     });
-    expect(logging).toEqual({ maxSizeBytes: 2 * 1024 * 1024, maxFiles: 7 });
+    expect(logging).toEqual({ output: 'stdout', maxSizeBytes: 2 * 1024 * 1024, maxFiles: 7 });
     const [b, a] = capabilities;
     expect(b).toMatchObject({
       name: 'b',
@@ -262,6 +268,7 @@ capabilities:
     ['runtime: { max_concurrent_requests: 1.5 }', 'runtime.max_concurrent_requests: must be an integer'],
     ['runtime: { queue_size: 12345678901234567890 }', 'runtime.queue_size: must be <= 1000000'],
     ['runtime: { queue_size: "5" }', 'runtime.queue_size: must be an integer: remove the quotes'],
+    ['logging: { output: journal }', 'logging.output: must be one of file, stdout'],
     ['logging: { max_size: 10XB }', 'logging.max_size: must be a size such as `512KB`, `10MB` or `1GB`'],
     ['logging: { max_size: 0 }', 'logging.max_size: must be at least 1KB'],
     ['logging: { max_files: 0 }', 'logging.max_files: must be >= 1'],
@@ -303,7 +310,7 @@ capabilities:
     ['result: { a: { type: date, format: date } }', 'result.a.format: does not fit the type date: remove it'],
     [
       'result: { a: { type: uuid } }',
-      'result.a.type: must be one of integer, number, string, boolean, date, datetime, array, object',
+      'result.a.type: must be one of integer, number, string, boolean, date, datetime, array, object; for a UUID write a: { type: string, format: uuid }',
     ],
     [
       'params: { Id: { type: string } }',

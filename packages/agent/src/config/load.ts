@@ -4,6 +4,7 @@ import type { AgentConfig } from './model.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import { buildConfig } from './build.ts';
 import { checkFile } from './checks/check-file.ts';
+import { findWarnings } from './checks/find-warnings.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';
 import { isCapabilityFile, lint } from './schema/lint.ts';
 import { readSecrets } from './secrets/read-secrets.ts';
@@ -47,10 +48,13 @@ export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig 
   const resolveFile = (name: string): string => resolve(dirname(path), name);
   return {
     config: buildConfig(root, { privateKeySeed, ...texts }, { positionOf, resolveFile }),
-    warnings: warnings.map((message) => {
-      const at = ['identity', 'issuers'];
-      return { path: at.join('.'), message, position: positionOf(at) };
-    }),
+    warnings: [
+      ...warnings.map((message) => {
+        const at = ['identity', 'issuers'];
+        return { path: at.join('.'), message, position: positionOf(at) };
+      }),
+      ...findWarnings(root, faults),
+    ],
   };
 }
 

@@ -17,7 +17,12 @@ export interface AgentConfig {
   };
   readonly gateway: GatewayLinkConfig;
   readonly database: DatabaseConfig;
-  readonly logging: { readonly maxSizeBytes: number; readonly maxFiles: number };
+  readonly logging: {
+    /** Of the running agent. */
+    readonly output: 'file' | 'stdout';
+    readonly maxSizeBytes: number;
+    readonly maxFiles: number;
+  };
   /** Absent without metrics. */
   readonly metricsListen?: ListenAddress;
   readonly capabilities: readonly Capability[];

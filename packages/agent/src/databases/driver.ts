@@ -2,6 +2,7 @@ import type { AbortSignalLike } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Fault, Position } from '../capabilities/fault.ts';
 import type { JsonSchema } from '../capabilities/json-schema.ts';
+import type { CatalogSource } from './catalog.ts';
 import type { VerificationFault } from './errors.ts';
 
 /**
@@ -24,6 +25,8 @@ export interface Driver {
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
   /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
+  /** Loads what proposes capabilities, which a running agent never needs, from `./catalog/index.ts`. */
+  loadCatalog(): Promise<CatalogSource>;
 }
 
 /** What the section of every driver may hold; the texts of the file, not yet in the agent's terms. */
@@ -57,6 +60,8 @@ export interface VerifierDatabase {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
+  /** What is allowed in verified statements, and is hardly meant: what only the database can tell. */
+  findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;

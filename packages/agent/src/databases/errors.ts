@@ -33,9 +33,11 @@ export class DatabaseError extends Error {
   }
 }
 
-/** `message` is fit for standard error; `detail` (database text, SQL) belongs in the log file only. */
+/** `message` is fit for standard error; the rest is database text, for the log and for who asks at a terminal. */
 export interface VerificationFault extends Fault {
   readonly detail?: string;
+  /** Which line of the SQL it is, and what the database advises; not in the log. */
+  readonly hint?: string;
 }
 
 /** What to say of a database that cannot be used; rethrows what is no `DatabaseError`. */

@@ -170,7 +170,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       giveUp(unexpectedResponse(statusCode));
     });
     socket.on('error', (error) => {
-      if (failure === '') failure = withHint(errorText(error));
+      if (failure === '') failure = withHint(error, options.ca);
     });
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
@@ -234,9 +234,24 @@ function unexpectedResponse(status: number): string {
   return `the gateway's address answered HTTP ${status} instead of opening a WebSocket${hint}`;
 }
 
-function withHint(problem: string): string {
-  if (!problem.includes('ECONNREFUSED')) return problem;
-  return `${problem} (is the gateway running, and do host and port of gateway.url lead to it?)`;
+/** What OpenSSL says of a certificate that no trusted authority vouches for. */
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+function withHint(error: Error & { readonly code?: string }, ca: string | undefined): string {
+  const problem = errorText(error);
+  if (problem.includes('ECONNREFUSED')) {
+    return `${problem} (is the gateway running, and do host and port of gateway.url lead to it?)`;
+  }
+  if (error.code === undefined || !UNTRUSTED.has(error.code)) return problem;
+  return ca === undefined
+    ? `${problem} (the gateway's certificate is not trusted: name the PEM file of its authority, or a self-signed certificate itself, in gateway.ca_file)`
+    : `${problem} (no authority in gateway.ca_file has signed the gateway's certificate: is it the right file, and does the gateway send its whole chain?)`;
 }
 
 function explain(code: number, reason: string, { privateKey, trust, service }: AgentIdentity): string {

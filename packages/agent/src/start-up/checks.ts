@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
+import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
@@ -40,9 +41,18 @@ export async function runStartUpChecks(
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
   const outcome = offline ? await readStatements(config) : await askDatabase(config);
-  report(
-    'warnings' in outcome ? { ...outcome, warnings: [...linted.warnings, ...outcome.warnings] } : outcome,
+  report(withWarnings(outcome, linted.warnings));
+}
+
+/** A statement that is refused may be so because of what its text is warned of. */
+function withWarnings(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
+  if ('warnings' in outcome) return { ...outcome, warnings: [...warnings, ...outcome.warnings] };
+  const { faults } = outcome;
+  const causes = warnings.filter(
+    ({ path }) =>
+      path.endsWith('.sql') && faults.some((fault) => fault.path.startsWith(path.slice(0, -'sql'.length))),
   );
+  return { ...outcome, faults: [...causes, ...faults] };
 }
 
 function summaryOf(
@@ -77,12 +87,28 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
     const findings = await auditAccount(database, config.capabilities);
-    const warnings = await verifier.findWarnings(config.capabilities);
+    const warnings = [
+      ...(await verifier.findWarnings(config.capabilities)),
+      ...(await databaseWarnings(database, config.capabilities)),
+    ];
     return { step: 'verified', verified: { config: checked, prepared, description }, warnings, findings };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
     await database.close();
+  }
+}
+
+/** None where the database does not tell: a warning must not keep the agent from starting. */
+async function databaseWarnings(
+  database: VerifierDatabase,
+  capabilities: readonly Capability[],
+): Promise<readonly Fault[]> {
+  try {
+    return await database.findWarnings(capabilities);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return [];
   }
 }
 

@@ -50,7 +50,7 @@ export type StartUpOutcome =
   | {
       readonly step: 'verified';
       readonly verified: VerifiedAgent;
-      /** What is allowed and will fail at some calls. */
+      /** What is allowed, and fails at some calls or is hardly meant. */
       readonly warnings: readonly Fault[];
       /** What the account may do beyond reading. */
       readonly findings: readonly AuditFinding[];

@@ -69,7 +69,7 @@ export type AgentEvent =
       readonly message: string;
       readonly detail: string;
     }
-  /** What is allowed and will fail at some calls. */
+  /** What is allowed, and fails at some calls or is hardly meant. */
   | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { runProcess, smallDisk, temporaryFolder, type SmallDisk, type TemporaryFolder } from '@svc/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AgentEvent } from './events.ts';
-import { createLog, type Log, type LogOptions } from './log.ts';
+import { createLog, type Log, type LogDestination } from './log.ts';
 
 let folder: TemporaryFolder;
 let file: string;
@@ -26,9 +26,10 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-function open(options: Partial<LogOptions> = {}): Log {
+function open(options: Partial<Extract<LogDestination, { file: string }>> = {}): Log {
   const standardError = { write: (text: string) => said.push(text) };
-  return createLog({ file, maxSizeBytes: 1024 * 1024, maxFiles: 3, standardError, ...options });
+  const destination = { file, maxSizeBytes: 1024 * 1024, maxFiles: 3, ...options };
+  return createLog({ destination, standardError });
 }
 
 const CALL = {
@@ -334,7 +335,7 @@ test.each([
   ['later', 'await new Promise((resolve) => setTimeout(resolve, 50));'],
 ])('no record is lost or doubled when the process just exits, %s', async (_when, pause) => {
   const script = `import { createLog } from ${JSON.stringify(join(import.meta.dirname, 'log.ts'))};
-    const log = createLog(${JSON.stringify({ file, maxSizeBytes: 1e6, maxFiles: 2 })});
+    const log = createLog(${JSON.stringify({ destination: { file, maxSizeBytes: 1e6, maxFiles: 2 } })});
     log.observe(${JSON.stringify(call(1))});
     log.observe(${JSON.stringify({ event: 'startup_fault', path: 'p', message: 'm', detail: 'd' })});
     log.observe(${JSON.stringify(call(2))});

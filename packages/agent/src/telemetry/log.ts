@@ -1,4 +1,5 @@
-import { counted, createJsonLines, printable } from '@svc/edge';
+import { isatty } from 'node:tty';
+import { counted, createJsonLines, createOutputSink, printable, type LineSink } from '@svc/edge';
 import type { AgentEvent, Observe } from './events.ts';
 import { rotatingFile } from './rotating-file.ts';
 
@@ -10,14 +11,26 @@ export interface Log {
   close(): Promise<void>;
 }
 
+/** A file with those that were left behind, or standard output. */
+export type LogDestination =
+  | {
+      /** The active file, made with the first record; older ones are called `<file>.1` and so on. */
+      readonly file: string;
+      readonly maxSizeBytes: number;
+      /** Kept files, the active one included. */
+      readonly maxFiles: number;
+    }
+  | {
+      /** A file descriptor; where it is a terminal, records are lines for people. */
+      readonly descriptor: number;
+      /** Whether these lines have colours. */
+      readonly colour: boolean;
+    };
+
 export interface LogOptions {
-  /** The active file, made with the first record; older ones are called `<file>.1` and so on. */
-  readonly file: string;
-  readonly maxSizeBytes: number;
-  /** Kept files, the active one included. */
-  readonly maxFiles: number;
+  readonly destination: LogDestination;
   /** Gets one short line without database detail for what an operator must know. */
-  readonly standardError: { write(text: string): unknown };
+  readonly standardError: { write(text: string): unknown; readonly isTTY?: boolean };
 }
 
 /** Some 70 calls: each write takes a promise, a thread of Node's pool, and waking both. */
@@ -25,35 +38,32 @@ const GATHER_CHARACTERS = 16_384;
 /** Reasons come from gateways and proxies, who may say anything. What is to be done, behind a gateway's reason, has room. */
 const REASON_MAX_CHARACTERS = 280;
 
-/** JSON lines into the log file (the only place for database text), short ones to standard error. */
-export function createLog(options: LogOptions): Log {
-  const { file, maxSizeBytes, maxFiles } = options;
-  // A file is left behind once it is full: what is gathered must not carry it far beyond its size.
-  const gatherCharacters = Math.min(GATHER_CHARACTERS, Math.ceil(maxSizeBytes / 4));
-  const say = (line: string): unknown => options.standardError.write(`svc-agent: ${printable(line)}\n`);
+/** JSON lines into the log (the only place for database text), short ones to standard error. */
+export function createLog({ destination, standardError }: LogOptions): Log {
+  const say = (line: string): unknown => standardError.write(`svc-agent: ${printable(line)}\n`);
+  // On one terminal the record itself is enough.
+  const repeats = 'file' in destination || standardError.isTTY !== true || !isatty(destination.descriptor);
+  const name = 'file' in destination ? destination.file : 'the log';
+  const logName = 'file' in destination ? 'the log file' : 'the log';
   let lostTold = 0;
-  const sink = rotatingFile({
-    file,
-    sizeBytes: Math.max(1, maxSizeBytes - gatherCharacters),
-    maxFiles,
+  const { sink, gatherCharacters } = openSink(destination, {
+    say,
     onBroken: (error) => {
       say(
-        `cannot write ${file}: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
+        `cannot write ${name}: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
       );
     },
     onRecovered: () => {
       const lost = lines.lost - lostTold;
       lostTold = lines.lost;
-      say(`${file} is written again; ${lost === 0 ? 'no record is' : recordsAre(lost)} lost`);
+      say(`${name} is written again; ${lost === 0 ? 'no record is' : recordsAre(lost)} lost`);
     },
-    onStuck: (error) =>
-      say(`cannot begin a new log file: ${error.message}; ${file} grows until it can be left behind`),
   });
   const lines = createJsonLines(sink, gatherCharacters);
   return {
     observe(event) {
       lines.write(levelOf(event), event, event.event !== 'call');
-      const line = shortLine(event);
+      const line = repeats ? shortLine(event, logName) : undefined;
       if (line !== undefined) say(line);
     },
     get recordsLost() {
@@ -61,10 +71,41 @@ export function createLog(options: LogOptions): Log {
     },
     async close() {
       const lost = await lines.close();
-      if (lost > 0) say(`cannot write ${file} to its end: up to ${recordsAre(lost)} lost`);
+      if (lost > 0) say(`cannot write ${name} to its end: up to ${recordsAre(lost)} lost`);
       await sink.close(lost === 0);
     },
   };
+}
+
+interface SinkCalls {
+  readonly say: (line: string) => void;
+  readonly onBroken: (error: Error) => void;
+  readonly onRecovered: () => void;
+}
+
+interface LogSink extends LineSink {
+  close(complete: boolean): Promise<void> | void;
+}
+
+function openSink(
+  destination: LogDestination,
+  { say, ...calls }: SinkCalls,
+): { readonly sink: LogSink; readonly gatherCharacters: number } {
+  if (!('file' in destination)) {
+    return { sink: createOutputSink({ ...destination, ...calls }), gatherCharacters: GATHER_CHARACTERS };
+  }
+  const { file, maxSizeBytes, maxFiles } = destination;
+  // A file is left behind once it is full: what is gathered must not carry it far beyond its size.
+  const gatherCharacters = Math.min(GATHER_CHARACTERS, Math.ceil(maxSizeBytes / 4));
+  const sink = rotatingFile({
+    file,
+    sizeBytes: Math.max(1, maxSizeBytes - gatherCharacters),
+    maxFiles,
+    ...calls,
+    onStuck: (error) =>
+      say(`cannot begin a new log file: ${error.message}; ${file} grows until it can be left behind`),
+  });
+  return { sink, gatherCharacters };
 }
 
 function recordsAre(count: number): string {
@@ -100,7 +141,8 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
   }
 }
 
-function shortLine(event: AgentEvent): string | undefined {
+/** `logName` is what has the details. */
+function shortLine(event: AgentEvent, logName: string): string | undefined {
   switch (event.event) {
     case 'starting':
       return `starting with ${counted(event.capabilities, 'capability', 'capabilities')} of ${event.config_file}`;
@@ -125,15 +167,15 @@ function shortLine(event: AgentEvent): string | undefined {
     case 'labels_changed':
       return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
     case 'database_lost':
-      return `the database is lost: ${event.reason}; calls fail until it is back, which the log file will say`;
+      return `the database is lost: ${event.reason}; calls fail until it is back, which ${logName} will say`;
     case 'worker_ended': {
       const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
       return `worker ${event.worker} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
     }
     case 'account_audited':
-      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); the log file says what, and how to mend it`;
+      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); ${logName} says what, and how to mend it`;
     case 'crashed':
-      return 'internal error, ending; the log file holds the details';
+      return `internal error, ending; ${logName} holds the details`;
     case 'shutting_down':
       return `${event.signal}: finishing ${counted(event.in_flight, 'call', 'calls')}`;
     case 'call':

@@ -22,6 +22,7 @@ const entry = {
       maxItems: 256,
       uniqueItems: true,
     },
+    paging: { type: 'object', additionalProperties: { type: 'string' }, minProperties: 1 },
   },
   required: ['name', 'exposed', 'timeout_ms'],
 };

@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '@svc/edge';
-import { DEFAULT_SERVICE } from '@svc/protocol';
+import { DEFAULT_SERVICE, joinPieces } from '@svc/protocol';
 import { NOBODY, type Registry, type Tried } from '../agents/registry.ts';
 import type { CallableLink, AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -7,6 +7,7 @@ import type { Principal, TokenPrincipal } from '../auth/principal.ts';
 import { CallError, CallerGone } from './call-error.ts';
 import { metadataFor } from './metadata.ts';
 import { agentErrorMessage } from './agent-error-message.ts';
+import { nextPage } from './next-page.ts';
 import type { AgentWait } from './wait-for-agent.ts';
 
 export interface CapabilityCall {
@@ -22,7 +23,13 @@ export interface CapabilityCall {
 
 const REFUSED: ReadonlySet<string> = new Set(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED']);
 
-export type CallCapability = (call: CapabilityCall) => Promise<AgentResult>;
+/** What an agent answered, and how the caller goes on where that was cut. */
+export interface CallResult extends AgentResult {
+  /** JSON object of parameters; undefined where the capability has no paging. */
+  readonly next?: string | undefined;
+}
+
+export type CallCapability = (call: CapabilityCall) => Promise<CallResult>;
 
 /** How much longer than the capability's own time the agent may take to answer. */
 const ANSWER_GRACE_MS = 2000;
@@ -44,7 +51,7 @@ export function createCallCapability(
   agentWait?: AgentWait,
 ): CallCapability {
   return (call) =>
-    new Promise<AgentResult>((resolve, reject) => {
+    new Promise<CallResult>((resolve, reject) => {
       if (call.signal.aborted) {
         reject(new CallerGone());
         return;
@@ -102,7 +109,8 @@ export function createCallCapability(
 
       function onOutcome(outcome: AgentOutcome): void {
         if (outcome.kind === 'result') {
-          finish(() => resolve(outcome));
+          const paging = outcome.truncated ? current.capability(call.capability)?.paging : undefined;
+          finish(() => resolve(paging === undefined ? outcome : withNext(outcome, paging)));
           return;
         }
         const mayGoOn = timeLeft() >= 0 && mayRetry(outcome, retried);
@@ -142,6 +150,12 @@ export function createCallCapability(
       if (lost === undefined) send(first);
       else waitForAgent(offline);
     });
+}
+
+/** Joins the rows, so that whoever quotes them later need not. */
+function withNext(result: AgentResult, paging: Readonly<Record<string, string>>): CallResult {
+  const rows = joinPieces(result.rows);
+  return { ...result, rows: [rows], next: nextPage(rows, paging) };
 }
 
 /** Whether the agent is gone, or about to go, so that another one may be about to come in its place. */

@@ -1,8 +1,7 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import type { AgentResult } from '../agents/callable-link.ts';
 import { CallError } from './call-error.ts';
-import type { CallCapability } from './call-capability.ts';
+import type { CallCapability, CallResult } from './call-capability.ts';
 import { permits } from '../auth/permission.ts';
 import type { Principal } from '../auth/principal.ts';
 
@@ -19,7 +18,7 @@ export interface Caller {
 }
 
 /** `params` is a JSON object that has been found well formed. */
-type PermittedCall = (params: Uint8Array) => Promise<AgentResult>;
+type PermittedCall = (params: Uint8Array) => Promise<CallResult>;
 
 export type PermitCall = (caller: Caller, capability: string) => PermittedCall;
 

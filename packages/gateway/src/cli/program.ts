@@ -105,6 +105,8 @@ Optional settings:
   GATEWAY_VALKEY_URL                      Valkey by which gateways share limits and revoked keys
   GATEWAY_VALKEY_PASSWORD_FILE            file with its password
   GATEWAY_VALKEY_PREFIX                   begin of all names there                     (svc:)
+  GATEWAY_COMPRESS                        gzip compresses large answers of calls        (off)
+  GATEWAY_MCP_OUTPUT_SCHEMA               false shortens tools/list                    (true)
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
   GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)

@@ -65,6 +65,8 @@ describe('loadConfig', () => {
         shutdownDelayMs: 0,
         readyAfterMs: 0,
         agentWaitMs: 0,
+        compress: undefined,
+        mcpOutputSchema: true,
         tls: undefined,
         metricsListen: undefined,
         workers: 1,
@@ -92,6 +94,8 @@ describe('loadConfig', () => {
       GATEWAY_SHUTDOWN_DELAY: '10s',
       GATEWAY_READY_AFTER: '15s',
       GATEWAY_AGENT_WAIT: '1s',
+      GATEWAY_COMPRESS: 'gzip',
+      GATEWAY_MCP_OUTPUT_SCHEMA: 'false',
       GATEWAY_METRICS_ADDR: 'localhost:9090',
       GATEWAY_LOG_LEVEL: 'warn',
     });
@@ -117,6 +121,8 @@ describe('loadConfig', () => {
       shutdownDelayMs: 10_000,
       readyAfterMs: 15_000,
       agentWaitMs: 1000,
+      compress: 'gzip',
+      mcpOutputSchema: false,
       metricsListen: { host: 'localhost', port: 9090 },
       logLevel: 'warn',
     });
@@ -207,6 +213,8 @@ describe('loadConfig', () => {
     ['GATEWAY_SHUTDOWN_DELAY', '11m'],
     ['GATEWAY_READY_AFTER', '-1s'],
     ['GATEWAY_AGENT_WAIT', '61s'],
+    ['GATEWAY_COMPRESS', 'br'],
+    ['GATEWAY_MCP_OUTPUT_SCHEMA', 'no'],
     ['GATEWAY_METRICS_ADDR', ':8080'],
     ['GATEWAY_LOG_LEVEL', 'verbose'],
   ])('refuses %s=%s, naming only that setting', (setting, value) => {

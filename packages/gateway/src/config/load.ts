@@ -94,6 +94,8 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       readFile,
       faults,
     ),
+    compress: read('GATEWAY_COMPRESS', parseCompress),
+    mcpOutputSchema: read('GATEWAY_MCP_OUTPUT_SCHEMA', parseBoolean) ?? true,
     metricsListen,
     workers: read('GATEWAY_WORKERS', parseWorkers) ?? 1,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
@@ -148,6 +150,10 @@ function parseLogLevel(text: string): Parsed<GatewayConfig['logLevel']> {
   return level === undefined
     ? bad(`${quoted(text)} is not accepted; accepted: ${LOG_LEVELS.join(', ')}`)
     : good(level);
+}
+
+function parseCompress(text: string): Parsed<'gzip'> {
+  return text === 'gzip' ? good(text) : bad(`${quoted(text)} is not accepted; accepted: gzip`);
 }
 
 /** The two settings of a rate limit whose names begin so. */

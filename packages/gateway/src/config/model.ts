@@ -39,6 +39,10 @@ export interface GatewayConfig {
   /** How long a call may wait for another agent when the last one was lost just before; 0: not at all. */
   readonly agentWaitMs: number;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** How large answers of calls leave to those who take it; undefined: as they are. */
+  readonly compress: 'gzip' | undefined;
+  /** Whether `tools/list` has the schemas of results. */
+  readonly mcpOutputSchema: boolean;
   readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
   /** Processes that serve; with 1 there is no other. */
   readonly workers: number;

@@ -7,7 +7,7 @@ import type { CallerRecord, Observe, RequestEvent } from '../telemetry/events.ts
 import type { Cors } from '../access/cors.ts';
 import { errorResponse } from './error-response.ts';
 import { readRequestHeaders, type RequestHeaders } from './request/headers.ts';
-import { streamAnswer, writeAnswer, type AnswerPart } from './response-writer.ts';
+import { streamAnswer, writeAnswer, type AnswerPart, type WritePieces } from './response-writer.ts';
 
 /** What the log says of one call. */
 export interface CallLog {
@@ -56,12 +56,13 @@ export interface Exchange {
     parts: readonly AnswerPart[],
     delivered?: () => void,
   ): void;
-  /** Sends an answer whose pieces are made as the caller takes them. */
+  /** Sends an answer whose pieces are made as the caller takes them, in another form where `write` is given. */
   stream(
     status: number,
     headers: readonly string[],
     pieces: Iterable<AnswerPart>,
     delivered?: () => void,
+    write?: WritePieces,
   ): void;
   sendError(code: CallErrorCode, message: string, extraHeaders?: readonly string[]): void;
   /** Milliseconds since the request came. */
@@ -165,14 +166,14 @@ export function openExchange(
     batch: undefined,
     bodyTaken: false,
     send: (status, extra, parts, delivered) => write(status, extra, parts, '', delivered),
-    stream(status, extra, pieces, delivered) {
+    stream(status, extra, pieces, delivered, how) {
       if (answered) {
         delivered?.();
         return;
       }
       answered = true;
       record(status, '');
-      streamAnswer(exchange, response, exchange.cors, status, extra, pieces, delivered);
+      streamAnswer(exchange, response, exchange.cors, status, extra, pieces, delivered, how);
     },
     elapsedMs: () => now() - startedAt,
     sendError(code, message, extraHeaders) {

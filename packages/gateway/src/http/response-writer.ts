@@ -15,6 +15,9 @@ interface AnsweredRequest {
 /** A piece of an answer; in a text, each byte is the character of its number, as in latin1. */
 export type AnswerPart = Uint8Array | string;
 
+/** Writes the pieces of a body and ends it. */
+export type WritePieces = (response: ServerResponse, pieces: Iterator<AnswerPart>) => void;
+
 export function bytesOf(part: AnswerPart): Uint8Array {
   return typeof part === 'string' ? Buffer.from(part, 'latin1') : part;
 }
@@ -76,10 +79,11 @@ export function streamAnswer(
   extra: readonly string[],
   pieces: Iterable<AnswerPart>,
   delivered: (() => void) | undefined,
+  write: WritePieces = writePieces,
 ): void {
   if (answered.bodyTaken) readEnd(answered.request);
   response.writeHead(status, answerHeaders(answered, cors, extra, true));
-  writePieces(response, pieces[Symbol.iterator]());
+  write(response, pieces[Symbol.iterator]());
   watchStalled(response, delivered);
 }
 
@@ -140,7 +144,7 @@ const watchedFor = new WeakMap<Socket, ServerResponse>();
  * so nothing more is read from the caller before it has taken the answer. When the time-out fires, nobody listens
  * to it, and Node ends the connection. `delivered` is called when the answer needs no more memory.
  */
-function watchStalled(response: ServerResponse, delivered?: () => void): void {
+export function watchStalled(response: ServerResponse, delivered?: () => void): void {
   // What the system has taken needs no watching, and that is nearly always all of it.
   if (response.socket?.writableLength === 0 && delivered === undefined) return;
   let watched: Socket | undefined;

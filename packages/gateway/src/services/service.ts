@@ -19,7 +19,9 @@ import { createCallCapability, type CallCapability } from '../calls/call-capabil
 import { createAgentWait } from '../calls/wait-for-agent.ts';
 import { createPermitCall } from '../calls/permit-call.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
+import { describedFields } from '../catalog/described-fields.ts';
 import type { TokenConfig } from '../config/model.ts';
+import type { Compressor } from '../http/compress.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
 import type { ServiceHandlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
@@ -63,6 +65,10 @@ export interface ServiceParts {
   readonly sessions: Sessions;
   /** Where another process fetches the keys of issuers. */
   readonly openKeySet: OpenKeySet | undefined;
+  /** Undefined where answers are not compressed. */
+  readonly compressor: Compressor | undefined;
+  /** Whether tools are listed with the schemas of their results. */
+  readonly mcpOutputSchema: boolean;
   readonly shuttingDown: HealthState['shuttingDown'];
   /** Of the gateway itself. */
   readonly version: string;
@@ -125,7 +131,7 @@ export function createService(
       principalRate,
       revocations,
     });
-    const { publicUrl, rateLimiter, refuseOrigin, sessions, version } = parts;
+    const { publicUrl, rateLimiter, refuseOrigin, sessions, mcpOutputSchema, version } = parts;
     const prefix = pathPrefixOf(id);
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
@@ -139,14 +145,27 @@ export function createService(
     });
     const takesTokens = tokens !== undefined;
     const handlers: ServiceHandlers = {
-      call: createRestCall({ authenticate, permitCall, bodyLimits }),
+      call: createRestCall({
+        authenticate,
+        permitCall,
+        bodyLimits,
+        fieldsOf: (capability) => describedFields(catalog.description, capability),
+        compressor: parts.compressor,
+      }),
       mcp: createMcpHandler({
         authenticate,
         refuseOrigin,
         bodyLimits,
         rateLimiter,
         principalRate,
-        serveMessage: createServeMessage({ catalog, permitCall, sessions, takesTokens, version }),
+        serveMessage: createServeMessage({
+          catalog,
+          permitCall,
+          sessions,
+          takesTokens,
+          outputSchemas: mcpOutputSchema,
+          version,
+        }),
       }),
       openapi: createOpenApiHandler({ authenticate, catalog, ...described }),
       async ready(exchange) {

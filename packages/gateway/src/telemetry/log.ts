@@ -1,6 +1,4 @@
-import { writeSync } from 'node:fs';
-import { counted, createJsonLines, type JsonLines, type LineSink } from '@svc/edge';
-import sonicBoom from 'sonic-boom';
+import { counted, createJsonLines, createOutputSink, type JsonLines } from '@svc/edge';
 import type { GatewayConfig } from '../config/model.ts';
 import type { GatewayEvent, Observe } from './events.ts';
 
@@ -17,13 +15,13 @@ export interface Log {
 }
 
 const SEVERITY: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
-/** How long until a full disk is tried again. */
-const RETRY_MS = 1000;
 
 export interface LogOptions {
   readonly level: Level;
-  /** A file descriptor. */
+  /** A file descriptor; where it is a terminal, records are lines for people. */
   readonly destination: number;
+  /** Whether these lines have colours; default false. */
+  readonly colour?: boolean;
   /** What stands in every record: which replica has made it, and which of its workers. */
   readonly fields?: { readonly replica_id: string; readonly worker?: number };
   /** Gets a line when the output cannot be written, and one when it can be again. */
@@ -34,62 +32,36 @@ export interface LogOptions {
  * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. A reader that goes away
  * silences the log and never ends the process.
  */
-export function createLog({ level: least, destination, standardError, fields }: LogOptions): Log {
-  // Not by way of pino: its hook writes the rest when the process exits, and tries a full disk for ever.
-  const output = new sonicBoom.SonicBoom({ fd: destination, sync: false });
+export function createLog({
+  level: least,
+  destination,
+  colour = false,
+  standardError,
+  fields,
+}: LogOptions): Log {
   const say = (line: string): unknown => standardError.write(`svc-gateway: ${line}\n`);
-  let confirm: (() => void) | undefined;
-  let silent = false;
-  let broken = false;
   let lostTold = 0;
-  const written = (): void => {
-    const done = confirm;
-    confirm = undefined;
-    done?.();
-  };
-  output.on('drain', () => {
-    if (broken) {
-      const lost = lines.lost - lostTold;
-      lostTold = lines.lost;
-      say(`the log is written again; records lost: ${lost}`);
-    }
-    broken = false;
-    written();
-  });
-  output.on('error', (error: NodeJS.ErrnoException) => {
-    silent ||= error.code === 'EPIPE';
-    if (silent) {
-      // A broken pipe never comes back.
-      written();
-      return;
-    }
-    const first = !broken;
-    broken = true;
-    if (first) {
+  const sink = createOutputSink({
+    descriptor: destination,
+    colour,
+    onBroken: (error) => {
       say(
         `cannot write the log: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
       );
-    }
-    // The output keeps what a full disk refused, to the byte, and tries it first.
-    setTimeout(() => !silent && output.write(''), RETRY_MS).unref();
+    },
+    onRecovered: () => {
+      const lost = lines.lost - lostTold;
+      lostTold = lines.lost;
+      say(`the log is written again; records lost: ${lost}`);
+    },
   });
-  const sink: LineSink = {
-    write(text, done) {
-      confirm = done;
-      if (silent) written();
-      else output.write(text);
-    },
-    writeAtExit(_begun, rest) {
-      // A batch that a thread is writing may come behind; what is broken ends in the middle of a line.
-      if (!silent && !broken) writeSync(destination, rest);
-    },
-  };
   const lines = createJsonLines(sink, undefined, fields);
 
   return {
     observe(event) {
       const level = levelOf(event);
-      if (!silent && SEVERITY[level] >= SEVERITY[least]) lines.write(level, event, event.event !== 'request');
+      if (!sink.isSilent && SEVERITY[level] >= SEVERITY[least])
+        lines.write(level, event, event.event !== 'request');
     },
     lines,
     get recordsLost() {
@@ -98,10 +70,8 @@ export function createLog({ level: least, destination, standardError, fields }: 
     async close() {
       // A reader that stands still must not hold up the end of the process.
       const lost = await lines.close();
-      silent = true;
-      if (lost === 0) return;
-      say(`cannot write the log to its end: up to ${counted(lost, 'record', 'records')} lost`);
-      output.destroy();
+      if (lost > 0) say(`cannot write the log to its end: up to ${counted(lost, 'record', 'records')} lost`);
+      sink.close(lost === 0);
     },
   };
 }

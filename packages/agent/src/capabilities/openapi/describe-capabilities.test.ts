@@ -209,6 +209,47 @@ describe('the response schema', () => {
   });
 });
 
+test('with paging a cut answer has the parameters to go on with', { tags: ['capability:paging'] }, () => {
+  const capabilities = `
+capabilities:
+  list:
+    sql: SELECT 1
+    params: { after: { type: integer }, since: { type: datetime } }
+    result: { id: { type: integer, description: Its number. }, placed: { type: datetime } }
+    paging: { since: placed, after: id }
+`;
+  const loaded = load(fileText({ capabilities }));
+  if ('faults' in loaded) expect.unreachable(JSON.stringify(loaded.faults));
+  const description = describeCapabilities(loaded.config);
+  expect(description.manifest).toMatchObject([{ name: 'list', paging: { since: 'placed', after: 'id' } }]);
+  const operationPath = ['/api/v1/capabilities/list', 'post', 'responses', '200'];
+  const schema = valueAt(description.openapi.paths, [
+    ...operationPath,
+    'content',
+    'application/json',
+    'schema',
+  ]);
+  expect(schema).toMatchObject({
+    properties: {
+      next: {
+        type: 'object',
+        properties: { since: { type: 'string', format: 'date-time' }, after: { type: 'integer' } },
+        required: ['since', 'after'],
+        additionalProperties: false,
+      },
+    },
+    required: ['rows', 'count'],
+  });
+  const takes = new Ajv2020({ validateFormats: false, strictTypes: false }).compile(Object(schema));
+  const answer = { rows: [{ id: 7, placed: null }], count: 1, truncated: true };
+  const next = { since: '2026-01-31T00:00:00Z', after: 7 };
+  expect(takes(answer)).toBe(true);
+  expect(takes({ ...answer, next })).toBe(true);
+  for (const other of [{}, { ...next, after: null }, { ...next, more: 1 }])
+    expect(takes({ ...answer, next: other })).toBe(false);
+  expect(JSON.stringify(openapi)).not.toContain('"next"');
+});
+
 test('every error has the one shape', () => {
   const responses = valueAt(operation('bare'), ['responses']);
   expect(Object.keys(Object(responses))).toEqual([

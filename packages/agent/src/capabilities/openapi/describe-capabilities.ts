@@ -51,11 +51,12 @@ export function describeCapabilities({ service, capabilities, identity }: Descri
         ...responseComponents(identity !== undefined),
       },
     },
-    manifest: capabilities.map(({ name, exposeInOpenapi, limits, params }) => ({
+    manifest: capabilities.map(({ name, exposeInOpenapi, limits, params, paging }) => ({
       name,
       exposed: exposeInOpenapi,
       timeout_ms: limits.timeoutMs,
       ...needsOf(params),
+      ...(paging === undefined ? {} : { paging }),
     })),
     ...(identity?.maxAgeSeconds === undefined ? {} : { identity: { max_age: identity.maxAgeSeconds } }),
   };
@@ -79,7 +80,8 @@ function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocu
   return info;
 }
 
-function operation({ name, description, params, result }: Capability): Readonly<Record<string, unknown>> {
+function operation(capability: Capability): Readonly<Record<string, unknown>> {
+  const { name, description, params } = capability;
   const title = titleOf(name);
   return {
     operationId: name,
@@ -96,7 +98,7 @@ function operation({ name, description, params, result }: Capability): Readonly<
       '200': {
         description: 'The rows.',
         headers: responseHeaders,
-        content: { 'application/json': { schema: resultSchema(name, result) } },
+        content: { 'application/json': { schema: resultSchema(capability) } },
       },
       ...errorResponses,
     },

@@ -1,21 +1,22 @@
-import type { ResultField, ResultType } from '../model.ts';
+import type { Capability, ResultField, ResultType } from '../model.ts';
 import { typeTitle } from './type-title.ts';
 
 /**
  * The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row.
  */
-export function resultSchema(
-  capability: string,
-  fields: readonly ResultField[],
-): Readonly<Record<string, unknown>> {
+export function resultSchema({
+  name,
+  result: fields,
+  paging,
+}: Pick<Capability, 'name' | 'result' | 'paging'>): Readonly<Record<string, unknown>> {
   return {
-    title: typeTitle(capability, 'Result'),
+    title: typeTitle(name, 'Result'),
     type: 'object',
     properties: {
       rows: {
         type: 'array',
         items: {
-          title: typeTitle(capability, 'Row'),
+          title: typeTitle(name, 'Row'),
           type: 'object',
           properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
           required: fields.map(({ name }) => name),
@@ -28,8 +29,30 @@ export function resultSchema(
         const: true,
         description: 'Present when rows were left out because of a cap.',
       },
+      ...(paging === undefined ? {} : { next: nextSchema(paging, fields) }),
     },
     required: ['rows', 'count'],
+    additionalProperties: false,
+  };
+}
+
+/** The parameters with which a call goes on; there is none where a value for one is null. */
+function nextSchema(
+  paging: Readonly<Record<string, string>>,
+  fields: readonly ResultField[],
+): Readonly<Record<string, unknown>> {
+  const properties = Object.entries(paging).flatMap(([param, name]) => {
+    const field = fields.find((candidate) => candidate.name === name);
+    if (field === undefined) return [];
+    const { description: _description, ...rules } = fieldSchema({ ...field, nullable: false });
+    return [[param, rules] as const];
+  });
+  return {
+    type: 'object',
+    description:
+      'Present when rows were left out: the same call with these parameters goes on behind the last row.',
+    properties: Object.fromEntries(properties),
+    required: properties.map(([param]) => param),
     additionalProperties: false,
   };
 }

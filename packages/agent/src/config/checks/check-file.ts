@@ -1,6 +1,7 @@
 import { MAX_INFLIGHT_MAX } from '@svc/protocol';
 import { RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { checkIdentity, checkPinned } from './check-identity.ts';
+import { checkPaging } from './check-paging.ts';
 import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
@@ -35,6 +36,7 @@ export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
       checkPinned(root, [...path, 'params', param], faults);
     }
     checkEach(root, [...path, 'result'], checkResultField, faults);
+    checkPaging(root, path, faults);
   }
   return warnings;
 }

@@ -78,6 +78,7 @@ describe('identity', { tags: ['file:identity'] }, () => {
     expect(loaded).toMatchObject({
       warnings: [
         { path: 'identity.issuers', position: { line: 5 }, message: expect.stringContaining('ID tokens') },
+        { path: 'capabilities.ping.description' },
       ],
     });
   });

@@ -9,6 +9,9 @@ import { duration, named, section, size } from './section-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const WORKERS_MAX = 64;
+const PARAM_NAME_PATTERN = '^[a-z_][a-z0-9_]{0,62}$';
+const PARAM_NAME_MESSAGE =
+  'this is no parameter name: use 1 to 63 lower-case letters, digits and `_`, not beginning with a digit';
 
 const constraints: Readonly<Record<string, JsonSchema>> = {
   minimum: { type: 'number', description: 'Least value (integer, number).' },
@@ -121,12 +124,7 @@ const capabilitySchema: JsonSchema = section(
   {
     description: text('What the capability does, for callers and models.'),
     sql: filledText('One SELECT, with parameters written as `:name`.'),
-    params: named(
-      'Input parameters by name.',
-      '^[a-z_][a-z0-9_]{0,62}$',
-      'this is no parameter name: use 1 to 63 lower-case letters, digits and `_`, not beginning with a digit',
-      paramSchema,
-    ),
+    params: named('Input parameters by name.', PARAM_NAME_PATTERN, PARAM_NAME_MESSAGE, paramSchema),
     policy: policySchema,
     expose_in_openapi: flag(
       'Whether `/openapi.json` and `tools/list` show it. It can be called either way.',
@@ -138,6 +136,15 @@ const capabilitySchema: JsonSchema = section(
         '^(?![0-9]+$)[^\\u0000-\\u001f\\u007f]{1,63}$',
         'this is no field name: use 1 to 63 characters, not digits alone',
         resultFieldSchema,
+      ),
+      minProperties: 1,
+    },
+    paging: {
+      ...named(
+        'How callers go on where a cap cut the rows: parameters by name, each with the field whose value in the last row it takes, as in `{ after: id }`. A cut answer then has these parameters in `next`.',
+        PARAM_NAME_PATTERN,
+        PARAM_NAME_MESSAGE,
+        filledText('Field of `result`, of the type of the parameter.'),
       ),
       minProperties: 1,
     },
@@ -217,7 +224,12 @@ export function fileSchema(driver: string): JsonSchema {
         ),
         database: databaseSection(driver),
         identity: identitySection,
-        logging: section('The log file.', {
+        logging: section('The log.', {
+          output: choice(
+            'Where the running agent writes its log: `file` is `svc-agent.log` next to the agent, `stdout` standard output instead, without rotation.',
+            ['file', 'stdout'],
+            'file',
+          ),
           max_size: size('Size at which a new log file is begun, at least 1KB.', '10MB'),
           max_files: count('Log files kept.', 1, 1000, 5),
         }),

@@ -39,7 +39,7 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
     case 'type':
       return `${typeMessage(String(error.params['type']), value)}${entryExample(error, value)}`;
     case 'enum':
-      return enumMessage(error.params['allowedValues'], value);
+      return `${enumMessage(error.params['allowedValues'], value)}${uuidExample(error, value)}`;
     case 'minimum':
       return `must be >= ${limit}`;
     case 'maximum':
@@ -86,6 +86,14 @@ function entryExample(error: ErrorObject, value: unknown): string {
   if (!isEntry || typeof value !== 'string') return '';
   const name = dottedPath(path.slice(3));
   return `, as in ${name}: { type: ${meantBy(value, part === 'params' ? PARAM_TYPES : RESULT_TYPES) ?? 'string'} }`;
+}
+
+/** A type that parameters have and result fields do not. */
+function uuidExample({ instancePath }: ErrorObject, value: unknown): string {
+  const [root, , part, field = '', key] = fromPointer(instancePath);
+  const isResultType = root === 'capabilities' && part === 'result' && key === 'type';
+  if (!isResultType || value !== 'uuid') return '';
+  return `; for a UUID write ${dottedPath([field])}: { type: string, format: uuid }`;
 }
 
 /** Whether a text holds what would be of the type without its quotes. */

@@ -1,4 +1,4 @@
-import { isAlias, isCollection, isMap, isScalar, isSeq } from 'yaml';
+import { isAlias, isCollection, isMap, isScalar, isSeq, Scalar } from 'yaml';
 import type { Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Position } from '../../capabilities/fault.ts';
 import { composeYaml, MAX_YAML_DEPTH } from './compose-yaml.ts';
@@ -6,11 +6,14 @@ import type { FaultLog } from '../fault-log.ts';
 import { interpolate } from './interpolate.ts';
 import type { Path } from '../path.ts';
 
+const FOLDED: ReadonlySet<unknown> = new Set([Scalar.BLOCK_FOLDED, Scalar.PLAIN]);
 const MAX_NODES_FROM_ALIASES = 100_000;
 
 interface Reading {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly faults: FaultLog;
+  /** What stands in the file for a text whose lines are joined; else undefined. */
+  readonly foldedOf: (node: unknown) => string | undefined;
   readonly positionOf: (node: unknown) => Position | undefined;
   readonly anchors: Map<string, unknown>;
   nodesFromAliases: number;
@@ -39,6 +42,10 @@ export function readYaml(
   const reading: Reading = {
     env,
     faults,
+    foldedOf: (node) =>
+      isScalar(node) && FOLDED.has(node.type) && hasRange(node)
+        ? text.slice(node.range[0], node.range[1])
+        : undefined,
     positionOf: (node) => (hasRange(node) ? toPosition(node.range[0]) : undefined),
     anchors: new Map(),
     nodesFromAliases: 0,
@@ -72,7 +79,7 @@ function readNode(node: unknown, spot: Spot, reading: Reading): unknown {
   }
   if (isMap(node)) return readMap(node, spot, reading);
   if (isSeq(node)) return readList(node, spot, reading);
-  return readScalar(isScalar(node) ? node.value : null, spot, value, reading);
+  return readScalar(node, spot, value, reading);
 }
 
 function readMap(map: YAMLMap, spot: Spot, reading: Reading): Record<string, unknown> {
@@ -102,18 +109,21 @@ function readList(list: YAMLSeq, spot: Spot, reading: Reading): unknown[] {
   });
 }
 
-function readScalar(scalar: unknown, spot: Spot, value: Position, reading: Reading): unknown {
+function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading): unknown {
   const { path, key } = spot;
+  const scalar = isScalar(node) ? node.value : null;
   if (typeof scalar === 'number' && !Number.isFinite(scalar)) {
     reading.faults.add(path, 'must be a finite number');
   }
   if (typeof scalar !== 'string') return scalar;
   const { text, replaced, whole, problems } = interpolate(scalar, reading.env);
+  const folded = reading.foldedOf(node);
   reading.faults.place(path, {
     key,
     value,
     collection: false,
     reference: whole,
+    ...(folded === undefined ? {} : { folded }),
     ...(replaced ? { written: scalar } : {}),
   });
   if (problems.length > 0) reading.faults.add(path, [...new Set(problems)].join('; '));

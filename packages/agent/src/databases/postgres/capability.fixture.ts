@@ -1,3 +1,4 @@
+import type { Fault } from '../../capabilities/fault.ts';
 import type { Capability, CapabilityLimits, ParamSchema, ResultType } from '../../capabilities/model.ts';
 import type { PostgresConfig } from './config.ts';
 import type { AccountFinding, Database, Query, QueryCall, QueryResult, Verification } from '../driver.ts';
@@ -5,6 +6,7 @@ import { auditAccount } from './audit/account.ts';
 import { createPool, ping } from './connect.ts';
 import { createQuery } from './execute/run-query.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
+import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 const position = { line: 1, column: 1 };
@@ -91,6 +93,7 @@ export function textOfRows(result: QueryResult): string {
 /** What verifies and what runs, over one pool. */
 export interface TestedDatabase extends Database {
   verify(capabilities: readonly Capability[]): Promise<Verification>;
+  findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
 }
 
@@ -99,6 +102,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
   return {
     ping: () => ping(pool),
     verify: (capabilities) => verifyCapabilities(pool, capabilities),
+    findWarnings: (capabilities) => viewWarnings(pool, capabilities),
     auditAccount: (capabilities) => auditAccount(pool, capabilities),
     prepare: (verified: PreparedQuery) => createQuery(pool, verified),
     get connections() {

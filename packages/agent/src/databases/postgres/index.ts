@@ -11,4 +11,5 @@ export const postgres: Driver = {
   configure,
   connect,
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
+  loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
 };

@@ -4,6 +4,7 @@ import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
+import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
@@ -14,6 +15,7 @@ export const verifier: Verifier = {
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities),
+      findWarnings: (capabilities) => viewWarnings(pool, capabilities),
       auditAccount: (capabilities) => auditAccount(pool, capabilities),
       close: () => pool.close(),
     };

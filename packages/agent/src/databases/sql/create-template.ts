@@ -15,6 +15,9 @@ export interface ScannedStatement {
   readonly references: readonly Reference[];
   /** Where its last token ends. */
   readonly end: number;
+  /** Its quoted texts and its comments, as written: a `:name` in them is none, which who wrote it may not know. */
+  readonly texts: readonly string[];
+  readonly comments: readonly string[];
   readonly faults: readonly ParameterFault[];
 }
 
@@ -43,29 +46,39 @@ export function createTemplate(
   declared: readonly Param[],
 ): TemplateResult {
   const faults = [...scanned.faults];
-  const params = usedParams(scanned.references, declared, faults);
+  const params = usedParams(scanned, declared, faults);
   if (faults.length > 0) return { ok: false, faults };
   return { ok: true, template: cut(sql, scanned, params) };
 }
 
 function usedParams(
-  references: readonly Reference[],
+  scanned: ScannedStatement,
   declared: readonly Param[],
   faults: ParameterFault[],
 ): readonly Param[] {
   const byName = new Map(declared.map((param) => [param.name, param]));
   const used = new Map<string, Param>();
-  for (const name of new Set(references.map((reference) => reference.name))) {
+  for (const name of new Set(scanned.references.map((reference) => reference.name))) {
     const param = byName.get(name);
     if (param === undefined)
       faults.push({ message: `uses :${name}, which is not declared: add it to params` });
     else used.set(name, param);
   }
   for (const { name } of declared) {
-    if (!used.has(name))
-      faults.push({ param: name, message: `is not used: write :${name} in the SQL or remove it` });
+    if (!used.has(name)) faults.push({ param: name, message: unusedMessage(name, scanned) });
   }
   return [...used.values()];
+}
+
+function unusedMessage(name: string, { texts, comments }: ScannedStatement): string {
+  const written = new RegExp(`:${name}(?![A-Za-z0-9_])`);
+  if (texts.some((text) => written.test(text))) {
+    return `is not used: :${name} inside a quoted text is no parameter; write '%' || :${name} || '%' for '%:${name}%'`;
+  }
+  if (comments.some((comment) => written.test(comment))) {
+    return `is not used: :${name} in a comment is no parameter; write it outside or remove it`;
+  }
+  return `is not used: write :${name} in the SQL or remove it`;
 }
 
 function cut(sql: string, { references, end }: ScannedStatement, params: readonly Param[]): Template {

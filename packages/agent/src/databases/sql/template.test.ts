@@ -10,7 +10,7 @@ function scan(sql: string): ScannedStatement {
     const start = bytes(sql.slice(0, index));
     return { name, start, end: start + bytes(whole) };
   });
-  return { references, end: bytes(sql.trimEnd()), faults: [] };
+  return { references, end: bytes(sql.trimEnd()), texts: [], comments: [], faults: [] };
 }
 
 function paramsOf(...names: readonly string[]): readonly Param[] {

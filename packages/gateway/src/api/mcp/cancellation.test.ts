@@ -56,6 +56,7 @@ beforeEach(async () => {
         permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
         sessions,
         takesTokens: false,
+        outputSchemas: true,
         version: '0',
       }),
     }),

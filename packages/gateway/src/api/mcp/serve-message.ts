@@ -20,6 +20,8 @@ export interface ServeMessageOptions {
   readonly sessions: Sessions;
   /** Whether tokens of identity providers are taken. */
   readonly takesTokens: boolean;
+  /** Whether tools are listed with the schemas of their results. */
+  readonly outputSchemas: boolean;
   /** Of the gateway. */
   readonly version: string;
 }
@@ -45,8 +47,8 @@ const CAPABILITIES_WITH_TOKENS =
 const NO_PARAMS = Buffer.from('{}');
 /** The methods of every revision that is served (see docs/reference/mcp.md). */
 export function createServeMessage(options: ServeMessageOptions): ServeMessage {
-  const { catalog, permitCall, sessions, takesTokens, version } = options;
-  const listTools = createListTools();
+  const { catalog, permitCall, sessions, takesTokens, outputSchemas, version } = options;
+  const listTools = createListTools(outputSchemas);
   let identity = identityOf(catalog.description, version);
   catalog.onDescription((description) => (identity = identityOf(description, version)));
 

@@ -1,5 +1,7 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 import { dial } from '@svc/testkit';
-import type { Frame, RequestFrame } from '@svc/protocol';
+import type { Frame, ManifestEntry, RequestFrame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   agentByHand,
@@ -7,6 +9,7 @@ import {
   smallResult,
   type AgentByHand,
 } from '../../agents/agent-by-hand.testing.ts';
+import { createCors } from '../../access/cors.ts';
 import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import { createRegistry, type Registry } from '../../agents/registry.ts';
@@ -16,6 +19,7 @@ import { createPermitCall } from '../../calls/permit-call.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
 import { keyPrincipal } from '../../auth/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
+import { createCompressor, type Compressor } from '../../http/compress.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { createRestCall } from './call.ts';
@@ -40,13 +44,7 @@ beforeEach(async () => {
   registry = createRegistry(() => 0);
   catalog = createCatalog(() => {});
   budget = createResultBudget(10_000_000);
-  server = await startServer({
-    call: createRestCall({
-      authenticate,
-      permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
-      bodyLimits: { maxBytes: 1000, timeoutMs: 5000 },
-    }),
-  });
+  server = await serve();
 });
 afterEach(async () => {
   agent?.lose();
@@ -54,9 +52,22 @@ afterEach(async () => {
   await server.close();
 });
 
-function join(): AgentByHand {
+function serve(compressor?: Compressor): Promise<StartedServer> {
+  const handlers = {
+    call: createRestCall({
+      authenticate,
+      permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
+      bodyLimits: { maxBytes: 1000, timeoutMs: 5000 },
+      fieldsOf: () => ['id', 'name'],
+      compressor,
+    }),
+  };
+  return startServer(handlers, { cors: createCors(['https://app.example.com']) });
+}
+
+function join(more: Partial<ManifestEntry> = {}): AgentByHand {
   agent = agentByHand(budget);
-  const manifest = [{ name: 'get', exposed: true, timeout_ms: 5000 }];
+  const manifest = [{ name: 'get', exposed: true, timeout_ms: 5000, ...more }];
   agent.session.setDescription({ manifest });
   registry.add(agent.session);
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
@@ -110,6 +121,184 @@ test('rows that were left out are mentioned', async () => {
   const cut: Frame = { type: 'result', id: 1, count: 1, truncated: true, rowsLength: 3, rows, fin: true };
   agent.say(cut);
   expect((await answered).text).toBe('{"rows":[1],"count":1,"truncated":true}');
+});
+
+/** All rows of the first call, in frames. */
+function answerWith(
+  agent: AgentByHand,
+  rows: string,
+  more: { count?: number; truncated?: boolean } = {},
+): void {
+  const bytes = Buffer.from(rows);
+  const { count = 1, truncated = false } = more;
+  const size = 60_000;
+  const piece = bytes.subarray(0, size);
+  const fin = piece.length === bytes.length;
+  agent.say({ type: 'result', id: 1, count, truncated, rowsLength: bytes.length, rows: piece, fin });
+  for (let at = size; at < bytes.length; at += size) {
+    const more = bytes.subarray(at, at + size);
+    agent.say({ type: 'data', id: 1, bytes: more, fin: at + more.length === bytes.length });
+  }
+}
+
+describe('with paging', { tags: ['rest:next'] }, () => {
+  test('an answer that was cut says with what to go on', async () => {
+    const agent = join({ paging: { after: 'name' } });
+    const answered = call('get');
+    await asked(agent);
+    const rows = '[{"id":1,"name":"Ada"},{"id":2,"name":"Zoë"}]';
+    answerWith(agent, rows, { count: 2, truncated: true });
+    expect((await answered).text).toBe(`{"rows":${rows},"count":2,"truncated":true,"next":{"after":"Zoë"}}`);
+  });
+
+  test('one that was not cut says nothing', async () => {
+    const agent = join({ paging: { after: 'name' } });
+    const answered = call('get');
+    await asked(agent);
+    answerWith(agent, '[{"id":1,"name":"Ada"}]');
+    expect((await answered).text).toBe('{"rows":[{"id":1,"name":"Ada"}],"count":1}');
+  });
+});
+
+describe('in another format', { tags: ['rest:formats'] }, () => {
+  test('CSV comes with its count, and with what else JSON has', { tags: ['rest:csv'] }, async () => {
+    const agent = join({ paging: { after: 'name' } });
+    const answered = call('get', {
+      headers: { Accept: 'text/csv, */*;q=0.1', Origin: 'https://app.example.com' },
+    });
+    await asked(agent);
+    answerWith(agent, '[{"id":1,"name":"Ada"},{"id":2,"name":"Zoë, 🐈"}]', { count: 2, truncated: true });
+    const { status, headers, text } = await answered;
+    expect(text).toBe('id,name\r\n1,Ada\r\n2,"Zoë, 🐈"\r\n');
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename="get.csv"',
+      'content-length': String(Buffer.byteLength(text)),
+      'svc-row-count': '2',
+      'svc-truncated': 'true',
+      'svc-next': '{"after":"Zo\\u00eb, \\ud83d\\udc08"}',
+      'access-control-expose-headers': expect.stringMatching(/Svc-Row-Count, Svc-Truncated, Svc-Next.*ETag/),
+    });
+    expect(headers['vary']?.split(', ').toSorted()).toEqual(['Accept', 'Origin']);
+  });
+
+  test('without rows it has the described names', { tags: ['rest:csv'] }, async () => {
+    const agent = join();
+    const answered = call('get', { headers: { Accept: 'text/csv' } });
+    await asked(agent);
+    answerWith(agent, '[]', { count: 0 });
+    const { headers, text } = await answered;
+    expect(text).toBe('id,name\r\n');
+    expect(headers['svc-row-count']).toBe('0');
+    expect(headers).not.toHaveProperty('svc-truncated');
+    expect(headers).not.toHaveProperty('svc-next');
+  });
+
+  test('a large result arrives whole, and gives its memory back', { tags: ['rest:ndjson'] }, async () => {
+    const agent = join();
+    const answered = call('get', { headers: { Accept: 'application/x-ndjson' } });
+    await asked(agent);
+    const items = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `a "name"\n${id}` }));
+    answerWith(agent, JSON.stringify(items), { count: items.length });
+    const { headers, text } = await answered;
+    expect(headers['content-type']).toBe('application/x-ndjson');
+    expect(headers).not.toHaveProperty('content-disposition');
+    expect(text).toBe(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+    await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(0);
+  });
+
+  test('errors are JSON, and so is what the caller would as well have as JSON', async () => {
+    join();
+    const refused = await call('get', { headers: { Accept: 'text/csv' }, body: '[' });
+    expect([refused.status, refused.headers['content-type']]).toEqual([400, 'application/json']);
+    agent?.lose();
+    const agent2 = join();
+    const answered = call('get', { headers: { Accept: 'text/csv, */*' } });
+    await asked(agent2);
+    answerWith(agent2, '[{"id":1}]');
+    const { headers, text } = await answered;
+    expect([text, headers['content-type']]).toEqual(['{"rows":[{"id":1}],"count":1}', 'application/json']);
+    expect(headers['vary']).toBe('Origin');
+  });
+});
+
+describe('with compression', { tags: ['setting:GATEWAY_COMPRESS'] }, () => {
+  beforeEach(async () => {
+    await server.close();
+    server = await serve(createCompressor(1));
+  });
+
+  const rowsOf = (bytes: number): string => `[{"id":"${'x'.repeat(bytes)}"}]`;
+
+  async function answerTo(rows: string, headers: Record<string, string>): Promise<RawAnswer> {
+    const agent = join();
+    const answered = fetchRaw(headers);
+    await asked(agent);
+    answerWith(agent, rows);
+    return answered;
+  }
+
+  interface RawAnswer {
+    readonly headers: IncomingHttpHeaders;
+    readonly body: Buffer;
+  }
+
+  function fetchRaw(headers: Record<string, string>): Promise<RawAnswer> {
+    return new Promise((resolve, reject) => {
+      const sent = httpRequest(
+        {
+          port: server.port,
+          path: '/api/v1/capabilities/get',
+          method: 'POST',
+          agent: false,
+          headers: { 'X-API-Key': 'all', 'Content-Type': 'application/json', ...headers },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', reject);
+          response.on('end', () => resolve({ headers: response.headers, body: Buffer.concat(chunks) }));
+        },
+      );
+      sent.on('error', reject);
+      sent.end('{}');
+    });
+  }
+
+  test.each([
+    ['JSON', {}, `{"rows":${rowsOf(300_000)},"count":1}`],
+    ['CSV', { Accept: 'text/csv' }, `id\r\n${'x'.repeat(300_000)}\r\n`],
+  ])('a large answer in %s leaves in gzip', async (_title, accept, expected) => {
+    const { headers, body } = await answerTo(rowsOf(300_000), { ...accept, 'Accept-Encoding': 'br, gzip' });
+    expect(headers['content-encoding']).toBe('gzip');
+    expect(headers['vary']).toContain('Accept-Encoding');
+    expect(headers).not.toHaveProperty('content-length');
+    expect(body.length).toBeLessThan(10_000);
+    expect(gunzipSync(body).toString()).toBe(expected);
+    await expect.poll(() => budget.reservedBytes, { interval: 2 }).toBe(0);
+  });
+
+  test('16 KiB are large', async () => {
+    const around = Buffer.byteLength(`{"rows":${rowsOf(0)},"count":1}`);
+    const [under, over] = [rowsOf(16_383 - around), rowsOf(16_384 - around)];
+    const small = await answerTo(under, { 'Accept-Encoding': 'gzip' });
+    agent?.lose();
+    const large = await answerTo(over, { 'Accept-Encoding': 'gzip' });
+    expect(small.headers).not.toHaveProperty('content-encoding');
+    expect(small.headers['vary']).toBe('Origin');
+    expect(large.headers['content-encoding']).toBe('gzip');
+  });
+
+  test.each([{}, { 'Accept-Encoding': 'br' }, { 'Accept-Encoding': 'gzip;q=0, *' }])(
+    'a caller that sends %j gets it as it is',
+    async (headers) => {
+      const answer = await answerTo(rowsOf(20_000), headers);
+      expect(answer.headers).not.toHaveProperty('content-encoding');
+      expect(answer.headers['vary']).toContain('Accept-Encoding');
+      expect(answer.body.toString()).toBe(`{"rows":${rowsOf(20_000)},"count":1}`);
+    },
+  );
 });
 
 test('the parameters reach the agent byte by byte as they were sent, with whom they come from', async () => {

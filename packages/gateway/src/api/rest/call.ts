@@ -4,8 +4,9 @@ import { CallError } from '../../calls/call-error.ts';
 import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
+import { sendResult, type SendResultOptions } from './send-result.ts';
 
-export interface RestOptions {
+export interface RestOptions extends SendResultOptions {
   readonly authenticate: Authenticate;
   readonly permitCall: PermitCall;
   readonly bodyLimits: BodyLimits;
@@ -24,9 +25,7 @@ export function createRestCall(options: RestOptions): (exchange: Exchange, name:
     // It has nearly always arrived by now, and awaiting it makes garbage all the same.
     const params = body instanceof Promise ? await body : body;
     checkParams(params);
-    const result = await call(params);
-    const tail = `,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`;
-    exchange.send(200, [], ['{"rows":', ...result.rows, tail], result.release);
+    sendResult(exchange, name, await call(params), options);
   };
 }
 

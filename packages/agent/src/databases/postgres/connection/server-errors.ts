@@ -143,6 +143,11 @@ function adviceFor(cause: unknown): string {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return 'the host name cannot be looked up: check host';
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return 'its certificate is not trusted: name the PEM file of its authority in ssl_root_cert';
     default:
       return 'it cannot be connected to: check host, port and sslmode';
   }

@@ -8,6 +8,9 @@ import type { Rows, Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { faultAt } from './statement/read-statement.ts';
 
+/** Of a fault. */
+export type DatabaseWords = Pick<VerificationFault, 'detail' | 'hint'>;
+
 export type Refusal = { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
 /** `error` is what the server sent, where it was the server that refused. */
@@ -16,11 +19,23 @@ type Step = { readonly ok: true; readonly output: OwnOutput } | (Refusal & { rea
 /** Planning runs functions that the SQL calls with constants, so even that is bounded. */
 export const STEP_TIMEOUT_MS = 10_000;
 
-export function refused(capability: Capability, message: string, detail?: string): Refusal {
-  return {
-    ok: false,
-    faults: [faultAt(capability, detail === undefined ? { message } : { message, detail })],
-  };
+export function refused(capability: Capability, message: string, said: DatabaseWords = {}): Refusal {
+  return { ok: false, faults: [faultAt(capability, { message, ...said })] };
+}
+
+/** Adds what the server said beside its message, where it refused to prepare `text`. */
+export function withHint(
+  { faults, ...rest }: Refusal & { readonly error?: unknown },
+  text: string,
+): Refusal & { readonly error?: unknown } {
+  const offset = offsetOf(rest.error, text);
+  const line = Buffer.from(text).subarray(0, offset).toString().split('\n').length;
+  const told = [
+    ...(Number.isNaN(offset) ? [] : [`line ${line} of the SQL`]),
+    ...(rest.error instanceof pg.DatabaseError && rest.error.hint !== undefined ? [rest.error.hint] : []),
+  ];
+  if (told.length === 0) return { ...rest, faults };
+  return { ...rest, faults: faults.map((fault) => ({ ...fault, hint: told.join('; ') })) };
 }
 
 /** A new name for each use: a rollback does not undo PREPARE, so a name used twice on a session would fail. */
@@ -95,7 +110,10 @@ export async function step(
     return { ok: true, output: await runOwnStatements(pool, own) };
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;
-    return { ...refused(capability, publicMessage(error.cause), textOf(error)), error: error.cause };
+    return {
+      ...refused(capability, publicMessage(error.cause), { detail: textOf(error) }),
+      error: error.cause,
+    };
   }
 }
 

@@ -54,6 +54,21 @@ async function faultsOf(
   };
 }
 
+test.each([
+  [
+    'select id as a\nfrom diary\nwhere feelin = 1',
+    'line 3 of the SQL; Perhaps you meant to reference the column',
+  ],
+  ["select id as a\nfrom diary where secret_note = 'ä' || :q\n and ids = 1", 'line 3 of the SQL'],
+  ['select steady() as a', 'line 1 of the SQL; '],
+])('a terminal is told where the server refuses, and what it advises: %s', async (sql, hint) => {
+  const { faults } = await database.verify([
+    capabilityOf(sql, sql.includes(':q') ? { params: { q: { type: 'string' } } } : {}),
+  ]);
+  expect(faults[0]?.hint).toContain(hint);
+  expect(faults[0]?.detail).not.toContain('line');
+});
+
 describe('what is refused, and what the public message says', () => {
   test.each<[string, CapabilityOptions, RegExp]>([
     ['select id as a from locked', {}, /writes or locks rows/],

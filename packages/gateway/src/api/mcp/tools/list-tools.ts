@@ -27,11 +27,11 @@ interface Catalogue {
 }
 
 /** Each page is made once for those who see the same. */
-export function createListTools(): ListTools {
+export function createListTools(outputSchemas: boolean = true): ListTools {
   const all = new WeakMap<Description, readonly Tool[]>();
 
   function allOf(description: Description): readonly Tool[] {
-    const tools = all.get(description) ?? toolsOf(description);
+    const tools = all.get(description) ?? toolsOf(description, outputSchemas);
     all.set(description, tools);
     return tools;
   }

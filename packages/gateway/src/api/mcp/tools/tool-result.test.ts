@@ -16,10 +16,17 @@ function read({ parts, rest = [] }: Answer): { readonly id: unknown; readonly re
   return JSON.parse(Buffer.concat([...parts.map(bytesOf), ...rest]).toString());
 }
 
-function answerTo(rows: string, options: { id?: string; truncated?: boolean } = {}): Answer {
-  const { id = '1', truncated = false } = options;
+function answerTo(rows: string, options: { id?: string; truncated?: boolean; next?: string } = {}): Answer {
+  const { id = '1', truncated = false, next } = options;
   const bytes = Buffer.from(rows);
-  return rowsAnswer(id, FRAME, { kind: 'result', rows: [bytes], count: 7, truncated, release: () => {} });
+  return rowsAnswer(id, FRAME, {
+    kind: 'result',
+    rows: [bytes],
+    count: 7,
+    truncated,
+    next,
+    release: () => {},
+  });
 }
 
 test('the text is the structured content, whatever the rows hold and however long they are', () => {
@@ -56,6 +63,17 @@ test('rows that were cut are followed by a note', () => {
     '{"rows":[{"a":1}],"count":7,"truncated":true}',
     expect.stringMatching(/cut.*fewer rows/),
   ]);
+});
+
+test('rows that were cut say with what to go on', { tags: ['rest:next'] }, () => {
+  for (const fill of [0, 70_000]) {
+    const rows = JSON.stringify([{ title: `${'x'.repeat(fill)}Zoë` }]);
+    const { result } = read(answerTo(rows, { truncated: true, next: '{"after":"Zoë"}' }));
+    const whole = { rows: JSON.parse(rows), count: 7, truncated: true, next: { after: 'Zoë' } };
+    expect(result.structuredContent).toEqual(whole);
+    expect(JSON.parse(result.content[0]?.text ?? '')).toEqual(whole);
+    expect(result.content[1]?.text).toMatch(/cut.*same arguments and those in `next`/);
+  }
 });
 
 test('ids and frames keep characters beyond ASCII', () => {

@@ -1,5 +1,5 @@
 import { joinPieces } from '@svc/protocol';
-import type { AgentResult } from '../../../agents/callable-link.ts';
+import type { CallResult } from '../../../calls/call-capability.ts';
 import type { CallError } from '../../../calls/call-error.ts';
 import type { Answer } from '../protocol/answer.ts';
 
@@ -16,6 +16,11 @@ const CUT = JSON.stringify({
   text: 'The result was cut: there are more rows than these. Call again with arguments that match fewer rows.',
 });
 
+const CUT_WITH_NEXT = JSON.stringify({
+  type: 'text',
+  text: 'The result was cut: there are more rows than these. Call again with the same arguments and those in `next` for the rows behind them.',
+});
+
 /** The frame around a result: `{` and what a revision puts first; what it puts last and `}`. */
 export interface ResultFrame {
   readonly head: string;
@@ -23,12 +28,14 @@ export interface ResultFrame {
 }
 
 /** The rows twice, as the protocol has it: for programs in `structuredContent`, for models as text. */
-export function rowsAnswer(id: string, frame: ResultFrame, result: AgentResult): Answer {
+export function rowsAnswer(id: string, frame: ResultFrame, result: CallResult): Answer {
   const { buffer, byteOffset, byteLength } = joinPieces(result.rows);
   const rows = Buffer.from(buffer, byteOffset, byteLength);
-  const end = `,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}}`;
+  const { next } = result;
+  const end = `,"count":${result.count}${result.truncated ? ',"truncated":true' : ''}${next === undefined ? '' : `,"next":${asBytes(next)}`}}`;
+  const cut = next === undefined ? CUT : CUT_WITH_NEXT;
   const head = `{"jsonrpc":"2.0","id":${asBytes(id)},"result":${asBytes(frame.head)}"content":[{"type":"text","text":"`;
-  const between = `"}${result.truncated ? `,${CUT}` : ''}],"structuredContent":{"rows":`;
+  const between = `"}${result.truncated ? `,${cut}` : ''}],"structuredContent":{"rows":`;
   const tail = `${asBytes(frame.tail)}}`;
   const { release } = result;
   if (rows.length <= PIECE_BYTES) {

@@ -15,20 +15,22 @@ const INPUT = {
 };
 const OUTPUT = { title: 'find_result', type: 'object' };
 
+const post = {
+  operationId: 'find',
+  summary: 'Find',
+  description: 'Finds things.',
+  requestBody: { content: { 'application/json': { schema: INPUT } } },
+  responses: { '200': { content: { 'application/json': { schema: OUTPUT } } } },
+};
+const openapi = {
+  openapi: '3.1.0',
+  info: { title: 't', version: '1' },
+  paths: { '/api/v1/capabilities/find': { post } },
+};
+const DESCRIPTION = { openapi, manifest: [{ name: 'find', exposed: true, timeout_ms: 1 }] };
+
 test('a tool is made of the operation, without the null that optional parameters take', () => {
-  const post = {
-    operationId: 'find',
-    summary: 'Find',
-    description: 'Finds things.',
-    requestBody: { content: { 'application/json': { schema: INPUT } } },
-    responses: { '200': { content: { 'application/json': { schema: OUTPUT } } } },
-  };
-  const openapi = {
-    openapi: '3.1.0',
-    info: { title: 't', version: '1' },
-    paths: { '/api/v1/capabilities/find': { post } },
-  };
-  const [tool, ...others] = toolsOf({ openapi, manifest: [{ name: 'find', exposed: true, timeout_ms: 1 }] });
+  const [tool, ...others] = toolsOf(DESCRIPTION, true);
   expect(others).toEqual([]);
   expect(tool?.name).toBe('find');
   expect(JSON.parse(tool?.json ?? '')).toEqual({
@@ -49,4 +51,11 @@ test('a tool is made of the operation, without the null that optional parameters
     outputSchema: OUTPUT,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   });
+});
+
+test('the schema of results can be left out', { tags: ['setting:GATEWAY_MCP_OUTPUT_SCHEMA'] }, () => {
+  const [[whole], [short]] = [toolsOf(DESCRIPTION, true), toolsOf(DESCRIPTION, false)];
+  const { outputSchema, ...others } = JSON.parse(whole?.json ?? '');
+  expect(outputSchema).toEqual(OUTPUT);
+  expect(JSON.parse(short?.json ?? '')).toEqual(others);
 });

@@ -17,7 +17,7 @@ const ANNOTATIONS = {
 } as const;
 
 /** The tools of a description, in its order; those of hidden capabilities are not in it. */
-export function toolsOf(description: Description): readonly Tool[] {
+export function toolsOf(description: Description, outputSchemas: boolean): readonly Tool[] {
   return exposedOperations(description).flatMap(({ name, item }) => {
     const operation = at(item, 'post');
     const input = at(operation, 'requestBody', 'content', 'application/json', 'schema');
@@ -28,7 +28,7 @@ export function toolsOf(description: Description): readonly Tool[] {
       title: at(operation, 'summary'),
       description: at(operation, 'description'),
       inputSchema: inputSchema(input),
-      outputSchema: output,
+      outputSchema: outputSchemas ? output : undefined,
       annotations: ANNOTATIONS,
     };
     return [{ name, json: JSON.stringify(tool) }];

@@ -78,13 +78,17 @@ test.each([
   'select 1 as "a:n"',
   "select '1'::int",
   'select a[1:2], a[:], a[1 : n] from t',
+  'select a[1:n(2)], a[:n (a)], a[1:t.n] from t',
 ])('nothing is a parameter in %s', (sql) => {
   expect(rewritten(sql, {})).toBe(sql.replace(/ -- :n$| \/\* :n \*\/$/, ''));
 });
 
 describe('what is refused', () => {
   test.each([
-    ['select a[1:n] from t', /subscript could also be the end of a slice: write \(:n\)/],
+    [
+      'select a[1:n] from t',
+      /subscript could also be the end of a slice: write \(:n\) .* or a space behind the colon/,
+    ],
     ['select a[:n] from t', /write \(:n\)/],
     ['select array[a[:n]] from t', /write \(:n\)/],
     ['select $1, :n', /uses \$1: write parameters as :name/],
@@ -92,6 +96,10 @@ describe('what is refused', () => {
     ['select :n, :N', /uses :N, which is not declared/],
     ['select :n, :"n"', /uses :"n", which is not declared/],
     ['select 1', /params\.n is not used/],
+    ["select '%:n%'", /params\.n is not used: .* quoted text.* write '%' \|\| :n \|\| '%'/],
+    ['select $$:n$$', /params\.n is not used: .* quoted text/],
+    ["select ':n2', ':nn'", /params\.n is not used: write/],
+    ['select 1 -- where id = :n', /params\.n is not used: :n in a comment/],
     ["select :n, 'open", /check its quotes/],
     ['select :n \0', /NUL/],
     ['select :n, \ud800', /surrogates/],

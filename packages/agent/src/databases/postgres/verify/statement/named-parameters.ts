@@ -16,22 +16,28 @@ export function findParameters(sql: string, declared: readonly Param[]): Templat
   if (sql.includes('\0') || Buffer.from(sql, 'utf8').toString('utf8') !== sql) {
     return refused('contains characters that PostgreSQL does not accept: remove NUL and unpaired surrogates');
   }
-  let tokens: readonly Token[];
+  let scanned: readonly Token[];
   try {
-    tokens = scan(sql).filter((token) => token.kind !== 'comment');
+    scanned = scan(sql);
   } catch (error) {
     return {
       ok: false,
       faults: [{ message: 'cannot be read as SQL: check its quotes and comments', detail: textOf(error) }],
     };
   }
-  tokens = withoutTrailingSemicolons(tokens);
+  const tokens = withoutTrailingSemicolons(scanned.filter(({ kind }) => kind !== 'comment'));
   const last = tokens.at(-1);
   if (last === undefined) return refused('is empty: write one SELECT');
 
   const faults: ParameterFault[] = [];
   const references = findReferences(tokens, faults);
-  return createTemplate(sql, { references, end: last.end, faults }, declared);
+  const texts = textsOf(scanned, 'text');
+  const comments = textsOf(scanned, 'comment');
+  return createTemplate(sql, { references, end: last.end, texts, comments, faults }, declared);
+}
+
+function textsOf(tokens: readonly Token[], kind: Token['kind']): readonly string[] {
+  return tokens.filter((token) => token.kind === kind).map(({ text }) => text);
 }
 
 function refused(message: string): TemplateResult {
@@ -61,8 +67,10 @@ function findReferences(tokens: readonly Token[], faults: ParameterFault[]): rea
       open.pop();
     } else if (token.text === ':' && next?.kind === 'name' && next.start === token.end) {
       if (open.at(-1) === 'subscript') {
+        // Nothing follows a parameter in this way, so it is the bound of a slice: a call, or a column of a table.
+        if (['(', '.'].includes(tokens[index + 2]?.text ?? '')) continue;
         faults.push({
-          message: `:${next.text} inside a subscript could also be the end of a slice: write (:${next.text})`,
+          message: `:${next.text} inside a subscript could also be the end of a slice: write (:${next.text}) for the parameter, or a space behind the colon for the end of a slice`,
         });
       } else {
         references.push({ name: next.text, start: token.start, end: next.end });

@@ -127,7 +127,7 @@ export function forbiddenMessage(name: string): string {
 /** A fault of the SQL, or of one of the parameters. */
 export function faultAt(
   capability: Capability,
-  fault: { readonly message: string; readonly detail?: string },
+  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint'>,
   paramName?: string,
 ): VerificationFault {
   const param = capability.params.find(({ name }) => name === paramName);

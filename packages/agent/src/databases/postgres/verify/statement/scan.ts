@@ -8,10 +8,11 @@ export interface Token {
   readonly kind: TokenKind;
 }
 
-type TokenKind = 'name' | 'parameter' | 'comment' | 'other';
+type TokenKind = 'name' | 'parameter' | 'comment' | 'text' | 'other';
 
 const IDENT = 258;
 const UIDENT = 259;
+const TEXTS = new Set([261, 262]);
 const PARAM = 267;
 const COMMENTS = new Set([275, 276]);
 
@@ -31,5 +32,6 @@ export function scan(text: string): readonly Token[] {
 function kindOf(tokenType: number, keywordKind: number): TokenKind {
   if (tokenType === PARAM) return 'parameter';
   if (COMMENTS.has(tokenType)) return 'comment';
+  if (TEXTS.has(tokenType)) return 'text';
   return tokenType === IDENT || tokenType === UIDENT || keywordKind !== 0 ? 'name' : 'other';
 }

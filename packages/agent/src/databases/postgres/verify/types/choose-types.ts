@@ -12,6 +12,7 @@ import {
   publicMessage,
   refused,
   step,
+  withHint,
   type Refusal,
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
@@ -174,7 +175,7 @@ async function plan(
     // Runs nothing: a limit of 0 never asks for a row, but the server says of what types the columns are.
     { text: `select * from (\n${text}\n) q limit 0`, values: params.map(() => null) },
   ]);
-  if (!planned.ok) return planned;
+  if (!planned.ok) return withHint(planned, text);
   const { results, facts } = planned.output;
   const [, , explained, , described] = results;
   return {
@@ -285,7 +286,8 @@ function explained(
   refusal: Refusal & { readonly error?: unknown },
   found: Choice,
 ): Refusal {
-  const detail = refusal.faults[0]?.detail;
+  const { detail, hint } = refusal.faults[0] ?? {};
+  const said = { ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) };
   const misfits = new Map<Param, ServerType>();
   let likely = Infinity;
   for (const [at, index] of references.entries()) {
@@ -299,13 +301,13 @@ function explained(
   }
   if (misfits.size === 0) {
     const [number = 0] = parametersAt(inspected.tree, offsetOf(refusal.error, rewritten.text));
-    return refused(capability, publicMessage(refusal.error, params[number - 1]?.name), detail);
+    return refused(capability, publicMessage(refusal.error, params[number - 1]?.name), said);
   }
   return {
     ok: false,
     faults: [...misfits].map(([{ name, schema }, type]) => {
       const message = misfitMessage(name, schema, type);
-      return faultAt(capability, detail === undefined ? { message } : { message, detail }, name);
+      return faultAt(capability, { message, ...said }, name);
     }),
   };
 }

@@ -1,0 +1,268 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { rawPublicKey } from '@svc/protocol';
+import { gatewayUrlProblem } from '../config/checks/gateway-url.ts';
+import type { Catalog, CatalogSource, CatalogTarget } from '../databases/catalog.ts';
+import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
+import { DatabaseError } from '../databases/errors.ts';
+import { chooseTables, type TableChoice } from '../proposals/choose-tables.ts';
+import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../proposals/compose-files.ts';
+import { propose } from '../proposals/propose.ts';
+import { draftFolder, filesInTheWay, type FileToWrite } from '../proposals/write-folder.ts';
+import { checkInChildProcess } from '../start-up/child-process.ts';
+import { createLog } from '../telemetry/log.ts';
+import { askSecret, askYesNo } from './ask.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
+import { printFaults } from './print-faults.ts';
+import { logFile, LOG_FILE } from '../telemetry/log-destination.ts';
+
+export interface InitOptions extends TableChoice {
+  /** Where the database is; else DATABASE_URL. */
+  readonly url: string | undefined;
+  /** How many capabilities at most, as it was typed. */
+  readonly max: string | undefined;
+  readonly dir: string | undefined;
+  readonly gatewayUrl: string | undefined;
+  readonly createAccount: boolean;
+  readonly dryRun: boolean;
+  /** Answers every question. */
+  readonly yes: boolean;
+  readonly json: boolean;
+  /** The folder of the log file. */
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const READ_TIMEOUT_MS = 60_000;
+const MAX_CAPABILITIES = 40;
+const FOLDER = 'capability';
+const GATEWAY_URL = 'ws://127.0.0.1:8080/ws/agent';
+const PASSWORD_BYTES = 24;
+/** Progress is told of what takes longer. */
+const QUIET_MS = 1000;
+
+/** Ends the command with a message for standard error. */
+class Refused extends Error {
+  readonly exitCode: ExitCode;
+  constructor(message: string, exitCode: ExitCode = EXIT.usage) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** `svc-agent init`: proposes capabilities for a database, and writes them with all that it takes to serve them. */
+export async function initCommand(options: InitOptions): Promise<ExitCode> {
+  try {
+    return await init(options);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    process.stderr.write(`svc-agent: ${error.message}\n`);
+    if (options.json) process.stdout.write(`${JSON.stringify({ ok: false, error: error.message })}\n`);
+    return error.exitCode;
+  }
+}
+
+async function init(options: InitOptions): Promise<ExitCode> {
+  const { dir = FOLDER, gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json } = options;
+  const max = maxOf(options.max);
+  const urlProblem = gatewayUrlProblem(gatewayUrl);
+  if (urlProblem !== undefined) throw new Refused(`--gateway-url ${urlProblem}`);
+  const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !yes && !json;
+  if (createAccount && !dryRun && !yes && !mayAsk) {
+    throw new Refused(
+      '--create-account asks before it changes the database: without a terminal it needs `--yes`',
+    );
+  }
+  const source = await driverOf(DEFAULT_DRIVER).loadCatalog();
+  const { catalog, target } = await readCatalog(source, targetFor(source, options), { ...options, mayAsk });
+  const choice = chooseTables(catalog, options);
+  if (!choice.ok) throw new Refused(choice.problem);
+  const proposal = propose(catalog, { ...choice, max, contains: source.contains });
+  const capabilities = proposal.tables.flatMap((table) => table.capabilities.map(({ name }) => name));
+  if (capabilities.length === 0) {
+    throw new Refused(
+      'nothing can be proposed: of the chosen tables and views none has a key, or few rows and texts to search',
+    );
+  }
+  const account = accountNameFor(catalog);
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  const { files, statements } = composeFiles({
+    source,
+    target,
+    catalog,
+    proposal,
+    account,
+    password,
+    gatewayUrl,
+    max,
+    agentKey: createAgentKey(),
+  });
+  const report: InitReport = {
+    ok: true,
+    dry_run: dryRun,
+    dir,
+    files: files.map(({ path, text, isSecret }) => (dryRun && !isSecret ? { path, text } : { path })),
+    tables: proposal.tables.length,
+    capabilities,
+    left_out: leftOutOf(proposal),
+    beyond_max: proposal.beyondMax,
+    account: { name: account, created: createAccount && !dryRun },
+  };
+  const print = (done: InitReport, text: (done: InitReport) => string): void => {
+    process.stdout.write(json ? `${JSON.stringify(done)}\n` : text(done));
+  };
+  if (dryRun) {
+    print(report, dryRunText);
+    return EXIT.fine;
+  }
+  const inTheWay = filesInTheWay(dir, files);
+  if (inTheWay.length > 0) {
+    throw new Refused(
+      `nothing was written: there is already ${inTheWay.join(', ')}; name another folder with \`--dir\``,
+    );
+  }
+  if (!createAccount) {
+    await writeFiles(dir, files, async () => {});
+    print(report, initText);
+    return EXIT.fine;
+  }
+  if (catalog.accounts.has(account)) throw new Refused(alreadyThere(account));
+  if (!yes) await confirm(files);
+  await writeFiles(dir, files, () => makeAccount(source, target, { statements, account, password }, options));
+  const check = await checkFile(join(dir, CAPABILITY_FILE));
+  const passed = check.faults.length === 0;
+  print({ ...report, ok: passed, check }, initText);
+  if (passed) return EXIT.fine;
+  printFaults(check.faults, process.stderr, join(dir, CAPABILITY_FILE));
+  return EXIT.usage;
+}
+
+function maxOf(typed: string | undefined): number {
+  const max = Number(typed ?? MAX_CAPABILITIES);
+  if (Number.isSafeInteger(max) && max >= 1) return max;
+  throw new Refused('--max must be a whole number from 1 on');
+}
+
+/** A flag goes before the environment: whoever types it means it. */
+function targetFor(source: CatalogSource, { url, env }: InitOptions): CatalogTarget {
+  if (url !== undefined) {
+    process.stderr.write(
+      'svc-agent: warning: other accounts of this machine can read --url in its list of processes: set DATABASE_URL instead\n',
+    );
+  }
+  const result = source.target(url ?? env['DATABASE_URL'], env);
+  if (!result.ok) throw new Refused(result.problem);
+  return result.target;
+}
+
+async function readCatalog(
+  source: CatalogSource,
+  target: CatalogTarget,
+  { mayAsk, home }: { readonly mayAsk: boolean; readonly home: string },
+): Promise<{ readonly catalog: Catalog; readonly target: CatalogTarget }> {
+  const timer = process.stderr.isTTY
+    ? setTimeout(() => process.stderr.write('Reading the catalogs ...\n'), QUIET_MS)
+    : undefined;
+  try {
+    return { catalog: await source.read(target, READ_TIMEOUT_MS), target };
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    clearTimeout(timer);
+    const password = mayAsk && !target.hasPassword ? await askSecret('Password for the database') : undefined;
+    if (password === undefined) throw await refusedBy(error, 'cannot read the catalogs', home);
+    return readCatalog(source, target.withPassword(password), { mayAsk, home });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What the database said goes to the log file only. */
+async function refusedBy(error: DatabaseError, what: string, home: string): Promise<Refused> {
+  const log = createLog({ destination: logFile(home), standardError: process.stderr });
+  const message = `${what}: ${error.advice ?? 'the database does not answer as it should'}`;
+  log.observe({ event: 'startup_fault', path: 'database', message, detail: error.message });
+  await log.close();
+  return new Refused(`${message} (${LOG_FILE} has the details)`);
+}
+
+function createAgentKey(): { readonly seed: string; readonly publicKey: string } {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const { d: seed } = privateKey.export({ format: 'jwk' });
+  if (seed === undefined) throw new Error('cannot create a key pair: the private key has no seed');
+  return { seed, publicKey: rawPublicKey(privateKey).toString('base64url') };
+}
+
+async function confirm(files: readonly FileToWrite[]): Promise<void> {
+  process.stdout.write(`${files.find(({ path }) => path === 'reader.sql')?.text ?? ''}\n`);
+  if ((await askYesNo('Run these statements now, and write the files?')) !== true) {
+    throw new Refused('nothing was written, and the database was not changed', EXIT.failure);
+  }
+}
+
+/** All files or none: they are put in place when `before` has worked. */
+async function writeFiles(
+  dir: string,
+  files: readonly FileToWrite[],
+  before: () => Promise<void>,
+): Promise<void> {
+  const draft = attempt(() => draftFolder(dir, files));
+  try {
+    await before();
+    attempt(() => draft.commit());
+  } catch (error) {
+    draft.discard();
+    throw error;
+  }
+}
+
+function attempt<Result>(write: () => Result): Result {
+  try {
+    return write();
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'a file is in the way';
+    throw new Refused(`nothing was written: the folder cannot be written (${reason})`, EXIT.failure);
+  }
+}
+
+async function makeAccount(
+  source: CatalogSource,
+  target: CatalogTarget,
+  { statements, account, password }: AccountToMake,
+  { home }: InitOptions,
+): Promise<void> {
+  let outcome;
+  try {
+    outcome = await source.createAccount(target, statements, password);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const { message } = await refusedBy(error, 'cannot make the account', home);
+    throw new Refused(message, EXIT.failure);
+  }
+  if (outcome === 'exists') throw new Refused(alreadyThere(account));
+  if (outcome === 'not_allowed') {
+    throw new Refused(
+      'nothing was written: this account may not create roles or grant what the new one needs; leave `--create-account` out, and have reader.sql run by one that may',
+      EXIT.failure,
+    );
+  }
+}
+
+interface AccountToMake {
+  readonly statements: readonly string[];
+  readonly account: string;
+  readonly password: string;
+}
+
+function alreadyThere(account: string): string {
+  return `nothing was written: the account ${account} is there already; remove it, or leave \`--create-account\` out`;
+}
+
+async function checkFile(file: string): Promise<NonNullable<InitReport['check']>> {
+  const outcome = await checkInChildProcess({ file, offline: false }, () => {});
+  if (outcome.step === 'malformed' || outcome.step === 'refused') {
+    return { faults: outcome.faults.map(({ path, message }) => ({ path, message })), findings: [] };
+  }
+  const findings = outcome.step === 'verified' ? outcome.findings : [];
+  return { faults: [], findings: findings.map(({ problem, remedy }) => ({ problem, remedy })) };
+}

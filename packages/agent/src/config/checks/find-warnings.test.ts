@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { fileText, load } from '../load.fixture.ts';
+
+const RESULT = 'result: { one: { type: integer } }';
+
+function warningsOf(...capabilities: readonly string[]): readonly string[] {
+  const loaded = load(fileText({ capabilities: ['capabilities:', ...capabilities].join('\n') }));
+  if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults));
+  return loaded.warnings.map(
+    ({ path, message, position }) => `${position?.line}:${position?.column} ${path}: ${message}`,
+  );
+}
+
+test('what is shown to callers has a description', () => {
+  const sql = 'sql: SELECT 1 AS one';
+  expect(warningsOf(`  a: { description: One, ${sql}, ${RESULT} }`)).toEqual([]);
+  expect(warningsOf(`  a: { expose_in_openapi: false, ${sql}, ${RESULT} }`)).toEqual([]);
+  expect(
+    warningsOf(
+      `  a: { description: One, ${sql}, ${RESULT} }`,
+      `  b: { ${sql}, ${RESULT} }`,
+      `  c: { description: " ", ${sql}, ${RESULT} }`,
+    ),
+  ).toEqual([
+    '6:3 capabilities.b.description: is missing: callers and models choose by it; so it is in 1 more',
+  ]);
+});
+
+test('a comment that swallows the lines behind it is warned of at its place', () => {
+  const rest = ['      from book', '    description: One', `    ${RESULT}`];
+  const text = (style: string) => ['  a:', `    sql: ${style}`, '      select 1 as one -- one', ...rest];
+  expect(warningsOf(...text('>'))).toEqual([
+    expect.stringMatching(/^7:23 capabilities\.a\.sql: this comment takes .* write `sql: \|`/),
+  ]);
+  expect(warningsOf(...text('|'))).toEqual([]);
+  const plain = ['  a:', '    sql: select 1 as one -- one', ...rest];
+  expect(warningsOf(...plain)).toEqual([expect.stringMatching(/^6:26 capabilities\.a\.sql: /)]);
+});

@@ -1,0 +1,68 @@
+import type { ColumnKind } from '../../catalog.ts';
+
+/** What the server says of a type, domains resolved. */
+export interface BaseType {
+  readonly base: string;
+  readonly base_schema: string;
+  /** `typtype` and `typcategory` of pg_type. */
+  readonly form: string;
+  readonly category: string;
+  /** -1 where there is none. */
+  readonly modifier: number;
+}
+
+const BUILT_IN: Readonly<Record<string, ColumnKind>> = {
+  int2: 'integer',
+  int4: 'integer',
+  int8: 'integer',
+  float4: 'number',
+  float8: 'number',
+  text: 'text',
+  varchar: 'text',
+  bpchar: 'text',
+  name: 'text',
+  bool: 'boolean',
+  date: 'date',
+  timestamp: 'datetime',
+  timestamptz: 'datetime',
+  uuid: 'uuid',
+  json: 'object',
+  jsonb: 'object',
+  inet: 'address',
+  macaddr: 'address',
+  macaddr8: 'address',
+  bytea: 'opaque',
+  tsvector: 'opaque',
+  tsquery: 'opaque',
+};
+/** Types that extensions bring, in a schema of the user's choice. */
+const OF_EXTENSIONS: Readonly<Record<string, ColumnKind>> = {
+  citext: 'text',
+  geometry: 'opaque',
+  geography: 'opaque',
+  raster: 'opaque',
+  vector: 'opaque',
+  halfvec: 'opaque',
+  sparsevec: 'opaque',
+};
+/** Before the modifier stand the four bytes of a length. */
+const HEADER = 4;
+const SCALE_BITS = 0x7ff;
+
+export function kindOfColumn({ base, base_schema, form, category, modifier }: BaseType): ColumnKind {
+  if (form === 'e') return 'enum';
+  if (form === 'c') return 'object';
+  if (base_schema !== 'pg_catalog') return OF_EXTENSIONS[base] ?? 'other';
+  if (category === 'A') return 'array';
+  if (base === 'numeric') {
+    const isWhole = modifier >= HEADER && ((modifier - HEADER) & SCALE_BITS) === 0;
+    return isWhole ? 'integer' : 'number';
+  }
+  return BUILT_IN[base] ?? 'other';
+}
+
+/** Of text, in characters. */
+export function maxLengthOf({ base, base_schema, modifier }: BaseType): number | undefined {
+  const isBounded = base_schema === 'pg_catalog' && (base === 'varchar' || base === 'bpchar');
+  return isBounded && modifier > HEADER ? modifier - HEADER : undefined;
+}

@@ -1,0 +1,23 @@
+import type { CatalogSource } from '../../catalog.ts';
+import { createPool } from '../connect.ts';
+import { accountStatements, createAccount, passwordHint } from './account.ts';
+import { readCatalog } from './read-catalog.ts';
+import { targetOf, type PostgresTarget } from './target.ts';
+
+export const catalogSource: CatalogSource = {
+  target: targetOf,
+  async read({ config }: PostgresTarget, timeoutMs) {
+    const pool = createPool(config);
+    try {
+      return await readCatalog(pool, timeoutMs);
+    } finally {
+      await pool.close();
+    }
+  },
+  // In a text that is looked for, these three would stand for other characters.
+  contains: (column, param) =>
+    `${column} ilike '%' || regexp_replace(${param}, '([\\\\%_])', '\\\\\\1', 'g') || '%'`,
+  accountStatements,
+  passwordHint,
+  createAccount,
+};

@@ -1,0 +1,70 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Fault } from '../../../capabilities/fault.ts';
+import { bindValue } from '../execute/bind-values.ts';
+import { runOwnStatements } from '../execute/own-statements.ts';
+import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
+import type { SessionPool } from '../pool/session-pool.ts';
+import { namedRelations } from './statement/named-relations.ts';
+import { faultAt } from './statement/read-statement.ts';
+
+const TIMEOUT_MS = 30_000;
+/** From here on a view may have security_invoker. */
+const SECURITY_INVOKER_VERSION = 150_000;
+
+/**
+ * The views through which a table is read by somebody whom its row-level security does not hold: by `definer`, the first
+ * view on the way that is run as its owner. Where no table has it, no view is looked at.
+ */
+const VIEWS = `with recursive reached (view, relation, definer) as (
+  select c.oid, c.oid, null::oid from pg_class c
+    where c.relkind = 'v' and exists (select from pg_class t where t.relrowsecurity)
+  union select r.view, d.refobjid, coalesce(r.definer, case when not coalesce(
+      (select o.option_value::bool from pg_options_to_table(v.reloptions) o where o.option_name = 'security_invoker'),
+      false) then v.oid end)
+    from reached r join pg_class v on v.oid = r.relation and v.relkind = 'v'
+    join pg_rewrite w on w.ev_class = v.oid
+    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+      and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
+)
+select r.view, format('%I.%I', vn.nspname, v.relname), format('%I.%I', tn.nspname, t.relname)
+from reached r join pg_class t on t.oid = r.relation and t.relrowsecurity join pg_namespace tn on tn.oid = t.relnamespace
+join pg_class v on v.oid = r.definer join pg_namespace vn on vn.oid = v.relnamespace
+join pg_roles o on o.oid = v.relowner
+where o.rolsuper or o.rolbypassrls or not t.relforcerowsecurity and pg_has_role(v.relowner, t.relowner, 'USAGE')
+order by 1, 2, 3`;
+/** On the account's own path, as the author's SQL is. */
+const RELATIONS = `select a.name, pg_catalog.to_regclass(a.name)::pg_catalog.oid
+  from pg_catalog.unnest($1::pg_catalog.text[]) a (name)`;
+
+/** The capabilities that get all rows of a table, in spite of its row-level security, through a view. */
+export async function viewWarnings(
+  pool: SessionPool,
+  capabilities: readonly Capability[],
+): Promise<readonly Fault[]> {
+  const own = { capability: '', timeoutMs: TIMEOUT_MS };
+  const { results, facts } = await runOwnStatements(pool, {
+    ...own,
+    statements: [PIN_SEARCH_PATH, { text: VIEWS }],
+  });
+  const views = results[1]?.rows ?? [];
+  if (views.length === 0) return [];
+  const named = await Promise.all(capabilities.map((capability) => namedRelations([capability])));
+  const texts = bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(named.flat())]);
+  const found = await runOwnStatements(pool, { ...own, statements: [{ text: RELATIONS, values: [texts] }] });
+  const oids = new Map(found.results[0]?.rows.map(([name, oid]) => [name, oid]));
+  return capabilities.flatMap((capability, index) => {
+    const read = new Set(named[index]?.map((name) => oids.get(name)));
+    const messages = views
+      .filter(([view]) => read.has(view))
+      .map(([, definer, table]) => messageOf(definer ?? '', table ?? '', facts.version));
+    return [...new Set(messages)].map((message) => faultAt(capability, { message }));
+  });
+}
+
+function messageOf(view: string, table: string, version: number): string {
+  const remedy =
+    version >= SECURITY_INVOKER_VERSION
+      ? `to mend it: ALTER VIEW ${view} SET (security_invoker = true)`
+      : 'to mend it: query the table itself, for a view can be run as its caller (security_invoker) from PostgreSQL 15 on';
+  return `reads ${table} through the view ${view}, which is run as its owner, whom the row-level security of that table does not hold; ${remedy}`;
+}

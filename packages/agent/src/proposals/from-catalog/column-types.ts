@@ -1,0 +1,70 @@
+import type { CatalogColumn, ColumnKind } from '../../databases/catalog.ts';
+import type { ParamType, ResultType } from '../../capabilities/model.ts';
+import { shortened } from '../render/one-line.ts';
+import type { ProposedField, ProposedParam } from '../model.ts';
+
+const RESULT_TYPES: Readonly<Record<ColumnKind, ResultType>> = {
+  integer: 'integer',
+  number: 'number',
+  text: 'string',
+  boolean: 'boolean',
+  date: 'date',
+  datetime: 'datetime',
+  uuid: 'string',
+  enum: 'string',
+  array: 'array',
+  object: 'object',
+  address: 'string',
+  opaque: 'string',
+  other: 'string',
+};
+const PARAM_TYPES: Partial<Readonly<Record<ColumnKind, ParamType>>> = {
+  integer: 'integer',
+  number: 'number',
+  text: 'string',
+  boolean: 'boolean',
+  date: 'date',
+  datetime: 'datetime',
+  uuid: 'uuid',
+  enum: 'string',
+};
+/** Of the others some values become null: infinities, NaN, JSON of another kind. */
+const KEPT_WHOLE: ReadonlySet<ColumnKind> = new Set(['text', 'boolean', 'uuid', 'enum']);
+const DESCRIPTION_MAX = 160;
+
+/** Whether callers can give values of the column. */
+export function isGiven({ kind }: CatalogColumn): boolean {
+  return PARAM_TYPES[kind] !== undefined;
+}
+
+export function paramFor(name: string, column: CatalogColumn, required: boolean): ProposedParam {
+  const { kind, labels, maxLength } = column;
+  const type = PARAM_TYPES[kind];
+  if (type === undefined) throw new Error(`no parameter has a value of the kind ${kind}`);
+  return {
+    name,
+    type,
+    ...(required ? { required } : {}),
+    // The labels of an enum become part of the parameter when the agent starts.
+    ...(kind === 'text' && labels !== undefined ? { enum: labels } : {}),
+    ...(kind === 'text' && maxLength !== undefined && labels === undefined ? { maxLength } : {}),
+    ...described(column),
+  };
+}
+
+export function fieldFor(name: string, column: CatalogColumn): ProposedField {
+  const { kind, type, nullable } = column;
+  const isWhole = KEPT_WHOLE.has(kind) || (kind === 'integer' && !type.startsWith('numeric'));
+  return {
+    name,
+    type: RESULT_TYPES[kind],
+    ...(kind === 'uuid' ? { format: 'uuid' } : {}),
+    ...(isWhole && !nullable ? { nullable: false } : {}),
+    ...described(column),
+  };
+}
+
+function described({ comment = '' }: CatalogColumn): { readonly description?: string } {
+  const description = shortened(comment, DESCRIPTION_MAX);
+  return description === '' ? {} : { description };
+}

@@ -1,0 +1,178 @@
+import type { CatalogColumn, CatalogTable } from '../../databases/catalog.ts';
+import { nameGiver, slugOf } from '../capability-names.ts';
+import { isGiven, paramFor } from './column-types.ts';
+import type { LeftOut, ProposedCapability, ProposedParam } from '../model.ts';
+import { shortened } from '../render/one-line.ts';
+import { keyColumns, pagingKey, selectAll, type TableParts } from './table-parts.ts';
+
+/** A capability without its final name. */
+export interface Draft extends ProposedCapability {
+  /** Those with a lower number are proposed first. */
+  readonly wave: number;
+}
+
+export interface Drafts {
+  readonly drafts: readonly Draft[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+const FILTERS_MAX = 8;
+const COMMENT_MAX = 200;
+/** Names that parameters of lists have besides those of columns. */
+const OWN_PARAMS = ['after', 'limit', 'query'];
+export const LIMIT: ProposedParam = {
+  name: 'limit',
+  type: 'integer',
+  minimum: 1,
+  maximum: 100,
+  default: 20,
+  description: 'How many rows at most',
+};
+
+/** `get_T` for each key: one row, or none. */
+export function getDrafts(parts: TableParts): Drafts {
+  const { table, slug } = parts;
+  const drafts: Draft[] = [];
+  const leftOut: LeftOut[] = [];
+  if (table.keys.length === 0)
+    leftOut.push({ name: `get_${slug}`, reason: `${whatItIs(table)} without a key` });
+  for (const [index, key] of table.keys.entries()) {
+    const columns = keyColumns(parts, key);
+    const isFirst = index === 0;
+    const name = isFirst ? `get_${slug}` : `get_${slug}_by_${key.columns.map(slugOf).join('_and_')}`;
+    if (columns === undefined) {
+      leftOut.push({
+        name,
+        reason: `of its key ${key.columns.join(', ')} a column is left out or has no type to call by`,
+      });
+      continue;
+    }
+    const giveName = nameGiver(63);
+    const params = columns.map((column) => paramFor(giveName(slugOf(column.name)), column, true));
+    const { list, from, fields, reads } = selectAll(parts);
+    const where = columns.map(({ sql }, at) => `t.${sql} = :${params[at]?.name}`).join(' and ');
+    const by = params.map((param) => param.name).join(' and ');
+    drafts.push({
+      name,
+      wave: isFirst ? 0 : 1,
+      description: sentences(`One row of ${table.name}, by ${by}`, table),
+      sql: lines(selectLine(list), ...from, `where ${where}`),
+      params,
+      result: fields,
+      reads,
+    });
+  }
+  return { drafts, leftOut };
+}
+
+/** `list_T`: pages by key, with filters where an index finds what they ask for. */
+export function listDrafts(parts: TableParts): Drafts {
+  const { table, slug } = parts;
+  const key = pagingKey(parts);
+  const name = `list_${slug}`;
+  if (key === undefined) {
+    const reason =
+      table.keys.length === 0
+        ? `${whatItIs(table)} without a key to page by`
+        : 'no key to page by whose columns all leave and are never null';
+    return { drafts: [], leftOut: [{ name, reason }] };
+  }
+  const { list, from, fields, reads } = selectAll(parts);
+  const giveName = nameGiver(63, OWN_PARAMS);
+  const after = key.map((column) => ({
+    ...paramFor(key.length === 1 ? 'after' : giveName(`after_${slugOf(column.name)}`), column, false),
+    description: `${column.name} of the last row of the page before; absent: the first page`,
+  }));
+  const filters = filterColumns(parts, key).flatMap((column) => filtersFor(column, giveName));
+  const [first] = after;
+  const keySql = key.map(({ sql }) => `t.${sql}`);
+  const isBehind =
+    key.length === 1
+      ? `${keySql[0]} > :${first?.name}`
+      : `(${keySql.join(', ')}) > (${after.map((param) => `:${param.name}`).join(', ')})`;
+  const conditions = [
+    `(:${first?.name} is null or ${isBehind})`,
+    ...filters.map(({ condition }) => condition),
+  ];
+  const order = key.map(({ name: column }) => column).join(', ');
+  return {
+    drafts: [
+      {
+        name,
+        wave: 0,
+        description: sentences(`Rows of ${table.name} in the order of ${order}, a page at a time`, table),
+        sql: lines(
+          selectLine(list),
+          ...from,
+          `where ${conditions.join('\n  and ')}`,
+          `order by ${keySql.join(', ')}`,
+          'limit :limit',
+        ),
+        params: [...after, ...filters.map(({ param }) => param), LIMIT],
+        result: fields,
+        reads,
+      },
+    ],
+    leftOut: [],
+  };
+}
+
+function filterColumns(
+  { table, columns }: TableParts,
+  key: readonly CatalogColumn[],
+): readonly CatalogColumn[] {
+  const names = new Set(table.indexes.flatMap(({ leading }) => leading ?? []));
+  return [...names]
+    .flatMap((name) => columns.get(name) ?? [])
+    .filter(
+      (column) => isGiven(column) && column.kind !== 'number' && !(key.length === 1 && key[0] === column),
+    )
+    .slice(0, FILTERS_MAX);
+}
+
+interface Filter {
+  readonly param: ProposedParam;
+  readonly condition: string;
+}
+
+function filtersFor(column: CatalogColumn, giveName: (wanted: string) => string): readonly Filter[] {
+  const filter = (suffix: string, operator: string, description?: string): Filter => {
+    const name = giveName(`${slugOf(column.name)}${suffix}`);
+    const param = paramFor(name, column, false);
+    return {
+      param: description === undefined ? param : { ...param, description },
+      condition: `(:${name} is null or t.${column.sql} ${operator} :${name})`,
+    };
+  };
+  if (column.kind !== 'date' && column.kind !== 'datetime') return [filter('', '=')];
+  return [
+    filter('_from', '>=', `Only with a ${column.name} then or later`),
+    filter('_before', '<', `Only with an earlier ${column.name}`),
+  ];
+}
+
+function whatItIs({ kind }: CatalogTable): string {
+  return `a ${kind}`;
+}
+
+/** A first sentence of ours, and what the database says of the table. */
+export function sentences(own: string, { comment = '' }: CatalogTable): string {
+  const text = shortened(comment, COMMENT_MAX);
+  return text === '' ? `${own}.` : `${own}. ${text}`;
+}
+
+export function selectLine(list: readonly string[]): string {
+  const width = 100;
+  const rows: string[] = [];
+  for (const item of list) {
+    const last = rows.at(-1);
+    if (last !== undefined && last.length + item.length + 2 <= width)
+      rows[rows.length - 1] = `${last}, ${item}`;
+    else rows.push(item);
+  }
+  return `select ${rows.join(',\n  ')}`;
+}
+
+export function lines(...parts: readonly string[]): string {
+  return parts.join('\n');
+}

@@ -1,0 +1,165 @@
+import type { CatalogColumn, CatalogForeignKey, CatalogKey, CatalogTable } from '../../databases/catalog.ts';
+import { nameGiver, slugOf, wordsOf } from '../capability-names.ts';
+import { fieldFor, isGiven } from './column-types.ts';
+import type { ColumnOf, LeftOut, ProposedField } from '../model.ts';
+
+/** What of a table may leave, and by what its rows are found. */
+export interface TableParts {
+  readonly table: CatalogTable;
+  /** Its name in names of capabilities. */
+  readonly slug: string;
+  readonly columns: ReadonlyMap<string, CatalogColumn>;
+  readonly hidden: readonly LeftOut[];
+  readonly parents: readonly Parent[];
+}
+
+/** A row that another row refers to, and the column that names it to people. */
+interface Parent {
+  readonly key: CatalogForeignKey;
+  readonly table: CatalogTable;
+  readonly name: CatalogColumn;
+  /** Of the columns that are compared, ours and the parent's. */
+  readonly pairs: readonly (readonly [CatalogColumn, CatalogColumn])[];
+  readonly field: string;
+}
+
+/** Each further join makes planning a statement slower. */
+const PARENTS_MAX = 5;
+const FIELD_NAME = /^(?![0-9]+$)[^\p{Cc}]{1,63}$/u;
+const NAMING = new Set(['name', 'title', 'label']);
+
+export function tablePartsOf(
+  table: CatalogTable,
+  {
+    slug,
+    hiddenIn,
+    find,
+  }: {
+    readonly slug: string;
+    readonly hiddenIn: (table: CatalogTable) => readonly LeftOut[];
+    readonly find: (schema: string, name: string) => CatalogTable | undefined;
+  },
+): TableParts {
+  const visibleIn = (other: CatalogTable): readonly CatalogColumn[] => {
+    const hidden = new Set(hiddenIn(other).map(({ name }) => name));
+    return other.columns.filter(({ name }) => !hidden.has(name));
+  };
+  const columns = new Map(visibleIn(table).map((column) => [column.name, column]));
+  const giveName = nameGiver(63, columns.keys());
+  const parents = table.foreignKeys.flatMap((key): Parent[] => {
+    const parent = find(key.schema, key.table);
+    if (parent === undefined) return [];
+    const theirs = visibleIn(parent);
+    const name = namingColumn(parent, theirs);
+    const pairs = key.columns.flatMap((own, at) => {
+      const ours = columns.get(own);
+      const other = theirs.find((column) => column.name === key.targetColumns[at]);
+      return ours === undefined || other === undefined ? [] : [[ours, other] as const];
+    });
+    if (name === undefined || pairs.length !== key.columns.length) return [];
+    // Where the name is what the row refers by, it is there already.
+    if (key.targetColumns.includes(name.name)) return [];
+    return [{ key, table: parent, name, pairs, field: joinedName(key, parent, name) }];
+  });
+  return {
+    table,
+    slug,
+    columns,
+    hidden: hiddenIn(table),
+    parents: parents.slice(0, PARENTS_MAX).map((parent) => ({ ...parent, field: giveName(parent.field) })),
+  };
+}
+
+/** Those of its columns by which people know a row. */
+function namingColumn(table: CatalogTable, columns: readonly CatalogColumn[]): CatalogColumn | undefined {
+  const own = new Set(wordsOf(table.name).flatMap((word) => [word, singular(word)]));
+  const rank = ({ name }: CatalogColumn): number => {
+    const words = wordsOf(name);
+    const isNaming = NAMING.has(words.at(-1) ?? '');
+    if (isNaming && words.slice(0, -1).every((word) => own.has(word))) return 0;
+    if (words.length > 0 && words.every((word) => own.has(word))) return 1;
+    return isNaming ? 2 : 3;
+  };
+  const [best] = columns
+    .filter((column) => column.kind === 'text' && rank(column) < 3)
+    .toSorted((a, b) => rank(a) - rank(b));
+  return best;
+}
+
+function singular(word: string): string {
+  if (word.endsWith('ies')) return `${word.slice(0, -3)}y`;
+  return word.endsWith('s') ? word.slice(0, -1) : word;
+}
+
+function joinedName({ columns }: CatalogForeignKey, parent: CatalogTable, { name }: CatalogColumn): string {
+  const [only = ''] = columns;
+  const base =
+    columns.length === 1 ? slugOf(only).replace(/_(?:id|no|nr|code|key|fk)$/, '') : slugOf(parent.name);
+  const words = slugOf(name);
+  return words === base || words.startsWith(`${base}_`) ? words : `${base}_${words}`;
+}
+
+export interface Selection {
+  /** What stands between SELECT and FROM. */
+  readonly list: readonly string[];
+  /** The same without new names. */
+  readonly expressions: readonly string[];
+  /** FROM and what is joined. */
+  readonly from: readonly string[];
+  readonly fields: readonly ProposedField[];
+  readonly reads: readonly ColumnOf[];
+}
+
+/** All columns that may leave, each parent's name behind what refers to it. */
+export function selectAll(parts: TableParts): Selection {
+  return select(parts, [...parts.columns.values()]);
+}
+
+export function select(
+  { table, columns: all, parents }: TableParts,
+  columns: readonly CatalogColumn[],
+): Selection {
+  const list: string[] = [];
+  const expressions: string[] = [];
+  const fields: ProposedField[] = [];
+  const reads: ColumnOf[] = columns.map((column) => ({ table, column }));
+  const from = [`from ${table.sql} t`];
+  const giveName = nameGiver(63, all.keys());
+  const joined = parents.filter(({ pairs }) => pairs.every(([own]) => columns.includes(own)));
+  for (const column of columns) {
+    const isField = FIELD_NAME.test(column.name);
+    const name = isField ? column.name : giveName(slugOf(column.name));
+    const expression = `t.${column.sql}`;
+    expressions.push(expression);
+    list.push(isField ? expression : `${expression} as ${name}`);
+    fields.push(fieldFor(name, column));
+    for (const parent of joined.filter(({ pairs }) => pairs.at(-1)?.[0] === column)) {
+      const alias = `p${joined.indexOf(parent) + 1}`;
+      const theirs = `${alias}.${parent.name.sql}`;
+      expressions.push(theirs);
+      list.push(`${theirs} as ${parent.field}`);
+      fields.push({ name: parent.field, type: 'string', description: `From ${parent.table.name}` });
+    }
+  }
+  for (const [index, { table: other, name, pairs }] of joined.entries()) {
+    const alias = `p${index + 1}`;
+    const on = pairs.map(([ours, theirs]) => `${alias}.${theirs.sql} = t.${ours.sql}`).join(' and ');
+    from.push(`left join ${other.sql} ${alias} on ${on}`);
+    reads.push({ table: other, column: name }, ...pairs.map(([, column]) => ({ table: other, column })));
+  }
+  return { list, expressions, from, fields, reads };
+}
+
+/** The key by which pages go on: none of its columns may be null, and callers can give all of them. */
+export function pagingKey(parts: TableParts): readonly CatalogColumn[] | undefined {
+  const { keys } = parts.table;
+  return keys
+    .map((key) => keyColumns(parts, key))
+    .find((columns) => columns?.every(({ nullable }) => !nullable));
+}
+
+/** Undefined where a caller cannot give one of its columns, or may not see it. */
+export function keyColumns({ columns }: TableParts, key: CatalogKey): readonly CatalogColumn[] | undefined {
+  const own = key.columns.flatMap((name) => columns.get(name) ?? []);
+  return own.length === key.columns.length && own.every(isGiven) ? own : undefined;
+}

@@ -1,0 +1,137 @@
+import type { Catalog, CatalogColumn, CatalogTable, ColumnGrant } from '../databases/catalog.ts';
+import { nameGiver, slugOf } from './capability-names.ts';
+import { getDrafts, listDrafts, type Draft, type Drafts } from './from-catalog/lookups.ts';
+import type { LeftOut, Proposal, ProposedCapability, ProposedTable } from './model.ts';
+import { sensitivityOf } from './personal-columns.ts';
+import { countDrafts, searchDrafts } from './from-catalog/surveys.ts';
+import { tablePartsOf } from './from-catalog/table-parts.ts';
+
+export interface ProposalOptions {
+  /** Which of the tables get capabilities. */
+  readonly chosen: (table: CatalogTable) => boolean;
+  /** Columns that are wanted although they look personal. */
+  readonly included: (table: CatalogTable, column: CatalogColumn) => boolean;
+  /** How many capabilities at most. */
+  readonly max: number;
+  /** SQL that says whether a text column holds the text of a parameter. */
+  readonly contains: (column: string, param: string) => string;
+}
+
+/** Room for the longest word before the name of a table. */
+const TABLE_SLUG_MAX = 41;
+
+/** Decides from the catalogs alone which capabilities a database gets. */
+export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
+  const tables = catalog.tables.filter(options.chosen);
+  const byName = new Map(tables.map((table) => [keyOf(table.schema, table.name), table]));
+  const hidden = new Map(tables.map((table) => [table, hiddenColumns(table, options)]));
+  const slugs = tableSlugs(tables);
+  const drafted = tables.map((table) => {
+    const parts = tablePartsOf(table, {
+      slug: slugs.get(table) ?? '',
+      hiddenIn: (other) => hidden.get(other) ?? [],
+      find: (schema, name) => byName.get(keyOf(schema, name)),
+    });
+    const all: readonly Drafts[] =
+      parts.columns.size === 0
+        ? [{ drafts: [], leftOut: [{ name: parts.slug, reason: 'no column is left to give' }] }]
+        : [getDrafts(parts), listDrafts(parts), searchDrafts(parts, options.contains), countDrafts(parts)];
+    return {
+      table,
+      hiddenColumns: parts.hidden,
+      drafts: all.flatMap(({ drafts }) => drafts),
+      leftOut: all.flatMap(({ leftOut }) => leftOut),
+    };
+  });
+
+  const giveName = nameGiver();
+  const named = new Map<Draft, ProposedCapability>();
+  for (const { drafts } of drafted) {
+    for (const draft of drafts) named.set(draft, { ...draft, name: giveName(draft.name) });
+  }
+  const kept = new Set(mostUseful(tables, drafted, options.max));
+  const pick = (drafts: readonly Draft[], isKept: boolean): readonly ProposedCapability[] =>
+    drafts.flatMap((draft) => (kept.has(draft) === isKept ? (named.get(draft) ?? []) : []));
+  const proposed = drafted.map(({ drafts, ...table }): ProposedTable => ({
+    ...table,
+    capabilities: pick(drafts, true),
+  }));
+  return {
+    tables: proposed,
+    beyondMax: drafted.flatMap(({ drafts }) => pick(drafts, false).map(({ name }) => name)),
+    grants: grantsFor(tables, proposed),
+  };
+}
+
+function keyOf(schema: string, name: string): string {
+  return JSON.stringify([schema, name]);
+}
+
+function hiddenColumns(table: CatalogTable, { included }: ProposalOptions): readonly LeftOut[] {
+  return table.columns.flatMap((column): LeftOut[] => {
+    const { name, kind, type } = column;
+    const found = included(table, column) ? undefined : sensitivityOf({ ...column, table: table.name });
+    if (found !== undefined) {
+      const what = found.kind === 'credential' ? 'looks secret' : 'looks personal';
+      return [{ name, reason: `${what}: ${found.because}` }];
+    }
+    return kind === 'opaque' ? [{ name, reason: `${type} makes no sense to callers` }] : [];
+  });
+}
+
+/** A table of the same name in another schema than `public` is called by its schema, too. */
+function tableSlugs(tables: readonly CatalogTable[]): ReadonlyMap<CatalogTable, string> {
+  const counts = new Map<string, number>();
+  for (const { name } of tables) counts.set(slugOf(name), (counts.get(slugOf(name)) ?? 0) + 1);
+  const giveName = nameGiver(TABLE_SLUG_MAX);
+  // Those whose name can stay as it is get it.
+  const rank = ({ schema, name }: CatalogTable): number =>
+    Number(schema !== 'public') + Number(slugOf(name) !== name);
+  return new Map(
+    tables
+      .toSorted((a, b) => rank(a) - rank(b))
+      .map((table) => {
+        const slug = slugOf(table.name);
+        const isShared = (counts.get(slug) ?? 0) > 1 && table.schema !== 'public';
+        return [table, giveName(isShared ? `${slugOf(table.schema)}_${slug}` : slug)];
+      }),
+  );
+}
+
+/** Rows first that others refer to, and what finds rows before what surveys them. */
+function mostUseful(
+  tables: readonly CatalogTable[],
+  drafted: readonly { readonly table: CatalogTable; readonly drafts: readonly Draft[] }[],
+  max: number,
+): readonly Draft[] {
+  const referred = new Map<string, number>();
+  for (const { schema, table } of tables.flatMap(({ foreignKeys }) => foreignKeys)) {
+    const key = keyOf(schema, table);
+    referred.set(key, (referred.get(key) ?? 0) + 1);
+  }
+  return drafted
+    .flatMap(({ table, drafts }) =>
+      drafts.map((draft) => ({ draft, weight: referred.get(keyOf(table.schema, table.name)) ?? 0 })),
+    )
+    .toSorted((a, b) => a.draft.wave - b.draft.wave || b.weight - a.weight)
+    .slice(0, max)
+    .map(({ draft }) => draft);
+}
+
+function grantsFor(
+  tables: readonly CatalogTable[],
+  proposed: readonly ProposedTable[],
+): readonly ColumnGrant[] {
+  const read = new Map<CatalogTable, Set<CatalogColumn>>();
+  for (const { capabilities } of proposed) {
+    for (const { table, column } of capabilities.flatMap(({ reads }) => reads)) {
+      const columns = read.get(table) ?? new Set();
+      read.set(table, columns.add(column));
+    }
+  }
+  return tables.flatMap((table): ColumnGrant[] => {
+    const columns = read.get(table);
+    if (columns === undefined) return [];
+    return [{ table, columns: table.columns.filter((column) => columns.has(column)) }];
+  });
+}

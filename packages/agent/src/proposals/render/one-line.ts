@@ -1,0 +1,14 @@
+/** Text without what would begin another line or could not be seen. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+}
+
+export function shortened(text: string, maxLength: number): string {
+  const line = Array.from(oneLine(text));
+  return line.length <= maxLength
+    ? line.join('')
+    : `${line
+        .slice(0, maxLength - 3)
+        .join('')
+        .trimEnd()}...`;
+}

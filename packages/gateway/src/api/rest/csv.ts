@@ -1,0 +1,210 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const LAST_BLANK = 0x20;
+const LETTER_N = 0x6e;
+const LETTER_U = 0x75;
+const FIRST_OF_TWO_BYTES = 0x80;
+const REPLACEMENT = 0xfffd;
+/** What the letter behind a backslash means, but for `u`. */
+const ESCAPES: ReadonlyMap<number | undefined, number> = new Map(
+  Object.entries({ b: 8, t: 9, n: LINE_FEED, f: 12, r: CARRIAGE_RETURN }).map(([letter, code]) => [
+    letter.charCodeAt(0),
+    code,
+  ]),
+);
+const PIECE_BYTES = 65_536;
+/** What is written between two looks at the length of a piece, at most. */
+const PIECE_MARGIN = 16;
+
+/**
+ * A JSON array of objects as CSV (RFC 4180), in pieces: a line of the names of the first, then a line for each. Null is
+ * nothing, an empty text is `""`, objects and lists are their JSON. `names` are those where there is no row.
+ *
+ * The bytes are never read beyond their end: any that are no such array give some text, too.
+ */
+export function* csvLines(array: Buffer, names: readonly string[]): Generator<Uint8Array, void, undefined> {
+  let piece = Buffer.allocUnsafe(PIECE_BYTES + PIECE_MARGIN);
+  let used = 0;
+
+  function take(): Uint8Array {
+    const taken = piece.subarray(0, used);
+    piece = Buffer.allocUnsafe(PIECE_BYTES + PIECE_MARGIN);
+    used = 0;
+    return taken;
+  }
+
+  function writeByte(byte: number): void {
+    if (byte === QUOTE) piece[used++] = QUOTE;
+    piece[used++] = byte;
+  }
+
+  /** Writes what there is room for, and returns where it stopped. A text is the inside of a JSON string. */
+  function write(bytes: Buffer, from: number, to: number, isText: boolean): number {
+    let at = from;
+    while (at < to && used < PIECE_BYTES) {
+      const byte = bytes[at] ?? 0;
+      if (isText && byte === BACKSLASH) {
+        const { code, end } = readEscape(bytes, at);
+        if (code < FIRST_OF_TWO_BYTES) writeByte(code);
+        else used += piece.write(String.fromCodePoint(code), used);
+        at = end;
+      } else {
+        writeByte(byte);
+        at++;
+      }
+    }
+    return at;
+  }
+
+  function* line(bytes: Buffer, values: Spans): Generator<Uint8Array, void, undefined> {
+    for (let place = 0; place < values.length; place += 2) {
+      if (used >= PIECE_BYTES) yield take();
+      if (place > 0) piece[used++] = COMMA;
+      const [from, to] = [values[place] ?? 0, values[place + 1] ?? 0];
+      if (from === to || bytes[from] === LETTER_N) continue;
+      const isText = bytes[from] === QUOTE;
+      const [begin, end] = isText ? [from + 1, to - 1] : [from, to];
+      const inQuotes = begin >= end || needsQuotes(bytes, begin, end, isText);
+      if (inQuotes) piece[used++] = QUOTE;
+      for (let at = write(bytes, begin, end, isText); at < end; at = write(bytes, at, end, isText))
+        yield take();
+      if (inQuotes) piece[used++] = QUOTE;
+    }
+    piece[used++] = CARRIAGE_RETURN;
+    piece[used++] = LINE_FEED;
+  }
+
+  let at = skipBlanks(array, array.indexOf(OPEN_BRACKET) + 1);
+  const isEmpty = array[at] !== OPEN_BRACE;
+  const first = isEmpty
+    ? Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, 0]))))
+    : array;
+  const keys: number[] = [];
+  readMembers(first, isEmpty ? 0 : at, (from, to) => keys.push(from, to));
+  if (keys.length > 0) yield* line(first, keys);
+  const values = new Int32Array(keys.length);
+  while (array[at] === OPEN_BRACE) {
+    let next = 0;
+    values.fill(0);
+    at = readMembers(array, at, (keyFrom, keyTo, from, to) => {
+      const place = placeOf(array, keyFrom, keyTo, keys, next);
+      values[place] = from;
+      values[place + 1] = to;
+      next = place + 2;
+    });
+    yield* line(array, values);
+    at = skipBlanks(array, at);
+    if (array[at] === COMMA) at = skipBlanks(array, at + 1);
+  }
+  if (used > 0) yield piece.subarray(0, used);
+}
+
+/** Where values begin and end, in turn; where both are the same there is none. */
+type Spans = ArrayLike<number>;
+
+/** Where a key stands among those of the first row, which is nearly always `expected`; beyond them when it does not. */
+function placeOf(bytes: Buffer, from: number, to: number, keys: Spans, expected: number): number {
+  for (let tried = 0; tried < keys.length; tried += 2) {
+    const place = (expected + tried) % keys.length;
+    const key = keys[place] ?? 0;
+    if ((keys[place + 1] ?? 0) - key === to - from && isSame(bytes, key, from, to)) return place;
+  }
+  return keys.length;
+}
+
+/** For short keys it takes less than Node's own comparison. */
+function isSame(bytes: Buffer, other: number, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] !== bytes[other + at - from]) return false;
+  return true;
+}
+
+type Visit = (keyFrom: number, keyTo: number, from: number, to: number) => void;
+
+/** Tells where each member of an object stands, and returns where the object ends. `from` is its brace. */
+function readMembers(bytes: Buffer, from: number, visit: Visit): number {
+  let at = skipBlanks(bytes, from + 1);
+  while (bytes[at] === QUOTE) {
+    const keyEnd = endOfString(bytes, at);
+    const value = skipBlanks(bytes, skipBlanks(bytes, keyEnd) + 1);
+    const end = endOfValue(bytes, value);
+    visit(at, keyEnd, value, end);
+    at = skipBlanks(bytes, end);
+    if (bytes[at] === COMMA) at = skipBlanks(bytes, at + 1);
+  }
+  return at + 1;
+}
+
+function needsQuotes(bytes: Buffer, from: number, to: number, isText: boolean): boolean {
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at];
+    if (byte === undefined) return false;
+    if (isText && byte === BACKSLASH) {
+      const { code, end } = readEscape(bytes, at);
+      if (isQuoted(code)) return true;
+      at = end - 1;
+    } else if (isQuoted(byte)) return true;
+  }
+  return false;
+}
+
+/** A field that has one of these stands in quotes. */
+function isQuoted(character: number): boolean {
+  return (
+    character === QUOTE || character === COMMA || character === LINE_FEED || character === CARRIAGE_RETURN
+  );
+}
+
+/** The character that an escape in a JSON string stands for; `from` is the backslash. */
+function readEscape(bytes: Buffer, from: number): { readonly code: number; readonly end: number } {
+  const letter = bytes[from + 1] ?? BACKSLASH;
+  if (letter !== LETTER_U) return { code: ESCAPES.get(letter) ?? letter, end: from + 2 };
+  const unit = unitAt(bytes, from);
+  const isHigh = unit >= 0xd800 && unit < 0xdc00;
+  const low =
+    isHigh && bytes[from + 6] === BACKSLASH && bytes[from + 7] === LETTER_U ? unitAt(bytes, from + 6) : 0;
+  if (low >= 0xdc00 && low < 0xe000)
+    return { code: 0x10000 + (unit - 0xd800) * 0x400 + low - 0xdc00, end: from + 12 };
+  return { code: unit >= 0xd800 && unit < 0xe000 ? REPLACEMENT : unit, end: from + 6 };
+}
+
+/** Of the escape that begins there with `u`. */
+function unitAt(bytes: Buffer, from: number): number {
+  const unit = Number.parseInt(bytes.toString('latin1', from + 2, from + 6), 16);
+  return Number.isNaN(unit) ? REPLACEMENT : unit;
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while ((bytes[at] ?? Number.POSITIVE_INFINITY) <= LAST_BLANK) at++;
+  return at;
+}
+
+/** `from` is the opening quote; the end is behind the closing one, or that of all. */
+function endOfString(bytes: Buffer, from: number): number {
+  let at = from + 1;
+  for (; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+  return Math.min(at + 1, bytes.length);
+}
+
+function endOfValue(bytes: Buffer, from: number): number {
+  let depth = 0;
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === 0) return at;
+      if (--depth === 0) return at + 1;
+    } else if (depth === 0 && (byte === COMMA || byte === undefined || byte <= LAST_BLANK)) return at;
+  }
+  return bytes.length;
+}

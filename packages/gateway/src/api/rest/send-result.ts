@@ -1,0 +1,114 @@
+import { joinPieces } from '@svc/protocol';
+import type { CallResult } from '../../calls/call-capability.ts';
+import { takesGzip, type Compressor } from '../../http/compress.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { AnswerPart } from '../../http/response-writer.ts';
+import { formatWanted, type AnswerFormat } from './answer-format.ts';
+import { csvLines } from './csv.ts';
+import { jsonLines } from './json-lines.ts';
+
+export interface SendResultOptions {
+  /** The fields of a capability's rows, as far as they are described. */
+  readonly fieldsOf: (capability: string) => readonly string[];
+  /** Undefined where answers are not compressed. */
+  readonly compressor: Compressor | undefined;
+}
+
+/** An answer as it would leave uncompressed. */
+interface Body {
+  readonly headers: readonly string[];
+  readonly parts: Iterable<AnswerPart>;
+  /** Of the parts together; undefined where they are made as they are taken. */
+  readonly bytes: number | undefined;
+}
+
+/** Longer rows become another format as the caller takes them. */
+const WHOLE_MAX_BYTES = 65_536;
+const COMPRESSED_MIN_BYTES = 16_384;
+/** Clients bound the headers of an answer, some to 8 KiB in all. */
+const NEXT_HEADER_MAX_BYTES = 4096;
+
+/** Answers a call with its rows, in the format that the caller prefers. */
+export function sendResult(
+  exchange: Exchange,
+  capability: string,
+  result: CallResult,
+  { fieldsOf, compressor }: SendResultOptions,
+): void {
+  const { accept, repeated } = exchange.headers;
+  const format = formatWanted(accept);
+  if (format === undefined || repeated.includes('accept')) {
+    const parts = jsonParts(result);
+    if (compressor === undefined) exchange.send(200, [], parts, result.release);
+    else send(exchange, { headers: [], parts, bytes: bytesOf(parts) }, result.release, compressor);
+    return;
+  }
+  const { buffer, byteOffset, byteLength } = joinPieces(result.rows);
+  const rows = Buffer.from(buffer, byteOffset, byteLength);
+  const names = result.count === 0 ? fieldsOf(capability) : [];
+  const pieces = format === 'csv' ? csvLines(rows, names) : jsonLines(rows);
+  const headers = formatHeaders(exchange, format, capability, result);
+  if (rows.length > WHOLE_MAX_BYTES) {
+    send(exchange, { headers, parts: pieces, bytes: undefined }, result.release, compressor);
+  } else {
+    const parts = [...pieces];
+    send(exchange, { headers, parts, bytes: bytesOf(parts) }, result.release, compressor);
+  }
+}
+
+function jsonParts({ rows, count, truncated, next }: CallResult): readonly AnswerPart[] {
+  const tail = `,"count":${count}${truncated ? ',"truncated":true' : ''}`;
+  // Unlike the rest of a tail, parameters may go beyond ASCII.
+  return ['{"rows":', ...rows, next === undefined ? `${tail}}` : Buffer.from(`${tail},"next":${next}}`)];
+}
+
+const MEDIA_TYPES: Readonly<Record<AnswerFormat, string>> = {
+  csv: 'text/csv; charset=utf-8',
+  ndjson: 'application/x-ndjson',
+};
+const EXPOSED_HEADERS = 'Svc-Row-Count, Svc-Truncated, Svc-Next, Content-Disposition';
+
+/** Among them what stands beside the rows in JSON. */
+function formatHeaders(
+  { cors }: Exchange,
+  format: AnswerFormat,
+  capability: string,
+  { count, truncated, next }: CallResult,
+): readonly string[] {
+  const headers = ['Content-Type', MEDIA_TYPES[format], 'Vary', 'Accept', 'Svc-Row-Count', String(count)];
+  if (format === 'csv') headers.push('Content-Disposition', `attachment; filename="${capability}.csv"`);
+  if (truncated) headers.push('Svc-Truncated', 'true');
+  const encoded = next === undefined ? undefined : asAscii(next);
+  if (encoded !== undefined && encoded.length <= NEXT_HEADER_MAX_BYTES) headers.push('Svc-Next', encoded);
+  if (cors !== undefined) headers.push('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+  return headers;
+}
+
+/** JSON as headers take it. */
+function asAscii(json: string): string {
+  return json
+    .replaceAll(/[\r\n\t]/g, ' ')
+    .replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function send(
+  exchange: Exchange,
+  { headers, parts, bytes }: Body,
+  release: () => void,
+  compressor: Compressor | undefined,
+): void {
+  const mayBeCompressed = compressor !== undefined && (bytes === undefined || bytes >= COMPRESSED_MIN_BYTES);
+  const varying = mayBeCompressed ? [...headers, 'Vary', 'Accept-Encoding'] : headers;
+  const write =
+    mayBeCompressed && takesGzip(exchange.request.headers['accept-encoding']) ? compressor.write : undefined;
+  if (write !== undefined) {
+    exchange.stream(200, [...varying, 'Content-Encoding', 'gzip'], parts, release, write);
+  } else if (bytes === undefined) exchange.stream(200, varying, parts, release);
+  else exchange.send(200, varying, [...parts], release);
+}
+
+function bytesOf(parts: readonly AnswerPart[]): number {
+  let bytes = 0;
+  for (const part of parts) bytes += part.length;
+  return bytes;
+}

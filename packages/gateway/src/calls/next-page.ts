@@ -1,0 +1,60 @@
+import { rawMember } from '@svc/protocol';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING: ReadonlySet<number> = new Set(Buffer.from('[{'));
+const CLOSING: ReadonlySet<number> = new Set(Buffer.from(']}'));
+const NULL = 'null';
+
+/**
+ * The parameters that go on behind the last row, as a JSON object: each has the value, as it is written there, of the
+ * field that `paging` names. Undefined where there is no row, and where a value is null: that would begin anew.
+ */
+export function nextPage(rows: Uint8Array, paging: Readonly<Record<string, string>>): string | undefined {
+  const last = lastItem(Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength));
+  if (last === undefined || !isJson(last)) return undefined;
+  const members: string[] = [];
+  for (const [param, field] of Object.entries(paging)) {
+    const value = rawMember(last, field)?.toString() ?? NULL;
+    if (value === NULL) return undefined;
+    members.push(`${JSON.stringify(param)}:${value}`);
+  }
+  return `{${members.join(',')}}`;
+}
+
+/** What a faulty agent sent may be none, and `rawMember` would not end. */
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The last object of a JSON array, found from the end, since there may be many before it: a quote that no backslash
+ * escapes is where a text begins or ends. Undefined where no object is last.
+ */
+function lastItem(array: Buffer): Buffer | undefined {
+  const end = array.lastIndexOf('}') + 1;
+  let depth = 0;
+  for (let at = end - 1; at > 0; at--) {
+    const byte = array[at] ?? 0;
+    if (byte === QUOTE) at = beginOfString(array, at);
+    else if (CLOSING.has(byte)) depth++;
+    else if (OPENING.has(byte) && --depth === 0) return array.subarray(at, end);
+  }
+  return undefined;
+}
+
+/** `from` is the closing quote. */
+function beginOfString(bytes: Buffer, from: number): number {
+  for (let at = from - 1; at > 0; at--) {
+    if (bytes[at] !== QUOTE) continue;
+    let backslashes = 0;
+    while (bytes[at - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at;
+  }
+  return 0;
+}
