@@ -127,7 +127,8 @@ const inline = readDocuments().flatMap((document) =>
 test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, script) => {
   const wrong = commandsIn(script).filter(([program, words]) => {
     // A mention of the command alone is no call of it.
-    const mentioned = words.length === 1 && /^(?:(?:create|revoke)-key|completion|diff)$/.test(words[0] ?? '');
+    const mentioned =
+      words.length === 1 && /^(?:(?:create|revoke)-key|completion|diff)$/.test(words[0] ?? '');
     if (mentioned) return false;
     return program === 'svc-gateway'
       ? parseGatewayArguments(words).command === 'wrong-usage'
