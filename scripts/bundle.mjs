@@ -6,7 +6,7 @@ import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 /** What a driver loads in the start-up process only is in the text of that process. */
 const VERIFIER = ['./verifier.ts'];
 /** What a driver loads for commands alone. */
-const CATALOG = ['./catalog/index.ts'];
+const COMMANDS = ['./catalog/index.ts', './explain/index.ts'];
 
 const executables = [
   {
@@ -17,8 +17,8 @@ const executables = [
   {
     entry: 'packages/agent/src/main.ts',
     helpers: {
-      SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts', external: CATALOG },
-      SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: [...VERIFIER, ...CATALOG] },
+      SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts', external: COMMANDS },
+      SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: [...VERIFIER, ...COMMANDS] },
     },
     external: VERIFIER,
     output: 'dist/svc-agent',

@@ -7,6 +7,7 @@ const MORE: Readonly<Record<string, string>> = {
   'svc-gateway create-key': 'See [the record](settings.md#api-key-records).',
   'svc-gateway revoke-key': 'See [the guide](../guides/shared-limits.md#revoke-a-key).',
   'svc-agent': 'See [signals](#signals).',
+  'svc-agent dev': 'See [the guide](../guides/workbench.md).',
   'svc-agent schema': 'See [editors](../guides/first-capability-file.md#let-your-editor-help).',
 };
 

@@ -34,7 +34,7 @@ export const AGENT_METRICS: readonly Metric[] = await described((register) =>
     callsQueued: none,
     databaseIsUp: () => true,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
-    maxDatabaseConnections: 0,
+    maxDatabaseConnections: () => 0,
     logRecordsLost: none,
     workerRestarts: none,
   }),

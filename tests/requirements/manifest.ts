@@ -18,6 +18,7 @@ export const requirements: readonly Requirement[] = [
     'service.description': 'description text of the OpenAPI description',
     'runtime.max_concurrent_requests': 'calls that run at once; default 64',
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
+    'runtime.reverify': 'how often all capabilities are verified again; never when absent',
     'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL with the path /ws/agent; ws:// only to a loopback host',
     'gateway.max_links':
@@ -390,6 +391,17 @@ export const requirements: readonly Requirement[] = [
     cancel: 'the query ends within a second when the caller goes or time is up, and no other query does',
     audience: 'an agent that addresses another gateway is refused, and the log names both URLs',
   }),
+  ...rows('reload', {
+    running: 'a call that runs keeps its query while the capability file is loaded again',
+    refused: 'a file at fault changes nothing; one record lists all faults and names the capabilities',
+    links: 'what callers see otherwise than before goes by links that take the place of those before',
+    load: 'reloads under load fail no call, and the newest good file serves',
+    restart: 'a change that a running agent cannot take up is a fault that says restart',
+    watch: '--watch takes up the file, once it is whole, without a signal',
+    workers: 'the workers of the agent run the new capabilities, and each worker of a gateway has them',
+    database: 'another database takes the place of the one whose calls then end',
+    reverify: 'runtime.reverify tells what does not hold in the database any more, and stops nothing',
+  }),
   ...rows('replicas', {
     links: 'an agent links itself to every replica behind one address, and each answers with it',
     bounds: 'what an agent takes at once holds for all its links together',
@@ -416,6 +428,9 @@ export const requirements: readonly Requirement[] = [
       'init leaves out columns that look personal or secret, and says so; --include takes one in',
     'init.create-account':
       'asks or needs --yes, makes a role by one transaction with a SCRAM verifier, checks as it; 2 where it is there',
+    add: 'svc-agent add NAME --sql-file F adds a capability by what the database finds in its SQL, or nothing; every other byte of the file stays',
+    try: 'svc-agent try NAME calls a capability without a gateway: 0 with rows, 1 when the call fails; --explain',
+    dev: 'svc-agent dev serves a file and each save of it on loopback, by a gateway that ends with it; without one: exit code 2',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no',
@@ -469,7 +484,7 @@ export const requirements: readonly Requirement[] = [
     bounded: 'waits at most 25 s',
     'second-signal': 'ends at once',
     signals:
-      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these; for the agent it does nothing, nor do SIGUSR1 and SIGUSR2',
+      'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these, and for the agent, which reloads its file; SIGUSR1 and SIGUSR2 do nothing',
   }),
   ...rows('memory', {
     'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',

@@ -69,5 +69,11 @@ create table tenant_note (id integer primary key, tenant text not null, note tex
 alter table tenant_note enable row level security;
 insert into tenant_note values (1, 'a', 'b');
 
+create schema types;
+create type types.level as enum ('low', 'high');
+create domain types.some_level as types.level;
+create table leveled (level types.level not null, other types.some_level not null, id integer not null, primary key (level, id));
+insert into leveled values ('low', 'high', 1);
+
 create view "A View" as select id, note from no_key;
 create view pg_like as select 1 as one;

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createMetricsRegister, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
 import { agentKeyId, privateKeyFromSeed, rawPublicKey, RESULT_MAX_BYTES } from '@svc/protocol';
@@ -6,26 +6,34 @@ import { createCallerLoads } from './calls/caller-loads.ts';
 import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
 import { createIdentifyCaller } from './calls/identify-caller.ts';
 import { createResultMemory } from './calls/result-memory.ts';
-import { createRunCall, type RunnableCapability } from './calls/run-call.ts';
-import { compileParameters } from './capabilities/parameters.ts';
-import { compilePinned } from './capabilities/pinned-parameters.ts';
-import type { Database } from './databases/driver.ts';
+import { createRunCall } from './calls/run-call.ts';
+import { prepareSet } from './calls/served-set.ts';
+import type { AgentConfig } from './config/model.ts';
 import { openAllLinks } from './gateway-link/all-links.ts';
-import type { Place } from './gateway-link/link-keeper.ts';
+import type { Place } from './gateway-link/link-slots.ts';
+import type { Swapped } from './reload/reloader.ts';
+import { createServing, setContentOf, type OpenedDatabase } from './reload/serving.ts';
 import type { LinkPlace, Observe } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { createAgentMetrics } from './telemetry/metrics.ts';
 import type { VerifiedAgent } from './start-up/report.ts';
 
 export interface RunningAgent {
+  /** Of what is served now. */
+  readonly config: AgentConfig;
+  /** For events of others about this agent: log and metrics. */
+  readonly observe: Observe;
+  /** Serves this in its place: see `Serving`. Only what `restartFaults` allows may differ. */
+  swap(verified: VerifiedAgent): Promise<Swapped>;
   /** Answers what runs, for at most 25 s, and closes everything. */
   shutDown(signal: string): Promise<void>;
 }
 
-export interface AgentParts extends VerifiedAgent {
-  readonly database: Database;
-  /** How often a worker was started again; absent without workers. */
-  readonly workerRestarts?: (() => number) | undefined;
+export interface AgentParts {
+  readonly verified: VerifiedAgent;
+  readonly opened: OpenedDatabase;
+  /** For a file that names another database. */
+  readonly openDatabase: (config: AgentConfig) => Promise<OpenedDatabase>;
 }
 
 /**
@@ -33,26 +41,12 @@ export interface AgentParts extends VerifiedAgent {
  * CannotListen.
  */
 export async function startAgent(
-  { config, database, prepared, description, workerRestarts }: AgentParts,
+  { verified, opened, openDatabase }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
+  const { config } = verified;
   const { runtime, gateway } = config;
-  const capabilities = new Map<string, RunnableCapability>();
-  const queries = new Map(prepared.map((each) => [each.capability, database.prepare(each)]));
-  for (const capability of config.capabilities) {
-    const query = queries.get(capability.name);
-    if (query === undefined) throw new Error(`cannot start: ${capability.name} has not been verified`);
-    const { timeoutMs, maxBytes } = capability.limits;
-    const read = compileParameters(capability);
-    const pin = compilePinned(capability.params);
-    capabilities.set(capability.name, {
-      read,
-      ...(pin === undefined ? {} : { pin }),
-      query,
-      timeoutMs,
-      maxBytes,
-    });
-  }
+  const set = await prepareSet(setContentOf(verified), opened.database);
   const concurrencyLimit = createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize);
   const register = config.metricsListen && (await createMetricsRegister());
   let { observe } = log;
@@ -63,11 +57,11 @@ export async function startAgent(
       dials: () => links.dials,
       callsRunning: () => concurrencyLimit.running,
       callsQueued: () => concurrencyLimit.queued,
-      database: () => database.connections,
-      databaseIsUp: () => database.isUp,
-      maxDatabaseConnections: config.database.maxConnections,
+      database: () => serving.database.connections,
+      databaseIsUp: () => serving.database.isUp,
+      maxDatabaseConnections: () => serving.config.database.maxConnections,
       logRecordsLost: () => log.recordsLost,
-      workerRestarts,
+      ...(opened.workerRestarts === undefined ? {} : { workerRestarts: () => serving.workerRestarts ?? 0 }),
     });
     observe = (event) => {
       log.observe(event);
@@ -84,6 +78,28 @@ export async function startAgent(
   const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, observe) : undefined;
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
+  const callerLoads = createCallerLoads();
+  const resultMemory = createResultMemory(RESULT_MAX_BYTES);
+  const serving = createServing({
+    config,
+    set,
+    opened,
+    open: openDatabase,
+    resize: (running, queued) => concurrencyLimit.resize(running, queued),
+    renewLinks: (offer) => links.renew(offer),
+    handlerOf: (served) =>
+      createRunCall({
+        served,
+        service: config.serviceId,
+        ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
+        callerLoads,
+        concurrencyLimit,
+        resultMemory,
+        observe,
+        now: () => performance.now(),
+        draining: () => draining,
+      }),
+  });
   const links = openAllLinks({
     urls: gateway.urls,
     maxLinks: gateway.maxLinks,
@@ -93,23 +109,12 @@ export async function startAgent(
       instanceId: randomUUID(),
       keyId: agentKeyId(rawPublicKey(privateKey)),
       privateKey,
-      maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
-      manifestSha256: createHash('sha256').update(description).digest('hex'),
+      maxInflight: serving.offer.maxInflight,
+      manifestSha256: serving.offer.manifestSha256,
       trust: identity?.trust,
       ...(config.serviceId === undefined ? {} : { service: config.serviceId }),
     },
-    handle: createRunCall({
-      capabilities,
-      description,
-      service: config.serviceId,
-      ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
-      callerLoads: createCallerLoads(),
-      concurrencyLimit,
-      resultMemory: createResultMemory(RESULT_MAX_BYTES),
-      observe,
-      now: () => performance.now(),
-      draining: () => draining,
-    }),
+    handle: serving.offer.handle,
     onConnected: (url, { connId, place }) => {
       observe({ event: 'connected', gateway: url, conn_id: connId, ...placeFields(place) });
     },
@@ -129,6 +134,11 @@ export async function startAgent(
     random: Math.random,
   });
   return {
+    get config() {
+      return serving.config;
+    },
+    observe,
+    swap: (changed) => serving.swap(changed),
     async shutDown(signal) {
       draining = true;
       observe({
@@ -138,7 +148,7 @@ export async function startAgent(
       });
       await links.stop();
       verifier?.close();
-      await database.close();
+      await serving.close();
       // Last, so that the end can be watched.
       await scraped?.close();
     },

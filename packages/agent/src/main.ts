@@ -60,6 +60,35 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         home,
       });
       return;
+    case 'try': {
+      const { tryCommand } = await import('./cli/try-command.ts');
+      process.exitCode = await tryCommand({
+        file,
+        home,
+        capability: given.operands[0] ?? '',
+        params: given.values('param'),
+        paramsJson: given.value('params'),
+        keyName: given.value('as'),
+        claims: given.values('claim'),
+        subject: given.value('subject'),
+        issuer: given.value('issuer'),
+        explain: given.has('explain'),
+        json: given.has('json'),
+      });
+      return;
+    }
+    case 'add': {
+      const { addCommand } = await import('./cli/add-command.ts');
+      process.exitCode = await addCommand({
+        file,
+        home,
+        name: given.operands[0] ?? '',
+        sqlFile: given.value('sql-file') ?? '',
+        print: given.has('print'),
+        json: given.has('json'),
+      });
+      return;
+    }
     case 'diff': {
       const { diffCommand } = await import('./cli/diff-command.ts');
       const [old = '', now = ''] = given.operands;
@@ -75,6 +104,24 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
     case 'init':
       process.exitCode = await init(given);
       return;
+    case 'dev': {
+      const { devCommand } = await import('./cli/dev-command.ts');
+      process.exit(
+        await devCommand({
+          file,
+          home,
+          version: __SVC_VERSION__,
+          env: process.env,
+          port: given.value('port'),
+          claims: given.values('claim'),
+          gateway: !given.has('no-gateway'),
+          json: given.has('json'),
+          quiet: given.has('quiet'),
+          // Without a listener for it the end of the terminal would leave everything running.
+          untilSignal: () => firstSignal(EXIT.failure, ['SIGHUP']),
+        }),
+      );
+    }
     default:
       limitYoungGeneration(process.env['NODE_OPTIONS']);
       process.exit(
@@ -83,7 +130,9 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           home,
           colour: !process.env['NO_COLOR'],
           version: __SVC_VERSION__,
+          watch: given.has('watch'),
           untilSignal: () => firstSignal(EXIT.failure),
+          onReloadSignal: (listener) => process.on('SIGHUP', listener),
         }),
       );
   }

@@ -1,15 +1,20 @@
 import './ignored-signals.ts';
-import type { OffersOrder, StartUpOrder } from './start-up/report.ts';
-import { runStartUpChecks } from './start-up/checks.ts';
+import type { AdditionOrder, OffersOrder, ReverifyOrder, StartUpOrder } from './start-up/report.ts';
+import { reverify, runStartUpChecks } from './start-up/checks.ts';
+import { proposeCapability } from './start-up/propose-capability.ts';
 import { readOffers } from './start-up/read-offers.ts';
+import { createWarmChecks } from './workbench/warm-checks.ts';
+import type { WarmOrder } from './workbench/warm-report.ts';
 
-// The main file of the child process that runs the start-up checks; bundled apart, since a running agent needs none
-// of it. The agent disconnects when it has the outcome, and its own end disconnects, too.
+// The main file of the child process that runs the start-up checks, once, or as long as a workbench runs; bundled apart,
+// since a running agent needs none of it. The agent disconnects when it has the outcome, and its own end disconnects, too.
 process.once('disconnect', () => process.exit());
-process.once('message', (order: StartUpOrder | OffersOrder) => {
-  if ('offersOf' in order) {
-    void readOffers(order, process.env).then((report) => process.send?.(report));
-    return;
-  }
-  void runStartUpChecks(order, process.env, (report) => process.send?.(report));
+const checkWarm = createWarmChecks(process.env);
+process.on('message', (order: StartUpOrder | ReverifyOrder | WarmOrder | OffersOrder | AdditionOrder) => {
+  if ('warm' in order) void checkWarm(order).then((report) => process.send?.(report));
+  else if ('reverify' in order) void reverify(order).then((report) => process.send?.(report));
+  else if ('offersOf' in order) void readOffers(order, process.env).then((report) => process.send?.(report));
+  else if ('addTo' in order)
+    void proposeCapability(order, process.env).then((report) => process.send?.(report));
+  else void runStartUpChecks(order, process.env, (report) => process.send?.(report));
 });

@@ -35,6 +35,8 @@ declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */
 declare const SVC_HELPER: string;
 
+/** Set by a program that the gateway is a part of: when that ends, however it does, the pipe is closed and so is the gateway. */
+const ENDS_WITH_STDIN = 'SVC_GATEWAY_ENDS_WITH_STDIN';
 const STANDARD_OUTPUT = 1;
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -125,8 +127,10 @@ async function run(envFile: string | undefined): Promise<void> {
       version: __SVC_VERSION__,
     });
     if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
-    void firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []).then(async (signal) => {
-      await gateway.shutDown(signal);
+    const asked = firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []);
+    const ending = process.env[ENDS_WITH_STDIN] === undefined ? [asked] : [asked, endOfStdin()];
+    void Promise.race(ending).then(async (reason) => {
+      await gateway.shutDown(reason);
       await log.close();
       process.exit();
     });
@@ -155,6 +159,12 @@ async function revoke({ keyId, envFile, json }: Extract<Command, { command: 'rev
       'here with the settings GATEWAY_VALKEY_*, then try again\n',
   );
   process.exitCode = EXIT_FAILURE;
+}
+
+function endOfStdin(): Promise<string> {
+  return new Promise((resolve) => {
+    process.stdin.resume().once('close', () => resolve('the end of its parent'));
+  });
 }
 
 async function serveAsWorker(number: number): Promise<void> {

@@ -12,6 +12,8 @@ export interface ConcurrencyLimit {
    * most of them leaves it, unless this caller has as many.
    */
   acquire(waitMs: number, signal: AbortSignalLike, load: CallerLoad): Acquired | Promise<Acquired>;
+  /** Other bounds from now on. What runs and waits stays. */
+  resize(running: number, queued: number): void;
   /** Slots taken. */
   readonly running: number;
   /** Calls that wait for a slot. */
@@ -25,7 +27,8 @@ interface Waiter {
   readonly leave: (outcome: Acquired) => void;
 }
 
-export function createConcurrencyLimit(maxRunning: number, maxQueued: number): ConcurrencyLimit {
+export function createConcurrencyLimit(atStart: number, queuedAtStart: number): ConcurrencyLimit {
+  let [maxRunning, maxQueued] = [atStart, queuedAtStart];
   const queue = createTurnQueue<CallerLoad, Waiter>();
   let running = 0;
 
@@ -85,6 +88,10 @@ export function createConcurrencyLimit(maxRunning: number, maxQueued: number): C
         const waiter: Waiter = { load, leave };
         queue.add(load, waiter);
       });
+    },
+    resize(changedRunning, changedQueued) {
+      [maxRunning, maxQueued] = [changedRunning, changedQueued];
+      if (queue.size > 0) serve();
     },
     get running() {
       return running;

@@ -10,7 +10,8 @@ import { createCallerLoads, type CallerLoads } from './caller-loads.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Identified, IdentifyCaller } from './identify-caller.ts';
 import { createResultMemory, type ResultMemory } from './result-memory.ts';
-import { createRunCall, type RunnableCapability } from './run-call.ts';
+import { createRunCall } from './run-call.ts';
+import { createServedSet, type RunnableCapability } from './served-set.ts';
 
 const DESCRIPTION = Buffer.from('{"openapi":{}}');
 const MEMORY_BYTES = 10_000_000;
@@ -44,11 +45,12 @@ function run(
     ...more
   }: Partial<RunnableCapability> & { readonly identify?: IdentifyCaller; readonly service?: string } = {},
 ): ReturnType<ReturnType<typeof createRunCall>> {
+  const capability = { read, query: { run: query }, timeoutMs: 500, maxBytes, ...more };
+  const served = createServedSet(new Map([['get', capability]]), DESCRIPTION);
   const handle = createRunCall({
-    capabilities: new Map([['get', { read, query: { run: query }, timeoutMs: 500, maxBytes, ...more }]]),
+    served: () => served,
     ...(identify === undefined ? {} : { identify }),
     service,
-    description: DESCRIPTION,
     callerLoads,
     concurrencyLimit,
     resultMemory,

@@ -2,7 +2,6 @@ import type { AbortSignalLike } from '@svc/edge';
 import { DEFAULT_SERVICE, DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
-import type { PinParameters } from '../capabilities/pinned-parameters.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
@@ -11,23 +10,11 @@ import type { CallerLoads } from './caller-loads.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { IdentifyCaller } from './identify-caller.ts';
 import type { ResultMemory } from './result-memory.ts';
-
-/** A capability as the agent runs it. */
-export interface RunnableCapability {
-  /** From a JSON object to values ready to bind; throws InvalidParams. */
-  readonly read: (body: Uint8Array) => Record<string, unknown>;
-  /** Absent where nothing is taken from who calls. */
-  readonly pin?: PinParameters;
-  readonly query: Query;
-  readonly timeoutMs: number;
-  /** The most that its rows may take. */
-  readonly maxBytes: number;
-}
+import type { RunnableCapability, ServedSet } from './served-set.ts';
 
 export interface RunCallOptions {
-  readonly capabilities: ReadonlyMap<string, RunnableCapability>;
-  /** JSON of the Description: the answer of the meta capability. */
-  readonly description: Uint8Array;
+  /** What calls that arrive now find; they keep it until they end. */
+  readonly served: () => ServedSet;
   /** Whose calls alone are taken; undefined for any that the gateway sends. */
   readonly service?: string | undefined;
   /** Absent where the agent does not ask who calls. */
@@ -63,15 +50,17 @@ interface Prepared {
 export function createRunCall(options: RunCallOptions): HandleCall {
   const { now } = options;
   return async (call) => {
+    const served = options.served();
     if (call.capability === DESCRIBE_CAPABILITY) {
-      return { kind: 'result', rows: options.description, count: 0, truncated: false, release: () => {} };
+      return { kind: 'result', rows: served.description, count: 0, truncated: false, release: () => {} };
     }
     const startedAt = now();
     const isOurs =
       options.service === undefined || (call.metadata['service'] ?? DEFAULT_SERVICE) === options.service;
-    const capability = isOurs ? options.capabilities.get(call.capability) : undefined;
+    const capability = isOurs ? served.capabilities.get(call.capability) : undefined;
     if (capability === undefined) return failed('AGENT_UNKNOWN_CAPABILITY', 'no such capability', true);
     if (options.draining()) return failed('AGENT_DRAINING', 'the agent is shutting down', true);
+    served.began();
     const timeoutMs = Math.min(call.timeoutMs, capability.timeoutMs);
     const read = readParams(call, capability);
     const prepared =
@@ -82,6 +71,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       'outcome' in prepared
         ? prepared
         : await runWithinLimits(call, capability, prepared, timeoutMs, startedAt);
+    served.ended();
     const { outcome, detail } = ended;
     if (outcome.kind === 'error' && VALUE_REFUSED.has(outcome.code)) {
       void reportChangedLabels(call.capability, capability.query);

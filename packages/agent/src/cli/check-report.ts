@@ -2,7 +2,7 @@ import { counted, printable } from '@svc/edge';
 import type { Fault } from '../capabilities/fault.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 import type { IdentitySummary } from '../start-up/report.ts';
-import { printFaults } from './print-faults.ts';
+import { flatFault, printFaults } from './print-faults.ts';
 
 /** What the account may do beyond reading, and the statement that mends it. */
 interface Finding {
@@ -98,8 +98,8 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
       log = logFile;
     },
     end() {
-      const faults = refused.map(flat);
-      const warnings = warned.map(flat);
+      const faults = refused.map(flatFault);
+      const warnings = warned.map(flatFault);
       const findings = account.map(({ problem, remedy }) => ({ problem, remedy }));
       const ok = faults.length === 0;
       const known = { capabilities, identity, workers };
@@ -118,8 +118,4 @@ function meaningOf({ trust, accepts_keys, max_age_s, issuers, capabilities }: Id
     ...(max_age_s === undefined ? [] : [`tokens are at most ${max_age_s} s old`]),
     `${counted(capabilities, 'capability takes', 'capabilities take')} something from who calls`,
   ].join('; ');
-}
-
-function flat({ path, message, position }: Fault): object {
-  return { path, message, ...position };
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { join, normalize } from 'node:path';
 import { rawPublicKey } from '@svc/protocol';
 import { gatewayUrlProblem } from '../config/checks/gateway-url.ts';
 import type { Catalog, CatalogSource, CatalogTarget } from '../databases/catalog.ts';
@@ -10,7 +10,7 @@ import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../proposals/comp
 import { propose } from '../proposals/propose.ts';
 import { draftFolder, filesInTheWay, type FileToWrite } from '../proposals/write-folder.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, type Log } from '../telemetry/log.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
@@ -56,15 +56,31 @@ export async function initCommand(options: InitOptions): Promise<ExitCode> {
   try {
     return await init(options);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Refused)) return crashed(error, options);
     process.stderr.write(`svc-agent: ${error.message}\n`);
     if (options.json) process.stdout.write(`${JSON.stringify({ ok: false, error: error.message })}\n`);
     return error.exitCode;
   }
 }
 
+/** What a stack trace quotes of the database goes to the log file only. */
+async function crashed(error: unknown, { home }: InitOptions): Promise<ExitCode> {
+  const log = openLog(home);
+  log.observe({
+    event: 'crashed',
+    detail: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+  await log.close();
+  return EXIT.failure;
+}
+
+function openLog(home: string): Log {
+  return createLog({ destination: logFile(home), standardError: process.stderr });
+}
+
 async function init(options: InitOptions): Promise<ExitCode> {
-  const { dir = FOLDER, gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json } = options;
+  const { gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json } = options;
+  const dir = normalize(options.dir ?? FOLDER).replace(/(?<=.)\/$/, '');
   const max = maxOf(options.max);
   const urlProblem = gatewayUrlProblem(gatewayUrl);
   if (urlProblem !== undefined) throw new Refused(`--gateway-url ${urlProblem}`);
@@ -161,17 +177,23 @@ async function readCatalog(
   target: CatalogTarget,
   { mayAsk, home }: { readonly mayAsk: boolean; readonly home: string },
 ): Promise<{ readonly catalog: Catalog; readonly target: CatalogTarget }> {
-  const timer = process.stderr.isTTY
-    ? setTimeout(() => process.stderr.write('Reading the catalogs ...\n'), QUIET_MS)
-    : undefined;
   try {
-    return { catalog: await source.read(target, READ_TIMEOUT_MS), target };
+    const catalog = await told('Reading the catalogs ...', source.read(target, READ_TIMEOUT_MS));
+    return { catalog, target };
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    clearTimeout(timer);
     const password = mayAsk && !target.hasPassword ? await askSecret('Password for the database') : undefined;
     if (password === undefined) throw await refusedBy(error, 'cannot read the catalogs', home);
     return readCatalog(source, target.withPassword(password), { mayAsk, home });
+  }
+}
+
+/** Says on a terminal what takes long. */
+async function told<Result>(what: string, work: Promise<Result>): Promise<Result> {
+  const tell = (): unknown => process.stderr.isTTY && process.stderr.write(`${what}\n`);
+  const timer = setTimeout(tell, QUIET_MS);
+  try {
+    return await work;
   } finally {
     clearTimeout(timer);
   }
@@ -179,7 +201,7 @@ async function readCatalog(
 
 /** What the database said goes to the log file only. */
 async function refusedBy(error: DatabaseError, what: string, home: string): Promise<Refused> {
-  const log = createLog({ destination: logFile(home), standardError: process.stderr });
+  const log = openLog(home);
   const message = `${what}: ${error.advice ?? 'the database does not answer as it should'}`;
   log.observe({ event: 'startup_fault', path: 'database', message, detail: error.message });
   await log.close();
@@ -259,7 +281,8 @@ function alreadyThere(account: string): string {
 }
 
 async function checkFile(file: string): Promise<NonNullable<InitReport['check']>> {
-  const outcome = await checkInChildProcess({ file, offline: false }, () => {});
+  const checks = checkInChildProcess({ file, offline: false }, () => {});
+  const outcome = await told('Checking every capability as the new account ...', checks);
   if (outcome.step === 'malformed' || outcome.step === 'refused') {
     return { faults: outcome.faults.map(({ path, message }) => ({ path, message })), findings: [] };
   }

@@ -1,17 +1,12 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { Database, DatabaseChange } from '../databases/driver.ts';
+import type { DatabaseChange } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
+import type { OpenedDatabase } from '../reload/serving.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database.ts';
 
 /** The code of a worker's process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_WORKER: string;
-
-export interface OpenedDatabase {
-  readonly database: Database;
-  /** Absent where this process runs the calls itself. */
-  readonly workerRestarts?: () => number;
-}
 
 /** What runs the calls: this process, or workers. */
 export async function openDatabase(

@@ -22,3 +22,8 @@ export function printFaults(
     if (details && said.length > 0) stream.write(`    ${printable(said.join('; '))}\n`);
   }
 }
+
+/** As a member of a JSON object for programs, without what the database says. */
+export function flatFault({ path, message, position }: VerificationFault): object {
+  return { path, message, ...position };
+}

@@ -11,7 +11,12 @@ export const PROGRAM: ProgramSpec = {
   name: 'svc-agent',
   run: {
     does: 'Run the agent: check the capability file, the database and every capability, in this order, then connect to the gateway and answer calls until SIGTERM or Ctrl-C.',
-    flags: { config: CONFIG },
+    flags: {
+      config: CONFIG,
+      watch: {
+        does: 'Take up changes of the capability file, and of the files that it names for secrets and certificates, within seconds. Without it a SIGHUP does so.',
+      },
+    },
   },
   commands: {
     check: {
@@ -82,6 +87,77 @@ export const PROGRAM: ProgramSpec = {
         yes: { does: 'Ask nothing: every answer is yes.' },
         json: {
           does: 'Print one JSON object instead: `ok`, `dry_run`, `dir`, `files` (each with its `path`, and its `text` in a dry run), `tables` (how many), `capabilities` (names), `left_out` (each `table` with a `column` or `capability` and the `reason`), `beyond_max` (names), `account` (its `name`, and whether it was `created`) and `check` (`faults` and `findings` of the new account). Where nothing was written `ok` is false and `error` says why.',
+        },
+      },
+    },
+    add: {
+      does: 'Add a capability to the file: the types of its parameters and the fields of its rows are those that the database finds in a SELECT, which does not run. The whole file is checked with it before it is written; comments and layout of the others stay.',
+      operands: [{ name: 'name', does: 'Of the new capability.' }],
+      flags: {
+        config: CONFIG,
+        'sql-file': {
+          value: 'path',
+          isRequired: true,
+          does: 'The file with the SELECT, its parameters written as `:name`; `-` is standard input.',
+          suggest: 'file',
+        },
+        print: { does: 'Print what would be added, and leave the file as it is.' },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `file`, `capability`, `written`, `section` (the YAML that is new), `warnings` and `faults` (each with `path`, `message` and, where it is known, `line` and `column`, of the file as it would be), which end with 2.',
+        },
+      },
+    },
+    try: {
+      does: 'Call a capability of the file without a gateway, as the agent runs calls: the same parameters, limits, read-only transaction and rows. Only this capability is checked first. Ends with 0 for rows and with 1 when the call fails.',
+      operands: [{ name: 'name', does: 'Of the capability.' }],
+      flags: {
+        config: CONFIG,
+        param: {
+          short: 'p',
+          value: 'name=value',
+          mayRepeat: true,
+          does: 'A parameter, read by its type. For a list give JSON, or each item by a --param of its own.',
+        },
+        params: {
+          value: 'json',
+          does: 'All parameters instead, as a JSON object, or as `@FILE` that holds one (`@-`: standard input).',
+        },
+        as: {
+          value: 'key',
+          does: 'The name of the API key that calls. Who calls is not verified, neither by this flag nor by the next three.',
+        },
+        claim: {
+          value: 'name=value',
+          mayRepeat: true,
+          does: 'A claim of who calls, by its name in the capability file.',
+        },
+        subject: { value: 'sub', does: 'The subject of the token that calls.' },
+        issuer: { value: 'iss', does: 'The issuer of that token.' },
+        explain: {
+          does: 'Run the query with EXPLAIN (ANALYZE) instead, in the same kind of transaction, and say what makes it slow: scans that filter more than 10,000 rows, estimates 100-fold off, sorts and hashes that spill to disk. The plan stands on a terminal alone.',
+        },
+        json: {
+          does: 'Print one JSON object instead: `ok`, `capability`, `principal` (who calls, `verified: false`; absent where no flag says), `duration_ms`, and for rows `count`, `truncated`, `bytes`, `tokens` (bytes / 4) and `rows`, with --explain `findings` and `plan`, else `error` (`code`, `message`) or `faults` (each with `path`, `message` and, where it is known, `line` and `column`), which end with 2.',
+        },
+      },
+    },
+    dev: {
+      does: 'Serve the capability file on this machine alone, and each save of it, until Ctrl-C. Starts the `svc-gateway` that stands beside this executable on 127.0.0.1, with an API key and a key pair made for this run, which take the place of what the file says of its gateway; of the link the file needs no key and no secrets. Prints the URL, the key and how to call. Each save is checked and served; while it has faults, what was there before is served on. A file with faults at the start ends with 2.',
+      flags: {
+        config: CONFIG,
+        port: {
+          value: 'number',
+          does: 'The port to begin with, 8080 when it is not given: the next free one is taken. With 0 any.',
+        },
+        claim: {
+          value: 'name=text',
+          mayRepeat: true,
+          does: '`name=text`, or `name:=json`: a claim of the API key, as in `svc-gateway create-key`, for capabilities that take one.',
+        },
+        'no-gateway': { does: 'Serve nothing, and check each save only.' },
+        quiet: { does: 'Do not show the calls.' },
+        json: {
+          does: 'Print one JSON object a line instead, each with `event` and `time`: `ready` (`url`, `api_key`, `openapi_url`, `mcp_url`, `mcp`, `file`, how many `capabilities` and, for one of them, `capability`, `params` and `curl`), or `watching` without a gateway; `served` or, without a gateway, `checked` (`capabilities`, how many the database was asked about as `checked`, `duration_ms`; of `served` the names that were `added`, `changed` and `removed`); `refused` (`faults` as in `check`, `serves_on`); `call` (`request_id`, `name`, `status`, `duration_ms`, and where there are some `error_code`, `rows`, `bytes`); `note` (`message`).',
         },
       },
     },

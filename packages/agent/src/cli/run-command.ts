@@ -1,8 +1,10 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../agent.ts';
 import { databaseFault } from '../databases/errors.ts';
+import type { FileDigests } from '../start-up/report.ts';
 import { logOfRunningAgent } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { keepReloading } from './keep-reloading.ts';
 import { openDatabase } from './open-database.ts';
 import { printFaults } from './print-faults.ts';
 import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from './with-checked-file.ts';
@@ -15,29 +17,45 @@ export interface RunOptions {
   /** Whether records on a terminal have colours. */
   readonly colour: boolean;
   readonly version: string;
+  /** Whether changed files are taken up without a signal. */
+  readonly watch: boolean;
   /** Resolves with the signal that asks the agent to end. Before it is called a signal ends the process at once. */
   readonly untilSignal: () => Promise<NodeJS.Signals>;
+  /** Calls back at each signal that asks for a reload. */
+  readonly onReloadSignal: (listener: () => void) => void;
 }
 
 /** `svc-agent`: checks the capability file and answers calls until a signal comes. */
 export async function runCommand(options: RunOptions): Promise<ExitCode> {
   const { file, home, colour } = options;
   const warn = (line: string): unknown => process.stderr.write(`svc-agent: ${line}\n`);
+  let files: FileDigests = {};
+  let isReloadAsked = false;
+  let reload = (): void => void (isReloadAsked = true);
+  options.onReloadSignal(() => reload());
+  /** A signal that came before the agent ran may be about what its checks had read before. */
+  const onReloadSignal = (listener: () => void): void => {
+    reload = listener;
+    if (isReloadAsked) listener();
+  };
   return withCheckedFile(
     {
       file,
       offline: false,
       logTo: (logging) => logOfRunningAgent(logging, { home, colour, warn }),
-      onWellFormed: () => {},
+      onWellFormed(report) {
+        ({ files } = report);
+      },
       showFaults: (faults) => printFaults(faults, process.stderr, file),
     },
-    (checked) => serve(checked, options),
+    (checked) => serve(checked, files, { ...options, onReloadSignal }),
   );
 }
 
 async function serve(
   { outcome, log, refuse }: CheckedFile,
-  { file, version, untilSignal }: RunOptions,
+  files: FileDigests,
+  { file, version, watch, untilSignal, onReloadSignal }: RunOptions,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot run: the database has not been asked');
   const { verified, findings } = outcome;
@@ -45,7 +63,8 @@ async function serve(
   const faults = readonlyAccountFaults(config, findings);
   if (faults.length > 0) return refuse(faults);
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-  const { database, workerRestarts } = await openDatabase(config, log.observe);
+  const opened = await openDatabase(config, log.observe);
+  const { database } = opened;
   try {
     // The connections of the checks ended with the child process: without this one the first caller would wait.
     await database.ping();
@@ -62,8 +81,15 @@ async function serve(
     capabilities: config.capabilities.length,
   });
   try {
-    const agent = await startAgent({ ...verified, database, workerRestarts }, log);
-    await agent.shutDown(await signal);
+    const agent = await startAgent(
+      { verified, opened, openDatabase: (changed) => openDatabase(changed, log.observe) },
+      log,
+    );
+    const reloading = keepReloading({ agent, file, files, watch });
+    onReloadSignal(() => reloading.reload());
+    const ending = await signal;
+    reloading.close();
+    await agent.shutDown(ending);
     return EXIT.fine;
   } catch (error) {
     if (!(error instanceof CannotListen)) throw error;

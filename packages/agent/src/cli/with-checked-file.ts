@@ -10,6 +10,8 @@ export interface FileToCheck {
   /** The capability file. */
   readonly file: string;
   readonly offline: boolean;
+  /** See `StartUpOrder`. */
+  readonly only?: string;
   /** Where the log goes; `logging` is undefined for faults found before the file's own section is known. */
   readonly logTo: (logging: AgentConfig['logging'] | undefined) => LogDestination;
   readonly onWellFormed: (report: WellFormed) => void;
@@ -33,7 +35,7 @@ export interface CheckedFile {
  * the work has ended.
  */
 export async function withCheckedFile(
-  { file, offline, logTo, onWellFormed, showFaults }: FileToCheck,
+  { file, offline, only, logTo, onWellFormed, showFaults }: FileToCheck,
   work: (checked: CheckedFile) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   let opened: Log | undefined;
@@ -61,7 +63,7 @@ export async function withCheckedFile(
   };
   let exitCode: ExitCode = EXIT.failure;
   try {
-    const outcome = await checkInChildProcess({ file, offline }, (report) => {
+    const outcome = await checkInChildProcess({ file, offline, only }, (report) => {
       opened = openLog(report.logging);
       onWellFormed(report);
     });

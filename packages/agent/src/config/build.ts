@@ -42,6 +42,7 @@ export function buildConfig(
 ): AgentConfig {
   const { service, runtime, gateway, database, identity, logging, metrics } = file;
   const { max_concurrent_requests, queue_size, workers } = { ...RUNTIME_DEFAULTS, ...runtime };
+  const reverify = runtime?.reverify;
   const urls = gatewayUrls(gateway.url);
   const identityOf = (spec: IdentitySpec): IdentityConfig =>
     buildIdentity(spec, {
@@ -53,7 +54,12 @@ export function buildConfig(
   return {
     service: buildService(file),
     ...(service?.id === undefined ? {} : { serviceId: service.id }),
-    runtime: { maxConcurrentRequests: max_concurrent_requests, queueSize: queue_size, workers },
+    runtime: {
+      maxConcurrentRequests: max_concurrent_requests,
+      queueSize: queue_size,
+      workers,
+      ...(reverify === undefined ? {} : { reverifyMs: parseDuration(reverify) }),
+    },
     gateway: {
       urls,
       maxLinks: gateway.max_links ?? GATEWAY_DEFAULTS.max_links,

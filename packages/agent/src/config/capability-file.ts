@@ -19,6 +19,7 @@ export interface CapabilityFile {
     readonly max_concurrent_requests?: number;
     readonly queue_size?: number;
     readonly workers?: number;
+    readonly reverify?: string;
   };
   readonly gateway: {
     /** Of one gateway, or of several. */

@@ -390,3 +390,28 @@ capabilities:
     ]);
   });
 });
+
+describe('a link that takes the place of that of the file', () => {
+  const link = { url: 'ws://127.0.0.1:1/ws/agent', privateKey: testKey.seed };
+  const withLink = (gateway: string) =>
+    loadConfig({
+      path: '/etc/svc/capability.yaml',
+      env: {},
+      readFile: () => new TextEncoder().encode(fileText({ gateway })),
+      link,
+    });
+
+  test.each([
+    ['none', ''],
+    ['variables that are not set', 'gateway: { url: "${URL}", agent_private_key: "${KEY}" }'],
+    ['files that are not there', 'gateway: { url: x, agent_private_key_file: nowhere, ca_file: nowhere }'],
+  ])('the file may have %s', (_, gateway) => {
+    expect(withLink(gateway)).toMatchObject({
+      config: { gateway: { urls: [link.url], privateKeySeed: seed } },
+    });
+  });
+
+  test('what is wrong beside it is a fault as ever', () => {
+    expect(faultLines(withLink('gateway: { max_links: 0, max_linx: 1 }'))).toHaveLength(2);
+  });
+});

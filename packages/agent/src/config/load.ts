@@ -10,6 +10,7 @@ import { isCapabilityFile, lint } from './schema/lint.ts';
 import { readSecrets } from './secrets/read-secrets.ts';
 import type { ReadFile } from './secrets/read-secrets.ts';
 import { readYaml } from './yaml/read-yaml.ts';
+import { isReplaced, replaceLink, type LinkOverride } from './replace-link.ts';
 import { formatSize } from './size.ts';
 
 export interface ConfigSource {
@@ -18,6 +19,8 @@ export interface ConfigSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Throws what `fs.readFileSync` throws. */
   readonly readFile: ReadFile;
+  /** Takes the place of the link of the file, which then need not be there. */
+  readonly link?: LinkOverride | undefined;
 }
 
 /** Tens of thousands of capabilities; reading that many takes seconds. */
@@ -31,16 +34,16 @@ export type LoadedConfig =
  * Reads the capability file (docs/reference/capability-file.md): the configuration, or everything
  * that is wrong with it in the order of the file. No fault holds a secret, SQL or the value of a variable.
  */
-export function loadConfig({ path, env, readFile }: ConfigSource): LoadedConfig {
+export function loadConfig({ path, env, readFile, link }: ConfigSource): LoadedConfig {
   const faults = createFaultLog();
   const document = readDocument({ path, env, readFile }, faults);
   if ('faults' in document) return document;
-  const { root } = document;
+  const root = link === undefined ? document.root : replaceLink(document.root, link);
   lint(root, faults);
   const warnings = checkFile(root, faults);
   const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
 
-  const found = faults.list();
+  const found = faults.list().filter((fault) => link === undefined || !isReplaced(fault.path));
   if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) {
     return { faults: found };
   }

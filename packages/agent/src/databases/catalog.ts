@@ -85,6 +85,8 @@ export interface CatalogColumn {
   /** As the database writes it; for people. */
   readonly type: string;
   readonly kind: ColumnKind;
+  /** Of its type, where callers' values are made that type. */
+  readonly typeSchema?: string;
   /** The only values, by the type or a check. */
   readonly labels?: readonly string[];
   /** Of text, in characters. */

@@ -3,6 +3,7 @@ import type { Capability } from '../capabilities/model.ts';
 import type { Fault, Position } from '../capabilities/fault.ts';
 import type { JsonSchema } from '../capabilities/json-schema.ts';
 import type { CatalogSource } from './catalog.ts';
+import type { StatementDescription } from './describe-statement.ts';
 import type { VerificationFault } from './errors.ts';
 
 /**
@@ -23,6 +24,8 @@ export interface Driver {
   configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
   /** Connects when it is first used, and again whenever a connection was lost. */
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
+  /** Loads what explains queries, which a running agent never needs, from `./explain/index.ts`. */
+  loadExplain(): Promise<Explainer>;
   /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
   /** Loads what proposes capabilities, which a running agent never needs, from `./catalog/index.ts`. */
@@ -45,6 +48,11 @@ export interface DatabaseConfig {
   readonly requireReadonlyAccountPosition?: Position;
 }
 
+export interface Explainer {
+  /** Connects like `Driver.connect`; queries run as always, and answer with a `QueryPlan`, as JSON, instead of rows. */
+  connect(config: DatabaseConfig): Database;
+}
+
 /** Proves, before the agent serves, what holds for every call. */
 export interface Verifier {
   /** What is wrong with the statements as they are written: all that can be told without a database. */
@@ -62,6 +70,8 @@ export interface VerifierDatabase {
   verify(capabilities: readonly Capability[]): Promise<Verification>;
   /** What is allowed in verified statements, and is hardly meant: what only the database can tell. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
+  /** What there is to declare of a statement that the capability `name` is to have. */
+  describe(name: string, sql: string): Promise<StatementDescription>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;
@@ -91,6 +101,8 @@ export interface Database {
   /** Proves that the database answers; throws `DatabaseError` with kind `unavailable`. */
   ping(): Promise<void>;
   prepare(prepared: PreparedCapability): Query;
+  /** It will not be run again. */
+  forget(query: Query): void;
   readonly connections: DatabaseConnections;
   /** False while the database is lost: see `DatabaseChange`. */
   readonly isUp: boolean;

@@ -48,6 +48,19 @@ export function openAllLinks({ urls, maxLinks, onShort, ...options }: AllLinksOp
     get wanted() {
       return sum(({ wanted }) => wanted);
     },
+    renew(offer) {
+      const renewals = gateways.map((gateway) => gateway.renew(offer));
+      return {
+        over: Promise.all(renewals.map(({ over }) => over)).then(() => {}),
+        async renewed(withinMs) {
+          const all = await Promise.all(renewals.map((renewal) => renewal.renewed(withinMs)));
+          return {
+            replaced: all.reduce((total, { replaced }) => total + replaced, 0),
+            waiting: all.reduce((total, { waiting }) => total + waiting, 0),
+          };
+        },
+      };
+    },
     async stop() {
       await Promise.all(gateways.map((gateway) => gateway.stop()));
     },

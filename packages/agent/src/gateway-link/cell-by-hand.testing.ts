@@ -1,10 +1,5 @@
-import {
-  createLinkKeeper,
-  type DialEnd,
-  type LinkKeeper,
-  type LinksShort,
-  type Place,
-} from './link-keeper.ts';
+import { createLinkKeeper, type LinkKeeper, type LinksShort } from './link-keeper.ts';
+import type { DialEnd, Place } from './link-slots.ts';
 import type { Fleet } from './link-plan.ts';
 import type { Target } from './targets.ts';
 
@@ -17,6 +12,8 @@ export interface CellOptions {
   readonly linksPerReplica?: number;
   readonly balancer: Balancer;
   readonly maxLinks?: number;
+  /** Whether a link gets a go-away when the gateway counts another to the same worker. */
+  readonly supersedes?: boolean;
   /** In [0, 1). */
   readonly random: () => number;
 }
@@ -33,6 +30,10 @@ interface Link {
   readonly replica: Replica;
   readonly place: Place;
   since: number;
+  readonly edition: number;
+  /** The gateway sends calls over it. */
+  isCounted: boolean;
+  isRetired: boolean;
 }
 
 const LATENCY_MS = 5;
@@ -48,6 +49,12 @@ export interface Cell {
   readonly retired: readonly number[];
   /** Held and claimed, as `replica/worker`. */
   links(): readonly string[];
+  /** Those over which the gateway sends calls, the newest edition of each worker's. */
+  counted(): ReadonlyMap<string, number>;
+  /** `always the first` is always this one from now on; links of others stay. */
+  lead(replica: number): void;
+  /** The agent offers another edition from now on. */
+  renew(): void;
   run(ms: number): void;
   /** Says the number of replicas to every link, as a gateway that counts does. */
   announce(fleet: Partial<Fleet>): void;
@@ -62,7 +69,7 @@ export interface Cell {
 }
 
 export function createCell(options: CellOptions): Cell {
-  const { balancer, workers = 1, random } = options;
+  const { balancer, workers = 1, supersedes = false, random } = options;
   let fleet: Fleet = {
     replicaCount: options.replicas,
     linksPerReplica: options.linksPerReplica ?? 1,
@@ -71,6 +78,8 @@ export function createCell(options: CellOptions): Cell {
   let order = 0;
   let born = 0;
   let turn = 0;
+  let edition = 0;
+  let first = 0;
   let instead: Partial<DialEnd> | undefined;
   const due: { at: number; order: number; act: () => void }[] = [];
   const open = new Map<number, Link>();
@@ -87,13 +96,14 @@ export function createCell(options: CellOptions): Cell {
     if (replica !== undefined) return replicas[replica];
     if (address !== undefined) return replicas[Number(address.slice(1))];
     const live = replicas.filter(takes);
-    if (balancer === 'always the first') return live[0];
+    if (balancer === 'always the first') return live[first];
     if (balancer === 'round robin') return live[turn++ % Math.max(1, live.length)];
     return live[Math.floor(random() * live.length)];
   }
 
   function dial(id: number, target: Target): void {
     dials.push({ at: now, target });
+    const offered = edition;
     later(LATENCY_MS, () => {
       const replica = instead === undefined ? reach(target) : undefined;
       if (replica === undefined || !takes(replica)) {
@@ -105,13 +115,33 @@ export function createCell(options: CellOptions): Cell {
         keeper.closed(now, id, END);
         return;
       }
-      open.set(id, { replica, place, since: now });
+      const link: Link = {
+        replica,
+        place,
+        since: now,
+        edition: offered,
+        isCounted: false,
+        isRetired: false,
+      };
+      open.set(id, link);
       later(LATENCY_MS, () => {
         if (!open.has(id)) return;
-        open.set(id, { replica, place, since: now });
+        link.since = now;
         keeper.welcomed(now, id, fleet);
+        later(LATENCY_MS, () => count(id, link));
       });
     });
+  }
+
+  function count(id: number, link: Link): void {
+    if (!open.has(id)) return;
+    link.isCounted = true;
+    if (supersedes) {
+      for (const [other, { place }] of open) {
+        if (other !== id && nameOf(place) === nameOf(link.place)) keeper.goingAway(now, other);
+      }
+    }
+    later(LATENCY_MS, () => keeper.isHeir(id) && keeper.counted(now, id));
   }
 
   function end(id: number): void {
@@ -131,6 +161,8 @@ export function createCell(options: CellOptions): Cell {
     dial,
     retire(id) {
       retired.push(id);
+      const link = open.get(id);
+      if (link !== undefined) link.isRetired = true;
       later(LATENCY_MS, () => end(id));
     },
     resolve() {
@@ -164,7 +196,22 @@ export function createCell(options: CellOptions): Cell {
     dials,
     shorts,
     retired,
-    links: () => [...open.values()].map(({ place }) => `${place.replicaId}/${place.worker}`),
+    links: () => Array.from(open.values(), ({ place }) => nameOf(place)),
+    counted() {
+      const newest = new Map<string, number>();
+      for (const { place, edition: of, isCounted, isRetired } of open.values()) {
+        if (!isCounted || isRetired) continue;
+        newest.set(nameOf(place), Math.max(of, newest.get(nameOf(place)) ?? 0));
+      }
+      return newest;
+    },
+    lead(replica) {
+      first = replica;
+    },
+    renew() {
+      edition += 1;
+      keeper.renew(now);
+    },
     run(ms) {
       const until = now + ms;
       while (step(until));
@@ -204,4 +251,8 @@ export function createCell(options: CellOptions): Cell {
       instead = end_;
     },
   };
+}
+
+function nameOf({ replicaId, worker }: Place): string {
+  return `${replicaId}/${worker}`;
 }

@@ -5,6 +5,7 @@ import {
   CLOSE,
   closeReason,
   createLink,
+  DESCRIBE_CAPABILITY,
   DIAL_TIMEOUT_MS,
   HANDSHAKE_TIMEOUT_MS,
   linkSocket,
@@ -17,8 +18,15 @@ import {
 } from '@svc/protocol';
 import { WebSocket } from 'ws';
 import { answerChallenge, readChallenge, sayHello, type AgentIdentity, type Agreed } from './handshake.ts';
-import { createCallSession, type CallSession, type HandleCall, type LinkLoad } from './call-session.ts';
-import type { Place } from './link-keeper.ts';
+import {
+  createCallSession,
+  type CallOutcome,
+  type CallSession,
+  type HandleCall,
+  type IncomingCall,
+  type LinkLoad,
+} from './call-session.ts';
+import type { Place } from './link-slots.ts';
 import type { Fleet } from './link-plan.ts';
 
 /** One attempt to reach the gateway and, if it succeeds, the connection's whole life. */
@@ -27,6 +35,8 @@ export interface Connection {
   readonly over: Promise<ConnectionEnd>;
   /** Sends go-away, waits for the calls in flight, closes. */
   drain(timeoutMs: number): Promise<void>;
+  /** As `drain`, for an agent that goes on: calls have all the time that they take, those that are under way included. */
+  leave(): Promise<void>;
 }
 
 export interface ConnectionEnd {
@@ -68,10 +78,14 @@ export interface ConnectionOptions {
   /** False: the connection is left, unsigned. */
   readonly onChallenge: (place: Place) => boolean;
   readonly onWelcome: (welcomed: Welcomed) => void;
+  /** The answer to `$describe` has left. To be called for a promise of whether the gateway counts the link now. */
+  readonly onDescribed?: (untilCounted: () => Promise<boolean>) => void;
   readonly onFleet: (fleet: Fleet) => void;
   /** The gateway has sent go-away: it still takes answers but will send no further call. */
   readonly onGoAway: () => void;
 }
+
+const LEFT = 'the agent does not need this link any more';
 
 export function openConnection(options: ConnectionOptions): Connection {
   const { identity } = options;
@@ -133,13 +147,24 @@ export function openConnection(options: ConnectionOptions): Connection {
     });
     const session: CallSession = createCallSession({
       link: () => link,
-      handle: options.handle,
+      handle: (call) =>
+        call.capability === DESCRIBE_CAPABILITY ? describe(link, call) : options.handle(call),
       maxInflight: identity.maxInflight,
       loads: options.loads,
       ...(hasFleet ? { onFleet: options.onFleet } : {}),
       onGoAway: options.onGoAway,
     });
     return { link, session, since: performance.now() };
+  }
+
+  async function describe(link: Link, call: IncomingCall): Promise<CallOutcome> {
+    const outcome = await options.handle(call);
+    if (outcome.kind === 'error') return outcome;
+    const release = (): void => {
+      outcome.release();
+      options.onDescribed?.(() => link.ping());
+    };
+    return { ...outcome, release };
   }
 
   const over = new Promise<ConnectionEnd>((resolve) => {
@@ -205,6 +230,18 @@ export function openConnection(options: ConnectionOptions): Connection {
       await Promise.race([session.idle(), late]);
       clearTimeout(timer);
       link.end(CLOSE.going_away, 'the agent is shutting down');
+    },
+    async leave() {
+      if (established === undefined) {
+        giveUp('not needed any more');
+        return;
+      }
+      const { link, session } = established;
+      link.sendQueue.sendControl({ type: 'go_away', reason: LEFT });
+      // What the gateway has sent before it read that is here when the answer is.
+      await link.ping();
+      await session.idle();
+      link.end(CLOSE.going_away, LEFT);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { DRAIN_TIMEOUT_MS, namesReplicas, normalizeAudience, urlOfReplica } from '@svc/protocol';
-import type { LinkLoad } from './call-session.ts';
+import type { HandleCall, LinkLoad } from './call-session.ts';
 import {
   openConnection,
   type Connection,
@@ -17,8 +17,22 @@ import type { Target } from './targets.ts';
 export interface GatewayLinks {
   readonly held: number;
   readonly wanted: number;
+  /** Makes links with another offer take the place of those that are there, which end once their calls are answered. */
+  renew(offer: LinkOffer): Renewal;
   /** Dials no more; every connection answers its calls in flight and closes. */
   stop(): Promise<void>;
+}
+
+/** What a link has to offer: what the agent signs of it, and what handles its calls. */
+export interface LinkOffer extends Pick<AgentIdentity, 'manifestSha256' | 'maxInflight'> {
+  readonly handle: HandleCall;
+}
+
+export interface Renewal {
+  /** Resolves when all links have the offer, or a newer one, or when the time is up; counts those that do and do not. */
+  renewed(withinMs: number): Promise<{ readonly replaced: number; readonly waiting: number }>;
+  /** Resolves when no connection with an earlier offer is left. */
+  readonly over: Promise<void>;
 }
 
 /** What came of dialling: a link, or why there is none. */
@@ -49,7 +63,10 @@ export interface GatewayLinksOptions extends Pick<ConnectionOptions, 'ca' | 'han
 
 export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
   const { url, identity, resolve = lookupAll } = options;
+  let offer: LinkOffer = { ...identity, handle: options.handle };
   const open = new Map<number, Connection>();
+  /** Who waits for all links to have the newest offer. */
+  const renewing = new Set<() => void>();
   const drains = new Set<Promise<void>>();
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -61,7 +78,7 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
     maxLinks: options.maxLinks,
     resolveIntervalMs: options.resolveIntervalMs,
     dial,
-    retire: (id) => drain(open.get(id)),
+    retire: (id) => void open.get(id)?.leave(),
     resolve: () => void resolveName(),
     onShort: options.onShort,
     random: options.random,
@@ -71,6 +88,7 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
   function step<T>(act: (now: number) => T): T {
     const result = act(performance.now());
     clearTimeout(timer);
+    if (keeper.stale === 0) for (const done of renewing) done();
     if (!stopped && keeper.wakeAt !== Infinity) {
       timer = setTimeout(
         () => step((now) => keeper.tick(now)),
@@ -83,12 +101,13 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
   function dial(id: number, { address, replica }: Target): void {
     const dialled = replica === undefined ? url : urlOfReplica(url, replica);
     let isWelcome = false;
+    const { manifestSha256, maxInflight, handle } = offer;
     const connection = openConnection({
       url: dialled,
       address,
       ca: options.ca,
-      identity: { ...identity, audience: normalizeAudience(dialled) },
-      handle: options.handle,
+      identity: { ...identity, manifestSha256, maxInflight, audience: normalizeAudience(dialled) },
+      handle,
       loads: options.loads,
       onChallenge: (place) => !stopped && step((now) => keeper.challenged(now, id, place)),
       onWelcome(said) {
@@ -97,6 +116,12 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
         options.onDialled('connected');
         options.onConnected(dialled, said);
         step((now) => keeper.welcomed(now, id, said.fleet));
+      },
+      onDescribed(untilCounted) {
+        if (!keeper.isHeir(id)) return;
+        void untilCounted().then((isCounted) => {
+          if (isCounted && !stopped) step((now) => keeper.counted(now, id));
+        });
       },
       onFleet: (fleet) => step((now) => keeper.fleetChanged(now, id, fleet)),
       onGoAway() {
@@ -123,6 +148,18 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
     drains.add(drained);
   }
 
+  function untilRenewed(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(late);
+        renewing.delete(done);
+        resolve();
+      };
+      const late = setTimeout(done, withinMs);
+      renewing.add(done);
+    });
+  }
+
   async function resolveName(): Promise<void> {
     const { hostname } = new URL(url);
     let addresses: readonly string[] | undefined;
@@ -143,10 +180,27 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
     get wanted() {
       return keeper.wanted;
     },
+    renew(next) {
+      offer = next;
+      if (stopped) return { over: Promise.resolve(), renewed: async () => ({ replaced: 0, waiting: 0 }) };
+      const before = Array.from(open.values(), ({ over }) => over);
+      const stale = step((now) => {
+        keeper.renew(now);
+        return keeper.stale;
+      });
+      return {
+        over: Promise.all(before).then(() => {}),
+        async renewed(withinMs) {
+          if (keeper.stale > 0) await untilRenewed(withinMs);
+          return { replaced: stale - keeper.stale, waiting: keeper.stale };
+        },
+      };
+    },
     async stop() {
       stopped = true;
       clearTimeout(timer);
       for (const connection of open.values()) drain(connection);
+      for (const done of renewing) done();
       await Promise.all(drains);
     },
   };

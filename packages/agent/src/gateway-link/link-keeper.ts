@@ -1,5 +1,7 @@
-import { afterGoAway, afterLoss, FRESH, type BackOff } from './back-off.ts';
+import { afterGoAway, afterLoss, FRESH } from './back-off.ts';
 import { ONE_LINK, planLinks, type Fleet, type LinkPlan } from './link-plan.ts';
+import { createLinkRenewal } from './link-renewal.ts';
+import type { Aftermath, DialEnd, Held, Place, Slot } from './link-slots.ts';
 import { createTargets, type Situation, type Target } from './targets.ts';
 
 /**
@@ -11,6 +13,10 @@ import { createTargets, type Situation, type Target } from './targets.ts';
  *   seeking   a worker that no other slot has: it dials when the pace of all that seek allows;
  *   dialling  or, once the challenge has told where it got, claimed, and held from its welcome on.
  * A link that ends in peace leaves its slot before it is closed.
+ *
+ * When the agent offers something else than before, links take the places of those that are there, one after the other:
+ * an heir is dialled until it gets to the worker of one of them, and has its slot from when the gateway counts it, or the
+ * one before is lost.
  */
 export interface LinkKeeper {
   start(now: number): void;
@@ -23,32 +29,20 @@ export interface LinkKeeper {
   closed(now: number, id: number, end: DialEnd): Aftermath;
   /** Undefined where the name could not be looked up. */
   resolved(now: number, addresses: readonly string[] | undefined): void;
+  /** What is dialled from now on offers something else: another link is to take the place of each that is there. */
+  renew(now: number): void;
+  /** The gateway sends calls over it. To be told of links that `isHeir` names. */
+  counted(now: number, id: number): void;
   tick(now: number): void;
   /** When `tick` has something to do; Infinity for never. To be asked after each call. */
   readonly wakeAt: number;
   readonly held: number;
   readonly wanted: number;
+  /** Links, also those that are being made, whose offer is not the newest. */
+  readonly stale: number;
+  /** Whether the connection is to take the place of a link that is there. */
+  isHeir(id: number): boolean;
 }
-
-/** Where a connection got; a link is known by both. */
-export interface Place {
-  readonly replicaId: string;
-  /** 0 where the gateway does not say. */
-  readonly worker: number;
-}
-
-export interface DialEnd {
-  /** Since the welcome, 0 without one. */
-  readonly heldMs: number;
-  /** The gateway refused the key or the audience. */
-  readonly refused: boolean;
-  /** The gateway takes no further link there. */
-  readonly full: boolean;
-  readonly retryAfterMs: number;
-}
-
-/** What the end of a connection means; `left` is none. `retryInMs` is undefined where the link is not replaced by its end. */
-type Aftermath = 'left' | { readonly retryInMs: number | undefined };
 
 export interface LinksShort {
   readonly reason: 'max_links' | 'not_found';
@@ -70,20 +64,6 @@ export interface LinkKeeperOptions {
   readonly onShort: (short: LinksShort) => void;
   /** In [0, 1). */
   readonly random: () => number;
-}
-
-type SlotState =
-  | { readonly name: 'waiting'; readonly until: number }
-  | { readonly name: 'seeking' }
-  | { readonly name: 'dialling'; readonly id: number; readonly target: Target }
-  | { readonly name: 'claimed'; readonly id: number; readonly place: Place }
-  | { readonly name: 'held'; readonly id: number; readonly place: Place; readonly since: number };
-
-type Held = SlotState & { readonly name: 'held' };
-
-interface Slot {
-  backOff: BackOff;
-  state: SlotState;
 }
 
 const SEEK_MS = 250;
@@ -121,6 +101,18 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   let shortSince: number | undefined;
   let isShortTold = false;
   let isCapTold = false;
+  const renewal = createLinkRenewal({
+    slots: () => slots,
+    targets,
+    situation,
+    wanted: () => plan.wanted,
+    isDuplicate,
+    newId: () => ++lastId,
+    dial: options.dial,
+    leave,
+    retire: options.retire,
+    random,
+  });
 
   const held = (): readonly Held[] => slots.flatMap(({ state }) => (state.name === 'held' ? [state] : []));
   const jitter = (ms: number, share: number): number => ms * (1 - share + 2 * share * random());
@@ -135,18 +127,15 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     return slots.filter((slot) => placeOf(slot)?.replicaId === replicaId).length;
   }
 
-  const situation = (now: number): Situation => ({
-    now,
-    replicaCount: fleet?.replicaCount,
-    linksPerReplica: plan.perReplica,
-    linksTo,
-  });
+  function situation(now: number): Situation {
+    return { now, replicaCount: fleet?.replicaCount, linksPerReplica: plan.perReplica, linksTo };
+  }
 
   function dial(slot: Slot, now: number): void {
     seekAt = Math.max(seekAt, now + jitter(SEEK_MS, SEEK_JITTER));
     const target = targets.choose(situation(now));
     const id = ++lastId;
-    slot.state = { name: 'dialling', id, target };
+    slot.state = { name: 'dialling', id, generation: renewal.generation, target };
     options.dial(id, target);
   }
 
@@ -228,7 +217,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     }
   }
 
-  function leave({ id, place }: Held): void {
+  function leave({ id, place }: Pick<Held, 'id' | 'place'>): void {
     leaving.set(id, place.replicaId);
     said.delete(id);
   }
@@ -273,6 +262,14 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     return { retryInMs: slots.includes(slot) ? waitMs : undefined };
   }
 
+  function loseHeir(id: number, end: DialEnd, now: number): Aftermath {
+    said.delete(id);
+    if (!end.full) resolveSoon(now);
+    const aftermath = renewal.lost(now, id, end);
+    if (end.retryAfterMs > 0) pausedUntil = Math.max(pausedUntil, renewal.wakeAt);
+    return aftermath;
+  }
+
   return {
     start(now) {
       startedAt = now;
@@ -281,6 +278,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       dial(slot, now);
     },
     challenged(now, id, place) {
+      if (renewal.has(id)) return renewal.challenged(now, id, place);
       const slot = slotOf(id);
       if (slot === undefined || slot.state.name !== 'dialling') return false;
       targets.reached(slot.state.target, place.replicaId, linksTo);
@@ -288,20 +286,27 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
         seekOn(slot, now);
         return false;
       }
-      slot.state = { name: 'claimed', id, place };
+      slot.state = { name: 'claimed', id, generation: slot.state.generation, place };
       return true;
     },
     welcomed(now, id, welcome) {
+      if (renewal.has(id)) {
+        if (welcome !== undefined) said.set(id, welcome);
+        renewal.welcomed(now, id);
+        settle(now);
+        return;
+      }
       const slot = slotOf(id);
       if (slot === undefined || slot.state.name !== 'claimed') return;
-      slot.state = { name: 'held', id, place: slot.state.place, since: now };
+      slot.state = { ...slot.state, name: 'held', since: now };
       if (welcome !== undefined) said.set(id, welcome);
       hasten(now);
       settle(now);
+      renewal.seek(now);
     },
     fleetChanged(now, id, changed) {
       const before = said.get(id);
-      if (slotOf(id) === undefined) return;
+      if (slotOf(id) === undefined && !renewal.has(id)) return;
       // To the end: the newest counts.
       said.delete(id);
       said.set(id, changed);
@@ -310,7 +315,13 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     },
     goingAway(now, id) {
       const slot = slotOf(id);
+      if (renewal.has(id)) renewal.goingAway(now, id);
       if (slot === undefined || slot.state.name !== 'held') return;
+      if (renewal.inherit(now, slot)) {
+        // The gateway has counted the heir, or leaves, which the heir will then hear, too.
+        settle(now);
+        return;
+      }
       const heldMs = now - slot.state.since;
       leave(slot.state);
       const { state, waitMs } = afterGoAway(slot.backOff, now, heldMs, random());
@@ -322,8 +333,14 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     },
     closed(now, id, end) {
       if (leaving.delete(id)) return { retryInMs: undefined };
+      if (renewal.has(id)) return loseHeir(id, end, now);
       const slot = slotOf(id);
       if (slot === undefined) return 'left';
+      if (renewal.inherit(now, slot)) {
+        leaving.delete(id);
+        settle(now);
+        return { retryInMs: undefined };
+      }
       if (end.full) {
         said.delete(id);
         seekOn(slot, now);
@@ -337,6 +354,11 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       if (plan.wanted > 1) resolveAt = now + jitter(options.resolveIntervalMs, RESOLVE_JITTER);
       if (addresses !== undefined && addresses.length > 0 && targets.resolved(addresses)) hasten(now);
     },
+    renew: (now) => renewal.begin(now),
+    counted(now, id) {
+      renewal.counted(now, id);
+      settle(now);
+    },
     tick(now) {
       if (now >= resolveAt) {
         resolveAt = Infinity;
@@ -346,6 +368,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       for (const slot of slots) {
         if (slot.state.name === 'waiting' && now >= slot.state.until) dial(slot, now);
       }
+      if (now >= Math.max(renewal.wakeAt, pausedUntil)) renewal.seek(now);
       const seeker = slots.find(({ state }) => state.name === 'seeking');
       if (seeker !== undefined && now >= Math.max(seekAt, pausedUntil)) {
         seekAt = now + paceAfterDial(now);
@@ -354,7 +377,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       judgeShortage(now);
     },
     get wakeAt() {
-      let at = resolveAt;
+      let at = Math.min(resolveAt, Math.max(renewal.wakeAt, pausedUntil));
       for (const { state } of slots) {
         if (state.name === 'waiting') at = Math.min(at, state.until);
         else if (state.name === 'seeking') at = Math.min(at, Math.max(seekAt, pausedUntil));
@@ -368,5 +391,9 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     get wanted() {
       return plan.wanted;
     },
+    get stale() {
+      return renewal.stale;
+    },
+    isHeir: (id) => renewal.has(id),
   };
 }

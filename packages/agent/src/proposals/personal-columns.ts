@@ -100,7 +100,7 @@ function personalIn(words: readonly string[], table: readonly string[]): string 
 }
 
 function isName(word: string): boolean {
-  return word === 'name' || word === 'names';
+  return word === 'name' || word === 'names' || word === 'nm';
 }
 
 function isPerson(word: string): boolean {

@@ -10,6 +10,7 @@ const phrases = (text: string): readonly string[] =>
 export const CREDENTIAL_WORDS: ReadonlySet<string> = words(`
   password passwords passwd pwd pw pass passphrase passcode passwort kennwort contrasena senha mdp clave secret secrets
   credential credentials token tokens apikey apikeys privatekey secretkey accesskey otp totp hotp mfa salt jwt bearer
+  pswd psw pword passwrd userpwd dbpass csrf xsrf psk passkey passkeys mnemonic keytab authorization hmac saml
   cookie cookies cvv cvc csc pin pincode dsn keystore htpasswd wachtwoord haslo parola
 `);
 export const CREDENTIAL_PHRASES: readonly string[] = phrases(`
@@ -19,7 +20,9 @@ export const CREDENTIAL_PHRASES: readonly string[] = phrases(`
   confirmation code, security code, reset code, login code, access code, auth code, authorization code, one time code,
   security answer, secret answer, security question, secret question, magic link, reset link, seed phrase,
   recovery phrase, connection string, connection uri, connection url, database url, mot de passe, code secret,
-  two factor key, auth hash, login hash
+  two factor key, auth hash, login hash, stripe key, aws key, certificate key, private pem, client key, auth header,
+  session data, unlock code, wallet seed, mfa seed, private exponent, snmp community, gpg private, pgp private,
+  service account, mot passe
 `);
 /** What holds credentials gives these plain names a meaning. */
 export const CREDENTIAL_TABLES: ReadonlySet<string> = words(
@@ -35,7 +38,7 @@ export const NUMERIC_CREDENTIALS: ReadonlySet<string> = words(
 export const ABOUT_ENDINGS: ReadonlySet<string> = words(`
   at on count counts type types status state verified enabled disabled confirmed attempts length expires expiry
   expiration ttl lifetime changed updated created until policy algorithm algo format required valid template total
-  sum avg version limit usage used provider rules strength age_days flag optin model
+  sum avg min max range rate symbol subject pattern server color colour file version limit usage used provider rules strength age_days flag optin model
 `);
 /** A name that begins so, too. */
 export const ABOUT_BEGINNINGS: ReadonlySet<string> = words(
@@ -47,7 +50,7 @@ export const CREDENTIAL_ABOUT: ReadonlySet<string> = words('name label descripti
 export const PERSONAL_WORDS: ReadonlySet<string> = words(`
   firstname lastname surname fullname middlename givenname familyname maidenname nickname username screenname
   forename vorname nachname prenom cognome apellido apellidos sobrenome voornaam achternaam geburtsname
-  email emails mail mails correo courriel phone phones telephone tel telefon telefono telefone mobile cellphone cell
+  email emails mail mails correo courriel phone phones telephone tel telefon telefono telefone mobile cellphone
   handy fax phonenumber mobilenumber msisdn whatsapp skype telegram twitter facebook instagram linkedin tiktok
   address addresses addr adresse direccion indirizzo endereco anschrift strasse street postal postcode postalcode zip
   zipcode plz cep birth birthdate birthday birthplace dob dateofbirth born geburtsdatum geburtstag nacimiento naissance
@@ -55,7 +58,10 @@ export const PERSONAL_WORDS: ReadonlySet<string> = words(`
   salary wage wages income gehalt lohn salaire salario gender sex geschlecht race ethnicity religion nationality
   citizenship marital orientation ip ipaddress useragent imei imsi idfa gaid biometric biometrics
   fingerprint faceprint diagnosis diagnoses allergy allergies medication medications disability illness pregnancy
-  pregnant hiv avatar signature recipient initials spouse
+  pregnant hiv avatar signature recipient initials spouse fname lname mname eml mrn dna selfie headshot caste hometown
+  gps geolocation coordinates ipv mac udid idfv paypal venmo nric handynummer hausnr hausnummer rue
+  ausweisnummer sozialversicherungsnummer steuernummer passportno ccnum prescription prescriptions symptom symptoms
+  guardian compensation
 `);
 export const PERSONAL_PHRASES: readonly string[] = phrases(`
   first name, last name, given name, family name, full name, middle name, middle initial, maiden name, display name,
@@ -69,7 +75,12 @@ export const PERSONAL_PHRASES: readonly string[] = phrases(`
   medical history, medical record, medical notes, health status, criminal record, user agent, remote addr,
   remote address, client ip, mac address, mac addr, device id, advertising id, ad id, date of birth, place of birth,
   home location, house number, house no, hausnummer, geo location, last location, zip code, post code, sexual orientation,
-  marital status, civil status, family status, political party, trade union, union member, political opinion, mother name, father name, google id, facebook id
+  marital status, civil status, family status, political party, trade union, union member, political opinion, mother name, father name, google id, facebook id, slack id, github handle, android id, ph no, voice print,
+  face embedding, political affiliation, union membership, immigration status, veteran status, sexual preference,
+  visa number, visa no, credit score, routing no, employee number, employee no, staff number, staff no, badge number,
+  badge no, student number, profile pic, profile photo, profile picture, profile image, net worth, pay rate,
+  ni number, numero secu, securite sociale, codice fiscale, steuer id, login name, maiden nm, family doctor,
+  bank acct, acct no, acct number, lab result, lab results
 `);
 /** Before `name` each makes it the name of a person; before a place, that of where one lives. */
 export const PERSON_WORDS: ReadonlySet<string> = words(`
@@ -78,12 +89,12 @@ export const PERSON_WORDS: ReadonlySet<string> = words(`
   participant attendee voter beneficiary borrower worker reader reviewer reporter author buyer seller sender signer
   player witness victim suspect prisoner child parent mother father spouse partner sibling guardian
   profile kunde kunden mitarbeiter benutzer cliente usuario persona empleado utilisateur personne pessoa employe
-  agent manager supervisor advisor consultant lawyer attorney holder payer payee caller
+  emp cust usr agent manager supervisor advisor consultant lawyer attorney holder payer payee caller
 `);
 /** Plain words that are personal in a table of persons. */
 export const OF_PERSONS: ReadonlySet<string> = words(`
   name names nom nombre nome naam city town district neighborhood state county region suburb location lat lng lon
-  latitude longitude age weight height bmi picture photo image portrait bio biography about notes note remarks comment
+  latitude longitude cell age weight height bmi picture photo image portrait bio biography about notes note remarks comment
   comments login handle cv resume education occupation profession hobby hobbies interests bonus rating_notes
   title_of_courtesy courtesy photopath ort stadt ville ciudad cidade website homepage blog
 `);
@@ -123,7 +134,7 @@ export const ENDINGS: readonly string[] = [
 export const NUMERIC_PERSONAL: ReadonlySet<string> = words(`
   phone mobile tel telephone fax cell ssn salary wage wages income gehalt lohn salario salaire birth born dob zip
   zipcode postcode plz postal lat lng lon latitude longitude age weight height bmi bonus msisdn imei aadhaar cpf
-  phonenumber passport iban card
+  phonenumber passport iban card compensation
 `);
 /** A yes or no is personal where it tells of somebody's health. */
 export const HEALTH_FLAGS: ReadonlySet<string> = words(

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { nearestWithin } from '@svc/edge';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
@@ -8,39 +8,52 @@ import type { VerifierDatabase } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault } from '../databases/errors.ts';
 import { checkKeyFiles } from './check-key-files.ts';
-import type { AuditFinding, IdentitySummary, StartUpOrder, StartUpOutcome, StartUpReport } from './report.ts';
+import { databaseWarnings } from './database-warnings.ts';
+import { digestingReader } from './file-digest.ts';
+import type {
+  AuditFinding,
+  IdentitySummary,
+  ReverifyOrder,
+  ReverifyReport,
+  StartUpOrder,
+  StartUpOutcome,
+  StartUpReport,
+} from './report.ts';
 
 /**
  * Checks the file, then its statements, on the database unless `offline`, and reports what it finds.
  * When it has resolved, everything is reported and no connection is open.
  */
 export async function runStartUpChecks(
-  { file, content, offline }: StartUpOrder,
+  { file, content, offline, only }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
-  const readFile = (name: string): Uint8Array =>
-    name === file && content !== undefined ? content : readFileSync(name);
+  const { readFile, files } = digestingReader(file, content);
   const linted = loadConfig({ path: file, env, readFile });
   if ('faults' in linted) {
-    report({ step: 'malformed', faults: linted.faults });
+    report({ step: 'malformed', files, faults: linted.faults });
     return;
   }
   const { config } = linted;
   const { identity } = config;
   const faults = identity === undefined ? [] : await checkKeyFiles(identity);
   if (faults.length > 0) {
-    report({ step: 'malformed', faults });
+    report({ step: 'malformed', files, faults });
     return;
   }
   report({
     step: 'well_formed',
+    files,
     capabilities: config.capabilities.length,
     logging: config.logging,
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
-  const outcome = offline ? await readStatements(config) : await askDatabase(config);
+  const outcome =
+    only === undefined
+      ? await (offline ? readStatements(config) : askDatabase(config))
+      : await askForOne(config, only);
   report(withWarnings(outcome, linted.warnings));
 }
 
@@ -77,7 +90,18 @@ async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
   return { step: 'readable', warnings: await verifier.findWarnings(config.capabilities) };
 }
 
-async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
+async function askForOne(config: AgentConfig, name: string): Promise<StartUpOutcome> {
+  const capabilities = config.capabilities.filter((capability) => capability.name === name);
+  if (capabilities.length === 1) return askDatabase({ ...config, capabilities }, false);
+  const close = nearestWithin(
+    name,
+    config.capabilities.map((capability) => capability.name),
+  );
+  const hint = close === undefined ? '' : `: did you mean ${close}?`;
+  return { step: 'refused', faults: [{ path: 'capabilities', message: `has none of that name${hint}` }] };
+}
+
+async function askDatabase(config: AgentConfig, audits = true): Promise<StartUpOutcome> {
   const verifier = await driverOf(config.database.driver).loadVerifier();
   const database = verifier.open(config.database);
   try {
@@ -86,7 +110,7 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
     if (faults.length > 0) return { step: 'refused', faults };
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
-    const findings = await auditAccount(database, config.capabilities);
+    const findings = audits ? await auditAccount(database, config.capabilities) : [];
     const warnings = [
       ...(await verifier.findWarnings(config.capabilities)),
       ...(await databaseWarnings(database, config.capabilities)),
@@ -99,21 +123,23 @@ async function askDatabase(config: AgentConfig): Promise<StartUpOutcome> {
   }
 }
 
-/** None where the database does not tell: a warning must not keep the agent from starting. */
-async function databaseWarnings(
-  database: VerifierDatabase,
-  capabilities: readonly Capability[],
-): Promise<readonly Fault[]> {
+/** Only what the database says of the capabilities may have changed since they were verified. */
+export async function reverify({ reverify: config }: ReverifyOrder): Promise<ReverifyReport> {
+  const verifier = await driverOf(config.database.driver).loadVerifier();
+  const database = verifier.open(config.database);
   try {
-    return await database.findWarnings(capabilities);
+    await database.ping();
+    const { faults } = await database.verify(config.capabilities);
+    return { faults };
   } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    return [];
+    return { faults: [databaseFault(error)] };
+  } finally {
+    await database.close();
   }
 }
 
 /** What the account may do beyond reading; not being able to tell is a finding too. */
-async function auditAccount(
+export async function auditAccount(
   database: VerifierDatabase,
   capabilities: readonly Capability[],
 ): Promise<readonly AuditFinding[]> {

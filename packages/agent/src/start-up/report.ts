@@ -12,6 +12,18 @@ export interface StartUpOrder {
   readonly content: Uint8Array | undefined;
   /** Leaves out what only the database can tell. */
   readonly offline: boolean;
+  /** The name of the one capability that is wanted, for whose sake the others and the account go unchecked. */
+  readonly only?: string | undefined;
+}
+
+/** Capabilities that have been verified, to be verified again. */
+export interface ReverifyOrder {
+  readonly reverify: AgentConfig;
+}
+
+/** Empty where everything that was found at the start still holds. */
+export interface ReverifyReport {
+  readonly faults: readonly VerificationFault[];
 }
 
 /** What the checks report: `MalformedFile` alone, or `WellFormed` and then a `StartUpOutcome`. */
@@ -19,11 +31,16 @@ export type StartUpReport = MalformedFile | WellFormed | StartUpOutcome;
 
 interface MalformedFile {
   readonly step: 'malformed';
+  readonly files: FileDigests;
   readonly faults: readonly Fault[];
 }
 
+/** What was read, by path: the capability file, and those that it names for secrets and certificates. */
+export type FileDigests = Readonly<Record<string, string>>;
+
 export interface WellFormed {
   readonly step: 'well_formed';
+  readonly files: FileDigests;
   readonly capabilities: number;
   readonly logging: AgentConfig['logging'];
   /** Absent where the agent does not ask who calls. */
@@ -83,3 +100,23 @@ export interface OffersReport {
     | { readonly faults: readonly Fault[] }
   )[];
 }
+
+/** A capability to add to a capability file; plain data, as is the report, because a child process does it. */
+export interface AdditionOrder {
+  /** The capability file. */
+  readonly addTo: string;
+  readonly content: Uint8Array;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export type AdditionReport =
+  | { readonly step: 'refused'; readonly faults: readonly VerificationFault[] }
+  | {
+      /** The whole file passes the checks with it. */
+      readonly step: 'proposed';
+      readonly content: Uint8Array;
+      /** What is new, not indented. */
+      readonly section: string;
+      readonly warnings: readonly Fault[];
+    };

@@ -71,8 +71,54 @@ export type AgentEvent =
     }
   /** What is allowed, and fails at some calls or is hardly meant. */
   | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }
+  | ReloadedEvent
+  | ReloadRefusedEvent
+  /** What is served has been verified again, and everything still holds. */
+  | { readonly event: 'reverified'; readonly capabilities: number; readonly duration_ms: number }
+  | DriftEvent
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
+
+/** What asked for a reload: a signal, or a file that changed under `--watch`. */
+export type ReloadTrigger = 'SIGHUP' | 'watch';
+
+/** What the files hold now is served. Names stand in the order of the file, absent where there are none. */
+export interface ReloadedEvent {
+  readonly event: 'reloaded';
+  readonly trigger: ReloadTrigger;
+  /** How many are served. */
+  readonly capabilities: number;
+  readonly added?: string;
+  readonly changed?: string;
+  readonly removed?: string;
+  /** Whether connections to another database, or as another account, took the place of those before. */
+  readonly database_changed: boolean;
+  /** Links whose place others took, since callers see another description. */
+  readonly links_replaced: number;
+  /** Links that still serve what was there before, because no other has taken their place yet. */
+  readonly links_waiting: number;
+  readonly duration_ms: number;
+}
+
+/** Something is wrong with what the files hold: what was served before is served on. */
+export interface ReloadRefusedEvent {
+  readonly event: 'reload_refused';
+  readonly trigger: ReloadTrigger;
+  readonly faults: number;
+  /** Names of those at fault; absent where it is something else. */
+  readonly capabilities?: string;
+  /** All faults, each on a line of its own. */
+  readonly message: string;
+  /** Database text, for the log file only. */
+  readonly detail?: string;
+  readonly duration_ms: number;
+}
+
+/** What was verified does not hold any more, since the database has changed. It is served on. */
+interface DriftEvent extends Pick<ReloadRefusedEvent, 'faults' | 'capabilities' | 'message' | 'detail'> {
+  readonly event: 'drift';
+  readonly duration_ms: number;
+}
 
 /** Where a link leads; absent where the gateway does not say. */
 export interface LinkPlace {

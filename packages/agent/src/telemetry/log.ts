@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty';
 import { counted, createJsonLines, createOutputSink, printable, type LineSink } from '@svc/edge';
-import type { AgentEvent, Observe } from './events.ts';
+import type { AgentEvent, Observe, ReloadedEvent } from './events.ts';
 import { rotatingFile } from './rotating-file.ts';
 
 export interface Log {
@@ -37,6 +37,8 @@ export interface LogOptions {
 const GATHER_CHARACTERS = 16_384;
 /** Reasons come from gateways and proxies, who may say anything. What is to be done, behind a gateway's reason, has room. */
 const REASON_MAX_CHARACTERS = 280;
+/** Of a file that is refused; the log file has all of them. */
+const FAULTS_SHOWN = 5;
 
 /** JSON lines into the log (the only place for database text), short ones to standard error. */
 export function createLog({ destination, standardError }: LogOptions): Log {
@@ -119,6 +121,8 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'connected':
     case 'call':
     case 'database_back':
+    case 'reloaded':
+    case 'reverified':
     case 'shutting_down':
       return 'info';
     // Without a key that can be used, every token of the issuer is refused.
@@ -129,6 +133,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'links_short':
     case 'keys_fetch_failed':
     case 'labels_changed':
+    case 'drift':
     case 'startup_warning':
     case 'database_lost':
     case 'worker_ended':
@@ -136,6 +141,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'account_audited':
       return 'warn';
     case 'startup_fault':
+    case 'reload_refused':
     case 'crashed':
       return 'error';
   }
@@ -174,6 +180,12 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     }
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); ${logName} says what, and how to mend it`;
+    case 'reloaded':
+      return `reloaded: ${counted(event.capabilities, 'capability', 'capabilities')}${changesOf(event)}`;
+    case 'reload_refused':
+      return `not reloaded, what was there before serves on: ${firstLines(event.message)}`;
+    case 'drift':
+      return `the database has changed: ${firstLines(event.message)}; calls may fail until the database or the file is mended`;
     case 'crashed':
       return `internal error, ending; ${logName} holds the details`;
     case 'shutting_down':
@@ -181,11 +193,27 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'call':
     case 'keys_fetched':
     case 'database_back':
+    case 'reverified':
     case 'account_finding':
     case 'startup_fault':
     case 'startup_warning':
       return undefined;
   }
+}
+
+function changesOf({ added, changed, removed, links_waiting: waiting }: ReloadedEvent): string {
+  const parts = Object.entries({ added, changed, removed }).flatMap(([how, names]) =>
+    names === undefined ? [] : [`${names.split(', ').length} ${how}`],
+  );
+  if (waiting > 0) parts.push(`${counted(waiting, 'link', 'links')} not replaced yet`);
+  return parts.length === 0 ? ', none of them changed' : `, ${parts.join(', ')}`;
+}
+
+function firstLines(message: string): string {
+  const lines = message.split('\n');
+  const more = lines.length - FAULTS_SHOWN;
+  const shown = lines.slice(0, FAULTS_SHOWN).join('; ');
+  return more > 0 ? `${shown}; and ${more} more, which the log file lists` : shown;
 }
 
 function clip(reason: string): string {

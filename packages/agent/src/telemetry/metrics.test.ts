@@ -36,7 +36,7 @@ test.each<readonly [string, readonly AgentEvent[], readonly [number, number, num
     callsQueued: () => 0,
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
     databaseIsUp: () => true,
-    maxDatabaseConnections: 1,
+    maxDatabaseConnections: () => 1,
     logRecordsLost: () => 7,
   });
   for (const event of events) observe(event);

@@ -16,7 +16,7 @@ export interface AgentState {
     readonly waiting: number;
   };
   readonly databaseIsUp: () => boolean;
-  readonly maxDatabaseConnections: number;
+  readonly maxDatabaseConnections: () => number;
   readonly logRecordsLost: () => number;
   /** Absent without workers. */
   readonly workerRestarts?: (() => number) | undefined;
@@ -41,6 +41,9 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
   const connections = new Set<string>();
   let connects = 0;
   let failures = 0;
+  const reloads = { reloaded: 0, refused: 0 };
+  let isRefused = false;
+  let drifted = 0;
 
   function seriesOf(capability: string): Series {
     const known = byCapability.get(capability);
@@ -72,6 +75,21 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'disconnected':
         if (event.conn_id === undefined) failures++;
         else connections.delete(event.conn_id);
+        return;
+      case 'reloaded':
+        reloads.reloaded++;
+        isRefused = false;
+        drifted = 0;
+        return;
+      case 'reload_refused':
+        reloads.refused++;
+        isRefused = true;
+        return;
+      case 'drift':
+        drifted = event.capabilities?.split(', ').length ?? 0;
+        return;
+      case 'reverified':
+        drifted = 0;
         return;
       case 'starting':
       case 'metrics_listening':
@@ -224,7 +242,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       labels: [],
       help: 'How many there may be: database.max_connections.',
     },
-    () => state.maxDatabaseConnections,
+    state.maxDatabaseConnections,
   );
   register.addReading(
     {
@@ -243,6 +261,33 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       help: 'Log records lost while the log file could not be written and 16 MiB of them waited.',
     },
     state.logRecordsLost,
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_reloads_total',
+      type: 'counter',
+      labels: ['outcome'],
+      help: 'How often the capability file was loaded again: reloaded; refused, since something was wrong.',
+    },
+    () => Object.entries(reloads).map(([outcome, count]): Sample => [[outcome], count]),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_reload_refused',
+      type: 'gauge',
+      labels: [],
+      help: '1 while the capability file was refused when it was last loaded again, so that an older one is served, else 0.',
+    },
+    () => (isRefused ? 1 : 0),
+  );
+  register.addReading(
+    {
+      name: 'svc_agent_capabilities_drifted',
+      type: 'gauge',
+      labels: [],
+      help: 'Capabilities that did not pass when they were verified again, since the database has changed; with runtime.reverify only.',
+    },
+    () => drifted,
   );
   if (state.workerRestarts !== undefined) {
     register.addReading(

@@ -23,6 +23,7 @@ export const TO_WORKER = {
   ping: 6,
   changedLabels: 7,
   close: 8,
+  forget: 9,
 } as const;
 
 /** What a worker tells the agent. */
@@ -31,10 +32,16 @@ export const FROM_WORKER = { ready: 1, result: 2, failed: 3, answer: 4, state: 5
 /** The first message: with which part of the connections the worker runs what. */
 export interface StartOrder {
   readonly config: DatabaseConfig;
-  readonly prepared: readonly PreparedCapability[];
+  /** By their numbers; undefined for those that are forgotten. */
+  readonly prepared: readonly (PreparedCapability | undefined)[];
 }
 
-/** A call as a worker gets it; `query` is the number of its capability in the order of preparation. */
+export interface PrepareOrder {
+  readonly query: number;
+  readonly prepared: PreparedCapability;
+}
+
+/** A call as a worker gets it; `query` is the number that its capability was prepared with. */
 export interface SentCall extends Omit<QueryCall, 'signal' | 'share'> {
   readonly id: number;
   readonly query: number;

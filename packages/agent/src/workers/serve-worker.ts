@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { createAbort } from '@svc/edge';
 import { createCallTable } from '@svc/protocol';
-import type { Database, DatabaseChange, PreparedCapability, Query } from '../databases/driver.ts';
+import type { Database, DatabaseChange, Query } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { createReceivedShares } from './caller-shares.ts';
 import { createMessageReader, type MessageFields } from './message-reader.ts';
@@ -18,6 +18,7 @@ import {
   writeId,
   writeResult,
   writeState,
+  type PrepareOrder,
   type SentCall,
   type StartOrder,
   type WorkerState,
@@ -36,14 +37,16 @@ export function serveWorker(stream: Duplex, end: () => void): void {
   const writer = createMessageWriter(stream);
   const aborts = createCallTable<ReturnType<typeof createAbort>>();
   const shares = createReceivedShares();
-  const queries: Query[] = [];
+  const queries = new Map<number, Query>();
   let database: Database | undefined;
   let told: WorkerState | undefined;
   let telling: NodeJS.Timeout | undefined;
 
   function start({ config, prepared }: StartOrder): void {
     database = driverOf(config.driver).connect(config, onChange);
-    for (const each of prepared) prepare(database, each);
+    for (const [query, each] of prepared.entries()) {
+      if (each !== undefined) prepare(database, { query, prepared: each });
+    }
     writeId(writer, FROM_WORKER.ready, 0);
     setInterval(() => {
       tellState();
@@ -51,8 +54,13 @@ export function serveWorker(stream: Duplex, end: () => void): void {
     }, BEAT_MS);
   }
 
-  function prepare(opened: Database, prepared: PreparedCapability): void {
-    queries.push(opened.prepare(prepared));
+  function prepare(opened: Database, { query, prepared }: PrepareOrder): void {
+    queries.set(query, opened.prepare(prepared));
+  }
+
+  function forget(opened: Database, number: number): void {
+    opened.forget(queryOf(number));
+    queries.delete(number);
   }
 
   function onChange(change: DatabaseChange): void {
@@ -75,7 +83,7 @@ export function serveWorker(stream: Duplex, end: () => void): void {
   }
 
   function queryOf(number: number): Query {
-    const query = queries[number];
+    const query = queries.get(number);
     if (query === undefined) throw new Error(`no query ${number} has been prepared`);
     return query;
   }
@@ -140,7 +148,9 @@ export function serveWorker(stream: Duplex, end: () => void): void {
     const opened = database;
     switch (kind) {
       case TO_WORKER.prepare:
-        return prepare(opened, readData<PreparedCapability>(fields));
+        return prepare(opened, readData<PrepareOrder>(fields));
+      case TO_WORKER.forget:
+        return forget(opened, fields.number());
       case TO_WORKER.ping:
         return void answer(fields.number(), () => opened.ping());
       case TO_WORKER.changedLabels: {

@@ -45,7 +45,9 @@ const SHARES_MS = 50;
  */
 export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promise<WorkerDatabase> {
   const { config, onChange, onWorkerEnded } = options;
-  const prepared: PreparedCapability[] = [];
+  /** By their numbers; those of forgotten ones are given to the next. */
+  const prepared: (PreparedCapability | undefined)[] = [];
+  const forgetting = new Map<Query, () => void>();
   const loss = createDatabaseLoss(onChange);
   const waiting = new Set<() => void>();
   let restarts = 0;
@@ -194,12 +196,12 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
   }
 
   /** Each worker knows only what it has told itself, so what has been told is remembered here. */
-  function changedLabels(query: number): NonNullable<Query['changedLabels']> {
+  function changedLabels(query: number, isKnown: () => boolean): NonNullable<Query['changedLabels']> {
     const told = new Set<string>();
     let hasNone = false;
     return async () => {
       const worker = leastBusy();
-      if (worker === undefined || hasNone) return [];
+      if (worker === undefined || hasNone || !isKnown()) return [];
       try {
         const params = await worker.changedLabels(query);
         hasNone = params === undefined;
@@ -227,9 +229,29 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
       await Promise.all(workers().map((worker) => worker.ping()));
     },
     prepare(each) {
-      const query = prepared.push(each) - 1;
-      for (const worker of workers()) worker.prepare(each);
-      return { run: (call) => run(query, call), changedLabels: changedLabels(query) };
+      const free = prepared.indexOf(undefined);
+      const number = free === -1 ? prepared.length : free;
+      prepared[number] = each;
+      for (const worker of workers()) worker.prepare(number, each);
+      let isForgotten = false;
+      const query: Query = {
+        run(call) {
+          // The number may be another query's by now.
+          if (isForgotten) throw new Error(`cannot run ${each.capability}: it is forgotten`);
+          return run(number, call);
+        },
+        changedLabels: changedLabels(number, () => !isForgotten),
+      };
+      forgetting.set(query, () => {
+        isForgotten = true;
+        prepared[number] = undefined;
+        for (const worker of workers()) worker.forget(number);
+      });
+      return query;
+    },
+    forget(query) {
+      forgetting.get(query)?.();
+      forgetting.delete(query);
     },
     get connections() {
       return sumOf(states());

@@ -24,6 +24,7 @@ import {
   writeId,
   writeShares,
   type Loss,
+  type PrepareOrder,
   type StartOrder,
   type WorkerState,
 } from './messages.ts';
@@ -39,7 +40,8 @@ export interface WorkerProcess {
   /** Whether it has said nothing for longer than it may while all is well. */
   readonly isSilent: boolean;
   readonly state: WorkerState;
-  prepare(prepared: PreparedCapability): void;
+  prepare(query: number, prepared: PreparedCapability): void;
+  forget(query: number): void;
   /** `isAgain`: another worker had it, and has ended. */
   run(query: number, call: QueryCall, timeoutMs: number, isAgain: boolean): Promise<QueryResult>;
   /** Brings what it knows of the callers of its calls up to date: calls that others have change what these may take. */
@@ -58,7 +60,7 @@ export interface WorkerProcessOptions {
   readonly code: string;
   /** With the part of the connections that the worker has. */
   readonly config: DatabaseConfig;
-  readonly prepared: readonly PreparedCapability[];
+  readonly prepared: StartOrder['prepared'];
   readonly onReady: () => void;
   readonly onState: (loss: Loss | undefined) => void;
   /** Runs a call that the worker had for a short time only when it ended. */
@@ -227,7 +229,9 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     get state() {
       return state;
     },
-    prepare: (prepared) => writeData(writer, TO_WORKER.prepare, prepared),
+    prepare: (query, prepared) =>
+      writeData(writer, TO_WORKER.prepare, { query, prepared } satisfies PrepareOrder),
+    forget: (query) => writeId(writer, TO_WORKER.forget, query),
     run: (query, call, timeoutMs, isAgain) =>
       new Promise((resolve, reject) => {
         const id = nextId();

@@ -15,7 +15,7 @@ import type { HandshakeRules } from './handshake.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import { createRegistry, NOBODY, type Registry } from './registry.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
-import { createSessionDirectory } from './session-directory.ts';
+import { createSessionDirectory, type SessionDirectory } from './session-directory.ts';
 import { createAgentUpgradeHandler } from './serve-upgrade.ts';
 import type { AgentOutcome } from './callable-link.ts';
 import { request, resultHead } from './agent-by-hand.testing.ts';
@@ -45,6 +45,7 @@ let registry: Registry;
 let catalog: Catalog;
 let events: GatewayEvent[];
 let budget: ResultBudget;
+let directory: SessionDirectory;
 let resolveSource: ResolveSource;
 let source: string;
 beforeEach(async () => {
@@ -73,7 +74,7 @@ async function start(rules: HandshakeRules): Promise<void> {
   budget = createResultBudget(1_000_000);
   registry = createRegistry(() => 0);
   catalog = createCatalog((event) => events.push(event));
-  const directory = createSessionDirectory(registry, catalog);
+  directory = createSessionDirectory(registry, catalog);
   endpoint = createAgentEndpoint({
     rules,
     severalServices: false,
@@ -479,6 +480,33 @@ describe('a listed agent', () => {
     expect(await reported('agent_disconnected')).toMatchObject({
       reason: 'text message after the handshake',
     });
+  });
+
+  test('I50: has its ping behind its description answered when calls can reach it', async () => {
+    const description = describing('get');
+    const { agent } = await becomeAgent(server.port, key, { description });
+    sayFrames(agent, answer(1, description), { type: 'ping', token: 7 });
+    const [pong] = decodeMessage(await agent.next());
+    expect([pong, typeof registry.choose('get', NOBODY)]).toEqual([{ type: 'pong', token: 7 }, 'object']);
+  });
+
+  test('I50: has it answered no sooner where other processes have to learn of it first', async () => {
+    const entered = directory;
+    let list = (): void => {};
+    directory = {
+      enter(session, offer, onListed) {
+        list = onListed;
+        return entered.enter(session, offer, () => {});
+      },
+    };
+    const description = describing('get');
+    const { agent } = await becomeAgent(server.port, key, { description });
+    sayFrames(agent, { type: 'ping', token: 6 }, answer(1, description), { type: 'ping', token: 7 });
+    expect(decodeMessage(await agent.next())).toEqual([{ type: 'pong', token: 6 }]);
+    list();
+    expect(decodeMessage(await agent.next())).toEqual([{ type: 'pong', token: 7 }]);
+    sayFrames(agent, { type: 'ping', token: 8 });
+    expect(decodeMessage(await agent.next())).toEqual([{ type: 'pong', token: 8 }]);
   });
 
   test('that says go-away gets no further call', async () => {

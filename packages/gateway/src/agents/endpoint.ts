@@ -174,11 +174,18 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     const { hello, connId, version } = accepted;
     let listed = false;
     let leaveDirectory = (): void => {};
-    const leave = (): void => leaveDirectory();
+    /** From when the agent has described itself until calls can reach it: what it pings for then is whether they can. */
+    let listing: Promise<void> | undefined;
+    let endListing = (): void => {};
+    const leave = (): void => {
+      leaveDirectory();
+      endListing();
+    };
     const link = createLink({
       socket: linkSocket(socket),
       version,
       onFrame: (frame) => session.receive(frame),
+      beforePong: () => listing,
       onEnd: (reason) => {
         sessions.delete(session);
         options.links.remove(session);
@@ -213,8 +220,15 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       const offer = { keyId: key_id, instanceId: instance_id, digest, description };
       const directory = options.directoryOf(service);
       if (directory === undefined) throw new ProtocolError('its service is gone', CLOSE.unauthorized);
+      listing = new Promise((resolve) => {
+        endListing = () => {
+          listing = undefined;
+          resolve();
+        };
+      });
       leaveDirectory = directory.enter(session, offer, () => {
         listed = true;
+        endListing();
         options.observe({
           event: 'agent_connected',
           service: options.severalServices ? service : undefined,

@@ -93,6 +93,16 @@ test('a call reaches the agent of a sibling as its caller made it, and its answe
   expect(near.siblings.calls).toBe(1);
 });
 
+test('I50: an agent is listed, and its ping answered, when every worker can call it', async () => {
+  const workers = [await replica.start(0), await replica.start(1), await replica.start(2)];
+  const [, far] = workers;
+  if (far === undefined) throw new Error('no worker');
+  await listed(far.enter(offer()));
+  expect(workers.map(({ registry }) => typeof registry.choose('get', NOBODY))).toEqual(
+    workers.map(() => 'object'),
+  );
+});
+
 test('a worker with an agent of its own sends nothing to its siblings', async () => {
   const { near, agent } = await pair();
   const own = await listed(near.enter(offer('two')));

@@ -202,6 +202,47 @@ describe('in real time', () => {
     expect(sent).toEqual([{ type: 'pong', token: 0xdead_beef }]);
   });
 
+  test('I50: a pong waits for what the frames before its ping have begun, and for nothing else', async () => {
+    const sent: Frame[] = [];
+    let finish = (): void => {};
+    const link = createLink({
+      version: 2,
+      socket: {
+        send(message, isSent) {
+          sent.push(...decodeMessage(message));
+          setImmediate(isSent);
+        },
+        close: () => {},
+        terminate: () => {},
+      },
+      onFrame: () => {},
+      beforePong: () => begun,
+      onEnd: () => {},
+      now: () => performance.now(),
+      random: Math.random,
+    });
+    let begun: Promise<void> | undefined = new Promise((resolve) => (finish = resolve));
+    link.receive(encodeFrame({ type: 'ping', token: 1 }));
+    begun = undefined;
+    link.receive(encodeFrame({ type: 'ping', token: 2 }));
+    await expect.poll(() => sent, { interval: 1 }).toEqual([{ type: 'pong', token: 2 }]);
+    finish();
+    await expect.poll(() => sent, { interval: 1 }).toHaveLength(2);
+    expect(sent[1]).toEqual({ type: 'pong', token: 1 });
+    link.socketClosed('end of test');
+  });
+
+  test('I50: whoever pings learns when the other end has acted on all before, or that the link is lost', async () => {
+    const pair = connect(() => performance.now());
+    expect(await pair.agent.link.ping()).toBe(true);
+    pair.blackHole = true;
+    const lost = pair.agent.link.ping();
+    pair.agent.link.socketClosed('end of test');
+    pair.gateway.link.socketClosed('end of test');
+    expect(await lost).toBe(false);
+    expect(await pair.agent.link.ping()).toBe(false);
+  });
+
   test('I6: bodies of any size cross both ways, pieces granted as they arrive', async () => {
     const { gateway, agent } = pair;
     const sizes = [0, 2, 16_384, 131_072, 131_073, 1_000_000];

@@ -21,6 +21,8 @@ export interface LinkOptions {
   readonly version: ProtocolVersion;
   /** May throw ProtocolError, which closes the link. */
   readonly onFrame: (frame: LinkFrame) => void;
+  /** What frames that arrived have begun and not finished: a ping behind them is answered after it. */
+  readonly beforePong?: () => Promise<void> | undefined;
   /** Called once, whoever ended the link; `reason` is fit for a log. */
   readonly onEnd: (reason: string) => void;
   readonly now: () => number;
@@ -32,6 +34,8 @@ export interface Link {
   readonly sendQueue: SendQueue;
   /** A binary message arrived. */
   receive(message: Buffer): void;
+  /** Resolves to true once the other end has acted on every frame that had left before, to false when the link ends first. */
+  ping(): Promise<boolean>;
   /** Closes with a closing handshake, and by force when the peer does not answer it within a second. */
   end(code: CloseCode, reason: string): void;
   /** To be called when the socket has closed. */
@@ -48,10 +52,15 @@ export function createLink(options: LinkOptions): Link {
   let ended = false;
   let livenessTimer = setTimeout(wakeSoon, liveness.wakeAt - lastHeardAt);
   let terminateTimer: NodeJS.Timeout | undefined;
+  const pings = new Map<number, (isAnswered: boolean) => void>();
 
   /** Node runs late timers before it reads sockets: what has arrived there has to count before the peer is judged. */
   function wakeSoon(): void {
     setImmediate(onWake);
+  }
+
+  function newToken(): number {
+    return Math.floor(random() * 0x1_0000_0000);
   }
 
   function onWake(): void {
@@ -62,8 +71,7 @@ export function createLink(options: LinkOptions): Link {
       socket.terminate();
       return;
     }
-    if (step.action === 'ping')
-      sendQueue.sendControl({ type: 'ping', token: Math.floor(random() * 0x1_0000_0000) });
+    if (step.action === 'ping') sendQueue.sendControl({ type: 'ping', token: newToken() });
     liveness = step.next;
     livenessTimer = setTimeout(wakeSoon, Math.max(1, liveness.wakeAt - now()));
   }
@@ -73,6 +81,7 @@ export function createLink(options: LinkOptions): Link {
     ended = true;
     clearTimeout(livenessTimer);
     sendQueue.close();
+    for (const settle of pings.values()) settle(false);
     options.onEnd(reason);
   }
 
@@ -83,12 +92,19 @@ export function createLink(options: LinkOptions): Link {
     finish(reason);
   }
 
+  function answer(token: number, before: Promise<void> | undefined): void {
+    if (before === undefined) sendQueue.sendControl({ type: 'pong', token });
+    else void before.then(() => ended || answer(token, undefined));
+  }
+
   function dispatch(frame: Frame): void {
     switch (frame.type) {
       case 'ping':
-        sendQueue.sendControl({ type: 'pong', token: frame.token });
+        answer(frame.token, options.beforePong?.());
         return;
       case 'pong':
+        pings.get(frame.token)?.(true);
+        pings.delete(frame.token);
         return;
       default:
         options.onFrame(frame);
@@ -108,6 +124,15 @@ export function createLink(options: LinkOptions): Link {
         if (!(error instanceof ProtocolError)) throw error;
         end(error.code, error.message);
       }
+    },
+    async ping() {
+      if (ended) return false;
+      let token = newToken();
+      while (pings.has(token)) token = (token + 1) >>> 0;
+      return new Promise((resolve) => {
+        pings.set(token, resolve);
+        sendQueue.sendControl({ type: 'ping', token });
+      });
     },
     end,
     socketClosed(reason) {

@@ -18,10 +18,11 @@ export async function startAgent(
   gateway: RunningProcess,
   folder: string,
   env: NonNullable<ProcessOptions['env']> = {},
+  flags: readonly string[] = [],
 ): Promise<RunningProcess> {
   const listed = nextRecord(gateway, 'agent_connected');
   listed.catch(() => {});
-  const agent = await startProcess(join(folder, 'svc-agent'), [], { cwd: folder, env });
+  const agent = await startProcess(join(folder, 'svc-agent'), flags, { cwd: folder, env });
   const died = agent.exited.then(async ({ code }) => {
     const log = await readFile(join(folder, 'svc-agent.log'), 'utf8').catch(() => '');
     throw new Error(`cannot start the agent: it ended with ${code}\n${agent.output()}\n${log}`);

@@ -14,6 +14,7 @@ export interface ServiceOptions {
   readonly capabilities: string;
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   readonly agentEnv?: Readonly<Record<string, string>>;
+  readonly agentFlags?: readonly string[];
   /** Keys besides `all`, which may call everything: name to comma-separated capabilities. */
   readonly keys?: Readonly<Record<string, string>>;
   /** Further fields of the records of keys, by name. */
@@ -94,7 +95,7 @@ async function start(
     await makeAgentFolder(home, {
       'capability.yaml': capabilityFile(options, options.linkPort ?? port, secret),
     });
-    const agent = await startAgent(gateway.process, home, options.agentEnv);
+    const agent = await startAgent(gateway.process, home, options.agentEnv, options.agentFlags);
     agents.push(agent);
     await releasers.add(() => agent.stop());
     return agent;

@@ -13,6 +13,7 @@ import { valueAt, type Path } from '../path.ts';
 import { formatSize, parseSize } from '../size.ts';
 
 const LONGEST_RESOLVE_INTERVAL_MS = 60 * 60 * 1000;
+const LONGEST_REVERIFY_MS = 168 * 60 * 60 * 1000;
 const LONGEST_TIMEOUT_MS = 24 * 60 * 60 * 1000;
 /** The empty array of rows. */
 const LEAST_RESULT_BYTES = 2;
@@ -23,6 +24,7 @@ const LEAST_LOG_BYTES = 1024;
 export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
   checkRuntime(root, faults);
   checkWorkers(root, faults);
+  checkReverify(root, faults);
   checkGateway(root, faults);
   checkSize(root, ['logging', 'max_size'], LEAST_LOG_BYTES, Number.MAX_SAFE_INTEGER, faults);
   checkMetricsAddress(root, faults);
@@ -62,6 +64,15 @@ function checkWorkers(root: unknown, faults: FaultLog): void {
   if (typeof workers !== 'number' || typeof connections !== 'number' || workers <= connections) return;
   const most = `\`database.max_connections\` (${connections})`;
   faults.add(['runtime', 'workers'], `must be <= ${most}, for each worker needs a connection`);
+}
+
+function checkReverify(root: unknown, faults: FaultLog): void {
+  const interval = valueAt(root, ['runtime', 'reverify']);
+  if (typeof interval !== 'string') return;
+  const milliseconds = parseDuration(interval);
+  if (milliseconds < 1000 || milliseconds > LONGEST_REVERIFY_MS) {
+    faults.add(['runtime', 'reverify'], 'must be between 1s and 168h');
+  }
 }
 
 function checkGateway(root: unknown, faults: FaultLog): void {

@@ -22,7 +22,7 @@ test('what is shown to callers has a description', () => {
       `  c: { description: " ", ${sql}, ${RESULT} }`,
     ),
   ).toEqual([
-    '6:3 capabilities.b.description: is missing: callers and models choose by it; so it is in 1 more',
+    '6:3 capabilities.b.description: is missing here and in 1 more: callers and models choose by it',
   ]);
 });
 

@@ -29,8 +29,8 @@ function undescribed({ capabilities }: CapabilityFile, faults: FaultLog): readon
     )
     .map(([name]) => name);
   if (first === undefined) return [];
-  const rest = others.length === 0 ? '' : `; so it is in ${others.length} more`;
-  const message = `is missing: callers and models choose by it${rest}`;
+  const where = others.length === 0 ? '' : ` here and in ${others.length} more`;
+  const message = `is missing${where}: callers and models choose by it`;
   const position = faults.placeOf(['capabilities', first])?.key;
   return [fault(['capabilities', first, 'description'], message, position)];
 }

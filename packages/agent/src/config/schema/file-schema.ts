@@ -191,6 +191,9 @@ export function fileSchema(driver: string): JsonSchema {
             WORKERS_MAX,
             RUNTIME_DEFAULTS.workers,
           ),
+          reverify: duration(
+            'How often every capability is checked again with the database, from 1s to 168h; what fails then is reported, and served on. Absent is never.',
+          ),
         }),
         gateway: section(
           'The gateway to connect to.',

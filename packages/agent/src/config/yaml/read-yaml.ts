@@ -42,10 +42,11 @@ export function readYaml(
   const reading: Reading = {
     env,
     faults,
-    foldedOf: (node) =>
-      isScalar(node) && FOLDED.has(node.type) && hasRange(node)
-        ? text.slice(node.range[0], node.range[1])
-        : undefined,
+    foldedOf: (node) => {
+      if (!isScalar(node) || !FOLDED.has(node.type) || !hasRange(node)) return undefined;
+      const written = text.slice(node.range[0], node.range[1]);
+      return written.includes('\n') ? written : undefined;
+    },
     positionOf: (node) => (hasRange(node) ? toPosition(node.range[0]) : undefined),
     anchors: new Map(),
     nodesFromAliases: 0,

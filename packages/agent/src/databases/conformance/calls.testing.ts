@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ParamSchema } from '../../capabilities/model.ts';
+import type { Query } from '../driver.ts';
 import { resultTypeOf } from './dialect.testing.ts';
 import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
 import type { Suite } from './tested-driver.testing.ts';
@@ -25,6 +26,17 @@ const values = fc.record({
 
 export function describeCalls({ dialect, open }: Suite): void {
   const { caller } = dialect;
+
+  test('a query that is forgotten leaves its place to another, and those beside it as they are', async () => {
+    const { database, prepare } = await open(2);
+    const selecting = (n: number): ReturnType<typeof capabilityOf> => capabilityOf(`select ${n} as a`);
+    const ran = async (query: Query): Promise<string> => textOf((await query.run(callOf())).rows);
+    const [first, second] = [await prepare(selecting(1)), await prepare(selecting(2))];
+    expect([await ran(first), await ran(second)]).toEqual(['[{"a":1}]', '[{"a":2}]']);
+    database.forget(first);
+    const third = await prepare(selecting(3));
+    expect([await ran(second), await ran(third)]).toEqual(['[{"a":2}]', '[{"a":3}]']);
+  });
 
   describe('calls', () => {
     test('under way together get each its own rows, whatever becomes of the others', async () => {

@@ -105,6 +105,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
     findWarnings: (capabilities) => viewWarnings(pool, capabilities),
     auditAccount: (capabilities) => auditAccount(pool, capabilities),
     prepare: (verified: PreparedQuery) => createQuery(pool, verified),
+    forget: () => {},
     get connections() {
       return pool.connections;
     },

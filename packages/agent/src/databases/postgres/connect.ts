@@ -1,4 +1,4 @@
-import type { Database, DatabaseChange } from '../driver.ts';
+import type { Database, DatabaseChange, Query } from '../driver.ts';
 import { runOwnStatements } from './execute/own-statements.ts';
 import type { PostgresConfig } from './config.ts';
 import { SessionPool } from './pool/session-pool.ts';
@@ -22,10 +22,20 @@ export async function ping(pool: SessionPool): Promise<void> {
 }
 
 export function connect(config: PostgresConfig, onChange: (change: DatabaseChange) => void): Database {
+  return connectWith(config, onChange, createQuery);
+}
+
+export function connectWith(
+  config: PostgresConfig,
+  onChange: (change: DatabaseChange) => void,
+  create: (pool: SessionPool, verified: PreparedQuery) => Query,
+): Database {
   const pool = createPool(config, onChange);
   return {
     ping: () => ping(pool),
-    prepare: (verified: PreparedQuery) => createQuery(pool, verified),
+    prepare: (verified: PreparedQuery) => create(pool, verified),
+    // Nothing beside the query itself knows of it; its statements last as long as the connections.
+    forget: () => {},
     get connections() {
       return pool.connections;
     },

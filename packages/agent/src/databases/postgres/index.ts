@@ -10,6 +10,7 @@ export const postgres: Driver = {
   certificates: ['ssl_root_cert'],
   configure,
   connect,
+  loadExplain: async () => (await import('./explain/index.ts')).explainer,
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
   loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
 };

@@ -2,6 +2,7 @@ import type { Verifier } from '../driver.ts';
 import { auditAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
+import { describeStatement } from './verify/describe-statement.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
@@ -16,6 +17,7 @@ export const verifier: Verifier = {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities),
       findWarnings: (capabilities) => viewWarnings(pool, capabilities),
+      describe: (name, sql) => describeStatement(pool, name, sql),
       auditAccount: (capabilities) => auditAccount(pool, capabilities),
       close: () => pool.close(),
     };

@@ -16,7 +16,11 @@ export function accountStatements(
   grants: readonly ColumnGrant[],
 ): readonly string[] {
   const role = quoted(account);
-  const schemas = [...new Set(grants.map(({ table }) => quoted(table.schema)))];
+  const named = grants.flatMap(({ table, columns }) => [
+    table.schema,
+    ...columns.flatMap(({ typeSchema }) => typeSchema ?? []),
+  ]);
+  const schemas = [...new Set(named)].map(quoted);
   return [
     `CREATE ROLE ${role} LOGIN`,
     `GRANT CONNECT ON DATABASE ${quoted(catalog.name)} TO ${role}`,

@@ -4,6 +4,7 @@ import type { ColumnKind } from '../../catalog.ts';
 export interface BaseType {
   readonly base: string;
   readonly base_schema: string;
+  readonly is_domain: boolean;
   /** `typtype` and `typcategory` of pg_type. */
   readonly form: string;
   readonly category: string;
@@ -49,8 +50,16 @@ const OF_EXTENSIONS: Readonly<Record<string, ColumnKind>> = {
 const HEADER = 4;
 const SCALE_BITS = 0x7ff;
 
-export function kindOfColumn({ base, base_schema, form, category, modifier }: BaseType): ColumnKind {
-  if (form === 'e') return 'enum';
+export function kindOfColumn({
+  base,
+  base_schema,
+  is_domain,
+  form,
+  category,
+  modifier,
+}: BaseType): ColumnKind {
+  // Over an enum a domain cannot be compared with what callers send.
+  if (form === 'e') return is_domain ? 'other' : 'enum';
   if (form === 'c') return 'object';
   if (base_schema !== 'pg_catalog') return OF_EXTENSIONS[base] ?? 'other';
   if (category === 'A') return 'array';

@@ -197,6 +197,7 @@ function columnOf(
     sql: row.sql,
     type: row.type,
     kind,
+    ...(kind === 'enum' ? { typeSchema: row.base_schema } : {}),
     ...(labels === undefined ? {} : { labels }),
     ...(maxLength === undefined ? {} : { maxLength }),
     nullable: !row.not_null,

@@ -35,7 +35,7 @@ const COLUMNS = `with recursive based as (
   select a.attrelid::bigint as id, a.attnum as number, a.attname as name, quote_ident(a.attname) as sql,
     format_type(a.atttypid, a.atttypmod) as type, a.attnotnull or b.not_null as not_null,
     col_description(a.attrelid, a.attnum) as comment, t.typname as base, t.typtype as form,
-    t.typcategory as category, n.nspname as base_schema,
+    t.typcategory as category, n.nspname as base_schema, a.atttypid <> t.oid as is_domain,
     case when a.atttypmod >= 0 then a.atttypmod else b.modifier end as modifier,
     (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels,
     (select json_agg(pg_get_constraintdef(k.oid)) from pg_constraint k where k.contypid = a.atttypid) as checks

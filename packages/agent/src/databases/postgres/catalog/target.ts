@@ -94,11 +94,12 @@ function refused(problem: string): CatalogTargetResult {
 
 /** Undefined also where an escape such as `%zz` stands for nothing. */
 function parsed(text: string): URL | undefined {
-  // A socket's folder as host is escaped, which makes a host that URL refuses.
-  const socket = /^([a-z]+:\/\/(?:[^@/]*@)?)(%2F[^:/?]*)(.*)$/i.exec(text);
+  // A socket's folder stands escaped in place of the host, or the host is left out: URL takes neither.
+  const [, scheme = '', socket = '', rest = ''] =
+    /^([a-z]+:\/\/(?:[^@/]*@)?)(%2F[^:/?]*|(?=[/?]|$))(.*)$/is.exec(text) ?? [];
   try {
-    const url = new URL(socket === null ? text : `${socket[1]}${socket[3]}`);
-    if (socket !== null) url.searchParams.set('host', decodeURIComponent(socket[2] ?? ''));
+    const url = new URL(scheme === '' ? text : `${scheme}localhost${rest}`);
+    if (socket !== '') url.searchParams.set('host', decodeURIComponent(socket));
     for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
     return PROTOCOLS.has(url.protocol) ? url : undefined;
   } catch {

@@ -36,6 +36,16 @@ export function findParameters(sql: string, declared: readonly Param[]): Templat
   return createTemplate(sql, { references, end: last.end, texts, comments, faults }, declared);
 }
 
+/** The name of each `:name`, once; none where the text cannot be read, for which `findParameters` says why. */
+export function namesOfParameters(sql: string): readonly string[] {
+  try {
+    const tokens = scan(sql).filter(({ kind }) => kind !== 'comment');
+    return [...new Set(findReferences(tokens, []).map(({ name }) => name))];
+  } catch {
+    return [];
+  }
+}
+
 function textsOf(tokens: readonly Token[], kind: Token['kind']): readonly string[] {
   return tokens.filter((token) => token.kind === kind).map(({ text }) => text);
 }

@@ -1,0 +1,148 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Capability } from '../capabilities/model.ts';
+import { compileParameters } from '../capabilities/parameters.ts';
+import { compilePinned, type PinParameters } from '../capabilities/pinned-parameters.ts';
+import { sameCapability } from '../capabilities/same-capability.ts';
+import type { Database, PreparedCapability, Query } from '../databases/driver.ts';
+
+/** A capability as the agent runs it. */
+export interface RunnableCapability {
+  /** From a JSON object to values ready to bind; throws InvalidParams. */
+  readonly read: (body: Uint8Array) => Record<string, unknown>;
+  /** Absent where nothing is taken from who calls. */
+  readonly pin?: PinParameters;
+  readonly query: Query;
+  readonly timeoutMs: number;
+  /** The most that its rows may take. */
+  readonly maxBytes: number;
+}
+
+/** What calls find: all capabilities of one file. Another set takes its place when the file is loaded again. */
+export interface ServedSet {
+  readonly capabilities: ReadonlyMap<string, RunnableCapability>;
+  /** JSON of the Description: the answer of the meta capability. */
+  readonly description: Uint8Array;
+  began(): void;
+  ended(): void;
+  /** Resolves when none of its calls is under way. To be asked once, when another set has taken its place. */
+  idle(): Promise<void>;
+}
+
+/** A set, and what it was made of. */
+export interface PreparedSet {
+  readonly served: ServedSet;
+  readonly database: Database;
+  readonly sources: ReadonlyMap<string, Source>;
+}
+
+interface Source {
+  readonly capability: Capability;
+  readonly prepared: PreparedCapability;
+}
+
+export interface SetContent {
+  readonly capabilities: readonly Capability[];
+  /** One for each of them. */
+  readonly prepared: readonly PreparedCapability[];
+  readonly description: Uint8Array;
+}
+
+/** Compiling the parameters of a thousand capabilities takes a second: calls get their turn in between. */
+const SLICE_MS = 5;
+
+/** What is in `before` already, for the same database, is taken over with all that is known of how it runs. */
+export async function prepareSet(
+  { capabilities, prepared, description }: SetContent,
+  database: Database,
+  before?: PreparedSet,
+): Promise<PreparedSet> {
+  const preparedByName = new Map(prepared.map((each) => [each.capability, each]));
+  const sources = new Map<string, Source>();
+  const runnable = new Map<string, RunnableCapability>();
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const capability of capabilities) {
+    const { name } = capability;
+    const verified = preparedByName.get(name);
+    if (verified === undefined) throw new Error(`cannot serve: ${name} has not been verified`);
+    const source = { capability, prepared: verified };
+    const known = before?.database === database ? before.sources.get(name) : undefined;
+    const running = known && sameSource(known, source) ? before?.served.capabilities.get(name) : undefined;
+    sources.set(name, source);
+    runnable.set(name, running ?? runnableOf(source, database));
+    if (performance.now() < sliceEnd) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  return { served: createServedSet(runnable, description), database, sources };
+}
+
+function runnableOf({ capability, prepared }: Source, database: Database): RunnableCapability {
+  const { timeoutMs, maxBytes } = capability.limits;
+  const pin = compilePinned(capability.params);
+  return {
+    read: compileParameters(capability),
+    ...(pin === undefined ? {} : { pin }),
+    query: database.prepare(prepared),
+    timeoutMs,
+    maxBytes,
+  };
+}
+
+export function createServedSet(capabilities: ServedSet['capabilities'], description: Uint8Array): ServedSet {
+  let calls = 0;
+  let onIdle: (() => void) | undefined;
+  return {
+    capabilities,
+    description,
+    began() {
+      calls += 1;
+    },
+    ended() {
+      calls -= 1;
+      if (calls === 0) onIdle?.();
+    },
+    async idle() {
+      if (calls > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+    },
+  };
+}
+
+/** Names of the capabilities in which two sets differ, in the order of their files. */
+export interface SetChanges {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export function changesBetween(
+  { sources: before }: PreparedSet,
+  { sources: after }: PreparedSet,
+): SetChanges {
+  const isChanged = (name: string): boolean => {
+    const [old, recent] = [before.get(name), after.get(name)];
+    return old !== undefined && recent !== undefined && !sameSource(old, recent);
+  };
+  return {
+    added: [...after.keys()].filter((name) => !before.has(name)),
+    changed: [...after.keys()].filter(isChanged),
+    removed: [...before.keys()].filter((name) => !after.has(name)),
+  };
+}
+
+/** The database may have changed, too, so that equal capabilities are prepared differently. */
+function sameSource(a: Source, b: Source): boolean {
+  return sameCapability(a.capability, b.capability) && samePrepared(a.prepared, b.prepared);
+}
+
+/** What is prepared repeats parts of its capability, with their positions. Those are no difference. */
+function samePrepared(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((each, index) => samePrepared(each, b[index]));
+  if (!isPlain(a) || !isPlain(b)) return isDeepStrictEqual(a, b);
+  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
+  return keys.every((key) => key === 'position' || samePrepared(a[key], b[key]));
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+}

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readProblem } from '@svc/edge';
+import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
+import type { VerificationFault } from '../databases/errors.ts';
+import { proposeInChildProcess } from '../start-up/child-process.ts';
+import type { AdditionReport } from '../start-up/report.ts';
+import { createLog } from '../telemetry/log.ts';
+import { logFile } from '../telemetry/log-destination.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { flatFault, printFaults } from './print-faults.ts';
+
+export interface AddOptions {
+  /** The capability file. */
+  readonly file: string;
+  /** The folder of the log file. */
+  readonly home: string;
+  readonly name: string;
+  /** `-` for standard input. */
+  readonly sqlFile: string;
+  readonly print: boolean;
+  readonly json: boolean;
+}
+
+/** `svc-agent add`: adds a capability to the file, all of which is verified before it is written. */
+export async function addCommand(options: AddOptions): Promise<ExitCode> {
+  const { file, home, name, sqlFile } = options;
+  if (!new RegExp(CAPABILITY_NAME_PATTERN).test(name)) {
+    return misused(
+      'this is no capability name: use 1 to 48 lower-case letters, digits and `_`, beginning with a letter',
+    );
+  }
+  let sql: string;
+  try {
+    sql = decode(readFileSync(sqlFile === '-' ? 0 : sqlFile));
+  } catch (error) {
+    return misused(`cannot read the SQL: ${readProblem(error)}; name its file with \`--sql-file\``);
+  }
+  const content = contentOf(file);
+  if (content === undefined) return tell(options, { step: 'refused', faults: [unreadable()] }, false);
+  let report: AdditionReport;
+  try {
+    report = await proposeInChildProcess({
+      addTo: file,
+      content,
+      name,
+      sql: sql.replaceAll('\r\n', '\n').trim(),
+    });
+  } catch (error) {
+    await logged(home, [{ event: 'crashed', detail: String(error) }]);
+    return EXIT.failure;
+  }
+  if (report.step === 'refused') {
+    await logged(
+      home,
+      report.faults.map(({ path, message, detail = '' }) => ({
+        event: 'startup_fault',
+        path,
+        message,
+        detail,
+      })),
+    );
+    return tell(options, report, false);
+  }
+  if (options.print) return tell(options, report, false);
+  const problem = replace(file, content, report.content);
+  if (problem === undefined) return tell(options, report, true);
+  process.stderr.write(`svc-agent: cannot write ${file}: ${problem}\n`);
+  return EXIT.failure;
+}
+
+function tell({ file, name, print, json }: AddOptions, report: AdditionReport, written: boolean): ExitCode {
+  const { stdout, stderr } = process;
+  const faults = report.step === 'refused' ? report.faults : [];
+  const warnings = report.step === 'proposed' ? report.warnings : [];
+  const section = report.step === 'proposed' ? report.section : undefined;
+  const code = report.step === 'refused' ? EXIT.usage : EXIT.fine;
+  if (json) {
+    const common = { ok: code === EXIT.fine, file, capability: name, written, section };
+    const found = { warnings: warnings.map(flatFault), faults: faults.map(flatFault) };
+    stdout.write(`${JSON.stringify({ ...common, ...found })}\n`);
+    return code;
+  }
+  if (stdout.isTTY) printFaults(faults, stdout, file, { details: true });
+  else printFaults(faults, stderr, file);
+  printFaults(
+    warnings.filter(({ path }) => path.startsWith(`capabilities.${name}`)),
+    stderr,
+    file,
+    {
+      kind: 'warning: ',
+    },
+  );
+  if (print && section !== undefined) stdout.write(section);
+  else if (written) stdout.write(`${file}: added ${name}; try it: svc-agent try ${name}\n`);
+  return code;
+}
+
+/** All of the new file takes the place of the old one at once, unless that has changed; returns why it cannot. */
+function replace(file: string, before: Uint8Array, content: Uint8Array): string | undefined {
+  let draft: string | undefined;
+  try {
+    // A link stays one.
+    const real = realpathSync(file);
+    draft = `${real}.${randomBytes(6).toString('hex')}.tmp`;
+    const mode = statSync(real).mode & 0o777;
+    writeFileSync(draft, content, { mode, flag: 'wx' });
+    chmodSync(draft, mode);
+    if (!readFileSync(real).equals(before)) {
+      rmSync(draft);
+      return 'it has changed meanwhile; try again';
+    }
+    renameSync(draft, real);
+    return undefined;
+  } catch (error) {
+    if (draft !== undefined) rmSync(draft, { force: true });
+    return readProblem(error);
+  }
+}
+
+async function logged(
+  home: string,
+  records: readonly Parameters<ReturnType<typeof createLog>['observe']>[0][],
+): Promise<void> {
+  const log = createLog({ destination: logFile(home), standardError: process.stderr });
+  for (const record of records) log.observe(record);
+  await log.close();
+}
+
+function contentOf(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function unreadable(): VerificationFault {
+  return {
+    path: '',
+    message: 'cannot read the file; name another with --config or AGENT_CAPABILITY_FILE',
+  };
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+}
+
+function misused(message: string): ExitCode {
+  process.stderr.write(`svc-agent: ${message}\n`);
+  return EXIT.usage;
+}

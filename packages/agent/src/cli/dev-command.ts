@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { VerificationFault } from '../databases/errors.ts';
+import { unexpected } from '../reload/fault-texts.ts';
+import type { FileDigests } from '../start-up/report.ts';
+import { logFile } from '../telemetry/log-destination.ts';
+import { createLog, type Log } from '../telemetry/log.ts';
+import { checkSave, type CheckedSave, type PassedSave, type RefusedSave } from '../workbench/check-save.ts';
+import { jsonDisplay } from '../workbench/json-display.ts';
+import { GatewayFailed, startGateway } from '../workbench/start-gateway.ts';
+import { textDisplay } from '../workbench/text-display.ts';
+import { startWarmProcess } from '../workbench/warm-process.ts';
+import { watchSaves, type SaveEnd, type WatchSaves } from '../workbench/watch-saves.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { printFaults } from './print-faults.ts';
+import { serveWorkbench, showFindings, type WorkbenchParts } from './serve-workbench.ts';
+import { readonlyAccountFaults } from './with-checked-file.ts';
+
+export interface DevOptions {
+  /** The capability file. */
+  readonly file: string;
+  /** The folder of the executables and of the log file. */
+  readonly home: string;
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** As it was given; undefined for the usual one. */
+  readonly port: string | undefined;
+  readonly gateway: boolean;
+  /** Of the API key, as they were given. */
+  readonly claims: readonly string[];
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** Resolves with the signal that asks for the end. Before it is called a signal ends the process at once. */
+  readonly untilSignal: () => Promise<NodeJS.Signals>;
+}
+
+const USUAL_PORT = '8080';
+const KEY_NAME = 'dev';
+
+/** `svc-agent dev`: serves the file on this machine alone, and each save of it, until a signal comes. */
+export async function devCommand(options: DevOptions): Promise<ExitCode> {
+  const { file, home, version, claims, env, untilSignal } = options;
+  const port = Number(options.port ?? USUAL_PORT);
+  const gatewayFile = join(home, 'svc-gateway');
+  if (!/^\d{1,5}$/.test(options.port ?? USUAL_PORT) || port > 65_535)
+    return complain('--port must be a number from 0 to 65535', EXIT.usage);
+  if (options.gateway && !existsSync(gatewayFile)) {
+    const remedy = 'put it there, or use --no-gateway to check each save without serving it';
+    return complain(`there is no svc-gateway beside svc-agent, in ${home}: ${remedy}`, EXIT.usage);
+  }
+  const { stdout, stderr } = process;
+  const isTerminal = stdout.isTTY;
+  const display = options.json
+    ? jsonDisplay(stdout, !options.quiet)
+    : textDisplay({
+        output: stdout,
+        hasColour: isTerminal && !env['NO_COLOR'],
+        showsDatabaseText: isTerminal,
+        showsCalls: !options.quiet,
+      });
+  // What is of use here is shown by the display.
+  const standardError = { write: () => {} };
+  const log = createLog({ destination: logFile(home), standardError });
+  const crash = async (error: unknown): Promise<never> => {
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    log.observe({ event: 'crashed', detail });
+    stderr.write('svc-agent: internal error, ending; the log file holds the details\n');
+    await log.close();
+    process.exit(EXIT.failure);
+  };
+  process.on('uncaughtException', (error) => void crash(error));
+  const showFaults = ({ content, faults }: RefusedSave): void => {
+    logFaults(faults, log);
+    if (options.json || isTerminal) display.refused({ file, content, faults, servesOn: false });
+    else printFaults(faults, stderr, file);
+  };
+  const progress = setTimeout(() => {
+    if (stderr.isTTY) stderr.write(`Checking ${file} ...\n`);
+  }, 1000);
+  const warm = startWarmProcess();
+  let read: FileDigests = {};
+  const check = async (): Promise<PassedSave | RefusedSave> =>
+    judge(await checkSave(file, warm, (files) => void (read = files)));
+  let watching: { close(): void } | undefined;
+  const watch: WatchSaves = (take) => void (watching = watchSaves({ checked: () => read, take }));
+  const starting = options.gateway
+    ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims, env })
+    : undefined;
+  // It is awaited once the file has passed.
+  starting?.catch(() => {});
+  try {
+    const first = await check();
+    clearTimeout(progress);
+    if ('faults' in first) {
+      showFaults(first);
+      return EXIT.usage;
+    }
+    if (starting === undefined) {
+      display.watching({ file, capabilities: first.verified.config.capabilities.length });
+      showFindings(first, display);
+      watch(checksOf({ file, display, log, check }));
+      await untilSignal();
+      return EXIT.fine;
+    }
+    const gateway = await starting;
+    const bench = { file, version, first, gateway, display, log, check, watch, untilSignal };
+    const faults = await serveWorkbench(bench);
+    if (faults === undefined) return EXIT.fine;
+    showFaults({ content: first.content, faults });
+    return EXIT.usage;
+  } catch (error) {
+    if (error instanceof GatewayFailed)
+      return complain(error.message, error.isUsage ? EXIT.usage : EXIT.failure);
+    return await crash(error);
+  } finally {
+    clearTimeout(progress);
+    watching?.close();
+    warm.close();
+    await starting?.then((gateway) => gateway.stop()).catch(() => {});
+    await log.close();
+  }
+}
+
+function judge({ content, outcome, asked }: CheckedSave): PassedSave | RefusedSave {
+  if (outcome.step !== 'verified') return { content, faults: outcome.faults };
+  const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings);
+  return faults.length > 0 ? { content, faults } : { content, asked, ...outcome };
+}
+
+/** A save without a gateway: it is checked and nothing else. */
+function checksOf({
+  file,
+  display,
+  log,
+  check,
+}: Pick<WorkbenchParts, 'file' | 'display' | 'log' | 'check'>): () => Promise<SaveEnd> {
+  return async () => {
+    const startedAt = performance.now();
+    const checked = await check().catch((error: unknown): RefusedSave => ({
+      content: undefined,
+      faults: [unexpected(error)],
+    }));
+    if ('faults' in checked) {
+      logFaults(checked.faults, log);
+      return { ...checked, show: () => display.refused({ file, ...checked, servesOn: false }) };
+    }
+    const { asked } = checked;
+    const capabilities = checked.verified.config.capabilities.length;
+    const durationMs = Math.round(performance.now() - startedAt);
+    return { faults: [], show: () => display.accepted({ served: false, capabilities, asked, durationMs }) };
+  };
+}
+
+function logFaults(faults: readonly VerificationFault[], log: Log): void {
+  for (const { path, message, detail = '' } of faults)
+    log.observe({ event: 'startup_fault', path, message, detail });
+}
+
+function complain(problem: string, exitCode: ExitCode): ExitCode {
+  process.stderr.write(`svc-agent: ${problem}\n`);
+  return exitCode;
+}

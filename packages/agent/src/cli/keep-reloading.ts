@@ -1,0 +1,68 @@
+import type { RunningAgent } from '../agent.ts';
+import { createReloader, type Checked } from '../reload/reloader.ts';
+import { reverifyNowAndThen } from '../reload/reverify-now-and-then.ts';
+import { watchFiles } from '../reload/watch-files.ts';
+import { checkInChildProcess } from '../start-up/child-process.ts';
+import type { FileDigests } from '../start-up/report.ts';
+import { readonlyAccountFaults } from './with-checked-file.ts';
+
+export interface ReloadingAgent {
+  readonly agent: RunningAgent;
+  /** The capability file. */
+  readonly file: string;
+  /** What was read for the start. */
+  readonly files: FileDigests;
+  /** Whether what changes is taken up without a signal. */
+  readonly watch: boolean;
+}
+
+/** What was refused because the database could not be used is tried again: no file may change when it can be. */
+const TRY_AGAIN_MS = 30_000;
+
+/** Takes up what the capability file and those that it names hold, when it is told to or when they change. */
+export function keepReloading({ agent, file, files, watch }: ReloadingAgent): {
+  reload(): void;
+  close(): void;
+} {
+  let checked = files;
+  let tryAgain: NodeJS.Timeout | undefined;
+
+  async function check(stop: AbortSignal): Promise<Checked> {
+    const outcome = await checkInChildProcess(
+      { file, offline: false },
+      (report) => {
+        checked = report.files;
+      },
+      stop,
+    );
+    if (outcome.step === 'malformed') checked = outcome.files;
+    if (outcome.step === 'malformed' || outcome.step === 'refused') return { faults: outcome.faults };
+    if (outcome.step === 'readable') throw new Error('cannot reload: the database has not been asked');
+    const { verified, findings } = outcome;
+    const faults = readonlyAccountFaults(verified.config, findings);
+    return faults.length > 0 ? { faults } : { verified };
+  }
+
+  async function reloadChanged(): Promise<void> {
+    clearTimeout(tryAgain);
+    const end = await reloader.reload('watch');
+    if (end === undefined || !('faults' in end) || end.faults.every(({ path }) => path !== 'database'))
+      return;
+    tryAgain = setTimeout(() => void reloadChanged(), TRY_AGAIN_MS);
+  }
+
+  const serving = (): RunningAgent['config'] => agent.config;
+  const { observe } = agent;
+  const reloader = createReloader({ check, serving, swap: (verified) => agent.swap(verified), observe });
+  const watching = watch ? watchFiles({ checked: () => checked, onChange: reloadChanged }) : undefined;
+  const reverifying = reverifyNowAndThen({ serving, observe });
+  return {
+    reload: () => void reloader.reload('SIGHUP'),
+    close() {
+      clearTimeout(tryAgain);
+      watching?.close();
+      reverifying.close();
+      reloader.close();
+    },
+  };
+}

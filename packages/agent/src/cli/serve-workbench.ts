@@ -1,0 +1,154 @@
+import { startAgent, type RunningAgent } from '../agent.ts';
+import { databaseFault, type VerificationFault } from '../databases/errors.ts';
+import { createReloader, type Checked } from '../reload/reloader.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
+import type { AgentEvent } from '../telemetry/events.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createCallLines } from '../workbench/call-lines.ts';
+import type { Display } from '../workbench/display.ts';
+import type { PassedSave, RefusedSave } from '../workbench/check-save.ts';
+import { exampleCall } from '../workbench/example-call.ts';
+import { GatewayFailed, type WorkbenchGateway } from '../workbench/start-gateway.ts';
+import type { SaveEnd, WatchSaves } from '../workbench/watch-saves.ts';
+import { openDatabase } from './open-database.ts';
+
+export interface WorkbenchParts {
+  /** The capability file. */
+  readonly file: string;
+  readonly version: string;
+  readonly first: PassedSave;
+  readonly gateway: WorkbenchGateway;
+  readonly display: Display;
+  readonly log: Log;
+  readonly check: () => Promise<PassedSave | RefusedSave>;
+  readonly watch: WatchSaves;
+  readonly untilSignal: () => Promise<NodeJS.Signals>;
+}
+
+/** The agent dials a gateway that listens already, on this machine. */
+const CONNECTED_WITHIN_MS = 10_000;
+
+/**
+ * Runs an agent by the gateway of the workbench until a signal comes. Resolves with what is wrong where it cannot begin,
+ * else when the agent has ended.
+ */
+export async function serveWorkbench(
+  parts: WorkbenchParts,
+): Promise<readonly VerificationFault[] | undefined> {
+  const { file, version, gateway, display, log } = parts;
+  const verified = withLink(parts.first.verified, gateway);
+  const calls = createCallLines((call) => display.called(call));
+  const observe = (event: AgentEvent): void => {
+    log.observe(event);
+    if (event.event === 'call') calls.ofAgent(event);
+    if (event.event === 'database_lost') display.note(`the database is lost: ${event.reason}`);
+    if (event.event === 'database_back') display.note('the database is back');
+  };
+  const { config } = verified;
+  const opened = await openDatabase(config, observe);
+  try {
+    // The connections of the checks are those of another process.
+    await opened.database.ping();
+  } catch (error) {
+    await opened.database.close();
+    return [databaseFault(error)];
+  }
+  const signal = parts.untilSignal();
+  const capabilities = config.capabilities.length;
+  observe({ event: 'starting', version, config_file: file, capabilities });
+  const connected = untilConnected(gateway, (record) => calls.ofGateway(record));
+  const gone = gateway.ended.then((problem) => {
+    throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
+  });
+  const agent = await startAgent(
+    { verified, opened, openDatabase: (changed) => openDatabase(changed, observe) },
+    {
+      observe,
+      get recordsLost() {
+        return log.recordsLost;
+      },
+      close: () => log.close(),
+    },
+  );
+  const saves = savesOf(agent, parts);
+  let ending: NodeJS.Signals | 'gateway' = 'gateway';
+  try {
+    const first = await Promise.race([connected, gone, signal]);
+    if (first === undefined) {
+      const { url, apiKey } = gateway;
+      display.ready({ file, capabilities, url, apiKey, example: exampleCall(config.capabilities) });
+      showFindings(parts.first, display);
+      parts.watch(saves.take);
+    }
+    ending = await Promise.race([signal, gone]);
+    return undefined;
+  } finally {
+    saves.close();
+    await agent.shutDown(ending);
+  }
+}
+
+function untilConnected(
+  gateway: WorkbenchGateway,
+  onRecord: (record: Readonly<Record<string, unknown>>) => void,
+): Promise<undefined> {
+  return new Promise((resolve, reject) => {
+    const late = new GatewayFailed('the agent does not get through to its gateway; the log file says why');
+    const timer = setTimeout(() => reject(late), CONNECTED_WITHIN_MS);
+    gateway.onRecord((record) => {
+      if (record['event'] === 'agent_connected') {
+        clearTimeout(timer);
+        resolve(undefined);
+      }
+      onRecord(record);
+    });
+  });
+}
+
+/** Serves a save that passes. */
+function savesOf(
+  agent: RunningAgent,
+  { file, gateway, display, check }: WorkbenchParts,
+): { readonly take: () => Promise<SaveEnd | undefined>; close(): void } {
+  let content: Uint8Array | undefined;
+  let asked = 0;
+  const reloader = createReloader({
+    check: async (): Promise<Checked> => {
+      const checked = await check();
+      ({ content } = checked);
+      if ('faults' in checked) return checked;
+      ({ asked } = checked);
+      return { verified: withLink(checked.verified, gateway) };
+    },
+    serving: () => agent.config,
+    swap: (verified) => agent.swap(verified),
+    observe: agent.observe,
+  });
+  const take = async (): Promise<SaveEnd | undefined> => {
+    const end = await reloader.reload('watch');
+    if (end === undefined) return undefined;
+    if ('faults' in end) {
+      const { faults } = end;
+      return { faults, show: () => display.refused({ file, content, faults, servesOn: true }) };
+    }
+    const { capabilities, added, changed, removed, duration_ms: durationMs } = end.event;
+    const accepted = { served: true, capabilities, asked, added, changed, removed, durationMs };
+    return { faults: [], show: () => display.accepted(accepted) };
+  };
+  return { take, close: () => reloader.close() };
+}
+
+/** What is allowed, and yet to be known. */
+export function showFindings({ findings, warnings }: PassedSave, display: Display): void {
+  for (const { path, message } of warnings) display.note(`warning: ${path}: ${message}`);
+  if (findings.length > 0)
+    display.note(
+      'the database account may do more than read: `svc-agent check` says what, and how to mend it',
+    );
+}
+
+function withLink(verified: VerifiedAgent, { port, privateKeySeed }: WorkbenchGateway): VerifiedAgent {
+  const { config } = verified;
+  const urls = [`ws://127.0.0.1:${port}/ws/agent`];
+  return { ...verified, config: { ...config, gateway: { ...config.gateway, urls, privateKeySeed } } };
+}

@@ -1,0 +1,238 @@
+import { loadModule } from 'libpg-query';
+import type pg from 'pg';
+import type { Capability, Param, ParamSchema, ResultType } from '../../../capabilities/model.ts';
+import type { DescribedField, DescribedParam, StatementDescription } from '../../describe-statement.ts';
+import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
+import type { ServerType } from '../execute/prepared-query.ts';
+import { sqlStateOf } from '../connection/server-errors.ts';
+import type { Statement } from '../connection/pipeline.ts';
+import type { SessionPool } from '../pool/session-pool.ts';
+import { preparedName, prepareOnly, step } from './plan-statement.ts';
+import { namesOfParameters } from './statement/named-parameters.ts';
+import { readFilled, readStatement, type ReadStatement } from './statement/read-statement.ts';
+import { isNode, walk } from './statement/tree.ts';
+import {
+  learnTypes,
+  typeOfColumn,
+  typesStatement,
+  unknownTypes,
+  type TypeCatalog,
+} from './types/column-types.ts';
+import { convertColumn } from './types/convert-column.ts';
+import { parameterTypesStatement, readParameterTypes } from './types/server-types.ts';
+
+const BOOL = 16;
+const INTEGERS = new Set([20, 21, 23, 26]);
+const NUMBERS = new Set([700, 701, 1700]);
+const DATE = 1082;
+const TIMESTAMPS = new Set([1114, 1184]);
+const UUID = 2950;
+const JSON_TYPES = new Set([114, 3802]);
+/** indeterminate_datatype, ambiguous_parameter */
+const UNTYPED = new Set(['42P18', '42P08']);
+const POSITION = { line: 1, column: 1 };
+
+/**
+ * Declares a statement's parameters by the types that PREPARE finds, and its fields by the columns that the server
+ * describes. Nothing runs. Throws `DatabaseError` when the database cannot be asked.
+ */
+export async function describeStatement(
+  pool: SessionPool,
+  name: string,
+  sql: string,
+): Promise<StatementDescription> {
+  await loadModule();
+  const names = namesOfParameters(sql);
+  const capability = provisional(name, sql, names);
+  const declared = readStatement(capability);
+  if (!declared.ok) return { ok: false, faults: declared.faults };
+  const { template } = declared.read;
+  // Places are asked for apart, each with a number of its own: where nothing but null is asked for, the server knows no type.
+  const places = template.references.map((_, at) => ({ number: at + 1, casts: [] }));
+  const bare = readFilled(capability, template, places);
+  if (!bare.ok) return { ok: false, faults: bare.faults };
+  const optional = optionalPlaces(bare.read);
+  const typed = readFilled(
+    capability,
+    template,
+    places.map((place) =>
+      optional.get(place.number) === 'bare' ? { ...place, casts: ['pg_catalog.text'] } : place,
+    ),
+  );
+  if (!typed.ok) return { ok: false, faults: typed.faults };
+  const { text } = typed.read.rewritten;
+  const prepared = preparedName();
+  const [prepare, deallocate] = prepareOnly(text, prepared);
+  const asked = await step(pool, capability, [
+    prepare,
+    PIN_SEARCH_PATH,
+    parameterTypesStatement(prepared),
+    deallocate,
+  ]);
+  if (!asked.ok) {
+    const message =
+      'has a parameter whose type the database cannot tell: cast each of them to one type, as in :name::integer';
+    const faults = asked.faults.map((fault) =>
+      UNTYPED.has(sqlStateOf(asked.error) ?? '') ? { ...fault, message } : fault,
+    );
+    return { ok: false, faults };
+  }
+  const answer = asked.output.results[2];
+  const types = answer === undefined ? [] : readParameterTypes(answer);
+  const params = template.params.map(({ name: param }, index): DescribedParam => {
+    const numbers = places
+      .map(({ number }) => number)
+      .filter((number) => template.references[number - 1] === index);
+    const telling = numbers.find((number) => optional.get(number) !== 'bare');
+    const type = telling === undefined ? undefined : types[telling - 1];
+    return {
+      name: param,
+      schema: type === undefined ? { type: 'string' } : schemaOf(type),
+      required: !numbers.some((number) => optional.has(number)),
+    };
+  });
+  const described = await step(pool, capability, [
+    { text: `select * from (\n${text}\n) q limit 0`, values: places.map(() => null) },
+  ]);
+  if (!described.ok) return { ok: false, faults: described.faults };
+  const columns = described.output.results[0]?.fields ?? [];
+  const catalog: TypeCatalog = new Map();
+  const looked = await step(pool, capability, [
+    PIN_SEARCH_PATH,
+    typesStatement(unknownTypes(catalog, columns)),
+    notNullStatement(columns),
+  ]);
+  if (!looked.ok) return { ok: false, faults: looked.faults };
+  const [, known, notNull] = looked.output.results;
+  if (known !== undefined) learnTypes(catalog, known);
+  const mayAddNulls = addsNulls(typed.read);
+  const filled = new Set(notNull?.rows.map(([table, column]) => `${table}.${column}`));
+  const fields = columns.map((column): DescribedField => {
+    const type = typeOfColumn(catalog, column);
+    const isFilled = filled.has(`${column.tableID}.${column.columnID}`);
+    return {
+      name: column.name,
+      type: resultTypeOf(
+        (candidate) =>
+          convertColumn(
+            { name: column.name, type: candidate, nullable: true, position: POSITION },
+            type,
+            looked.output.facts.version,
+          ).ok,
+      ),
+      ...(column.dataTypeID === UUID ? { format: 'uuid' } : {}),
+      nullable: mayAddNulls || !isFilled,
+    };
+  });
+  return { ok: true, statement: { params, fields } };
+}
+
+/** With what the readers of statements ask for; the parameters count as text until their types are known. */
+function provisional(name: string, sql: string, names: readonly string[]): Capability {
+  const params = names.map((param): Param => ({
+    name: param,
+    required: true,
+    schema: { type: 'string' },
+    position: POSITION,
+  }));
+  const limits = { timeoutMs: 0, maxRows: 0, maxBytes: 0, onLimit: 'error' } as const;
+  return {
+    name,
+    description: '',
+    sql,
+    params,
+    result: [],
+    limits,
+    allowFunctions: [],
+    exposeInOpenapi: true,
+    sqlPosition: POSITION,
+  };
+}
+
+/**
+ * By their numbers the places where the statement asks whether a parameter is null, or has something else for it then;
+ * `bare` are those whose type nothing tells.
+ */
+function optionalPlaces({ inspected }: ReadStatement): ReadonlyMap<number, 'bare' | 'typed'> {
+  const optional = new Map<number, 'bare' | 'typed'>();
+  walk(inspected.tree, (key, child) => {
+    if (!isNode(child)) return;
+    const isAsked = key === 'NullTest' && child['nulltesttype'] === 'IS_NULL';
+    const asked: unknown = isAsked ? [child['arg']] : key === 'CoalesceExpr' ? child['args'] : [];
+    for (const value of Array.isArray(asked) ? asked : []) {
+      const isBare = isAsked && isNode(value) && isNode(value['ParamRef']);
+      const number = numberOf(value);
+      if (number > 0) optional.set(number, isBare ? 'bare' : 'typed');
+    }
+  });
+  return optional;
+}
+
+/** Of a parameter, in casts or not; 0 for anything else. */
+function numberOf(value: unknown): number {
+  let node = value;
+  while (isNode(node) && isNode(node['TypeCast'])) node = node['TypeCast']['arg'];
+  const param = isNode(node) ? node['ParamRef'] : undefined;
+  return isNode(param) ? Number(param['number']) : 0;
+}
+
+function schemaOf(type: ServerType): ParamSchema {
+  const scalar = scalarSchemaOf(type);
+  return type.isArray ? { type: 'array', items: scalar } : scalar;
+}
+
+function scalarSchemaOf({ base, labels }: ServerType): ParamSchema {
+  if (base === BOOL) return { type: 'boolean' };
+  if (INTEGERS.has(base)) return { type: 'integer' };
+  if (NUMBERS.has(base)) return { type: 'number' };
+  if (base === DATE) return { type: 'date' };
+  if (TIMESTAMPS.has(base)) return { type: 'datetime' };
+  if (base === UUID) return { type: 'uuid' };
+  if (JSON_TYPES.has(base)) return { type: 'object' };
+  return labels.length === 0 ? { type: 'string' } : { type: 'string', enum: labels };
+}
+
+/** From the strictest on; JSON is an object rather than a list. Everything has a text form. */
+const CANDIDATES: readonly ResultType[] = [
+  'integer',
+  'number',
+  'boolean',
+  'date',
+  'datetime',
+  'object',
+  'array',
+];
+
+function resultTypeOf(converts: (type: ResultType) => boolean): ResultType {
+  return CANDIDATES.find(converts) ?? 'string';
+}
+
+/** Asks which columns of tables hold no nulls. Of a table with children only a partitioned one speaks for them, too. */
+function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
+  const ofTables = columns.filter(({ tableID, columnID }) => tableID > 0 && columnID > 0);
+  return {
+    text: `select a.attrelid, a.attnum
+      from rows from (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.int2[])) p (relation, number)
+        join pg_catalog.pg_class c on c.oid = p.relation
+        join pg_catalog.pg_attribute a on a.attrelid = p.relation and a.attnum = p.number
+      where a.attnotnull and (c.relkind = 'p' or c.relkind = 'r' and not c.relhassubclass)
+        and not exists (select from pg_catalog.pg_constraint n
+          where n.conrelid = c.oid and n.contype = 'n' and not n.convalidated and a.attnum = any (n.conkey))`,
+    values: [
+      `{${ofTables.map(({ tableID }) => tableID).join(',')}}`,
+      `{${ofTables.map(({ columnID }) => columnID).join(',')}}`,
+    ],
+  };
+}
+
+/** Whether a row may have a null where its table has none: by an outer join, grouping sets, or the branch of a set. */
+function addsNulls({ inspected }: ReadStatement): boolean {
+  let adds = false;
+  walk(inspected.tree, (key, child) => {
+    if (key === 'jointype' && child !== 'JOIN_INNER') adds = true;
+    if (key === 'GroupingSet') adds = true;
+    if (key === 'op' && typeof child === 'string' && child.startsWith('SETOP_') && child !== 'SETOP_NONE')
+      adds = true;
+  });
+  return adds;
+}

@@ -1,0 +1,208 @@
+import { afterLoss, FRESH, type BackOff } from './back-off.ts';
+import type { Aftermath, DialEnd, Dialled, Held, Place, Slot, SlotState } from './link-slots.ts';
+import type { Situation, Target, Targets } from './targets.ts';
+
+/**
+ * How links take the places of others when the agent offers something else than before: decisions alone, for the keeper
+ * of the slots. One after the other, so that the others take the calls meanwhile: an heir is dialled until it gets to the
+ * worker of one of the links that are to be replaced, and has its slot from when the gateway counts it, or the link before
+ * is lost.
+ */
+export interface LinkRenewal {
+  /** Of what is offered now. */
+  readonly generation: number;
+  /** Links, also those that are being made, whose offer is not the newest. */
+  readonly stale: number;
+  /** When `seek` has something to do; Infinity for never. */
+  readonly wakeAt: number;
+  /** Whether the connection is the heir. */
+  has(id: number): boolean;
+  /** Another offer holds from now on. */
+  begin(now: number): void;
+  /** Dials for the next link that is to be replaced, unless that is done or there is none. */
+  seek(now: number): void;
+  challenged(now: number, id: number, place: Place): boolean;
+  welcomed(now: number, id: number): void;
+  counted(now: number, id: number): void;
+  goingAway(now: number, id: number): void;
+  lost(now: number, id: number, end: DialEnd): Aftermath;
+  /** The link of that slot is lost, or will be: true where the heir has the slot now. */
+  inherit(now: number, slot: Slot): boolean;
+}
+
+export interface LinkRenewalOptions {
+  readonly slots: () => readonly Slot[];
+  readonly targets: Targets;
+  readonly situation: (now: number) => Situation;
+  readonly wanted: () => number;
+  readonly isDuplicate: (slot: Slot, place: Place) => boolean;
+  readonly newId: () => number;
+  readonly dial: (id: number, target: Target) => void;
+  /** It has no slot from now on. */
+  readonly leave: (link: Pick<Held, 'id' | 'place'>) => void;
+  /** Ends it once its calls are answered. */
+  readonly retire: (id: number) => void;
+  readonly random: () => number;
+}
+
+type Heir =
+  | { readonly name: 'waiting'; readonly until: number }
+  | (Dialled & { readonly name: 'dialling'; readonly target: Target })
+  /** It has got to the worker of that slot's link. */
+  | (Dialled & { readonly name: 'claimed'; readonly place: Place; readonly slot: Slot })
+  | Welcomed;
+
+interface Welcomed extends Dialled {
+  readonly name: 'welcomed';
+  readonly place: Place;
+  readonly slot: Slot;
+  readonly since: number;
+}
+
+const SEEK_MS = 250;
+const SEEK_JITTER = 0.5;
+/** Dials in a row that got elsewhere, for each link that is wanted, after which an heir is sought slowly. */
+const FRUITLESS_PER_LINK = 4;
+const SLOW_SEEK_MS = 5000;
+const SLOW_JITTER = 0.2;
+
+export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
+  const { slots, targets, situation, isDuplicate, random } = options;
+  let generation = 0;
+  let heir: Heir | undefined;
+  let backOff: BackOff = FRESH;
+  let fruitless = 0;
+
+  const jitter = (ms: number, share: number): number => ms * (1 - share + 2 * share * random());
+  const isStale = (state: SlotState): boolean => 'generation' in state && state.generation < generation;
+  const isFruitless = (): boolean => fruitless >= FRUITLESS_PER_LINK * options.wanted();
+
+  function staleLinks(): readonly { readonly slot: Slot; readonly place: Place }[] {
+    return slots().flatMap((slot) =>
+      slot.state.name === 'held' && isStale(slot.state) ? [{ slot, place: slot.state.place }] : [],
+    );
+  }
+
+  function seek(now: number): void {
+    heir = undefined;
+    const stale = staleLinks();
+    if (stale.length === 0) return;
+    const all = situation(now);
+    // Those that are to be replaced are what is missing.
+    const linksTo = (replicaId: string): number =>
+      all.linksTo(replicaId) - stale.filter(({ place }) => place.replicaId === replicaId).length;
+    const target = targets.choose({ ...all, linksTo });
+    const id = options.newId();
+    heir = { name: 'dialling', id, generation, target };
+    options.dial(id, target);
+  }
+
+  function gotElsewhere(now: number): void {
+    fruitless++;
+    const pause = isFruitless() ? jitter(SLOW_SEEK_MS, SLOW_JITTER) : jitter(SEEK_MS, SEEK_JITTER);
+    heir = { name: 'waiting', until: now + pause };
+  }
+
+  function take(now: number, { slot, name: _name, ...link }: Welcomed): void {
+    const before = slot.state;
+    slot.state = { ...link, name: 'held' };
+    backOff = FRESH;
+    fruitless = 0;
+    if (before.name === 'held') {
+      options.leave(before);
+      options.retire(before.id);
+    }
+    seek(now);
+  }
+
+  return {
+    get generation() {
+      return generation;
+    },
+    get stale() {
+      return slots().filter(({ state }) => isStale(state)).length;
+    },
+    get wakeAt() {
+      return heir?.name === 'waiting' ? heir.until : Infinity;
+    },
+    has: (id) => heir !== undefined && 'id' in heir && heir.id === id,
+    begin(now) {
+      generation += 1;
+      backOff = FRESH;
+      fruitless = 0;
+      if (heir === undefined || heir.name === 'waiting') seek(now);
+    },
+    seek(now) {
+      if (heir === undefined || (heir.name === 'waiting' && now >= heir.until)) seek(now);
+    },
+    challenged(now, id, place) {
+      if (heir?.name !== 'dialling' || heir.id !== id) return false;
+      targets.reached(heir.target, place.replicaId, situation(now).linksTo);
+      const stale = staleLinks();
+      const there = stale.find((link) => isSame(link.place, place));
+      // A way that leads there no more, as behind a balancer that has changed, must not keep what is old for ever.
+      const free = (): (typeof stale)[number] | undefined =>
+        isFruitless() ? stale.find(({ slot }) => !isDuplicate(slot, place)) : undefined;
+      const slot = (there ?? free())?.slot;
+      if (slot === undefined) {
+        gotElsewhere(now);
+        return false;
+      }
+      heir = { name: 'claimed', id, generation: heir.generation, place, slot };
+      return true;
+    },
+    welcomed(now, id) {
+      if (heir?.name !== 'claimed' || heir.id !== id) return;
+      const { slot, place } = heir;
+      const welcomed: Welcomed = { ...heir, name: 'welcomed', since: now };
+      heir = welcomed;
+      const { state } = slot;
+      const isKept = slots().includes(slot);
+      if (isKept && state.name === 'held' && isStale(state)) return;
+      // The link before is lost already.
+      if (isKept && (state.name === 'waiting' || state.name === 'seeking' || state.name === 'dialling')) {
+        take(now, welcomed);
+        return;
+      }
+      options.leave({ id, place });
+      options.retire(id);
+      seek(now);
+    },
+    counted(now, id) {
+      if (heir?.name !== 'welcomed' || heir.id !== id) return;
+      if (slots().includes(heir.slot)) {
+        take(now, heir);
+        return;
+      }
+      options.leave(heir);
+      options.retire(id);
+      seek(now);
+    },
+    goingAway(now, id) {
+      if (heir?.name !== 'welcomed' || heir.id !== id) return;
+      options.leave(heir);
+      gotElsewhere(now);
+    },
+    lost(now, id, end) {
+      if (heir === undefined || heir.name === 'waiting' || heir.id !== id) return 'left';
+      if (end.full) {
+        gotElsewhere(now);
+        return 'left';
+      }
+      if (heir.name === 'dialling' && !end.refused) targets.failed(heir.target);
+      const { state, waitMs } = afterLoss(backOff, { ...end, at: now }, random());
+      backOff = state;
+      heir = { name: 'waiting', until: now + waitMs };
+      return { retryInMs: waitMs };
+    },
+    inherit(now, slot) {
+      if (heir?.name !== 'welcomed' || heir.slot !== slot) return false;
+      take(now, heir);
+      return true;
+    },
+  };
+}
+
+function isSame(a: Place, b: Place): boolean {
+  return a.replicaId === b.replicaId && a.worker === b.worker;
+}

@@ -1,0 +1,29 @@
+import type { VerificationFault } from '../databases/errors.ts';
+import type { ReloadRefusedEvent } from '../telemetry/events.ts';
+
+/** What the checks found, as texts of a record. */
+export function textsOf(
+  faults: readonly VerificationFault[],
+): Pick<ReloadRefusedEvent, 'faults' | 'capabilities' | 'message' | 'detail'> {
+  const names = faults.flatMap(({ path }) => /^capabilities\.([a-z][a-z0-9_]*)/.exec(path)?.[1] ?? []);
+  const details = faults.flatMap(({ path, detail }) =>
+    detail === undefined || detail === '' ? [] : [`${path}: ${detail}`],
+  );
+  return {
+    faults: faults.length,
+    ...(names.length === 0 ? {} : { capabilities: [...new Set(names)].join(', ') }),
+    message: faults.map(lineOf).join('\n'),
+    ...(details.length === 0 ? {} : { detail: details.join('\n') }),
+  };
+}
+
+function lineOf({ path, message, position }: VerificationFault): string {
+  const place = position === undefined ? '' : ` (line ${position.line}, column ${position.column})`;
+  return path === '' ? message : `${path}${place}: ${message}`;
+}
+
+/** What the checks themselves failed of. */
+export function unexpected(error: unknown): VerificationFault {
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { path: '', message: 'the checks failed; the log file says how', detail };
+}

@@ -1,0 +1,116 @@
+import type { AgentConfig } from '../config/model.ts';
+import { databaseFault, DatabaseError, type VerificationFault } from '../databases/errors.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
+import type { Observe, ReloadedEvent, ReloadRefusedEvent, ReloadTrigger } from '../telemetry/events.ts';
+import { textsOf, unexpected } from './fault-texts.ts';
+import { restartFaults } from './restart-faults.ts';
+
+/** What the checks make of the files as they are now. */
+export type Checked =
+  | { readonly faults: readonly VerificationFault[] }
+  | { readonly verified: VerifiedAgent };
+
+/** What the agent does with a file that has passed the checks. */
+export interface Swapped {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+  readonly databaseChanged: boolean;
+  readonly linksReplaced: number;
+  readonly linksWaiting: number;
+}
+
+export interface ReloaderOptions {
+  /** All checks of a start. Aborting makes it end soon. */
+  readonly check: (signal: AbortSignal) => Promise<Checked>;
+  /** What is served now. */
+  readonly serving: () => AgentConfig;
+  /** Serves this from now on. Throws `DatabaseError`, and serves on as before, where its database cannot be used. */
+  readonly swap: (verified: VerifiedAgent) => Promise<Swapped>;
+  readonly observe: Observe;
+}
+
+/** How a reload has ended; undefined: the agent ends. */
+type ReloadEnd =
+  | { readonly event: ReloadedEvent }
+  | { readonly event: ReloadRefusedEvent; readonly faults: readonly VerificationFault[] }
+  | undefined;
+
+export interface Reloader {
+  /** Resolves when what the files hold now, or something newer, is served or refused. Never rejects. */
+  reload(trigger: ReloadTrigger): Promise<ReloadEnd>;
+  /** Ends the check that is under way and begins no other. */
+  close(): void;
+}
+
+/**
+ * Takes up what the files hold, all of it or nothing. One at a time and in order: what changes while it is being checked
+ * is checked next, once however often it has changed, so that nothing older ever takes the place of something newer.
+ */
+export function createReloader(options: ReloaderOptions): Reloader {
+  const closing = new AbortController();
+  let running: Promise<ReloadEnd> = Promise.resolve(undefined);
+  let next: Promise<ReloadEnd> | undefined;
+
+  async function run(trigger: ReloadTrigger): Promise<ReloadEnd> {
+    if (closing.signal.aborted) return undefined;
+    const startedAt = performance.now();
+    const end = await attempt(trigger, () => Math.round(performance.now() - startedAt));
+    if (end !== undefined) options.observe(end.event);
+    return end;
+  }
+
+  async function attempt(trigger: ReloadTrigger, durationMs: () => number): Promise<ReloadEnd> {
+    const { signal } = closing;
+    const refused = (faults: readonly VerificationFault[]): ReloadEnd => ({
+      event: { event: 'reload_refused', trigger, ...textsOf(faults), duration_ms: durationMs() },
+      faults,
+    });
+    try {
+      const checked = await options.check(signal);
+      if (signal.aborted) return undefined;
+      if ('faults' in checked) return refused(checked.faults);
+      const { verified } = checked;
+      const unreloadable = restartFaults(options.serving(), verified.config);
+      if (unreloadable.length > 0) return refused(unreloadable);
+      const { added, changed, removed, ...swapped } = await options.swap(verified);
+      return {
+        event: {
+          event: 'reloaded',
+          trigger,
+          capabilities: verified.config.capabilities.length,
+          ...namesOf({ added, changed, removed }),
+          database_changed: swapped.databaseChanged,
+          links_replaced: swapped.linksReplaced,
+          links_waiting: swapped.linksWaiting,
+          duration_ms: durationMs(),
+        },
+      };
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      return refused([error instanceof DatabaseError ? databaseFault(error) : unexpected(error)]);
+    }
+  }
+
+  return {
+    reload(trigger) {
+      if (next !== undefined) return next;
+      const after = running.then(() => {
+        next = undefined;
+        running = run(trigger);
+        return running;
+      });
+      next = after;
+      return after;
+    },
+    close: () => closing.abort(),
+  };
+}
+
+function namesOf(
+  changes: Readonly<Record<'added' | 'changed' | 'removed', readonly string[]>>,
+): Partial<Record<'added' | 'changed' | 'removed', string>> {
+  return Object.fromEntries(
+    Object.entries(changes).flatMap(([how, names]) => (names.length === 0 ? [] : [[how, names.join(', ')]])),
+  );
+}

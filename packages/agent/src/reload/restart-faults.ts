@@ -1,0 +1,32 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Fault } from '../capabilities/fault.ts';
+import type { AgentConfig } from '../config/model.ts';
+
+/** What a running agent cannot take up: faults that say so, none where `after` differs in nothing but what it can. */
+export function restartFaults(before: AgentConfig, after: AgentConfig): readonly Fault[] {
+  const [old, recent] = [fixedOf(before), fixedOf(after)];
+  return Object.keys(old)
+    .filter((path) => !isDeepStrictEqual(old[path], recent[path]))
+    .map((path) => ({
+      path,
+      message:
+        'cannot be changed while the agent runs: restart the agent to take it up, or put back what was there',
+    }));
+}
+
+/** By the path in the file. */
+function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
+  const { serviceId, runtime, gateway, identity, logging, metricsListen } = config;
+  return {
+    'service.id': serviceId,
+    'runtime.workers': runtime.workers,
+    'gateway.url': gateway.urls,
+    'gateway.max_links': gateway.maxLinks,
+    'gateway.resolve_interval': gateway.resolveIntervalMs,
+    'gateway.agent_private_key': gateway.privateKeySeed,
+    'gateway.ca_file': gateway.ca,
+    identity: identity && { ...identity, issuerPositions: undefined },
+    logging,
+    'metrics.addr': metricsListen,
+  };
+}

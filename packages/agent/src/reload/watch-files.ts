@@ -1,0 +1,81 @@
+import { constants } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileDigest, unreadableDigest } from '../start-up/file-digest.ts';
+import type { FileDigests } from '../start-up/report.ts';
+
+export interface FileWatch {
+  close(): void;
+}
+
+export interface WatchOptions {
+  /** As they were when they were checked last. */
+  readonly checked: () => FileDigests;
+  /** They hold something else now. Nothing is looked at until it has resolved. */
+  readonly onChange: () => Promise<unknown>;
+  readonly intervalMs?: number;
+  readonly settleMs?: number;
+}
+
+const INTERVAL_MS = 1000;
+/** What is written in place, or in several files, is not whole before that: it is taken up once it stays the same for so long. */
+const SETTLE_MS = 100;
+/** A pipe in the place of a file would otherwise be waited for, for ever. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * Looks each second whether files hold something else than when they were checked. What they hold counts and nothing else of
+ * them: they are replaced, and links led elsewhere, in ways that no notice of the operating system tells.
+ */
+export function watchFiles({
+  checked,
+  onChange,
+  intervalMs = INTERVAL_MS,
+  settleMs = SETTLE_MS,
+}: WatchOptions): FileWatch {
+  let closed = false;
+  let timer = setTimeout(look, intervalMs);
+
+  async function settled(paths: readonly string[]): Promise<FileDigests> {
+    for (let before = ''; ;) {
+      const digests = await digestsOf(paths);
+      const now = JSON.stringify(digests);
+      if (closed || now === before) return digests;
+      before = now;
+      await new Promise((resolve) => setTimeout(resolve, settleMs));
+    }
+  }
+
+  async function lookOnce(): Promise<void> {
+    const paths = Object.keys(checked());
+    if (!isOther(checked(), await digestsOf(paths))) return;
+    if (isOther(checked(), await settled(paths)) && !closed) await onChange();
+  }
+
+  function look(): void {
+    void lookOnce().then(() => {
+      if (!closed) timer = setTimeout(look, intervalMs);
+    });
+  }
+
+  return {
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function isOther(before: FileDigests, now: FileDigests): boolean {
+  return Object.entries(before).some(([path, digest]) => now[path] !== digest);
+}
+
+async function digestsOf(paths: readonly string[]): Promise<FileDigests> {
+  const digest = async (path: string): Promise<readonly [string, string]> => {
+    try {
+      return [path, fileDigest(await readFile(path, { flag: READ_ONLY }))];
+    } catch (error) {
+      return [path, unreadableDigest(error)];
+    }
+  };
+  return Object.fromEntries(await Promise.all(paths.map(digest)));
+}

@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FileDigests } from './report.ts';
+
+/** Equal for files that hold the same, and for those that cannot be read for the same reason. */
+export function fileDigest(content: Uint8Array): string {
+  return hash('sha256', content, 'base64');
+}
+
+export function unreadableDigest(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+}
+
+/** Reads files, and keeps the digest of each. `content` is what is taken for `file`; where it is undefined that is read, too. */
+export function digestingReader(
+  file: string,
+  content: Uint8Array | undefined,
+): { readonly readFile: (name: string) => Uint8Array; readonly files: FileDigests } {
+  const files: Record<string, string> = {};
+  return {
+    files,
+    readFile(name) {
+      try {
+        const bytes = name === file && content !== undefined ? content : readFileSync(name);
+        files[name] = fileDigest(bytes);
+        return bytes;
+      } catch (error) {
+        files[name] = unreadableDigest(error);
+        throw error;
+      }
+    },
+  };
+}

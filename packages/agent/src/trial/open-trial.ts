@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { createAbort } from '@svc/edge';
+import { DEFAULT_SERVICE, RESULT_MAX_BYTES, type AgentErrorCode } from '@svc/protocol';
+import { createCallerLoads } from '../calls/caller-loads.ts';
+import { createConcurrencyLimit } from '../calls/concurrency-limit.ts';
+import { createResultMemory } from '../calls/result-memory.ts';
+import { createRunCall } from '../calls/run-call.ts';
+import { prepareSet } from '../calls/served-set.ts';
+import type { Caller } from '../capabilities/caller.ts';
+import { driverOf } from '../databases/drivers.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
+import type { Observe } from '../telemetry/events.ts';
+
+/** A call without a gateway. */
+interface TrialCall {
+  readonly capability: string;
+  /** A JSON object, not yet trusted. */
+  readonly params: Uint8Array;
+  readonly caller: Caller;
+}
+
+export type TrialOutcome =
+  | {
+      readonly kind: 'rows';
+      /** JSON array. */
+      readonly rows: Uint8Array;
+      readonly count: number;
+      readonly truncated: boolean;
+      readonly durationMs: number;
+    }
+  | {
+      readonly kind: 'error';
+      readonly code: AgentErrorCode;
+      readonly message: string;
+      /** What the agent would log of it: database text, never a value. Not for standard error. */
+      readonly detail?: string;
+      readonly durationMs: number;
+    };
+
+export interface Trial {
+  /** Never rejects: every failure is an outcome. */
+  call(call: TrialCall): Promise<TrialOutcome>;
+  close(): Promise<void>;
+}
+
+export interface TrialOptions {
+  /** Gets the record of each call; absent: nobody. */
+  readonly observe?: Observe;
+  /** Whether calls answer with a `QueryPlan`, as JSON, instead of rows; absent: no. */
+  readonly explain?: boolean;
+}
+
+/**
+ * Opens the database, so that the first call does not wait for a connection, and runs calls as the agent runs those of
+ * a gateway: the same parameters, limits, transactions and rows. Only who calls is taken as it is said. Rejects with
+ * DatabaseError.
+ */
+export async function openTrial(
+  { config, prepared, description }: VerifiedAgent,
+  { observe, explain = false }: TrialOptions = {},
+): Promise<Trial> {
+  const { runtime, identity } = config;
+  const driver = driverOf(config.database.driver);
+  const database = explain
+    ? (await driver.loadExplain()).connect(config.database)
+    : driver.connect(config.database, () => {});
+  try {
+    await database.ping();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  const { served } = await prepareSet({ capabilities: config.capabilities, prepared, description }, database);
+  /** Of the calls under way, by their ids. */
+  const callers = new Map<string, Caller>();
+  const details = new Map<string, string>();
+  const handle = createRunCall({
+    served: () => served,
+    service: config.serviceId,
+    ...(identity === undefined
+      ? {}
+      : {
+          identify: ({ request_id: id = '' }) => {
+            const caller = callers.get(id);
+            return caller === undefined
+              ? { kind: 'refused', detail: 'nobody calls' }
+              : { kind: 'known', caller };
+          },
+        }),
+    callerLoads: createCallerLoads(),
+    concurrencyLimit: createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize),
+    resultMemory: createResultMemory(RESULT_MAX_BYTES),
+    observe: (event) => {
+      observe?.(event);
+      if (event.event === 'call' && event.detail !== undefined) details.set(event.request_id, event.detail);
+    },
+    now: () => performance.now(),
+    draining: () => false,
+  });
+  return {
+    async call({ capability, params, caller }) {
+      const id = randomUUID();
+      callers.set(id, caller);
+      const startedAt = performance.now();
+      const outcome = await handle({
+        capability,
+        params,
+        timeoutMs: Number.POSITIVE_INFINITY,
+        metadata: {
+          request_id: id,
+          principal: caller.principal,
+          api_key_name: caller.keyName,
+          service: config.serviceId ?? DEFAULT_SERVICE,
+        },
+        signal: createAbort().signal,
+      });
+      const durationMs = performance.now() - startedAt;
+      const detail = details.get(id);
+      callers.delete(id);
+      details.delete(id);
+      if (outcome.kind === 'error') {
+        const { code, message } = outcome;
+        return { kind: 'error', code, message, ...(detail === undefined ? {} : { detail }), durationMs };
+      }
+      outcome.release();
+      const { rows, count, truncated } = outcome;
+      return { kind: 'rows', rows, count, truncated, durationMs };
+    },
+    close: () => database.close(),
+  };
+}

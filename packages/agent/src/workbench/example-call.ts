@@ -1,0 +1,81 @@
+import { compileParameters } from '../capabilities/parameters.ts';
+import type { Capability, ParamSchema } from '../capabilities/model.ts';
+import { compileValue } from '../capabilities/values/value-check.ts';
+
+/** A call that the parameters of its capability take; whether it finds rows only the database knows. */
+export interface ExampleCall {
+  readonly capability: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** Of the first capability for which one can be made up; those that take something from who calls come last. */
+export function exampleCall(capabilities: readonly Capability[]): ExampleCall | undefined {
+  const isPinned = ({ params }: Capability): boolean => params.some(({ from }) => from !== undefined);
+  for (const capability of capabilities.toSorted((a, b) => Number(isPinned(a)) - Number(isPinned(b)))) {
+    const params = plausibleParams(capability);
+    if (params !== undefined) return { capability: capability.name, params };
+  }
+  return undefined;
+}
+
+function plausibleParams(capability: Capability): ExampleCall['params'] | undefined {
+  const needed = capability.params.filter(({ required, from }) => required && from === undefined);
+  const params = Object.fromEntries(needed.map(({ name, schema }) => [name, plausible(schema)]));
+  try {
+    compileParameters(capability)(Buffer.from(JSON.stringify(params)));
+    return params;
+  } catch {
+    // Such as a pattern, for which nothing can be made up.
+    return undefined;
+  }
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  email: 'someone@example.com',
+  uri: 'https://example.com/',
+  uuid: '00000000-0000-4000-8000-000000000001',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  hostname: 'example.com',
+  date: '2024-01-31',
+  'date-time': '2024-01-31T12:00:00Z',
+};
+
+function plausible(schema: ParamSchema): unknown {
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.default !== undefined) return schema.default;
+  switch (schema.type) {
+    case 'integer':
+    case 'number':
+      return plausibleNumber(schema);
+    case 'string':
+      return FORMATS[schema.format ?? ''] ?? 'a'.repeat(Math.max(1, schema.minLength ?? 1));
+    case 'boolean':
+      return true;
+    case 'date':
+      return FORMATS['date'];
+    case 'datetime':
+      return FORMATS['date-time'];
+    case 'uuid':
+      return FORMATS['uuid'];
+    case 'array':
+      return schema.items === undefined
+        ? []
+        : Array.from({ length: schema.minItems ?? 1 }, () => plausible(schema.items ?? schema));
+    case 'object':
+      return {};
+  }
+}
+
+/** 1 where that will do: most numbers are keys and limits. */
+function plausibleNumber(schema: ParamSchema): number | undefined {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf: step = 1 } = schema;
+  const least = Math.max(minimum ?? -Infinity, exclusiveMinimum ?? -Infinity);
+  const most = Math.min(maximum ?? Infinity, exclusiveMaximum ?? Infinity);
+  const above = Math.ceil(least / step) * step;
+  const below = Math.floor(most / step) * step;
+  const check = compileValue(schema);
+  return [step, above, above + step, below, below - step, (least + most) / 2].find(
+    (value) => check(value).length === 0,
+  );
+}

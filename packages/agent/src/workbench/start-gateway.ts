@@ -1,0 +1,174 @@
+import { execFile, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+
+/** A gateway on loopback that knows one agent and one API key, both made for it. */
+export interface WorkbenchGateway {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  readonly apiKey: string;
+  /** Of the agent: 32-byte Ed25519 seed. */
+  readonly privateKeySeed: Uint8Array;
+  /** Calls back for each record of its log from now on. */
+  onRecord(listener: (record: GatewayRecord) => void): void;
+  /** Resolves when it has ended, with the end of what it wrote to standard error. Never rejects. */
+  readonly ended: Promise<string>;
+  /** Lets it answer what runs, for a moment. */
+  stop(): Promise<void>;
+}
+
+/** A line of its log. */
+export type GatewayRecord = Readonly<Record<string, unknown>>;
+
+export interface GatewayOptions {
+  /** The executable. */
+  readonly file: string;
+  /** The first that is tried; 0 for any. */
+  readonly port: number;
+  /** Of the API key. */
+  readonly keyName: string;
+  /** Of the API key, as `svc-gateway create-key` takes them. */
+  readonly claims: readonly string[];
+  readonly env: Environment;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The gateway could not be started; the message is fit for standard error. */
+export class GatewayFailed extends Error {
+  /** Whether it is what was asked of it that is wrong. */
+  readonly isUsage: boolean;
+  constructor(message: string, isUsage = false) {
+    super(message);
+    this.name = 'GatewayFailed';
+    this.isUsage = isUsage;
+  }
+}
+
+/** What of the environment reaches it: neither its own settings, nor the secrets of the agent. */
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot', 'TZ', 'NODE_OPTIONS'];
+const STDERR_MAX_CHARACTERS = 4000;
+const STOPPED_WITHIN_MS = 3000;
+/** Another process may take a port between being found free and being listened on. */
+const ATTEMPTS = 3;
+const MOST_PORTS = 100;
+
+/** Nothing of it is written to a disk: keys go to the gateway by its environment, and only as what can be public. */
+export async function startGateway(options: GatewayOptions): Promise<WorkbenchGateway> {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const [seed, raw] = [privateKey.export({ format: 'jwk' }).d, publicKey.export({ format: 'jwk' }).x];
+  if (seed === undefined || raw === undefined) throw new Error('cannot make a key pair');
+  const { apiKey, record } = await createKey(options);
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort(options.port);
+    if (port === undefined) throw new GatewayFailed(`no port from ${options.port} on is free on 127.0.0.1`);
+    const started = await listen(options.file, {
+      ...inherited(options.env),
+      GATEWAY_ADDR: `127.0.0.1:${port}`,
+      GATEWAY_AGENT_PUBLIC_KEY: raw,
+      GATEWAY_API_KEYS_JSON: JSON.stringify([record]),
+    });
+    if (!('problem' in started)) {
+      const url = `http://127.0.0.1:${port}`;
+      return { ...started, url, port, apiKey, privateKeySeed: Buffer.from(seed, 'base64url') };
+    }
+    if (attempt === ATTEMPTS) throw new GatewayFailed(`svc-gateway does not start: ${started.problem}`);
+  }
+}
+
+/** By the gateway itself, which knows how keys are made and hashed. */
+async function createKey({
+  file,
+  keyName,
+  claims,
+  env,
+}: GatewayOptions): Promise<{ readonly apiKey: string; readonly record: unknown }> {
+  const flags = [
+    '--name',
+    keyName,
+    '--capabilities',
+    '*',
+    ...claims.map((claim) => `--claim=${claim}`),
+    '--json',
+  ];
+  return new Promise((resolve, reject) => {
+    const words = [file, 'create-key', ...flags];
+    execFile(process.execPath, words, { env: inherited(env) }, (error, stdout, stderr) => {
+      if (error === null) {
+        const { api_key: apiKey, record } = JSON.parse(stdout);
+        resolve({ apiKey, record });
+        return;
+      }
+      const said = stderr.trim().replace(/^svc-gateway: /, '');
+      reject(
+        new GatewayFailed(said === '' ? `cannot run ${file}: ${error.message}` : said, error.code === 2),
+      );
+    });
+  });
+}
+
+type Listening = Pick<WorkbenchGateway, 'onRecord' | 'ended' | 'stop'>;
+
+function listen(file: string, env: Environment): Promise<Listening | { readonly problem: string }> {
+  const child = spawn(process.execPath, [file], {
+    env: { ...env, SVC_GATEWAY_ENDS_WITH_STDIN: '1' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // Ctrl-C at the terminal is for the workbench alone, which ends the gateway behind the agent.
+    detached: true,
+  });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
+  });
+  // It may end before this is closed.
+  child.stdin.on('error', () => {});
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', () => resolve(stderr.trim()));
+  });
+  let onRecord = (_record: GatewayRecord): void => {};
+  return new Promise((resolve) => {
+    void ended.then((problem) => resolve({ problem }));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const record: GatewayRecord = JSON.parse(line);
+      onRecord(record);
+      if (record['event'] !== 'listening') return;
+      resolve({
+        onRecord: (listener) => void (onRecord = listener),
+        ended,
+        async stop() {
+          child.stdin.end();
+          const timer = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS);
+          await ended;
+          clearTimeout(timer);
+        },
+      });
+    });
+  });
+}
+
+function inherited(env: Environment): Environment {
+  return Object.fromEntries(INHERITED.map((name) => [name, env[name]]));
+}
+
+/** `port`, or the next one that is free on 127.0.0.1; any for 0. Undefined where a hundred are taken. */
+async function freePort(port: number): Promise<number | undefined> {
+  for (let tried = port; tried < port + MOST_PORTS && tried <= 65_535; tried += 1) {
+    const found = await tryPort(tried);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function tryPort(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
+    });
+  });
+}

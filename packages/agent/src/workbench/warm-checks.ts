@@ -1,0 +1,137 @@
+import type { Capability } from '../capabilities/model.ts';
+import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
+import { sameCapability } from '../capabilities/same-capability.ts';
+import { loadConfig } from '../config/load.ts';
+import type { AgentConfig } from '../config/model.ts';
+import type { DatabaseConfig, PreparedCapability, Verifier, VerifierDatabase } from '../databases/driver.ts';
+import { driverOf } from '../databases/drivers.ts';
+import { databaseFault, type VerificationFault } from '../databases/errors.ts';
+import { databaseWarnings } from '../start-up/database-warnings.ts';
+import { checkKeyFiles } from '../start-up/check-key-files.ts';
+import { auditAccount } from '../start-up/checks.ts';
+import { digestingReader } from '../start-up/file-digest.ts';
+import type { AuditFinding } from '../start-up/report.ts';
+import type { WarmOrder, WarmReport } from './warm-report.ts';
+import { workbenchConfig, WORKBENCH_LINK } from './workbench-config.ts';
+
+/** A capability that has passed. */
+interface Verdict {
+  /** As the file had it. */
+  readonly defined: Capability;
+  /** Its parameters narrowed to what the database takes. */
+  readonly capability: Capability;
+  readonly prepared: PreparedCapability;
+}
+
+/** What is kept for as long as the file names the same database. */
+interface Warm {
+  readonly key: string;
+  readonly verifier: Verifier;
+  readonly database: VerifierDatabase;
+  /** By name. */
+  readonly verdicts: Map<string, Verdict>;
+  findings?: readonly AuditFinding[];
+}
+
+/** As many as are verified at once. */
+const MOST_CONNECTIONS = 4;
+
+/**
+ * The checks of a start, again and again: parser and connections stay, and the database is only asked about capabilities
+ * whose definition is another than when they passed.
+ */
+export function createWarmChecks(
+  env: Readonly<Record<string, string | undefined>>,
+): (order: WarmOrder) => Promise<WarmReport> {
+  let warm: Warm | undefined;
+
+  async function warmFor(config: DatabaseConfig): Promise<Warm> {
+    const { requireReadonlyAccountPosition: _, ...settings } = config;
+    const key = JSON.stringify(settings);
+    if (warm?.key === key) return warm;
+    await cool();
+    const verifier = await driverOf(config.driver).loadVerifier();
+    const maxConnections = Math.min(config.maxConnections, MOST_CONNECTIONS);
+    const database = verifier.open({ ...config, maxConnections });
+    warm = { key, verifier, database, verdicts: new Map() };
+    return warm;
+  }
+
+  async function cool(): Promise<void> {
+    const { database } = warm ?? {};
+    warm = undefined;
+    await database?.close();
+  }
+
+  async function check(config: AgentConfig): Promise<Pick<WarmReport, 'outcome' | 'asked'>> {
+    try {
+      const current = await warmFor(config.database);
+      const { database, verdicts, verifier } = current;
+      const changed = config.capabilities.filter((capability) => !hasPassed(capability, verdicts));
+      await database.ping();
+      const faults = await verify(current, changed);
+      if (faults.length > 0) return { outcome: { step: 'refused', faults }, asked: changed.length };
+      const names = new Set(config.capabilities.map(({ name }) => name));
+      for (const name of verdicts.keys()) if (!names.has(name)) verdicts.delete(name);
+      const passed = config.capabilities.flatMap(({ name }) => verdicts.get(name) ?? []);
+      const checked = { ...config, capabilities: passed.map(({ capability }) => capability) };
+      current.findings ??= await auditAccount(database, config.capabilities);
+      return {
+        outcome: {
+          step: 'verified',
+          verified: {
+            config: checked,
+            prepared: passed.map(({ prepared }) => prepared),
+            description: Buffer.from(JSON.stringify(describeCapabilities(checked))),
+          },
+          warnings: [
+            ...(await verifier.findWarnings(config.capabilities)),
+            ...(await databaseWarnings(database, config.capabilities)),
+          ],
+          findings: current.findings,
+        },
+        asked: changed.length,
+      };
+    } catch (error) {
+      const fault = databaseFault(error);
+      // Whatever its connections have seen, the next check begins with others.
+      await cool();
+      return { outcome: { step: 'refused', faults: [fault] }, asked: 0 };
+    }
+  }
+
+  return async ({ file, content }) => {
+    const { readFile, files } = digestingReader(file, content);
+    const loaded = loadConfig({ path: file, env, readFile, link: WORKBENCH_LINK });
+    if ('faults' in loaded) return { outcome: { step: 'refused', faults: loaded.faults }, files, asked: 0 };
+    const config = workbenchConfig(loaded.config);
+    const faults = config.identity === undefined ? [] : await checkKeyFiles(config.identity);
+    if (faults.length > 0) return { outcome: { step: 'refused', faults }, files, asked: 0 };
+    const { outcome, asked } = await check(config);
+    if (outcome.step !== 'verified') return { outcome, files, asked };
+    return { outcome: { ...outcome, warnings: [...loaded.warnings, ...outcome.warnings] }, files, asked };
+  };
+}
+
+function hasPassed(capability: Capability, verdicts: Warm['verdicts']): boolean {
+  const verdict = verdicts.get(capability.name);
+  return verdict !== undefined && sameCapability(verdict.defined, capability);
+}
+
+/** Notes which of them pass; returns what is wrong with the others. */
+async function verify(
+  { database, verdicts }: Warm,
+  changed: readonly Capability[],
+): Promise<readonly VerificationFault[]> {
+  if (changed.length === 0) return [];
+  const { capabilities, prepared, faults } = await database.verify(changed);
+  const passed = new Map(capabilities.map((each) => [each.name, each]));
+  const queries = new Map(prepared.map((each) => [each.capability, each]));
+  for (const defined of changed) {
+    const capability = passed.get(defined.name);
+    const query = queries.get(defined.name);
+    if (capability !== undefined && query !== undefined)
+      verdicts.set(defined.name, { defined, capability, prepared: query });
+  }
+  return faults;
+}
