@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runProcess, temporaryFolder, testDatabase, type TemporaryFolder } from '@svc/testkit';
@@ -9,14 +9,17 @@ import { compileSources, generateTypes } from '../requirements/openapi-client.te
 import { startPair, type Pair } from '../requirements/pair.testing.ts';
 import { isMistaken, type Verdict } from './oasdiff.testing.ts';
 import { makePairs, type Capabilities, type Pairs } from './pairs.testing.ts';
-import { callsSource as pythonSource } from './python.testing.ts';
+import {
+  callsSource as pythonSource,
+  generatePython,
+  hasPython,
+  runPython as runPythonFile,
+} from './python.testing.ts';
 import { assignmentsSource, callsSource } from './typescript.testing.ts';
 
-const PAIRS = 300;
+const PAIRS = 100;
 const SEED = Number(process.env['SVC_SEED'] ?? randomInt(2 ** 31));
-const TOOLS = join(ROOT, '.cache/client-tools');
-const OASDIFF = join(TOOLS, 'oasdiff');
-const PYTHON_PACKAGES = join(TOOLS, 'openapi-python-client');
+const OASDIFF = join(ROOT, '.cache/client-tools/oasdiff');
 
 let folder: TemporaryFolder;
 let gateway: Pair;
@@ -31,7 +34,6 @@ interface Ran {
   readonly stderr: string;
 }
 
-const hasPython = existsSync(`${PYTHON_PACKAGES}.version`);
 const hasOasdiff = existsSync(`${OASDIFF}.version`);
 const path = (...names: readonly string[]): string => join(folder.path, ...names);
 
@@ -52,7 +54,7 @@ beforeAll(async () => {
     await generateTypes(path(agent), text, { emptyObjectsUnknown: true });
   };
   await serve('old', pairs.old);
-  if (hasPython) await generatePython();
+  if (hasPython) await generatePython(path('old.json'), path('client'));
   const calls = callsSource(pairs);
   await writeFile(path('calls.py'), pythonSource(pairs));
   const withOld = await compileSources(path('old'), { 'calls.ts': calls });
@@ -82,30 +84,7 @@ async function runTypeScript(): Promise<Ran> {
 
 async function runPython(): Promise<Ran> {
   if (!hasPython) return { code: 0, stdout: '', stderr: '' };
-  return await runProcess('python3', [path('calls.py')], {
-    env: { ...env(), PYTHONPATH: `${folder.path}:${PYTHON_PACKAGES}` },
-  });
-}
-
-async function generatePython(): Promise<void> {
-  // Its formatter takes longer than all else.
-  await writeFile(path('python.json'), '{"post_hooks":[]}');
-  await mkdir(path('client'));
-  const args = ['generate', '--meta', 'none', '--overwrite', '--fail-on-warning', '--path', path('old.json')];
-  const { code, stdout, stderr } = await runProcess(
-    'python3',
-    [
-      '-m',
-      'openapi_python_client',
-      ...args,
-      '--output-path',
-      path('client'),
-      '--config',
-      path('python.json'),
-    ],
-    { env: { PYTHONPATH: PYTHON_PACKAGES } },
-  );
-  if (code !== 0) throw new Error(`${stdout}${stderr}`);
+  return await runPythonFile(path('calls.py'), env());
 }
 
 const callsOf = ({ compatible }: Pairs): number => [...compatible.values()].flat().length;

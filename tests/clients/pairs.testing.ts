@@ -13,7 +13,7 @@ import { offerOf } from '../../packages/agent/src/diff/contracts.fixture.ts';
 const BODIES = 4;
 
 export type Capabilities = Readonly<Record<string, CapabilityJson>>;
-export type Body = Readonly<Record<string, unknown>>;
+type Body = Readonly<Record<string, unknown>>;
 
 export interface Pairs {
   readonly old: Capabilities;

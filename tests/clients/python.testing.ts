@@ -1,4 +1,41 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { runProcess } from '@svc/testkit';
+import { ROOT } from '../documentation/documents.ts';
 import type { Pairs } from './pairs.testing.ts';
+
+const PACKAGES = join(ROOT, '.cache/client-tools/openapi-python-client');
+// Its formatter takes longer than all else.
+const CONFIG = { use_path_prefixes_for_title_model_names: false, post_hooks: [] };
+
+export const hasPython: boolean = existsSync(`${PACKAGES}.version`);
+
+interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Makes a package `target` of the description in `document`. */
+export async function generatePython(document: string, target: string): Promise<void> {
+  await mkdir(target);
+  await writeFile(`${target}.json`, JSON.stringify(CONFIG));
+  const args = ['generate', '--meta', 'none', '--overwrite', '--fail-on-warning', '--path', document];
+  const { code, stdout, stderr } = await runProcess(
+    'python3',
+    ['-m', 'openapi_python_client', ...args, '--output-path', target, '--config', `${target}.json`],
+    { env: { PYTHONPATH: PACKAGES } },
+  );
+  if (code !== 0) throw new Error(`${stdout}${stderr}`);
+}
+
+/** Runs a program, which finds the packages beside it. */
+export async function runPython(file: string, env: Readonly<Record<string, string>>): Promise<Ran> {
+  const PYTHONPATH = `${dirname(file)}:${PACKAGES}`;
+  const { code, stdout, stderr } = await runProcess('python3', [file], { env: { ...env, PYTHONPATH } });
+  return { code, stdout, stderr };
+}
 
 /** A program that calls each capability by a client that was generated before, and checks that it has read the rows. */
 export function callsSource({ compatible }: Pairs): string {
@@ -20,7 +57,7 @@ for name, text in CALLS:
     try:
         response = call.sync_detailed(client=gateway, body=params.from_dict(json.loads(text)))
         read = response.parsed.to_dict()
-        if response.status_code != 200 or len(read["rows"]) != 2 or response.parsed.additional_properties:
+        if response.status_code != 200 or len(read["rows"]) != 2:
             raise ValueError(response.content)
     except Exception as error:
         failures += 1

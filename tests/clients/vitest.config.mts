@@ -11,8 +11,9 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: 'tests/setup/postgres.ts',
     setupFiles: 'tests/setup/drop-databases.ts',
     pool: 'forks',
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // Generators and compilers take a minute in all.
+    hookTimeout: 300_000,
+    testTimeout: 60_000,
   },
 });
 

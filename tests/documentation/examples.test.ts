@@ -28,6 +28,8 @@ const PROVED: Readonly<Record<string, string>> = {
   'toml sign-in': 'connect-ai-clients.test.ts',
   'json sign-in': 'connect-ai-clients.test.ts',
   'sh sign-in': 'connect-ai-clients.test.ts',
+  'ts client': '../clients/guide.test.ts',
+  'python client': '../clients/guide.test.ts',
   jsonl: 'reference.test.ts',
   python: 'mcp-clients.test.ts',
   toml: 'mcp-clients.test.ts',
@@ -125,7 +127,8 @@ const inline = readDocuments().flatMap((document) =>
 test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, script) => {
   const wrong = commandsIn(script).filter(([program, words]) => {
     // A mention of the command alone is no call of it.
-    const mentioned = words.length === 1 && /^(?:(?:create|revoke)-key|completion)$/.test(words[0] ?? '');
+    const mentioned =
+      words.length === 1 && /^(?:(?:create|revoke)-key|completion|diff)$/.test(words[0] ?? '');
     if (mentioned) return false;
     return program === 'svc-gateway'
       ? parseGatewayArguments(words).command === 'wrong-usage'

@@ -1,7 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runProcess, SVC_AGENT, temporaryFolder, testDatabase, type TemporaryFolder } from '@svc/testkit';
+import {
+  freePort,
+  runProcess,
+  SVC_AGENT,
+  temporaryFolder,
+  testDatabase,
+  type TemporaryFolder,
+} from '@svc/testkit';
 import { startPair, type Pair } from './pair.testing.ts';
 
 const GET = {
@@ -125,7 +132,7 @@ describe('svc-agent diff', { tags: ['command:diff', 'command:exit-codes'] }, () 
   });
 
   test('ends with 1 where nothing answers, and with 2 for what is none of both', async () => {
-    const nowhere = await told('same.yaml', 'http://127.0.0.1:9/openapi.json');
+    const nowhere = await told('same.yaml', `http://127.0.0.1:${await freePort()}/openapi.json`);
     expect(nowhere).toMatchObject({ code: 1, ok: false, faults: [{ path: '' }] });
     expect((await told('same.yaml', `${gateway.url}/healthz`)).code).toBe(2);
     expect(await told('same.yaml', 'bad.yaml', '--fail-on', 'any')).toMatchObject({

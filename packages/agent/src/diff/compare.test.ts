@@ -160,6 +160,8 @@ const FILE_CHANGES: readonly (readonly [
     ['compatible result'],
   ],
   ['another description', fileOf({}), fileOf({ description: 'New' }), ['risky description']],
+  ['pages', fileOf({}), fileOf({ paging: { p: 'one' } }), ['risky answer.next']],
+  ['pages no more', fileOf({ paging: { p: 'one' } }), fileOf({}), ['breaking answer.next']],
   ['another query', fileOf({}), fileOf({ sql: `${SQL} ` }), ['compatible sql']],
   ['fewer rows', fileOf({}), withPolicy({ max_rows: 999 }), ['risky policy.max_rows']],
   ['more rows', fileOf({}), withPolicy({ max_rows: 1001 }), ['compatible policy.max_rows']],

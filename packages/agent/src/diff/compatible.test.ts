@@ -40,14 +40,17 @@ test(
         if (worst === 'breaking') return;
         for (const body of bodiesOf(before)) {
           expect(takes(before, body)).toBe(true);
-          expect(takes(after, body), JSON.stringify(body)).toBe(true);
+          expect({ body, taken: takes(after, body) }).toEqual({ body, taken: true });
         }
         if (worst === 'risky') return;
-        expect(ajv.validate(resultSchema(before), answerOf(after)), ajv.errorsText()).toBe(true);
+        expect({ valid: ajv.validate(resultSchema(before), answerOf(after)), errors: ajv.errors }).toEqual({
+          valid: true,
+          errors: null,
+        });
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
     // Else the generator proves nothing.
-    expect(Math.min(told.compatible, told.risky, told.breaking)).toBeGreaterThan(100);
+    expect(Math.min(told.compatible, told.risky, told.breaking)).toBeGreaterThan(25);
   },
 );
