@@ -228,18 +228,25 @@ export default {
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in driver, catalog, errors and sql.',
+      'No driver imports another; what they share stands in the files beside them and in sql.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
-        pathNot: [`${DATABASES}$1/`, `${DATABASES}sql/`, `${DATABASES}(?:driver|catalog|errors)\\.ts$`],
+        pathNot: [
+          `${DATABASES}$1/`,
+          `${DATABASES}sql/`,
+          `${DATABASES}(?:driver|catalog|describe-statement|explain|errors)\\.ts$`,
+        ],
       },
     ),
     forbid(
       'shared-sql',
       'sql knows dialects by what it is told, not by their drivers.',
-      { path: `${DATABASES}(?:sql/|(?:driver|catalog|errors)\\.ts$)`, pathNot: TEST_CODE },
-      { path: `${DATABASES}(?!sql/|(?:driver|catalog|errors)\\.ts$)` },
+      {
+        path: `${DATABASES}(?:sql/|(?:driver|catalog|describe-statement|explain|errors)\\.ts$)`,
+        pathNot: TEST_CODE,
+      },
+      { path: `${DATABASES}(?!sql/|(?:driver|catalog|describe-statement|explain|errors)\\.ts$)` },
     ),
     forbid(
       'conformance-is-for-tests',

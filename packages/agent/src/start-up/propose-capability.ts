@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Fault } from '../capabilities/fault.ts';
-import { sectionOf } from '../config/capability-section.ts';
+import { sectionOf } from './capability-section.ts';
 import { loadConfig } from '../config/load.ts';
 import { insertCapability } from '../config/yaml/insert-capability.ts';
 import { driverOf } from '../databases/drivers.ts';

@@ -1,5 +1,5 @@
 import type { DescribedStatement } from '../databases/describe-statement.ts';
-import type { CapabilitySection } from './yaml/insert-capability.ts';
+import type { CapabilitySection } from '../config/yaml/insert-capability.ts';
 
 /** What a capability file says of a capability with this statement, as its database describes it. */
 export function sectionOf(sql: string, { params, fields }: DescribedStatement): CapabilitySection {
