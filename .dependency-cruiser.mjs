@@ -110,7 +110,7 @@ const LIBRARIES = {
   'sonic-boom': ['edge/src/log/'],
   'prom-client': ['edge/src/metrics/register.ts'],
   yaml: ['agent/src/config/yaml/'],
-  '@clack/prompts': ['agent/src/cli/ask.ts'],
+  '@clack/prompts': ['agent/src/cli/init/ask.ts'],
 };
 
 /** Decisions that a test can go through in any order, because nothing acts in them. */

@@ -1,4 +1,4 @@
-import { textReport } from '../../packages/agent/src/cli/check-report.ts';
+import { textReport } from '../../packages/agent/src/cli/check/check-report.ts';
 import { runStartUpChecks } from '../../packages/agent/src/start-up/checks.ts';
 
 /**

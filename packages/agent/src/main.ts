@@ -10,10 +10,10 @@ import {
   tolerateClosedOutput,
   type Given,
 } from '@svc/edge';
-import { checkCommand } from './cli/check-command.ts';
+import { checkCommand } from './cli/check/check-command.ts';
 import { EXIT, type ExitCode } from './cli/exit-code.ts';
 import { PROGRAM } from './cli/program.ts';
-import { runCommand } from './cli/run-command.ts';
+import { runCommand } from './cli/run/run-command.ts';
 import { schemaCommand } from './cli/schema-command.ts';
 import { isLevel, LEVELS } from './lint/finding.ts';
 
@@ -135,7 +135,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       process.exitCode = await init(given);
       return;
     case 'dev': {
-      const { devCommand } = await import('./cli/dev-command.ts');
+      const { devCommand } = await import('./cli/dev/dev-command.ts');
       process.exit(
         await devCommand({
           file,
@@ -174,7 +174,7 @@ function usageError(message: string): void {
 }
 
 async function init(given: Given): Promise<ExitCode> {
-  const { initCommand } = await import('./cli/init-command.ts');
+  const { initCommand } = await import('./cli/init/init-command.ts');
   return initCommand({
     url: given.value('url'),
     schemas: given.values('schema'),

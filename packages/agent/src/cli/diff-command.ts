@@ -1,8 +1,8 @@
-import { askApiKey } from '../diff/ask-api-key.ts';
+import { askApiKey } from '../diff/read/ask-api-key.ts';
 import { SEVERITIES } from '../diff/change.ts';
 import { compareContracts } from '../diff/compare.ts';
 import { notesOn } from '../diff/notes.ts';
-import { readSides, urlOf, type Side } from '../diff/read-side.ts';
+import { readSides, urlOf, type Side } from '../diff/read/read-side.ts';
 import { jsonReport, textReport, type Comparison } from '../diff/report.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { printFaults } from './print-faults.ts';

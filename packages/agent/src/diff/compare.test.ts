@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { compareContracts } from './compare.ts';
 import type { Contract } from './contract.ts';
 import { contractOf, SQL } from './contracts.fixture.ts';
-import { readOpenApi } from './read-openapi.ts';
+import { readOpenApi } from './read/read-openapi.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

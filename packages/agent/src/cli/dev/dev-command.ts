@@ -1,20 +1,25 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { VerificationFault } from '../databases/errors.ts';
-import { unexpected } from '../reload/fault-texts.ts';
-import type { FileDigests } from '../start-up/report.ts';
-import { logFile } from '../telemetry/log-destination.ts';
-import { createLog, type Log } from '../telemetry/log.ts';
-import { checkSave, type CheckedSave, type PassedSave, type RefusedSave } from '../workbench/check-save.ts';
-import { jsonDisplay } from '../workbench/json-display.ts';
-import { GatewayFailed, startGateway } from '../workbench/start-gateway.ts';
-import { textDisplay } from '../workbench/text-display.ts';
-import { startWarmProcess } from '../workbench/warm-process.ts';
-import { watchSaves, type SaveEnd, type WatchSaves } from '../workbench/watch-saves.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import { printFaults } from './print-faults.ts';
+import type { VerificationFault } from '../../databases/errors.ts';
+import { unexpected } from '../../reload/fault-texts.ts';
+import type { FileDigests } from '../../start-up/report.ts';
+import { logFile } from '../../telemetry/log-destination.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
+import {
+  checkSave,
+  type CheckedSave,
+  type PassedSave,
+  type RefusedSave,
+} from '../../workbench/check-save.ts';
+import { jsonDisplay } from '../../workbench/json-display.ts';
+import { GatewayFailed, startGateway } from '../../workbench/start-gateway.ts';
+import { textDisplay } from '../../workbench/text-display.ts';
+import { startWarmProcess } from '../../workbench/warm-process.ts';
+import { watchSaves, type SaveEnd, type WatchSaves } from '../../workbench/watch-saves.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { printFaults } from '../print-faults.ts';
 import { serveWorkbench, showFindings, type WorkbenchParts } from './serve-workbench.ts';
-import { readonlyAccountFaults } from './with-checked-file.ts';
+import { readonlyAccountFaults } from '../with-checked-file.ts';
 
 export interface DevOptions {
   /** The capability file. */

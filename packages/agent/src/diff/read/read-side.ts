@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { readProblem } from '@svc/edge';
-import type { Fault } from '../capabilities/fault.ts';
-import { readOffersInChildProcess } from '../start-up/child-process.ts';
-import type { OffersReport } from '../start-up/report.ts';
+import type { Fault } from '../../capabilities/fault.ts';
+import { readOffersInChildProcess } from '../../start-up/child-process.ts';
+import type { OffersReport } from '../../start-up/report.ts';
 import { contractOfOffer } from './contract-of-offer.ts';
-import type { Contract } from './contract.ts';
+import type { Contract } from '../contract.ts';
 import { fetchOpenApi } from './fetch-openapi.ts';
 import { readOpenApi } from './read-openapi.ts';
 

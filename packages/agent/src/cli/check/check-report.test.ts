@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { IdentitySummary } from '../start-up/report.ts';
+import type { IdentitySummary } from '../../start-up/report.ts';
 import { jsonReport, textReport, type CheckReport } from './check-report.ts';
 
 const UNREADABLE = { path: '', message: 'cannot be read' };

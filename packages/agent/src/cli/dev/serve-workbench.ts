@@ -1,16 +1,16 @@
-import { startAgent, type RunningAgent } from '../agent.ts';
-import { databaseFault, type VerificationFault } from '../databases/errors.ts';
-import { createReloader, type Checked } from '../reload/reloader.ts';
-import type { VerifiedAgent } from '../start-up/report.ts';
-import type { AgentEvent } from '../telemetry/events.ts';
-import type { Log } from '../telemetry/log.ts';
-import { createCallLines } from '../workbench/call-lines.ts';
-import type { Display } from '../workbench/display.ts';
-import type { PassedSave, RefusedSave } from '../workbench/check-save.ts';
-import { exampleCall } from '../workbench/example-call.ts';
-import { GatewayFailed, type WorkbenchGateway } from '../workbench/start-gateway.ts';
-import type { SaveEnd, WatchSaves } from '../workbench/watch-saves.ts';
-import { openDatabase } from './open-database.ts';
+import { startAgent, type RunningAgent } from '../../agent.ts';
+import { databaseFault, type VerificationFault } from '../../databases/errors.ts';
+import { createReloader, type Checked } from '../../reload/reloader.ts';
+import type { VerifiedAgent } from '../../start-up/report.ts';
+import type { AgentEvent } from '../../telemetry/events.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { createCallLines } from '../../workbench/call-lines.ts';
+import type { Display } from '../../workbench/display.ts';
+import type { PassedSave, RefusedSave } from '../../workbench/check-save.ts';
+import { exampleCall } from '../../workbench/example-call.ts';
+import { GatewayFailed, type WorkbenchGateway } from '../../workbench/start-gateway.ts';
+import type { SaveEnd, WatchSaves } from '../../workbench/watch-saves.ts';
+import { openDatabase } from '../open-database.ts';
 
 export interface WorkbenchParts {
   /** The capability file. */

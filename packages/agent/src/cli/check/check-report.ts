@@ -1,8 +1,8 @@
 import { counted, printable } from '@svc/edge';
-import type { Fault } from '../capabilities/fault.ts';
-import type { VerificationFault } from '../databases/errors.ts';
-import type { IdentitySummary } from '../start-up/report.ts';
-import { flatFault, printFaults } from './print-faults.ts';
+import type { Fault } from '../../capabilities/fault.ts';
+import type { VerificationFault } from '../../databases/errors.ts';
+import type { IdentitySummary } from '../../start-up/report.ts';
+import { flatFault, printFaults } from '../print-faults.ts';
 
 /** What the account may do beyond reading, and the statement that mends it. */
 interface Finding {

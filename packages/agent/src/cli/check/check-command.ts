@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../../databases/errors.ts';
 import { jsonReport, textReport } from './check-report.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import { logFile, LOG_FILE } from '../telemetry/log-destination.ts';
-import { readonlyAccountFaults, withCheckedFile } from './with-checked-file.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { logFile, LOG_FILE } from '../../telemetry/log-destination.ts';
+import { readonlyAccountFaults, withCheckedFile } from '../with-checked-file.ts';
 
 export interface CheckOptions {
   /** The capability file. */

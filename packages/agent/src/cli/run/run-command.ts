@@ -1,13 +1,13 @@
 import { CannotListen } from '@svc/edge';
-import { startAgent } from '../agent.ts';
-import { databaseFault } from '../databases/errors.ts';
-import type { FileDigests } from '../start-up/report.ts';
-import { logOfRunningAgent } from '../telemetry/log-destination.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { startAgent } from '../../agent.ts';
+import { databaseFault } from '../../databases/errors.ts';
+import type { FileDigests } from '../../start-up/report.ts';
+import { logOfRunningAgent } from '../../telemetry/log-destination.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { keepReloading } from './keep-reloading.ts';
-import { openDatabase } from './open-database.ts';
-import { printFaults } from './print-faults.ts';
-import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from './with-checked-file.ts';
+import { openDatabase } from '../open-database.ts';
+import { printFaults } from '../print-faults.ts';
+import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from '../with-checked-file.ts';
 
 export interface RunOptions {
   /** The capability file. */

@@ -1,10 +1,10 @@
-import type { RunningAgent } from '../agent.ts';
-import { createReloader, type Checked } from '../reload/reloader.ts';
-import { reverifyNowAndThen } from '../reload/reverify-now-and-then.ts';
-import { watchFiles } from '../reload/watch-files.ts';
-import { checkInChildProcess } from '../start-up/child-process.ts';
-import type { FileDigests } from '../start-up/report.ts';
-import { readonlyAccountFaults } from './with-checked-file.ts';
+import type { RunningAgent } from '../../agent.ts';
+import { createReloader, type Checked } from '../../reload/reloader.ts';
+import { reverifyNowAndThen } from '../../reload/reverify-now-and-then.ts';
+import { watchFiles } from '../../reload/watch-files.ts';
+import { checkInChildProcess } from '../../start-up/child-process.ts';
+import type { FileDigests } from '../../start-up/report.ts';
+import { readonlyAccountFaults } from '../with-checked-file.ts';
 
 export interface ReloadingAgent {
   readonly agent: RunningAgent;

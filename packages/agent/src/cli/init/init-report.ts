@@ -1,7 +1,7 @@
 import { counted } from '@svc/edge';
-import type { AuditFinding } from '../start-up/report.ts';
-import type { Fault } from '../capabilities/fault.ts';
-import type { Proposal } from '../proposals/model.ts';
+import type { AuditFinding } from '../../start-up/report.ts';
+import type { Fault } from '../../capabilities/fault.ts';
+import type { Proposal } from '../../proposals/model.ts';
 
 /** What `svc-agent init` has done, as `--json` prints it. */
 export interface InitReport {

@@ -1,6 +1,6 @@
 import { CAPABILITY_PATH_PREFIX } from '@svc/protocol';
-import { isRecord } from '../capabilities/is-record.ts';
-import type { CapabilityContract, Contract, FieldContract, ParamContract } from './contract.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
+import type { CapabilityContract, Contract, FieldContract, ParamContract } from '../contract.ts';
 import { readValue } from './read-value.ts';
 
 type Json = Readonly<Record<string, unknown>>;

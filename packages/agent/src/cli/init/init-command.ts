@@ -1,21 +1,21 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { join, normalize } from 'node:path';
 import { rawPublicKey } from '@svc/protocol';
-import { gatewayUrlProblem } from '../config/checks/gateway-url.ts';
-import type { Catalog, CatalogSource, CatalogTarget } from '../databases/catalog.ts';
-import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
-import { DatabaseError } from '../databases/errors.ts';
-import { chooseTables, type TableChoice } from '../proposals/choose-tables.ts';
-import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../proposals/compose-files.ts';
-import { propose } from '../proposals/propose.ts';
-import { draftFolder, filesInTheWay, type FileToWrite } from '../proposals/write-folder.ts';
-import { checkInChildProcess } from '../start-up/child-process.ts';
-import { createLog, type Log } from '../telemetry/log.ts';
+import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
+import type { Catalog, CatalogSource, CatalogTarget } from '../../databases/catalog.ts';
+import { DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
+import { DatabaseError } from '../../databases/errors.ts';
+import { chooseTables, type TableChoice } from '../../proposals/choose-tables.ts';
+import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../../proposals/compose-files.ts';
+import { propose } from '../../proposals/propose.ts';
+import { draftFolder, filesInTheWay, type FileToWrite } from '../../proposals/write-folder.ts';
+import { checkInChildProcess } from '../../start-up/child-process.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
 import { askSecret, askYesNo } from './ask.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
-import { printFaults } from './print-faults.ts';
-import { logFile, LOG_FILE } from '../telemetry/log-destination.ts';
+import { printFaults } from '../print-faults.ts';
+import { logFile, LOG_FILE } from '../../telemetry/log-destination.ts';
 
 export interface InitOptions extends TableChoice {
   /** Where the database is; else DATABASE_URL. */

@@ -1,5 +1,5 @@
-import { isRecord } from '../capabilities/is-record.ts';
-import type { Bound, ValueContract } from './contract.ts';
+import { isRecord } from '../../capabilities/is-record.ts';
+import type { Bound, ValueContract } from '../contract.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
-import type { Capability } from '../capabilities/model.ts';
-import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
-import type { Offer } from '../config/load-offer.ts';
-import type { CapabilityTerms, Contract } from './contract.ts';
+import type { Capability } from '../../capabilities/model.ts';
+import { describeCapabilities } from '../../capabilities/openapi/describe-capabilities.ts';
+import type { Offer } from '../../config/load-offer.ts';
+import type { CapabilityTerms, Contract } from '../contract.ts';
 import { readOpenApi } from './read-openapi.ts';
 
 /** Reads a capability file as callers see it once it is served, hidden capabilities included: they can be called. */
