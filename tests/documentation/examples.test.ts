@@ -128,7 +128,7 @@ test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, scrip
   const wrong = commandsIn(script).filter(([program, words]) => {
     // A mention of the command alone is no call of it.
     const mentioned =
-      words.length === 1 && /^(?:(?:create|revoke)-key|completion|diff)$/.test(words[0] ?? '');
+      words.length === 1 && /^(?:(?:create|revoke)-key|completion|diff|add|try)$/.test(words[0] ?? '');
     if (mentioned) return false;
     return program === 'svc-gateway'
       ? parseGatewayArguments(words).command === 'wrong-usage'
