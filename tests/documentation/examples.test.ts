@@ -14,6 +14,7 @@ import { readDocuments, type Block } from './documents.ts';
 /** What each kind of example is proved by: here, or in the test of that name beside this one. */
 const PROVED: Readonly<Record<string, string>> = {
   'ini pgbouncer': 'deploy.test.ts',
+  'ini drop-in': 'deploy.test.ts',
   nginx: 'deploy.test.ts',
   caddyfile: 'deploy.test.ts',
   haproxy: 'deploy.test.ts',
