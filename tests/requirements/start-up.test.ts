@@ -411,7 +411,12 @@ describe('the log file', () => {
       await writeFile(join(home.path, 'capability.yaml'), station.file({}));
       await chmod(home.path, 0o555);
       const account = owner === undefined ? {} : { uid: owner.uid, gid: owner.gid };
+      const check = (as: typeof account): ReturnType<typeof runProcess> =>
+        runProcess(join(home.path, 'svc-agent'), ['check'], { cwd: home.path, ...as });
       const { stdout, stderr, hasFile } = await ran(home.path, [], account);
+      const checked = await check(account);
+      await writeFile(join(home.path, 'capability.yaml'), station.file({ database: { port: 1 } }));
+      const refused = await check(account);
       await chmod(home.path, 0o755);
       await home.remove();
       expect({ events: eventsOf(stdout), hasFile }).toEqual({ events: EVENTS, hasFile: false });
@@ -419,6 +424,13 @@ describe('the log file', () => {
       expect(warnings).toEqual([
         expect.stringMatching(/permission denied\): the log goes to standard output/),
       ]);
+      // A command has something else on its standard output: nothing is kept, and only details are missed.
+      expect(checked).toMatchObject({ code: 0, stderr: '' });
+      expect(refused.code).toBe(2);
+      expect(refused.stdout).not.toContain('svc-agent.log');
+      expect(refused.stderr).toMatch(
+        /^svc-agent: cannot write svc-agent\.log in \S+ \(permission denied\): .*--details/,
+      );
     });
 
     test.skipIf(!existsSync('/usr/bin/script'))('on a terminal it has lines for people', async () => {

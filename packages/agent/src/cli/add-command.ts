@@ -6,7 +6,7 @@ import type { VerificationFault } from '../databases/errors.ts';
 import { proposeInChildProcess } from '../start-up/child-process.ts';
 import type { AdditionReport } from '../start-up/report.ts';
 import { createLog } from '../telemetry/log.ts';
-import { logFile } from '../telemetry/log-destination.ts';
+import { logOfCommand } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { flatFault, printFaults } from './print-faults.ts';
 
@@ -122,7 +122,7 @@ async function logged(
   home: string,
   records: readonly Parameters<ReturnType<typeof createLog>['observe']>[0][],
 ): Promise<void> {
-  const log = createLog({ destination: logFile(home), standardError: process.stderr });
+  const log = createLog({ destination: logOfCommand(home), standardError: process.stderr });
   for (const record of records) log.observe(record);
   await log.close();
 }

@@ -1,6 +1,6 @@
 import type { Level } from '../lint/finding.ts';
 import { fails, jsonReport, textReport } from '../lint/lint-report.ts';
-import { logFile } from '../telemetry/log-destination.ts';
+import { logOfCommand } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { printFaults } from './print-faults.ts';
 import { withCheckedFile } from './with-checked-file.ts';
@@ -22,7 +22,7 @@ export async function lintCommand({ file, failOn, offline, json, home }: LintOpt
       file,
       offline,
       lint: true,
-      logTo: (logging) => logFile(home, logging),
+      logTo: (logging) => logOfCommand(home, logging),
       onWellFormed: () => {},
       showFaults(faults) {
         if (json) process.stdout.write(jsonReport(file, failOn, [], faults));

@@ -12,7 +12,7 @@ import { textReport } from '../examples/text-report.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import { createLocalCaller } from '../trial/local-caller.ts';
 import { openTrial, type Trial } from '../trial/open-trial.ts';
-import { logFile } from '../telemetry/log-destination.ts';
+import { logOfCommand } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { printFaults } from './print-faults.ts';
 import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
@@ -36,7 +36,7 @@ export async function testCommand(options: TestOptions): Promise<ExitCode> {
     {
       file,
       offline: false,
-      logTo: (logging) => logFile(home, logging),
+      logTo: (logging) => logOfCommand(home, logging),
       onWellFormed: () => {},
       showFaults(faults) {
         if (reporter !== 'json') printFaults(faults, process.stderr, file);

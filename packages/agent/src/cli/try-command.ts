@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProblem } from '@svc/edge';
 import { databaseFault, DatabaseError } from '../databases/errors.ts';
-import { logFile, LOG_FILE } from '../telemetry/log-destination.ts';
+import { logOfCommand, LOG_FILE } from '../telemetry/log-destination.ts';
 import { createLocalCaller, type LocalPrincipal } from '../trial/local-caller.ts';
 import { openTrial } from '../trial/open-trial.ts';
 import { claimsOf, givenTwice, paramsOf, readAssignments } from '../trial/read-arguments.ts';
@@ -51,7 +51,7 @@ export async function tryCommand(options: TryOptions): Promise<ExitCode> {
       file,
       offline: false,
       only: capability,
-      logTo: (logging) => logFile(home, logging),
+      logTo: (logging) => logOfCommand(home, logging),
       onWellFormed: () => {},
       showFaults(faults) {
         if (json)

@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { readProblem } from '@svc/edge';
 import type { LogDestination } from './log.ts';
@@ -20,11 +21,14 @@ const LOG_DEFAULTS: LogSettings = {
 };
 
 /** The log file in the folder of the agent. */
-export function logFile(
-  home: string,
-  { maxSizeBytes, maxFiles }: LogSettings = LOG_DEFAULTS,
-): LogDestination {
+function logFile(home: string, { maxSizeBytes, maxFiles }: LogSettings = LOG_DEFAULTS): LogDestination {
   return { file: join(home, LOG_FILE), maxSizeBytes, maxFiles };
+}
+
+/** Of a command, whose standard output has what was asked for. Where there cannot be a file nothing is kept. */
+export function logOfCommand(home: string, logging?: LogSettings): LogDestination {
+  if (writeProblem(home) === undefined) return logFile(home, logging);
+  return { descriptor: openSync(devNull, 'w'), colour: false };
 }
 
 export interface RunningAgentLog {
@@ -49,8 +53,8 @@ export function logOfRunningAgent(
   return standardOutput;
 }
 
-/** Why the log file cannot be written, or a new one made. */
-function writeProblem(home: string): string | undefined {
+/** Why the log file cannot be written, or a new one made; undefined where it can. */
+export function writeProblem(home: string): string | undefined {
   const file = join(home, LOG_FILE);
   try {
     accessSync(existsSync(file) ? file : home, constants.W_OK);

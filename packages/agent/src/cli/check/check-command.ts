@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { VerificationFault } from '../../databases/errors.ts';
 import { jsonReport, textReport } from './check-report.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { logFile, LOG_FILE } from '../../telemetry/log-destination.ts';
+import { logOfCommand, LOG_FILE, writeProblem } from '../../telemetry/log-destination.ts';
 import { readonlyAccountFaults, withCheckedFile } from '../with-checked-file.ts';
 
 export interface CheckOptions {
@@ -27,10 +27,17 @@ export async function checkCommand({ file, offline, details, json, home }: Check
       file,
       offline,
       // Standard output has the report, so the log is a file whatever logging.output says.
-      logTo: (logging) => logFile(home, logging),
+      logTo: (logging) => logOfCommand(home, logging),
       onWellFormed: ({ capabilities, identity, workers }) =>
         report.wellFormed(capabilities, identity, workers),
-      showFaults: (faults) => report.refused(faults, hasDetails(faults) ? join(home, LOG_FILE) : undefined),
+      showFaults(faults) {
+        const problem = hasDetails(faults) ? writeProblem(home) : undefined;
+        report.refused(
+          faults,
+          hasDetails(faults) && problem === undefined ? join(home, LOG_FILE) : undefined,
+        );
+        if (problem !== undefined) process.stderr.write(`svc-agent: ${notKept(home, problem)}\n`);
+      },
     },
     async ({ outcome, refuse }) => {
       report.warned(outcome.warnings);
@@ -42,6 +49,10 @@ export async function checkCommand({ file, offline, details, json, home }: Check
   );
   report.end();
   return exitCode;
+}
+
+function notKept(home: string, problem: string): string {
+  return `cannot write ${LOG_FILE} in ${home} (${problem}): what the database says is not kept; --details shows it on a terminal`;
 }
 
 /** Whether the log file holds more of these faults than the report. */

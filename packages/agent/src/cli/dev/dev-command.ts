@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { VerificationFault } from '../../databases/errors.ts';
 import { unexpected } from '../../reload/fault-texts.ts';
 import type { FileDigests } from '../../start-up/report.ts';
-import { logFile } from '../../telemetry/log-destination.ts';
+import { logOfCommand } from '../../telemetry/log-destination.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import {
   checkSave,
@@ -66,7 +66,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   const showFindings = createShowFindings(display);
   // What is of use here is shown by the display.
   const standardError = { write: () => {} };
-  const log = createLog({ destination: logFile(home), standardError });
+  const log = createLog({ destination: logOfCommand(home), standardError });
   const crash = async (error: unknown): Promise<never> => {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     log.observe({ event: 'crashed', detail });

@@ -15,7 +15,7 @@ import { askSecret, askYesNo } from './ask.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
 import { printFaults } from '../print-faults.ts';
-import { logFile, LOG_FILE } from '../../telemetry/log-destination.ts';
+import { logOfCommand, LOG_FILE } from '../../telemetry/log-destination.ts';
 
 export interface InitOptions extends TableChoice {
   /** Where the database is; else DATABASE_URL. */
@@ -75,7 +75,7 @@ async function crashed(error: unknown, { home }: InitOptions): Promise<ExitCode>
 }
 
 function openLog(home: string): Log {
-  return createLog({ destination: logFile(home), standardError: process.stderr });
+  return createLog({ destination: logOfCommand(home), standardError: process.stderr });
 }
 
 async function init(options: InitOptions): Promise<ExitCode> {
