@@ -7,6 +7,7 @@ import {
   runProcess,
   startPostgres,
   SVC_AGENT,
+  SVC_GATEWAY,
   temporaryFolder,
   type Postgres,
   type TemporaryFolder,
@@ -113,6 +114,8 @@ test(
     expect((await text('.gitignore')).split('\n')).toEqual(
       expect.arrayContaining(['secrets/', 'gateway.env', '.env']),
     );
+    const command = /svc-gateway (create-key .*?) prints/.exec(await text('gateway.env'))?.[1] ?? '';
+    expect((await runProcess('/bin/sh', ['-c', `${SVC_GATEWAY} ${command}`])).code).toBe(0);
     const password = (await text('secrets/db-password')).trimEnd();
     for (const file of ['capability.yaml', 'reader.sql', '.env.example', 'gateway.env', '.gitignore']) {
       const content = await text(file);

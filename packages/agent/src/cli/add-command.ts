@@ -92,7 +92,7 @@ function tell({ file, name, print, json }: AddOptions, report: AdditionReport, w
     },
   );
   if (print && section !== undefined) stdout.write(section);
-  else if (written) stdout.write(`${file}: added ${name}; try it: svc-agent try ${name}\n`);
+  else if (written) stdout.write(`${file}: added ${name}; try it: svc-agent try ${name} --config ${file}\n`);
   return code;
 }
 

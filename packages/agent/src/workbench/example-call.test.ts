@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Example } from '../capabilities/example.ts';
 import type { Capability, ParamSchema } from '../capabilities/model.ts';
 import { exampleCall } from './example-call.ts';
 
@@ -51,4 +52,27 @@ test('a capability for which nothing can be made up is passed over, and one that
   expect(exampleCall([pattern, pinned, plain])).toEqual({ capability: 'plain', params: { p: 3 } });
   expect(exampleCall([pattern, pinned])).toEqual({ capability: 'pinned', params: {} });
   expect(exampleCall([pattern])).toBeUndefined();
+});
+
+test('the first example that is published goes before what is made up', () => {
+  const example = (id: number, isPublished: boolean): Example => ({
+    params: { p: id },
+    isPublished,
+    expect: {},
+    position,
+  });
+  const plain = capabilityOf('plain', { type: 'integer' });
+  const quiet = { ...capabilityOf('quiet', { type: 'integer' }), examples: [example(5, false)] };
+  const shown = {
+    ...capabilityOf('shown', { type: 'integer' }),
+    examples: [example(6, false), example(7, true)],
+  };
+  expect(exampleCall([plain, quiet, shown])).toEqual({ capability: 'shown', params: { p: 7 } });
+  expect(exampleCall([quiet])).toEqual({ capability: 'quiet', params: { p: 1 } });
+});
+
+test('what needs no parameter goes before what needs a key, of which there may be no row', () => {
+  const get = capabilityOf('get', { type: 'integer' });
+  const list = { ...capabilityOf('list', { type: 'integer' }), params: [] };
+  expect(exampleCall([get, list])).toEqual({ capability: 'list', params: {} });
 });

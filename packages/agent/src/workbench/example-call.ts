@@ -8,14 +8,25 @@ export interface ExampleCall {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Of the first capability for which one can be made up; those that take something from who calls come last. */
+/**
+ * Of a capability that publishes an example; else of one that needs no parameter, for a key that is made up is of no row;
+ * else of the first for which a call can be made up. Those that take something from who calls come last.
+ */
 export function exampleCall(capabilities: readonly Capability[]): ExampleCall | undefined {
   const isPinned = ({ params }: Capability): boolean => params.some(({ from }) => from !== undefined);
-  for (const capability of capabilities.toSorted((a, b) => Number(isPinned(a)) - Number(isPinned(b)))) {
-    const params = plausibleParams(capability);
+  const rank = (capability: Capability): number =>
+    Number(isPinned(capability)) * 4 +
+    Number(publishedParams(capability) === undefined) * 2 +
+    Number(capability.params.some(({ required, from }) => required && from === undefined));
+  for (const capability of capabilities.toSorted((a, b) => rank(a) - rank(b))) {
+    const params = publishedParams(capability) ?? plausibleParams(capability);
     if (params !== undefined) return { capability: capability.name, params };
   }
   return undefined;
+}
+
+function publishedParams({ examples }: Capability): ExampleCall['params'] | undefined {
+  return examples?.find(({ isPublished }) => isPublished)?.params;
 }
 
 function plausibleParams(capability: Capability): ExampleCall['params'] | undefined {

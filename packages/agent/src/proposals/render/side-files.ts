@@ -40,7 +40,7 @@ export function renderGatewayEnv(gatewayUrl: string, agentPublicKey: string): st
   ];
   return `# For the gateway: svc-gateway --env-file gateway.env
 GATEWAY_AGENT_PUBLIC_KEY=${agentPublicKey}
-# Keys of callers. svc-gateway create-key --name me --capabilities '"*"' prints a key and the line to put here.
+# Keys of callers. svc-gateway create-key --name me --capabilities '*' prints a key and the line to put here.
 GATEWAY_API_KEYS_JSON='[]'
 ${lines.map((line) => `${line}\n`).join('')}`;
 }
