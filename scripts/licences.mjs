@@ -25,7 +25,9 @@ export async function thirdPartyLicences(packages) {
     if (!names.has(name)) faults.push(`licenses/${name} is for a package that is not bundled: remove it`);
   }
   if (faults.length > 0) throw new Error(faults.toSorted().join('; '));
-  const entries = found.flatMap((licences) => licences.entries).toSorted((a, b) => (a < b ? -1 : 1));
+  // A package that lies in two folders in one version is one entry.
+  const all = new Set(found.flatMap((licences) => licences.entries));
+  const entries = [...all].toSorted((a, b) => (a < b ? -1 : 1));
   return [intro, ...entries].join(`\n${'-'.repeat(80)}\n`);
 }
 

@@ -73,6 +73,14 @@ test.skipIf(!needs('systemd-analyze'))(
         .replace('ExecStart=/var/lib/svc-agent/svc-agent', `ExecStart=${SVC_AGENT}`);
       const path = join(home, `${name}.service`);
       await writeFile(path, unit);
+      if (name === 'svc-agent') {
+        const [dropIn = ''] = blocksOf('ini drop-in');
+        await mkdir(`${path}.d`);
+        await writeFile(
+          join(`${path}.d`, 'override.conf'),
+          dropIn.replace('/var/lib/svc-agent/svc-agent', SVC_AGENT),
+        );
+      }
       const verified = await runProcess('systemd-analyze', ['verify', '--man=no', path]);
       // Nothing is said of a sound unit; units of the machine itself may have faults.
       expect(verified.stderr.split('\n').filter((line) => line.includes(name))).toEqual([]);

@@ -14,6 +14,7 @@ import { readDocuments, type Block } from './documents.ts';
 /** What each kind of example is proved by: here, or in the test of that name beside this one. */
 const PROVED: Readonly<Record<string, string>> = {
   'ini pgbouncer': 'deploy.test.ts',
+  'ini drop-in': 'deploy.test.ts',
   nginx: 'deploy.test.ts',
   caddyfile: 'deploy.test.ts',
   haproxy: 'deploy.test.ts',
@@ -128,7 +129,7 @@ test.each([...named('sh'), ...inline])('the commands at %s exist: %j', (_, scrip
   const wrong = commandsIn(script).filter(([program, words]) => {
     // A mention of the command alone is no call of it.
     const mentioned =
-      words.length === 1 && /^(?:(?:create|revoke)-key|completion|diff)$/.test(words[0] ?? '');
+      words.length === 1 && /^(?:(?:create|revoke)-key|completion|diff|add|try)$/.test(words[0] ?? '');
     if (mentioned) return false;
     return program === 'svc-gateway'
       ? parseGatewayArguments(words).command === 'wrong-usage'

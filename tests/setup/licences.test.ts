@@ -17,20 +17,26 @@ interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
 }
 
-/** `name version` of all that the five packages need to run, by the lock file; none of it is installed twice. */
+/** `name version` of all that the five packages need to run, by the lock file. */
 async function neededPackages(): Promise<readonly string[]> {
   const { packages }: Lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
-  const names = new Set<string>();
-  const follow = (entry: LockEntry | undefined): void => {
+  const folders = new Set<string>();
+  const follow = (folder: string): void => {
+    const entry = packages[folder];
     for (const name of Object.keys({ ...entry?.dependencies, ...entry?.optionalDependencies })) {
-      if (names.has(name) || name.startsWith('@svc/')) continue;
-      names.add(name);
-      follow(packages[`node_modules/${name}`]);
+      // Its own copy, where others need another version.
+      const own = `${folder}/node_modules/${name}`;
+      const found = own in packages ? own : `node_modules/${name}`;
+      if (folders.has(found) || name.startsWith('@svc/')) continue;
+      folders.add(found);
+      follow(found);
     }
   };
-  for (const name of ['gateway', 'agent', 'protocol', 'edge', 'identity'])
-    follow(packages[`packages/${name}`]);
-  return [...names].map((name) => `${name} ${packages[`node_modules/${name}`]?.version}`);
+  for (const name of ['gateway', 'agent', 'protocol', 'edge', 'identity']) follow(`packages/${name}`);
+  const needed = [...folders].map(
+    (folder) => `${folder.split('node_modules/').at(-1)} ${packages[folder]?.version}`,
+  );
+  return [...new Set(needed)];
 }
 
 /** Needed by packages that are bundled, for parts that are not. */
