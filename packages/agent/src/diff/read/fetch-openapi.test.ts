@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { fetchOpenApi } from './fetch-openapi.ts';
 
@@ -13,7 +12,8 @@ afterEach(() => {
 async function serve(listener: Parameters<typeof createServer>[1]): Promise<URL> {
   server = createServer(listener ?? (() => {})).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const address = server.address() as AddressInfo;
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
   return new URL(`http://127.0.0.1:${address.port}/openapi.json`);
 }
 
