@@ -253,6 +253,12 @@ describe('without a gateway', () => {
       capabilities: 1,
       checked: 0,
     });
+    // A save says only what the one before had not said.
+    await save(`${FILM}${FILM.replace('get_film', 'get_more')}`);
+    expect([await bench.next('note'), await bench.next('note')]).toMatchObject([
+      { message: expect.stringContaining('get_film.description: is missing:') },
+      { message: expect.stringContaining('is missing here and in 1 more') },
+    ]);
     expect(await bench.process.stop()).toEqual({ code: 0, signal: null });
   });
 });

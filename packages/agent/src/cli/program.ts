@@ -101,7 +101,7 @@ export const PROGRAM: ProgramSpec = {
         schema: {
           value: 'name',
           mayRepeat: true,
-          does: 'Only tables of this schema. May be given several times.',
+          does: 'Only tables of this schema.',
         },
         tables: {
           value: 'glob',
@@ -211,6 +211,6 @@ to this binary. Details of faults are written to svc-agent.log, also next to it;
 has the running agent write its log to standard output instead.
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration,
-3 the answer is no (diff).
+3 the answer is no (test, lint, diff).
 `,
 };

@@ -2,21 +2,24 @@ import type { Capability, Param } from '../capabilities/model.ts';
 import { compileParameters } from '../capabilities/parameters.ts';
 import { CANDIDATES } from './capability-pairs.testing.ts';
 
-/** Whether the agent would run a call with this body. */
-export function takes(capability: Capability, body: Readonly<Record<string, unknown>>): boolean {
-  try {
-    compileParameters(capability)(Buffer.from(JSON.stringify(body)));
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether the agent would run a call with a body. */
+export function takerOf(capability: Capability): (body: Readonly<Record<string, unknown>>) => boolean {
+  const read = compileParameters(capability);
+  return (body) => {
+    try {
+      read(Buffer.from(JSON.stringify(body)));
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** What the parameter takes of what is around its rules; undefined stands for nothing. */
 function takenOf(capability: Capability, param: Param): readonly unknown[] {
-  const alone = { ...capability, params: [param] };
+  const takes = takerOf({ ...capability, params: [param] });
   const candidates = [undefined, null, ...(CANDIDATES[param.schema.type] ?? [])];
-  return candidates.filter((value) => takes(alone, { [param.name]: value }));
+  return candidates.filter((value) => takes({ [param.name]: value }));
 }
 
 /** Bodies that the old capability takes, each value of each parameter at least once. */

@@ -120,6 +120,14 @@ const FIELD_CHANGES: readonly (readonly [old: Json, now: Json, expected: readonl
   [{ ...FIELD, format: 'int32' }, { ...FIELD, format: 'int64' }, ['breaking result.one.format']],
 ];
 
+test('other examples that callers are shown', { tags: ['command:diff'] }, () => {
+  const withExample = (p: number): Contract =>
+    fileOf({ examples: [{ params: { p }, expect: { count: 1 } }] });
+  expect(told(fileOf({}), withExample(1))).toEqual(['compatible examples']);
+  expect(told(withExample(1), withExample(2))).toEqual(['compatible examples']);
+  expect(told(withExample(1), withExample(1))).toEqual([]);
+});
+
 test.each(FIELD_CHANGES)('a field %j that becomes %j', { tags: ['command:diff'] }, (old, now, expected) => {
   expect(told(withField(old), withField(now))).toEqual(expected);
 });

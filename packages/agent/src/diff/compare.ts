@@ -78,6 +78,7 @@ function compareCapability(
     changes.add('compatible', ['expose_in_openapi'], 'true: it is shown now');
   if (old.description !== now.description)
     changes.add('risky', ['description'], 'changed: models read it to choose a tool');
+  if (old.examplesJson !== now.examplesJson) changes.add('compatible', ['examples'], 'changed');
   compareParams(old.params, now.params, isMixed, changes.below('params'));
   compareFields(old.fields, now.fields, changes.below('result'));
   compareExtras(old.extras, now.extras, changes);

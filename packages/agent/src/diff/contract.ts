@@ -18,6 +18,8 @@ interface FileTerms {
 
 export interface CapabilityContract {
   readonly description: string;
+  /** Parameters of calls that callers are shown, as JSON; undefined where there are none. */
+  readonly examplesJson: string | undefined;
   readonly params: ReadonlyMap<string, ParamContract>;
   /** In the order of a row. */
   readonly fields: ReadonlyMap<string, FieldContract>;

@@ -2,6 +2,7 @@ import { afterGoAway, afterLoss, FRESH } from './back-off.ts';
 import { ONE_LINK, planLinks, type Fleet, type LinkPlan } from './link-plan.ts';
 import { createLinkRenewal } from './link-renewal.ts';
 import type { Aftermath, DialEnd, Held, Place, Slot } from './link-slots.ts';
+import { FRUITLESS_PER_LINK, SEEK_JITTER, SEEK_MS, SLOW_JITTER } from './seek-pace.ts';
 import { createTargets, type Situation, type Target } from './targets.ts';
 
 /**
@@ -66,15 +67,10 @@ export interface LinkKeeperOptions {
   readonly random: () => number;
 }
 
-const SEEK_MS = 250;
-const SEEK_JITTER = 0.5;
-/** Dials in a row without a new link, for each link that is wanted, after which a search goes on slowly. */
-const FRUITLESS_PER_LINK = 4;
 const SLOW_SEEK_MS = 30_000;
 /** Most losses are restarts: what was lost is there again within seconds. */
 const SLOW_SEEK_EARLY_MS = 5000;
 const EARLY_MS = 60_000;
-const SLOW_JITTER = 0.2;
 const RESOLVE_JITTER = 0.2;
 const RESOLVE_SOON_MS = 2000;
 const SHORT_AFTER_MS = 60_000;

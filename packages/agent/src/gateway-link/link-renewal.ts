@@ -1,5 +1,6 @@
 import { afterLoss, FRESH, type BackOff } from './back-off.ts';
 import type { Aftermath, DialEnd, Dialled, Held, Place, Slot, SlotState } from './link-slots.ts';
+import { FRUITLESS_PER_LINK, SEEK_JITTER, SEEK_MS, SLOW_JITTER } from './seek-pace.ts';
 import type { Situation, Target, Targets } from './targets.ts';
 
 /**
@@ -59,12 +60,7 @@ interface Welcomed extends Dialled {
   readonly since: number;
 }
 
-const SEEK_MS = 250;
-const SEEK_JITTER = 0.5;
-/** Dials in a row that got elsewhere, for each link that is wanted, after which an heir is sought slowly. */
-const FRUITLESS_PER_LINK = 4;
 const SLOW_SEEK_MS = 5000;
-const SLOW_JITTER = 0.2;
 
 export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
   const { slots, targets, situation, isDuplicate, random } = options;

@@ -18,7 +18,7 @@ import { startWarmProcess } from '../../workbench/warm-process.ts';
 import { watchSaves, type SaveEnd, type WatchSaves } from '../../workbench/watch-saves.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { printFaults } from '../print-faults.ts';
-import { serveWorkbench, showFindings, type WorkbenchParts } from './serve-workbench.ts';
+import { serveWorkbench, createShowFindings, type WorkbenchParts } from './serve-workbench.ts';
 import { readonlyAccountFaults } from '../with-checked-file.ts';
 
 export interface DevOptions {
@@ -63,6 +63,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
         showsDatabaseText: isTerminal,
         showsCalls: !options.quiet,
       });
+  const showFindings = createShowFindings(display);
   // What is of use here is shown by the display.
   const standardError = { write: () => {} };
   const log = createLog({ destination: logFile(home), standardError });
@@ -102,13 +103,13 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
     }
     if (starting === undefined) {
       display.watching({ file, capabilities: first.verified.config.capabilities.length });
-      showFindings(first, display);
-      watch(checksOf({ file, display, log, check }));
+      showFindings(first);
+      watch(checksOf({ file, display, showFindings, log, check }));
       await untilSignal();
       return EXIT.fine;
     }
     const gateway = await starting;
-    const bench = { file, version, first, gateway, display, log, check, watch, untilSignal };
+    const bench = { file, version, first, gateway, display, showFindings, log, check, watch, untilSignal };
     const faults = await serveWorkbench(bench);
     if (faults === undefined) return EXIT.fine;
     showFaults({ content: first.content, faults });
@@ -136,9 +137,10 @@ function judge({ content, outcome, asked }: CheckedSave): PassedSave | RefusedSa
 function checksOf({
   file,
   display,
+  showFindings,
   log,
   check,
-}: Pick<WorkbenchParts, 'file' | 'display' | 'log' | 'check'>): () => Promise<SaveEnd> {
+}: Pick<WorkbenchParts, 'file' | 'display' | 'showFindings' | 'log' | 'check'>): () => Promise<SaveEnd> {
   return async () => {
     const startedAt = performance.now();
     const checked = await check().catch((error: unknown): RefusedSave => ({
@@ -152,7 +154,11 @@ function checksOf({
     const { asked } = checked;
     const capabilities = checked.verified.config.capabilities.length;
     const durationMs = Math.round(performance.now() - startedAt);
-    return { faults: [], show: () => display.accepted({ served: false, capabilities, asked, durationMs }) };
+    const show = (): void => {
+      display.accepted({ served: false, capabilities, asked, durationMs });
+      showFindings(checked);
+    };
+    return { faults: [], show };
   };
 }
 

@@ -19,6 +19,7 @@ export interface WorkbenchParts {
   readonly first: PassedSave;
   readonly gateway: WorkbenchGateway;
   readonly display: Display;
+  readonly showFindings: ShowFindings;
   readonly log: Log;
   readonly check: () => Promise<PassedSave | RefusedSave>;
   readonly watch: WatchSaves;
@@ -77,7 +78,7 @@ export async function serveWorkbench(
     if (first === undefined) {
       const { url, apiKey } = gateway;
       display.ready({ file, capabilities, url, apiKey, example: exampleCall(config.capabilities) });
-      showFindings(parts.first, display);
+      parts.showFindings(parts.first);
       parts.watch(saves.take);
     }
     ending = await Promise.race([signal, gone]);
@@ -108,16 +109,16 @@ function untilConnected(
 /** Serves a save that passes. */
 function savesOf(
   agent: RunningAgent,
-  { file, gateway, display, check }: WorkbenchParts,
+  { file, gateway, display, showFindings, check }: WorkbenchParts,
 ): { readonly take: () => Promise<SaveEnd | undefined>; close(): void } {
   let content: Uint8Array | undefined;
-  let asked = 0;
+  let passed: PassedSave | undefined;
   const reloader = createReloader({
     check: async (): Promise<Checked> => {
       const checked = await check();
       ({ content } = checked);
       if ('faults' in checked) return checked;
-      ({ asked } = checked);
+      passed = checked;
       return { verified: withLink(checked.verified, gateway) };
     },
     serving: () => agent.config,
@@ -132,19 +133,32 @@ function savesOf(
       return { faults, show: () => display.refused({ file, content, faults, servesOn: true }) };
     }
     const { capabilities, added, changed, removed, duration_ms: durationMs } = end.event;
+    const asked = passed?.asked ?? 0;
     const accepted = { served: true, capabilities, asked, added, changed, removed, durationMs };
-    return { faults: [], show: () => display.accepted(accepted) };
+    const show = (): void => {
+      display.accepted(accepted);
+      if (passed !== undefined) showFindings(passed);
+    };
+    return { faults: [], show };
   };
   return { take, close: () => reloader.close() };
 }
 
-/** What is allowed, and yet to be known. */
-export function showFindings({ findings, warnings }: PassedSave, display: Display): void {
-  for (const { path, message } of warnings) display.note(`warning: ${path}: ${message}`);
-  if (findings.length > 0)
-    display.note(
-      'the database account may do more than read: `svc-agent check` says what, and how to mend it',
-    );
+/** Shows what is allowed, and yet to be known. */
+type ShowFindings = (save: PassedSave) => void;
+
+/** Of each save only what the one before had not. */
+export function createShowFindings(display: Display): ShowFindings {
+  let shown: ReadonlySet<string> = new Set();
+  return ({ findings, warnings }) => {
+    const notes = new Set(warnings.map(({ path, message }) => `warning: ${path}: ${message}`));
+    if (findings.length > 0)
+      notes.add(
+        'the database account may do more than read: `svc-agent check` says what, and how to mend it',
+      );
+    for (const note of notes) if (!shown.has(note)) display.note(note);
+    shown = notes;
+  };
 }
 
 function withLink(verified: VerifiedAgent, { port, privateKeySeed }: WorkbenchGateway): VerifiedAgent {

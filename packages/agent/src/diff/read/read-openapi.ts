@@ -32,6 +32,7 @@ function readOperation(operation: Json): CapabilityContract {
   const answer = recordAt(schemaIn(recordAt(operation, 'responses', '200')), 'properties');
   return {
     description: textAt(operation, 'description'),
+    examplesJson: JSON.stringify(body['examples']),
     params: readParams(body),
     fields: readFields(recordAt(answer, 'rows', 'items', 'properties')),
     extras: new Map(Object.entries(answer).filter(([name]) => !ENVELOPE.has(name))),
