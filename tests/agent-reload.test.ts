@@ -1,4 +1,6 @@
-import { testDatabase, type TestDatabase } from '@svc/testkit';
+import { rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   ADDED,
@@ -70,6 +72,26 @@ describe('SIGHUP', () => {
       expect(await it.service.call('added', {})).toMatchObject({ status: 404 });
     },
   );
+
+  test.each([
+    ['a pipe that nobody writes to', (path: string) => runProcess('mkfifo', [path])],
+    ['a device without an end', (path: string) => symlink('/dev/zero', path)],
+  ])('refuses %s, and answers calls meanwhile', { tags: ['reload:refused'] }, async (_title, make) => {
+    const file = join(it.folder, 'capability.yaml');
+    const replace = async (): Promise<void> => {
+      await rm(file, { force: true });
+      await make(file);
+      it.agent.signal('SIGHUP');
+    };
+    try {
+      expect(await it.answerTo(replace, 'reload_refused')).toMatchObject({
+        message: expect.stringContaining('it is a pipe, a device or the like'),
+      });
+      expect(await it.edition()).toBe('2');
+    } finally {
+      await rm(file);
+    }
+  });
 
   test(
     'has another link take the place of the one, which the gateway counts when the record is written',

@@ -99,6 +99,13 @@ describe('svc-agent add', { tags: ['command:add'] }, () => {
     expect(JSON.parse(tried.stdout)).toMatchObject({ rows: [{ title: 'Academy Dinosaur' }] });
   });
 
+  test('takes what looks like a variable of the environment for text', async () => {
+    await writeFile(join(folder, 'home.sql'), "select '${HOME}' as home");
+    expect((await agent(['add', 'home', '--sql-file', 'home.sql'])).code).toBe(0);
+    const tried = await agent(['try', 'home', '--json']);
+    expect(JSON.parse(tried.stdout)).toMatchObject({ rows: [{ home: '${HOME}' }] });
+  });
+
   test('reads the SQL from standard input, and says what it wrote as JSON', async () => {
     await writeFile(
       join(folder, 'run.sh'),

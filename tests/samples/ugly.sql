@@ -44,6 +44,17 @@ create table "Straße" ("Id" smallint primary key);
 create table a_table_with_a_name_that_is_as_long_as_postgresql_lets_one_be_ (id integer primary key, another_name_that_is_as_long_as_postgresql_lets_it_be_________ integer unique);
 create table a_table_with_a_name_that_is_as_long_as_postgresql_lets_one_bex (id integer primary key);
 
+create table odd_columns (
+  id integer primary key,
+  "__proto__" text,
+  "constructor" integer,
+  U&"clears\001B[2J" text,
+  U&"turns\202Eround" text,
+  U&"next\2028line" text
+);
+insert into odd_columns values (1, 'x', 2, 'y', 'z', 'l');
+create table U&"unseen\0007" (id integer primary key, parent integer references odd_columns);
+
 create table no_key (id integer, note text, state text check (state in ('a', 'b')));
 insert into no_key values (1, 'it is 100% \ odd_', 'a');
 create table nothing ();

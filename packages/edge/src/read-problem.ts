@@ -13,6 +13,10 @@ export function readProblem(error: unknown): string {
       return 'it is a folder';
     case 'ENOTDIR':
       return 'a part of its path is a file';
+    case 'ENOTREG':
+      return 'it is a pipe, a device or the like';
+    case 'EFBIG':
+      return 'it is too large';
     case 'ELOOP':
       return 'its symbolic links lead in a circle';
     case 'ERR_ENCODING_INVALID_ENCODED_DATA':

@@ -17,13 +17,20 @@ export interface ProposalOptions {
   readonly contains: (column: string, param: string) => string;
 }
 
+/**
+ * Characters other than a line break that nobody sees, or that change what is seen of the others: the account is made from
+ * what a person has read, often on a terminal, which obeys some of them. The parser of PostgreSQL takes few of them.
+ */
+const UNSEEN = /[^\P{Cc}\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
+const UNSEEN_REASON = 'its name has characters that cannot be seen';
 /** Room for the longest word before the name of a table. */
 const TABLE_SLUG_MAX = 41;
 
 /** Decides from the catalogs alone which capabilities a database gets. */
 export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   const tables = catalog.tables.filter(options.chosen);
-  const byName = new Map(tables.map((table) => [keyOf(table.schema, table.name), table]));
+  const isSeen = ({ sql }: CatalogTable): boolean => !UNSEEN.test(sql);
+  const byName = new Map(tables.filter(isSeen).map((table) => [keyOf(table.schema, table.name), table]));
   const hidden = new Map(tables.map((table) => [table, hiddenColumns(table, options)]));
   const slugs = tableSlugs(tables);
   const drafted = tables.map((table) => {
@@ -32,9 +39,13 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
       hiddenIn: (other) => hidden.get(other) ?? [],
       find: (schema, name) => byName.get(keyOf(schema, name)),
     });
-    const all: readonly Drafts[] =
-      parts.columns.size === 0
-        ? [{ drafts: [], leftOut: [{ name: parts.slug, reason: 'no column is left to give' }] }]
+    const nothing = (reason: string): readonly Drafts[] => [
+      { drafts: [], leftOut: [{ name: parts.slug, reason }] },
+    ];
+    const all = !isSeen(table)
+      ? nothing(UNSEEN_REASON)
+      : parts.columns.size === 0
+        ? nothing('no column is left to give')
         : [getDrafts(parts), listDrafts(parts), searchDrafts(parts, options.contains), countDrafts(parts)];
     return {
       table,
@@ -69,7 +80,8 @@ function keyOf(schema: string, name: string): string {
 
 function hiddenColumns(table: CatalogTable, { included }: ProposalOptions): readonly LeftOut[] {
   return table.columns.flatMap((column): LeftOut[] => {
-    const { name, kind, type } = column;
+    const { name, kind, type, typeSchema = '' } = column;
+    if (UNSEEN.test(name + typeSchema)) return [{ name, reason: UNSEEN_REASON }];
     const found = included(table, column) ? undefined : sensitivityOf({ ...column, table: table.name });
     if (found !== undefined) {
       const what = found.kind === 'credential' ? 'looks secret' : 'looks personal';

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -32,7 +33,7 @@ export function filesInTheWay(folder: string, files: readonly FileToWrite[]): re
   if (existsSync(folder) && !isFolder(folder)) return [folder];
   return [...new Set(files.map(({ path }) => firstPart(path)))]
     .map((name) => join(folder, name))
-    .filter((path) => existsSync(path));
+    .filter(isThere);
 }
 
 /** Writes the files into a folder beside `folder`. */
@@ -68,7 +69,7 @@ function moveInto(target: string, draft: string): void {
   try {
     for (const name of readdirSync(draft)) {
       // A rename would take the place of a file.
-      if (existsSync(join(target, name))) throw new Error(`cannot write ${name}: it is there already`);
+      if (isThere(join(target, name))) throw new Error(`cannot write ${name}: it is there already`);
       renameSync(join(draft, name), join(target, name));
       moved.push(name);
     }
@@ -77,6 +78,11 @@ function moveInto(target: string, draft: string): void {
     throw error;
   }
   rmSync(draft, { recursive: true });
+}
+
+/** A link that leads nowhere is there, too. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function isFolder(path: string): boolean {

@@ -77,3 +77,14 @@ test('a file that is gone is told, too', async () => {
   await rm(file);
   await expect.poll(() => changes, { interval: 5 }).toBe(1);
 });
+
+test('a device without an end is told, once', async () => {
+  const file = at('file');
+  await symlink('/dev/zero', file);
+  start({ [file]: missing }, () => {
+    checked = { [file]: unreadableDigest(Object.assign(new Error(), { code: 'ENOTREG' })) };
+  });
+  await expect.poll(() => changes, { interval: 5 }).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(changes).toBe(1);
+});

@@ -1,6 +1,5 @@
-import { constants } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { fileDigest, unreadableDigest } from '../start-up/file-digest.ts';
+import { readRegularFileLater } from '../start-up/read-regular-file.ts';
 import type { FileDigests } from '../start-up/report.ts';
 
 export interface FileWatch {
@@ -19,8 +18,6 @@ export interface WatchOptions {
 const INTERVAL_MS = 1000;
 /** What is written in place, or in several files, is not whole before that: it is taken up once it stays the same for so long. */
 const SETTLE_MS = 100;
-/** A pipe in the place of a file would otherwise be waited for, for ever. */
-const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * Looks each second whether files hold something else than when they were checked. What they hold counts and nothing else of
@@ -72,7 +69,7 @@ function isOther(before: FileDigests, now: FileDigests): boolean {
 async function digestsOf(paths: readonly string[]): Promise<FileDigests> {
   const digest = async (path: string): Promise<readonly [string, string]> => {
     try {
-      return [path, fileDigest(await readFile(path, { flag: READ_ONLY }))];
+      return [path, fileDigest(await readRegularFileLater(path))];
     } catch (error) {
       return [path, unreadableDigest(error)];
     }

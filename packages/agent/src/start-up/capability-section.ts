@@ -12,8 +12,8 @@ export function sectionOf(sql: string, { params, fields }: DescribedStatement): 
     { type, ...(format === undefined ? {} : { format }), ...(nullable ? {} : { nullable }) },
   ]);
   return {
-    // Else it would be the name of an environment variable.
-    sql: sql.replaceAll('${', '$${'),
+    // Else it would be the name of an environment variable. In a text that takes another's place `$$` would be one `$`.
+    sql: sql.replaceAll('${', () => '$${'),
     ...(declared.length === 0 ? {} : { params: Object.fromEntries(declared) as unknown }),
     result: Object.fromEntries(result) as unknown,
   };

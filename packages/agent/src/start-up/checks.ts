@@ -11,6 +11,7 @@ import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from './check-key-files.ts';
 import { databaseWarnings } from './database-warnings.ts';
 import { digestingReader } from './file-digest.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import type {
   AuditFinding,
   IdentitySummary,
@@ -26,11 +27,11 @@ import type {
  * When it has resolved, everything is reported and no connection is open.
  */
 export async function runStartUpChecks(
-  { file, content, offline, only, lint = false }: StartUpOrder,
+  { file, content, offline, only, lint = false, isRunning = false }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
-  const { readFile, files } = digestingReader(file, content);
+  const { readFile, files } = digestingReader(file, content, isRunning ? readRegularFile : undefined);
   const linted = loadConfig({ path: file, env, readFile });
   if ('faults' in linted) {
     report({ step: 'malformed', files, faults: linted.faults });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readRegularFile } from './read-regular-file.ts';
 import type {
   AdditionOrder,
   AdditionReport,
@@ -22,7 +23,7 @@ export function checkInChildProcess(
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
-  const whole: StartUpOrder = { content: contentOf(order.file), ...order };
+  const whole: StartUpOrder = { content: contentOf(order), ...order };
   return runInChildProcess(whole, signal, (report: StartUpReport) => {
     if (report.step !== 'well_formed') return report;
     onWellFormed(report);
@@ -74,9 +75,12 @@ function runInChildProcess<Message, Outcome>(
 }
 
 /** Undefined where the file cannot be read: the checks then fail to read it, too, and report that. */
-function contentOf(file: string): Uint8Array | undefined {
+function contentOf({
+  file,
+  isRunning = false,
+}: Pick<StartUpOrder, 'file' | 'isRunning'>): Uint8Array | undefined {
   try {
-    return readFileSync(file);
+    return isRunning ? readRegularFile(file) : readFileSync(file);
   } catch {
     return undefined;
   }

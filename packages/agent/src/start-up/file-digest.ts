@@ -15,13 +15,14 @@ export function unreadableDigest(error: unknown): string {
 export function digestingReader(
   file: string,
   content: Uint8Array | undefined,
+  read: (name: string) => Uint8Array = (name) => readFileSync(name),
 ): { readonly readFile: (name: string) => Uint8Array; readonly files: FileDigests } {
   const files: Record<string, string> = {};
   return {
     files,
     readFile(name) {
       try {
-        const bytes = name === file && content !== undefined ? content : readFileSync(name);
+        const bytes = name === file && content !== undefined ? content : read(name);
         files[name] = fileDigest(bytes);
         return bytes;
       } catch (error) {

@@ -17,6 +17,8 @@ export interface StartUpOrder {
   readonly only?: string | undefined;
   /** Whether capabilities that pass are looked at for what makes them hard to use. */
   readonly lint?: boolean;
+  /** Whether an agent serves calls meanwhile: only regular files are read then. */
+  readonly isRunning?: boolean;
 }
 
 /** Capabilities that have been verified, to be verified again. */

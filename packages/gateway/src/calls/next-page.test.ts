@@ -30,6 +30,7 @@ describe('the parameters that go on behind the last row', { tags: ['rest:next'] 
     ['a field is missing', '[{"id":1},{"x":1}]'],
     ['the last is no object', '[1]'],
     ['the bytes are no JSON', '[{"id\\"}'],
+    ['it goes beyond any depth', `[{"x":${'['.repeat(20_000)}${']'.repeat(20_000)},"id":1}]`],
   ])('are none where %s', (_title, rows) => {
     expect(next(rows)).toBeUndefined();
   });

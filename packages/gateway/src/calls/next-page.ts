@@ -5,6 +5,8 @@ const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set(Buffer.from('[{'));
 const CLOSING: ReadonlySet<number> = new Set(Buffer.from(']}'));
 const NULL = 'null';
+/** Parsing what goes millions deep takes seconds, and no database makes such a row. */
+const MAX_DEPTH = 10_000;
 
 /**
  * The parameters that go on behind the last row, as a JSON object: each has the value, as it is written there, of the
@@ -42,8 +44,9 @@ function lastItem(array: Buffer): Buffer | undefined {
   for (let at = end - 1; at > 0; at--) {
     const byte = array[at] ?? 0;
     if (byte === QUOTE) at = beginOfString(array, at);
-    else if (CLOSING.has(byte)) depth++;
-    else if (OPENING.has(byte) && --depth === 0) return array.subarray(at, end);
+    else if (CLOSING.has(byte)) {
+      if (++depth > MAX_DEPTH) return undefined;
+    } else if (OPENING.has(byte) && --depth === 0) return array.subarray(at, end);
   }
   return undefined;
 }

@@ -29,7 +29,7 @@ export function keepReloading({ agent, file, files, watch }: ReloadingAgent): {
 
   async function check(stop: AbortSignal): Promise<Checked> {
     const outcome = await checkInChildProcess(
-      { file, offline: false },
+      { file, offline: false, isRunning: true },
       (report) => {
         checked = report.files;
       },

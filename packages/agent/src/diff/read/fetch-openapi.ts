@@ -1,6 +1,8 @@
 import { errorText } from '@svc/edge';
 
 const TIMEOUT_MS = 30_000;
+/** Many times what a thousand capabilities take. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The document at `url`, or one line on why there is none. */
 export async function fetchOpenApi(
@@ -8,7 +10,7 @@ export async function fetchOpenApi(
   apiKey: string,
 ): Promise<{ readonly document: unknown } | { readonly problem: string }> {
   let response: Response;
-  let text: string;
+  let text: string | undefined;
   try {
     response = await fetch(url, {
       headers: { 'X-API-Key': apiKey, Accept: 'application/json' },
@@ -16,7 +18,7 @@ export async function fetchOpenApi(
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    text = await response.text();
+    text = await textOf(response);
   } catch (error) {
     return { problem: `cannot be fetched: ${reasonOf(error)}` };
   }
@@ -25,11 +27,26 @@ export async function fetchOpenApi(
   if (response.status === 401 || response.status === 403)
     return { problem: `refuses the API key (${response.status}): see SVC_API_KEY` };
   if (response.status !== 200) return { problem: `answers ${response.status}${hintFor(response.status)}` };
+  if (text === undefined)
+    return { problem: `answers more than ${MAX_BYTES / 1024 / 1024} MB${hintFor(404)}` };
   try {
     return { document: JSON.parse(text) as unknown };
   } catch {
     return { problem: `answers no JSON${hintFor(404)}` };
   }
+}
+
+/** Undefined where there is more than any description has: an address that is misspelt may never end. */
+async function textOf({ body }: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop ends the answer.
+    if (bytes > MAX_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 function reasonOf(error: unknown): string {

@@ -25,7 +25,7 @@ interface Parent {
 
 /** Each further join makes planning a statement slower. */
 const PARENTS_MAX = 5;
-const FIELD_NAME = /^(?![0-9]+$)[^\p{Cc}]{1,63}$/u;
+const FIELD_NAME = /^(?![0-9]+$|__proto__$)[^\p{Cc}]{1,63}$/u;
 const NAMING = new Set(['name', 'title', 'label']);
 
 export function tablePartsOf(

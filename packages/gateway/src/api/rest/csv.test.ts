@@ -114,6 +114,21 @@ describe('rows as CSV', { tags: ['rest:csv'] }, () => {
     );
   });
 
+  test('take no longer where no row has the keys of the first', { timeout: 5000 }, () => {
+    const keyed = (letter: string): string =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: 1600 }, (_, at) => [`${letter}${at}`, 1])));
+    const rows = Buffer.from(`[${keyed('a')}${`,${keyed('b')}`.repeat(500)}]`);
+    const [head, line, ...others] = Buffer.concat([...csvLines(rows, [])])
+      .toString()
+      .split('\r\n');
+    expect([head?.startsWith('a0,a1,'), line, others.length]).toEqual([
+      true,
+      '1,'.repeat(1600).slice(0, -1),
+      501,
+    ]);
+    expect(others[0]).toBe(','.repeat(1599));
+  });
+
   test('have the names of the description where there is no row', () => {
     expect(csvOf('[]', ['id', 'a,b'])).toBe('id,"a,b"\r\n');
     expect(csvOf('[]')).toBe('');

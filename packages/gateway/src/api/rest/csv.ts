@@ -89,12 +89,15 @@ export function* csvLines(array: Buffer, names: readonly string[]): Generator<Ui
   const keys: number[] = [];
   readMembers(first, isEmpty ? 0 : at, (from, to) => keys.push(from, to));
   if (keys.length > 0) yield* line(first, keys);
+  const places = placesOf(first, keys);
   const values = new Int32Array(keys.length);
   while (array[at] === OPEN_BRACE) {
     let next = 0;
     values.fill(0);
     at = readMembers(array, at, (keyFrom, keyTo, from, to) => {
-      const place = placeOf(array, keyFrom, keyTo, keys, next);
+      const place = isKey(array, keyFrom, keyTo, keys, next)
+        ? next
+        : (places().get(array.toString('latin1', keyFrom, keyTo)) ?? keys.length);
       values[place] = from;
       values[place + 1] = to;
       next = place + 2;
@@ -109,14 +112,22 @@ export function* csvLines(array: Buffer, names: readonly string[]): Generator<Ui
 /** Where values begin and end, in turn; where both are the same there is none. */
 type Spans = ArrayLike<number>;
 
-/** Where a key stands among those of the first row, which is nearly always `expected`; beyond them when it does not. */
-function placeOf(bytes: Buffer, from: number, to: number, keys: Spans, expected: number): number {
-  for (let tried = 0; tried < keys.length; tried += 2) {
-    const place = (expected + tried) % keys.length;
-    const key = keys[place] ?? 0;
-    if ((keys[place + 1] ?? 0) - key === to - from && isSame(bytes, key, from, to)) return place;
-  }
-  return keys.length;
+/** Whether that key is the one at `place` of the first row, as it nearly always is. */
+function isKey(bytes: Buffer, from: number, to: number, keys: Spans, place: number): boolean {
+  const key = keys[place] ?? 0;
+  return (keys[place + 1] ?? 0) - key === to - from && isSame(bytes, key, from, to);
+}
+
+/** Where each key of the first row stands. Made when it is asked for: looking through them all for each would take long. */
+function placesOf(bytes: Buffer, keys: Spans): () => ReadonlyMap<string, number> {
+  let places: Map<string, number> | undefined;
+  return () => {
+    if (places !== undefined) return places;
+    places = new Map();
+    for (let place = 0; place < keys.length; place += 2)
+      places.set(bytes.toString('latin1', keys[place], keys[place + 1]), place);
+    return places;
+  };
 }
 
 /** For short keys it takes less than Node's own comparison. */

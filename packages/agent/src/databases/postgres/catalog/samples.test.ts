@@ -97,6 +97,11 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
     expect(proposed.warnings).toEqual([]);
   });
 
+  test('nothing that a terminal obeys, or that turns text round, is in what people read of it', () => {
+    const shown = [proposed.capabilityFile, ...proposed.statements].join('\n');
+    expect(shown).not.toMatch(/[^\P{Cc}\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/u);
+  });
+
   test('the account may not read what was left out', async () => {
     const hidden = proposed.proposal.tables.flatMap(({ table, hiddenColumns }) =>
       hiddenColumns.map(({ name }) => ({ table: table.sql, column: `"${name.replaceAll('"', '""')}"` })),

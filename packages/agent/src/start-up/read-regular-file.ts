@@ -1,0 +1,42 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+/** More than what is read could ever need. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Opening a pipe that nobody writes to would never end. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * Reads a file for an agent that runs already. Anything may have taken its place by now: reading a pipe or a device need not
+ * end, and no call would be answered meanwhile. Throws what `readFileSync` throws, and errors with codes of that kind.
+ */
+export function readRegularFile(name: string): Uint8Array {
+  const descriptor = openSync(name, READ_ONLY);
+  try {
+    refuseEndless(fstatSync(descriptor));
+    return readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Likewise, while others get their turn. */
+export async function readRegularFileLater(name: string): Promise<Uint8Array> {
+  const handle = await open(name, READ_ONLY);
+  try {
+    refuseEndless(await handle.stat());
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A folder is refused when it is read. */
+function refuseEndless(stats: Stats): void {
+  if (!stats.isFile() && !stats.isDirectory()) throw failure('ENOTREG', 'not a regular file');
+  if (stats.size > MAX_BYTES) throw failure('EFBIG', 'file too large');
+}
+
+function failure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
