@@ -92,7 +92,8 @@ async function measure(rounds: number, saves: number): Promise<readonly Figure[]
       );
     }
     process.stderr.write(`${saves} saves\n`);
-    const file = join(folder.path, 'first_0', 'capability.yaml');
+    // The last round's: each has made the account anew, with another password.
+    const file = join(folder.path, `first_${rounds - 1}`, 'capability.yaml');
     const served = await saveToServed(folder.path, file, saves);
     return [
       {
