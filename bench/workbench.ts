@@ -56,7 +56,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const figures = await measure(read.rounds, read.saves);
   const lines = figures.map(({ what, ms, goalMs }) => [what, seconds(ms), seconds(goalMs)]);
   const columns = [{ title: 'what' }, { title: 'time', right: true }, { title: 'goal', right: true }];
-  process.stdout.write(`${read.json ? JSON.stringify({ figures }) : table(columns, lines)}\n`);
+  process.stdout.write(read.json ? `${JSON.stringify({ figures })}\n` : table(columns, lines));
   return figures.every(({ ms, goalMs }) => ms <= goalMs) ? 0 : 1;
 }
 
