@@ -39,6 +39,17 @@ test.each<readonly [string, readonly (readonly [WorkerState, WorkerState])[], re
     [false, true],
   ],
   [
+    'one has not yet noticed',
+    [
+      [LOST, UNUSED],
+      [LOST, IDLE],
+      [LOST, LOST],
+      [LOST, IDLE],
+      [IDLE, IDLE],
+    ],
+    [false, true],
+  ],
+  [
     'queries were left',
     [
       [LOST_WITH_ORPHAN, LOST],

@@ -21,25 +21,31 @@ export function sumOf(states: readonly DatabaseConnections[]): DatabaseConnectio
 
 /**
  * It is lost when a worker has lost it and none has a connection left; one that had nothing to do does not notice. It is
- * back with the first connection, or when no worker misses it any more.
+ * back when the first worker that missed it has a connection, or when none misses it any more: a connection of one that
+ * did not miss it may be one that it has lost and not yet noticed.
  */
 export function createDatabaseLoss(
   onChange: (change: DatabaseChange) => void,
   now: () => number = () => performance.now(),
 ): DatabaseLoss {
   let lostAt: number | undefined;
+  let mostMissing = 0;
   return {
     get isLost() {
       return lostAt !== undefined;
     },
     changed(states, loss) {
-      const isMissed = states.some(({ isUp }) => !isUp);
+      const missing = states.filter(({ isUp }) => !isUp).length;
       // Where one is lost, what is busy are queries that were left to themselves.
       const isThere = states.some(({ isUp, idle, busy }) => isUp && idle + busy > 0);
-      if (lostAt === undefined && isMissed && !isThere && loss !== undefined) {
+      if (lostAt === undefined && missing > 0 && !isThere && loss !== undefined) {
         lostAt = now();
+        mostMissing = missing;
         onChange({ isUp: false, ...loss });
-      } else if (lostAt !== undefined && (isThere || !isMissed)) {
+        return;
+      }
+      mostMissing = Math.max(mostMissing, missing);
+      if (lostAt !== undefined && (missing === 0 || (isThere && missing < mostMissing))) {
         const awayMs = Math.round(now() - lostAt);
         lostAt = undefined;
         onChange({ isUp: true, awayMs });
