@@ -109,7 +109,10 @@ describe('findings', { tags: ['command:lint'] }, () => {
   });
 
   test('only advise where they are too many for the schemas of their results', () => {
-    const fields = Array.from({ length: 30 }, (_, at) => `of_actor_${at}: { type: string, description: An actor. }`);
+    const fields = Array.from(
+      { length: 30 },
+      (_, at) => `of_actor_${at}: { type: string, description: An actor. }`,
+    );
     const wide = GOOD.replace('result: { ', `result: { ${fields.join(', ')}, `);
     const many = Array.from({ length: 20 }, (_, at) => wide.replace('find_film', `find_film_${at}_by_word`));
     expect(lines(many.join('')).filter((line) => line.includes('list-size'))).toEqual([
@@ -136,7 +139,14 @@ describe('findings', { tags: ['command:lint'] }, () => {
     expect(JSON.parse(jsonReport('c.yaml', 'warn', found, []))).toMatchObject({
       findings: [{ capabilities: names }, { capabilities: names }, { capabilities: names }],
     });
-    expect(lines(names.slice(1).map((name) => bare.replace('find_film', name)).join('')).length).toBe(15);
+    expect(
+      lines(
+        names
+          .slice(1)
+          .map((name) => bare.replace('find_film', name))
+          .join(''),
+      ).length,
+    ).toBe(15);
   });
 
   test('ask for no description of a parameter that is a field with one', () => {

@@ -43,7 +43,10 @@ export function sizes(shown: readonly Capability[]): readonly Finding[] {
 function listSize(shown: readonly Capability[], all: number): readonly Finding[] {
   const [first] = shown;
   if (first === undefined || all <= LIST_TOKENS) return [];
-  const read = shown.reduce((sum, capability) => sum + tokensOf(JSON.stringify(withoutResult(capability))), 0);
+  const read = shown.reduce(
+    (sum, capability) => sum + tokensOf(JSON.stringify(withoutResult(capability))),
+    0,
+  );
   const isLong = read > LIST_TOKENS;
   const message = isLong
     ? `are a list of about ${all} tokens, more than ${LIST_TOKENS}: ${OTHER_WAYS}`

@@ -41,10 +41,7 @@ export function searchDrafts(parts: TableParts, contains: (column: string, param
       {
         name,
         wave: 2,
-        description: sentences(
-          `Rows of ${table.name} whose ${names} contains a text, in any case`,
-          table,
-        ),
+        description: sentences(`Rows of ${table.name} whose ${names} contains a text, in any case`, table),
         sql: lines(
           selectLine(list),
           ...from,
@@ -102,7 +99,10 @@ function countDraft(parts: TableParts, column: CatalogColumn, name: string): Dra
   return {
     name,
     wave: 3,
-    description: sentences(`Number of rows of ${parts.table.name} by ${column.name}, most first`, parts.table),
+    description: sentences(
+      `Number of rows of ${parts.table.name} by ${column.name}, most first`,
+      parts.table,
+    ),
     sql: lines(
       selectLine([...list, `count(*) as ${count}`]),
       ...from,

@@ -62,7 +62,9 @@ async function proposeFor(database: TestDatabase, account: string, max = 1000): 
     capabilities,
     capabilityFile: texts.get('/capability.yaml')?.toString() ?? '',
     warnings: warnings.map(({ message }) => message),
-    findings: lintCapabilities(capabilities, { warnings, unordered }).filter(({ level }) => level !== 'advice'),
+    findings: lintCapabilities(capabilities, { warnings, unordered }).filter(
+      ({ level }) => level !== 'advice',
+    ),
   };
 }
 

@@ -32,7 +32,7 @@ export function findsOneRow(select: TreeNode, keys: RelationKeys): boolean {
   const { relations, equalities } = sources;
   equalities.push(...equalitiesIn(select['whereClause'], new Set(relations.keys())));
   const single = new Set<string | undefined>();
-  for (let found = true; found; ) {
+  for (let found = true; found;) {
     const next = [...relations].find(([alias, relation]) => {
       if (single.has(alias)) return false;
       const given = equalities
