@@ -105,7 +105,7 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
     expect(proposed.warnings).toEqual([]);
   });
 
-  test('lint has no warning for what is proposed', { tags: ['command:lint'] }, async () => {
+  test('lint has no warning for what is proposed', { tags: ['command:init', 'command:lint'] }, async () => {
     const { findings } = await proposeFor(database, account, 40);
     expect(findings).toEqual([]);
   });
@@ -185,3 +185,33 @@ test('of 300 tables the most used ones are proposed, within ten seconds', async 
   expect(capabilities.length).toBe(40);
   expect(capabilityFile).toContain('# More than --max 40 capabilities: get_t_');
 });
+
+test(
+  'what a security label classifies is left out: columns, and whole tables',
+  { tags: ['command:init'] },
+  async () => {
+    const database = await testDatabase({
+      sql: [
+        `create table film (id integer primary key, title text, plot text);
+       create table plan (id integer primary key, title text);
+       create table open (id integer primary key, title text);
+       -- No provider of labels is loaded, so SECURITY LABEL itself would be refused.
+       set allow_system_table_mods = on;
+       insert into pg_seclabel (objoid, classoid, objsubid, provider, label) values
+         ('film'::regclass, 'pg_class'::regclass, 3, 'anon', 'MASKED WITH VALUE NULL'),
+         ('plan'::regclass, 'pg_class'::regclass, 0, 'dummy', 'secret'),
+         ('open'::regclass, 'pg_class'::regclass, 0, 'dummy', 'unclassified')`,
+      ],
+    });
+    const { proposal } = await proposeFor(database, 'nobody');
+    const left = proposal.tables.map(({ table, hiddenColumns }) => [
+      table.name,
+      hiddenColumns.map(({ name }) => name),
+    ]);
+    expect(left).toEqual([
+      ['film', ['plot']],
+      ['open', []],
+      ['plan', ['id', 'title']],
+    ]);
+  },
+);
