@@ -32,19 +32,20 @@ export function findsOneRow(select: TreeNode, keys: RelationKeys): boolean {
   const { relations, equalities } = sources;
   equalities.push(...equalitiesIn(select['whereClause'], new Set(relations.keys())));
   const single = new Set<string | undefined>();
-  for (let found = true; found;) {
-    const next = [...relations].find(([alias, relation]) => {
-      if (single.has(alias)) return false;
-      const given = equalities
-        .filter(({ scope, others }) => scope.has(alias) && others.every((other) => single.has(other)))
-        .filter(({ relation: written = alias }) => written === alias)
-        .map(({ column }) => column);
-      return keys.get(relation)?.some((key) => key.every((column) => given.includes(column))) === true;
-    });
-    found = next !== undefined;
-    if (next !== undefined) single.add(next[0]);
+  const isSingle = ([alias, relation]: readonly [string, string]): boolean => {
+    const given = equalities
+      .filter(({ scope, others }) => scope.has(alias) && others.every((other) => single.has(other)))
+      .filter(({ relation: written = alias }) => written === alias);
+    const columns = new Set(given.map(({ column }) => column));
+    return keys.get(relation)?.some((key) => key.every((column) => columns.has(column))) === true;
+  };
+  let left = [...relations];
+  for (let next = left.find(isSingle); next !== undefined; next = left.find(isSingle)) {
+    const [found] = next;
+    single.add(found);
+    left = left.filter(([alias]) => alias !== found);
   }
-  return single.size === relations.size;
+  return left.length === 0;
 }
 
 /** The aliases below an item of FROM; undefined where it is something else than tables, joined or joined on the left. */
