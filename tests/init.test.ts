@@ -288,6 +288,12 @@ test.for([
   expect((await written()).filter((name) => name !== 'svc-agent.log')).toEqual([]);
 });
 
+test('init says that a database is empty', { tags: ['command:init'] }, async () => {
+  await server.createDatabase('empty');
+  const { code, stderr } = await run(['init'], { database: 'empty' });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('has no table and no view') });
+});
+
 test('init takes PG* variables, and warns of --url', { tags: ['command:init'] }, async () => {
   const { host, port, user, password } = server;
   const env = {

@@ -32,10 +32,13 @@ export async function addCommand(options: AddOptions): Promise<ExitCode> {
   }
   let sql: string;
   try {
-    sql = decode(readFileSync(sqlFile === '-' ? 0 : sqlFile));
+    sql = decode(readFileSync(sqlFile === '-' ? 0 : sqlFile))
+      .replaceAll('\r\n', '\n')
+      .trim();
   } catch (error) {
     return misused(`cannot read the SQL: ${readProblem(error)}; name its file with \`--sql-file\``);
   }
+  if (sql === '') return misused('there is no SQL: give one SELECT by `--sql-file`');
   let content: Buffer;
   try {
     content = readFileSync(file);
@@ -49,7 +52,7 @@ export async function addCommand(options: AddOptions): Promise<ExitCode> {
       addTo: file,
       content,
       name,
-      sql: sql.replaceAll('\r\n', '\n').trim(),
+      sql,
     });
   } catch (error) {
     await logged(home, [{ event: 'crashed', detail: String(error) }]);

@@ -96,6 +96,11 @@ async function init(options: InitOptions): Promise<ExitCode> {
   if (!choice.ok) throw new Refused(choice.problem);
   const proposal = propose(catalog, { ...choice, max, contains: source.contains });
   const capabilities = proposal.tables.flatMap((table) => table.capabilities.map(({ name }) => name));
+  if (catalog.tables.length === 0) {
+    throw new Refused(
+      'the database has no table and no view: check its name, the last part of the URL or PGDATABASE',
+    );
+  }
   if (capabilities.length === 0) {
     throw new Refused(
       'nothing can be proposed: of the chosen tables and views none has a key, or few rows and texts to search',
