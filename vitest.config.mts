@@ -20,11 +20,12 @@ const config: ViteUserConfig = defineConfig({
     reporters: [new RepositoryReporter()],
     tags: requirements.map(({ id, says }) => ({ name: id, description: says })),
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // Of what hangs; how long a test takes on a busy machine is no promise.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     teardownTimeout: 30_000,
     // What is polled for comes; how long it may take on a busy machine is no promise.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         extends: true,

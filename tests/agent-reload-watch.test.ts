@@ -86,7 +86,7 @@ describe('with workers on both sides, --watch and runtime.reverify', () => {
               "select 1 from pg_stat_activity where application_name = 'svc-agent' and datname = current_database()",
             )
           ).length,
-        { timeout: 5000, interval: 50 },
+        { interval: 50 },
       )
       .toBeLessThanOrEqual(4);
   });

@@ -231,7 +231,7 @@ describe.each(CLIENTS)('%s', (_name, connect, revision) => {
     abort.abort();
     expect((await call)['message']).not.toBe('it did not fail');
     for (let n = 1; n > 0;) n = await sleeping();
-    expect(performance.now() - left).toBeLessThan(1000);
+    expect(performance.now() - left).toBeLessThan(5000);
     // What the gateway answers in the place of a result is nothing that the client complains of.
     expect(client.complaints).toEqual([]);
     expect((await client.call('get_book', { id: 3 })).isError).toBe(false);

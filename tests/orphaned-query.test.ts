@@ -24,5 +24,5 @@ capabilities:
   const [agent] = service.agents;
   agent?.signal('SIGKILL');
   expect((await call).status).toBe(503);
-  await expect.poll(async () => (await database.query(sql)).length, { timeout: 3000 }).toBe(0);
+  await expect.poll(async () => (await database.query(sql)).length).toBe(0);
 });

@@ -131,7 +131,7 @@ test('the bounds of the agent hold for all links together', { tags: ['replicas:b
   const slow = call(first, { n: 1, seconds: 1 });
   const metrics = `http://127.0.0.1:${await metricsPortOf(first.process)}/metrics`;
   await expect
-    .poll(async () => (await fetch(metrics)).text(), { interval: 10, timeout: 5000 })
+    .poll(async () => (await fetch(metrics)).text(), { interval: 10 })
     .toContain('\nsvc_gateway_agent_calls_in_flight 1\n');
   expect((await call(second, { n: 2 })).status).toBe(503);
   expect((await slow).status).toBe(200);

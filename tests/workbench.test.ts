@@ -210,7 +210,7 @@ test('the gateway ends with the workbench, however that ends', { tags: ['command
   expect(await isPortFree(port)).toBe(false);
   bench.process.signal('SIGKILL');
   await bench.process.exited;
-  await expect.poll(() => isPortFree(port), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isPortFree(port)).toBe(true);
 });
 
 test('the next free port is taken where the wanted one is not free', async () => {

@@ -44,7 +44,7 @@ beforeAll(async () => {
     linkPort: network.port,
   });
   load = startLoad(service, 15);
-  await load.settled(10_000);
+  await load.settled();
 });
 afterAll(async () => {
   await load.stop();
@@ -67,7 +67,7 @@ async function nextOf(event: string): Promise<Record<string, unknown>> {
   return record;
 }
 
-describe('under load', { timeout: 40_000 }, () => {
+describe('under load', { timeout: 120_000 }, () => {
   test(
     'of two agents one may be killed, again and again: no call fails',
     { tags: ['agent:retry'] },
@@ -75,11 +75,11 @@ describe('under load', { timeout: 40_000 }, () => {
       for (let round = 0; round < 2; round += 1) {
         const doomed = newest(service.agents);
         await service.startAgent();
-        await load.settled(5000);
+        await load.settled();
         const gone = nextOf('agent_disconnected');
         doomed.signal('SIGKILL');
         expect((await gone)['reason']).toMatch(/\S/);
-        await load.settled(5000);
+        await load.settled();
       }
       expect(load.faults()).toEqual([]);
     },
@@ -88,9 +88,9 @@ describe('under load', { timeout: 40_000 }, () => {
   test('of two agents one may be stopped: no call fails', { tags: ['shutdown:agent'] }, async () => {
     const leaving = newest(service.agents);
     await service.startAgent();
-    await load.settled(5000);
+    await load.settled();
     expect(await leaving.stop()).toEqual({ code: 0, signal: null });
-    await load.settled(5000);
+    await load.settled();
     expect(load.faults()).toEqual([]);
   });
 
@@ -107,14 +107,14 @@ describe('under load', { timeout: 40_000 }, () => {
       });
       const started = performance.now();
       const refused = await service.call('get_item', { id: 1 });
-      expect(performance.now() - started).toBeLessThan(500);
+      expect(performance.now() - started).toBeLessThan(2500);
       expect([refused.status, refused.json]).toEqual([
         503,
         { error: { code: 'GATEWAY_AGENT_OFFLINE', message: 'agent is not connected' } },
       ]);
       expect((await service.get('/healthz')).json).toEqual({ ok: true, agent_connected: false });
       await service.startAgent();
-      await load.settled(5000);
+      await load.settled();
       expect((await service.get('/healthz')).json).toEqual({ ok: true, agent_connected: true });
       expect(load.faults()).toEqual([OFFLINE]);
     },
@@ -133,8 +133,8 @@ describe('under load', { timeout: 40_000 }, () => {
       agent.signal('SIGCONT');
       expect([answer.status, answer.json]).toMatchObject([504, { error: { code: 'GATEWAY_AGENT_TIMEOUT' } }]);
       expect(tookMs).toBeGreaterThan(2450);
-      expect(tookMs).toBeLessThan(3000);
-      await load.settled(5000);
+      expect(tookMs).toBeLessThan(4500);
+      await load.settled();
       const faults = load.faults();
       expect(faults.filter((fault) => !/^504 (?:GATEWAY_AGENT|AGENT_QUERY)_TIMEOUT$/.test(fault))).toEqual(
         [],
@@ -153,7 +153,7 @@ describe('under load', { timeout: 40_000 }, () => {
         expect(await gone).toMatchObject({ reason: expect.stringContaining('1006') });
         await back;
       }
-      await load.settled(5000);
+      await load.settled();
       expect(load.faults()).toEqual([OFFLINE]);
     },
   );
@@ -165,8 +165,8 @@ describe('under load', { timeout: 40_000 }, () => {
       service.gateway.signal('SIGKILL');
       await service.gateway.exited;
       const gateway = await service.restartGateway();
-      await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'), 20_000);
-      await load.settled(5000);
+      await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'));
+      await load.settled();
       const faults = load.faults();
       expect(faults.filter((fault) => fault !== OFFLINE && !fault.startsWith('no answer: '))).toEqual([]);
     },
@@ -178,8 +178,8 @@ describe('under load', { timeout: 40_000 }, () => {
     async () => {
       expect(await service.gateway.stop()).toEqual({ code: 0, signal: null });
       const gateway = await service.restartGateway();
-      await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'), 20_000);
-      await load.settled(5000);
+      await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'));
+      await load.settled();
       const faults = load.faults();
       expect(faults.filter((fault) => fault !== OFFLINE && fault !== 'no answer: ECONNREFUSED')).toEqual([]);
     },

@@ -223,7 +223,7 @@ describe('when the agent goes', () => {
       );
       expect(outcome).toEqual([504, 'GATEWAY_AGENT_TIMEOUT']);
       expect(performance.now() - started).toBeGreaterThan(2900);
-      expect(performance.now() - started).toBeLessThan(5500);
+      expect(performance.now() - started).toBeLessThan(15_000);
       // The agent is still connected, and serves.
       expect((await books.call('slow', { seconds: 0 })).status).toBe(200);
     },

@@ -206,7 +206,7 @@ describe('policy.timeout', { tags: ['limit:timeout', 'capability:policy.timeout'
         'AGENT_QUERY_TIMEOUT',
         'the query took longer than it may',
       );
-      expect(performance.now() - started).toBeLessThan(1500);
+      expect(performance.now() - started).toBeLessThan(5000);
       expect((await station.call('sleep_200ms', { seconds: 0 })).status).toBe(200);
     },
   );

@@ -141,7 +141,7 @@ describe('the log', { tags: ['log:mcp_method'] }, () => {
     await work(id);
     const found = (): readonly Readonly<Record<string, unknown>>[] =>
       recordsOf(books.service.gateway).filter((record) => record['request_id'] === id);
-    await expect.poll(found, { timeout: 5000 }).toHaveLength(count);
+    await expect.poll(found).toHaveLength(count);
     return found().map(({ event, route, mcp_method, capability, http_status, error_code, api_key_name }) => ({
       event,
       route,

@@ -50,7 +50,7 @@ const ALONE: unknown = expect.stringMatching(
 /** What the text of a result has besides the field. */
 const AROUND = '{"rows":[{"text":""}],"count":1}'.length;
 
-describe('large results of batches block nobody', { tags: ['mcp:10'], timeout: 40_000 }, () => {
+describe('large results of batches block nobody', { tags: ['mcp:10'] }, () => {
   test.each(['*/*', 'text/event-stream'])('they must be asked for alone, others not: %s', async (Accept) => {
     expect(await outcomes(['large', 'small', 'middle', 'large', 'middle'], Accept)).toEqual([
       ALONE,
@@ -71,6 +71,6 @@ describe('large results of batches block nobody', { tags: ['mcp:10'], timeout: 4
     const others = await Promise.all(['large', 'late'].map((name) => pair.call(name, {})));
     expect(others.map(({ status }) => status)).toEqual([200, 200]);
     for (const batch of await Promise.all(batches)) expect(batch).toEqual(names.map(() => ALONE));
-    expect(performance.now() - started).toBeLessThan(7000);
+    expect(performance.now() - started).toBeLessThan(25_000);
   });
 });

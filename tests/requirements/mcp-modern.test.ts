@@ -330,15 +330,15 @@ describe('who leaves ends the query in the database', { tags: ['mcp:14', 'agent:
     left.on('error', () => {});
     left.end(JSON.stringify(body));
     const queries = Array.isArray(body) ? body.length : 1;
-    await expect.poll(() => database.query(SLEEPING), { timeout: 5000, interval: 5 }).toHaveLength(queries);
+    await expect.poll(() => database.query(SLEEPING), { interval: 5 }).toHaveLength(queries);
     const started = performance.now();
     left.destroy();
-    await expect.poll(() => database.query(SLEEPING), { timeout: 5000, interval: 5 }).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(1000);
+    await expect.poll(() => database.query(SLEEPING), { interval: 5 }).toEqual([]);
+    expect(performance.now() - started).toBeLessThan(5000);
     agent.destroy();
     const records = (): readonly unknown[] =>
       recordsOf(service.gateway).filter((record) => record['request_id'] === requestId);
-    await expect.poll(records, { timeout: 5000 }).toHaveLength(queries);
+    await expect.poll(records).toHaveLength(queries);
     for (const record of records())
       expect(record).toMatchObject({ http_status: 499, capability: 'sleep', mcp_method: 'tools/call' });
     // The connection that served it serves others.

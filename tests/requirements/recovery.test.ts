@@ -56,7 +56,7 @@ beforeAll(async () => {
     capabilities: CAPABILITIES,
   });
   load = startLoad(service);
-  await load.settled(10_000);
+  await load.settled();
   for (const running of [service.gateway, ...service.agents]) sizes.set(running, await sizeOf(running));
 });
 
@@ -151,7 +151,7 @@ test.each([
     await seen(FAILED);
     await expect.poll(isUp).toBe(false);
     await startServer();
-    await load.settled(5000);
+    await load.settled();
     expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
     expect(await isUp()).toBe(true);
     expect(await told()).toEqual({
@@ -169,11 +169,11 @@ test('a database that comes back as a standby serves, and its promotion fails no
   const { uid, gid } = await stat(data);
   await chown(marker, uid, gid);
   await startServer();
-  await load.settled(5000);
+  await load.settled();
   expect(await query('select pg_is_in_recovery() as standby')).toEqual([{ standby: true }]);
   load.faults();
   await query('select pg_promote()');
-  await load.settled(5000);
+  await load.settled();
   expect(load.faults()).toEqual([]);
 });
 
@@ -181,14 +181,14 @@ test('a database that falls silent is waited for as long as a query may take, an
   network.stall('to_client');
   await seen(TIMED_OUT);
   network.resume();
-  await load.settled(8000);
+  await load.settled();
   expect(load.faults().filter((fault) => fault !== TIMED_OUT)).toEqual([]);
 });
 
 test('connections that fall silent for ever are replaced', async () => {
   const stranded = await query<{ pid: number }>(`select pid from pg_stat_activity where ${OURS}`);
   network.strand();
-  await load.settled(10_000);
+  await load.settled();
   expect(load.faults()).toEqual([TIMED_OUT]);
   // The server cannot know that nobody is behind them any more.
   await query(
@@ -202,7 +202,7 @@ test('sessions that are terminated over and over cost no other call than theirs'
     await terminate(3);
     await pause(50);
   }
-  await load.settled(5000);
+  await load.settled();
   expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
   expect(load.right - before).toBeGreaterThan(200);
 });
@@ -212,21 +212,21 @@ test('a server without connections for us answers 502, with few it serves, and f
   await terminate(MAX_CONNECTIONS);
   await seen(FAILED);
   await query('alter role reader connection limit 3');
-  await load.settled(8000);
+  await load.settled();
   load.faults();
   await query('alter role reader connection limit -1');
-  await load.settled(5000);
+  await load.settled();
   expect(load.faults()).toEqual([]);
 });
 
 test('a password that is changed leaves the sessions there are at work; once it is right again, all is', async () => {
   await query("alter role reader password 'second'");
-  await load.settled(5000);
+  await load.settled();
   expect(load.faults()).toEqual([]);
   await terminate(MAX_CONNECTIONS);
   await seen(FAILED);
   await query("alter role reader password 'first'");
-  await load.settled(5000);
+  await load.settled();
   expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
 });
 
@@ -234,16 +234,16 @@ test('a table may go, return, and change its types: what is answered is of the d
   await query('drop table item');
   await seen(FAILED);
   await query(`${LOAD_SQL} ${GRANT}`);
-  await load.settled(5000);
+  await load.settled();
   load.faults();
   await query('alter table item alter id type bigint, alter label type varchar(40)');
-  await load.settled(5000);
+  await load.settled();
   expect(load.faults()).toEqual([]);
   await query('alter table item alter id type text');
   expect((await service.call('first_items', {})).status).toBe(502);
   load.faults();
   await query('alter table item alter id type int using id::int');
-  await load.settled(5000);
+  await load.settled();
   expect(load.faults().filter((fault) => fault !== FAILED)).toEqual([]);
 });
 

@@ -60,7 +60,7 @@ function countOf(event: string): number {
 }
 
 async function counted(event: string, count: number): Promise<void> {
-  await expect.poll(() => countOf(event), { interval: 5, timeout: 10_000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(() => countOf(event), { interval: 5 }).toBeGreaterThanOrEqual(count);
 }
 
 /** Of the gateway and its workers. */

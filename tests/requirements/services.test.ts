@@ -118,7 +118,7 @@ test(
     };
     expect(new Set(await described())).toEqual(new Set([200]));
     await writeFile(file, JSON.stringify({ services: [{ ...services[0], agent_public_keys: [] }] }));
-    await expect.poll(async () => new Set(await described()), { timeout: 5000 }).toEqual(new Set([503]));
+    await expect.poll(async () => new Set(await described())).toEqual(new Set([503]));
     await gateway.process.waitForLine((line) => line.includes('the key of the agent was removed'));
     const agent = gateway.agents.find(({ name }) => name === 'inventory');
     // What is to be done stands at the end.

@@ -153,7 +153,7 @@ test.each([
   const env = { ...common().env, GATEWAY_ADDR: `127.0.0.1:${port}`, GATEWAY_LOG_LEVEL: level };
   const process: RunningProcess = await startProcess(SVC_GATEWAY, [], { env });
   await expect
-    .poll(() => askOnce(port, 'GET', '/healthz').catch(() => undefined), { timeout: 10_000 })
+    .poll(() => askOnce(port, 'GET', '/healthz').catch(() => undefined))
     .toMatchObject({ status: 200 });
   expect(await process.stop()).toEqual({ code: 0, signal: null });
   const records = recordsOf(process);

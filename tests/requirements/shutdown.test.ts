@@ -68,11 +68,11 @@ async function until(holds: () => Promise<boolean>, withinMs: number): Promise<v
 }
 
 async function asleep({ database }: Scene, count: number): Promise<void> {
-  await until(async () => (await database.query(SLEEPING)).length === count, 10_000);
+  await until(async () => (await database.query(SLEEPING)).length === count, 20_000);
 }
 
 async function readiness({ service }: Scene, status: number): Promise<void> {
-  await until(async () => (await service.get('/readyz')).status === status, 5000);
+  await until(async () => (await service.get('/readyz')).status === status, 20_000);
 }
 
 /** Resolves with the milliseconds since `from` at which the call ended, and its answer. */
@@ -132,9 +132,9 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
       service.gateway.signal('SIGTERM');
       const line = await service.gateway.waitForLine((text) => text.includes('shutting_down'));
       expect(JSON.parse(line)).toMatchObject({ event: 'shutting_down', signal: 'SIGTERM', in_flight: 2 });
-      await until(() => isPortFree(service.port), 2000);
+      await until(() => isPortFree(service.port), 10_000);
       // The agent was told: it looks for another gateway while this one still waits for it.
-      await agentOf(service).waitForLine((text) => text.includes('not connected to ws://'), 5000);
+      await agentOf(service).waitForLine((text) => text.includes('not connected to ws://'));
       const leave = { status: 503, connection: 'close' };
       expect(await health.get('/healthz')).toEqual({ ...leave, body: { ok: false, agent_connected: true } });
       expect(await ready.get('/readyz')).toMatchObject(leave);
@@ -143,9 +143,9 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
       const { answer, ms } = await timed(long, from);
       expect([answer.status, answer.json]).toEqual([503, OFFLINE]);
       expect(ms).toBeGreaterThan(24_500);
-      expect(ms).toBeLessThan(27_000);
+      expect(ms).toBeLessThan(29_000);
       expect(await service.gateway.exited).toEqual({ code: 0, signal: null });
-      expect(performance.now() - from).toBeLessThan(28_000);
+      expect(performance.now() - from).toBeLessThan(30_000);
       // Nobody waits for the query any more.
       await asleep(scene, 0);
     },
@@ -171,9 +171,9 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
       const { answer, ms } = await timed(long, from);
       expect([answer.status, answer.json]).toEqual([503, OFFLINE]);
       expect(ms).toBeGreaterThan(24_500);
-      expect(ms).toBeLessThan(27_000);
+      expect(ms).toBeLessThan(29_000);
       expect(await agent.exited).toEqual({ code: 0, signal: null });
-      expect(performance.now() - from).toBeLessThan(28_000);
+      expect(performance.now() - from).toBeLessThan(30_000);
       await asleep(scene, 0);
     },
   );
@@ -193,7 +193,7 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
       const from = performance.now();
       const { answer, ms } = await timed(service.call('brief', {}), from);
       expect([answer.status, answer.json]).toMatchObject([504, { error: { code: 'GATEWAY_AGENT_TIMEOUT' } }]);
-      expect(ms).toBeLessThan(3000);
+      expect(ms).toBeLessThan(5000);
       const lost = service.gateway.waitForLine(
         (text) => text.includes('"event":"agent_disconnected"'),
         29_000,
@@ -265,7 +265,7 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
       for (const running of both) running.signal('SIGINT');
       const exits = await Promise.all(both.map((running) => running.exited));
       expect(exits).toEqual(both.map(() => ({ code: 1, signal: null })));
-      expect(performance.now() - from).toBeLessThan(2000);
+      expect(performance.now() - from).toBeLessThan(10_000);
       await Promise.all(calls);
       await asleep(scene, 0);
     },

@@ -349,7 +349,7 @@ describe('a call', () => {
   });
 
   test('costs one round trip, the first time too', { tags: ['sql:one-round-trip'] }, async () => {
-    const oneWayMs = 200;
+    const oneWayMs = 500;
     // The key is known from here on.
     await service.get('/openapi.json');
     proxy.delay(oneWayMs);

@@ -375,7 +375,7 @@ describe('the log file', () => {
     ): Promise<{ stdout: string; stderr: string; hasFile: boolean }> {
       const agent = await startProcess(program, args, { cwd: folder, ...options });
       try {
-        await expect.poll(async () => (await station.call('one')).status, { timeout: 10_000 }).toBe(200);
+        await expect.poll(async () => (await station.call('one')).status).toBe(200);
         await agent.waitForLine((line) => line.includes('request_id'));
       } finally {
         const onTerminal = /^pid (\d+)/.exec(agent.output('stdout'))?.[1];

@@ -235,14 +235,14 @@ const ACCEPTED = 6;
 const rollingRestart = fault('rolling-restart', { long: { rounds: 15 } }, async (scene, { rounds }) => {
   const { service, caller } = scene;
   const load = startLoad(caller, 15);
-  await load.settled(10_000);
+  await load.settled();
   const seen: string[] = [];
   for (let round = 0; round < rounds; round++) {
     const leaving = newestAgent(scene);
     await service.startAgent();
-    await load.settled(10_000);
+    await load.settled();
     assert.deepEqual(await leaving.stop(30_000), { code: 0, signal: null });
-    await load.settled(10_000);
+    await load.settled();
     assert.deepEqual(load.faults(), [], 'while agents were replaced');
     const accepted = Promise.all(
       Array.from({ length: ACCEPTED }, () => caller.call('sleep', { seconds: 2 })),
@@ -258,7 +258,7 @@ const rollingRestart = fault('rolling-restart', { long: { rounds: 15 } }, async 
       );
     const gateway = await service.restartGateway();
     await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'), 20_000);
-    await load.settled(10_000);
+    await load.settled();
     seen.push(...load.faults());
   }
   await load.stop();
@@ -363,12 +363,12 @@ const closingProxy = fault(
       await listed;
       const before = await gatewayMetric(scene, DISCONNECTS);
       const load = startLoad(caller, 15);
-      await load.settled(10_000);
+      await load.settled();
       for (let time = 0; time < times; time++) {
         const back = nextRecord(service.gateway, 'agent_connected');
         (time % 2 === 0 ? network : second).cut();
         await back;
-        await load.settled(10_000);
+        await load.settled();
         await pause(everyMs / 2);
       }
       await load.stop();

@@ -203,12 +203,12 @@ const blocked = fault(
 const brokenLink = fault('resets-under-load', { long: { cuts: 6 } }, async (scene, { cuts }) => {
   const { network, service, caller } = scene;
   const load = startLoad(caller, 15);
-  await load.settled(10_000);
+  await load.settled();
   for (let cut = 0; cut < cuts; cut++) {
     const back = nextRecord(service.gateway, 'agent_connected');
     network.cut();
     await back;
-    await load.settled(10_000);
+    await load.settled();
   }
   await load.stop();
   const faults = load.faults();

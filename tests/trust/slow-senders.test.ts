@@ -160,5 +160,5 @@ test('each is gone at its deadline, and beside hundreds of them a caller is serv
   expect(secure.process.output()).not.toMatch(/internal_error|^(?!\{)./m);
   const sorted = latencies.toSorted((one, two) => one - two);
   expect(sorted.length).toBeGreaterThan(50);
-  expect(sorted[Math.floor(sorted.length * 0.95)]).toBeLessThan(250);
-}, 30_000);
+  expect(sorted[Math.floor(sorted.length * 0.95)]).toBeLessThan(1250);
+});

@@ -72,9 +72,9 @@ test('a record has time, level and the fields of its event; nothing is written b
 test('rare events are written at once and calls soon, without being closed', async () => {
   const log = open();
   log.observe(CRASHED);
-  await expect.poll(() => records(), { interval: 2, timeout: 1000 }).toHaveLength(1);
+  await expect.poll(() => records(), { interval: 2 }).toHaveLength(1);
   log.observe(call(1));
-  await expect.poll(() => records(), { interval: 20, timeout: 1000 }).toHaveLength(2);
+  await expect.poll(() => records(), { interval: 20 }).toHaveLength(2);
   await log.close();
 });
 
@@ -285,7 +285,7 @@ describe('a full disk', { tags: ['log:full-disk'] }, () => {
     expect(beginning.length).toBeGreaterThan(10);
     expect(await readFile(file, 'utf8')).toMatch(/\n$/);
     await makeSpace();
-    await expect.poll(() => records(), { interval: 20, timeout: 5000 }).toHaveLength(2000);
+    await expect.poll(() => records(), { interval: 20 }).toHaveLength(2000);
     await log.close();
     expect((await records()).map(({ rows }) => rows)).toEqual(Array.from({ length: 2000 }, (_, n) => n));
     expect(said).toHaveLength(2);
@@ -303,7 +303,7 @@ describe('a full disk', { tags: ['log:full-disk'] }, () => {
     await makeSpace();
     const last = async (): Promise<unknown> => (await records()).at(-1);
     await expect
-      .poll(last, { interval: 20, timeout: 5000 })
+      .poll(last, { interval: 20 })
       .toMatchObject({ level: 'error', event: 'log_records_lost', count: lost });
     await log.close();
     expect(said[1]).toContain(`${file} is written again; ${lost} records are lost`);

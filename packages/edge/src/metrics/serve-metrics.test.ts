@@ -39,6 +39,6 @@ test('closes at once, whoever is connected, and listens no longer', async () => 
   await once(half, 'connect');
   const since = performance.now();
   await listener.close();
-  expect(performance.now() - since).toBeLessThan(1000);
+  expect(performance.now() - since).toBeLessThan(4000);
   await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow('fetch failed');
 });

@@ -339,7 +339,7 @@ describe('unauthenticated peers', () => {
     socket.send('nonsense');
     await reported('agent_rejected');
     expect(isAccepted(source)).toBe(false);
-    await expect.poll(() => isAccepted(source), { interval: 20, timeout: 3000 }).toBe(true);
+    await expect.poll(() => isAccepted(source), { interval: 20 }).toBe(true);
     socket.terminate();
   });
 
@@ -591,12 +591,13 @@ describe('a listed agent', () => {
     const unproved = await dialAgentEndpoint(server.port);
     agent.socket.pause();
     const since = performance.now();
-    const closed = endpoint.close();
+    let isOver = false;
+    const closed = endpoint.close().then(() => (isOver = true));
     expect((await unproved.closed).code).toBe(CLOSE.going_away);
-    expect(performance.now() - since, 'at once').toBeLessThan(700);
+    expect(isOver).toBe(false);
     await closed;
     expect(performance.now() - since).toBeGreaterThan(900);
-    expect(performance.now() - since).toBeLessThan(2000);
+    expect(performance.now() - since).toBeLessThan(5000);
     agent.socket.terminate();
   });
 });

@@ -428,7 +428,7 @@ describe('pipelined requests', () => {
     const named = (id: string): string => `GET /healthz HTTP/1.1\r\nHost: h\r\nX-Request-Id: ${id}\r\n\r\n`;
     greedy.send(named('greedy').repeat(100));
     other.send(named('other'));
-    await expect.poll(() => served.length, { interval: 5, timeout: 10_000 }).toBe(101);
+    await expect.poll(() => served.length, { interval: 5 }).toBe(101);
     // Begun in the same turn as the first, or after what one turn may take.
     expect(served.indexOf('other')).toBeLessThan(10);
     greedy.socket.destroy();
@@ -515,7 +515,7 @@ describe('behind the last answer', () => {
     client.socket.pause();
     client.send(post('{}') + refused + post('y'.repeat(60_000)).repeat(30));
     await recorded(2);
-    await expect.poll(() => client.socket.writableLength, { interval: 5, timeout: 10_000 }).toBe(0);
+    await expect.poll(() => client.socket.writableLength, { interval: 5 }).toBe(0);
     client.socket.resume();
     const text = await client.ended;
     expect(text).toContain(`${large}HTTP/1.1 404 `);

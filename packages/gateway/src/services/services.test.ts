@@ -90,7 +90,7 @@ async function write(content: string): Promise<void> {
 
 async function happened(event: GatewayEvent['event'], count = 1): Promise<readonly GatewayEvent[]> {
   const named = (): readonly GatewayEvent[] => events.filter((one) => one.event === event);
-  await expect.poll(() => named().length, { interval: 2, timeout: 5000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(() => named().length, { interval: 2 }).toBeGreaterThanOrEqual(count);
   return named();
 }
 

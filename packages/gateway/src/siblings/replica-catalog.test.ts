@@ -68,7 +68,7 @@ test('whatever connects and is lost where, all workers come to see the same, lat
           }
         }
         workers.push(await replica.start(2));
-        await expect.poll(() => new Set(workers.map(seen)).size, { interval: 2, timeout: 5000 }).toBe(1);
+        await expect.poll(() => new Set(workers.map(seen)).size, { interval: 2 }).toBe(1);
         // And it stays so.
         await new Promise((resolve) => setTimeout(resolve, 20));
         expect(new Set(workers.map(seen)).size).toBe(1);

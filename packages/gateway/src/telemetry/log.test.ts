@@ -82,9 +82,9 @@ describe('createLog', () => {
   it('writes rare events at once and requests soon, without being closed', async () => {
     const log = open();
     log.observe(LISTENING);
-    await expect.poll(lines, { interval: 2, timeout: 1000 }).toHaveLength(1);
+    await expect.poll(lines, { interval: 2 }).toHaveLength(1);
     log.observe(REQUEST);
-    await expect.poll(lines, { interval: 20, timeout: 1000 }).toHaveLength(2);
+    await expect.poll(lines, { interval: 20 }).toHaveLength(2);
     await log.close();
   });
 
@@ -173,7 +173,7 @@ describe('a full disk under standard output', { tags: ['log:full-disk'] }, () =>
     observeMany(log);
     await expect.poll(() => said, { interval: 5 }).toEqual([expect.stringContaining('ENOSPC')]);
     await makeSpace();
-    await expect.poll(lines, { interval: 20, timeout: 5000 }).toHaveLength(2000);
+    await expect.poll(lines, { interval: 20 }).toHaveLength(2000);
     await log.close();
     const statuses = lines().map((line): unknown => JSON.parse(line).http_status);
     expect(statuses).toEqual(Array.from({ length: 2000 }, (_, index) => index));

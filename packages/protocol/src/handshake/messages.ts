@@ -53,7 +53,8 @@ export interface Welcome {
   readonly links_per_replica?: number;
 }
 
-const ajv = new Ajv();
+// Checking our own schemas first would take a fifth of the processor time of a start.
+const ajv = new Ajv({ validateSchema: false });
 const id = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' };
 const bytes32 = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' };
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 };

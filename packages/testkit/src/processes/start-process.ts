@@ -31,7 +31,7 @@ export interface RunningProcess {
   readonly exited: Promise<ProcessExit>;
   /**
    * The first line, already written or still to come, that `matches`. Rejects, with the end of the output in
-   * the message, after `withinMs` (default 10 000) or when the process ends without it.
+   * the message, after `withinMs` (default 30 000) or when the process ends without it.
    */
   waitForLine(matches: (line: string, stream: Stream) => boolean, withinMs?: number): Promise<string>;
   /** What it wrote, of one stream or of both in the order of arrival; at most the last 10 000 lines. */
@@ -116,7 +116,7 @@ export async function startProcess(
   return {
     pid,
     exited,
-    waitForLine: (matches, withinMs = 10_000) => log.waitFor(matches, withinMs, name),
+    waitForLine: (matches, withinMs = 30_000) => log.waitFor(matches, withinMs, name),
     output: (stream) => log.text(stream),
     signal: (signal) => void child.kill(signal),
     stop: async (withinMs = 10_000) => {
@@ -129,13 +129,13 @@ export async function startProcess(
   };
 }
 
-/** Runs a program to its end, which must come within `withinMs` (default 30 000). Any exit code is fine. */
+/** Runs a program to its end, which must come within `withinMs` (default 60 000). Any exit code is fine. */
 export async function runProcess(
   command: string,
   args: readonly string[],
   options: ProcessOptions & { readonly withinMs?: number } = {},
 ): Promise<ProcessExit & { readonly stdout: string; readonly stderr: string }> {
-  const { withinMs = 30_000, ...processOptions } = options;
+  const { withinMs = 60_000, ...processOptions } = options;
   const running = await startProcess(command, args, processOptions);
   let late = false;
   const timer = setTimeout(() => {

@@ -36,9 +36,9 @@ export async function startAgent(
   return agent;
 }
 
-/** The next record of this event that the process writes from now on; rejects after 20 s. */
+/** The next record of this event that the process writes from now on; rejects after 30 s. */
 export function nextRecord(process: RunningProcess, event: string): Promise<string> {
   const matches = (line: string): boolean => line.includes(`"event":"${event}"`);
   let before = process.output('stdout').split('\n').filter(matches).length;
-  return process.waitForLine((line) => matches(line) && before-- === 0, 20_000);
+  return process.waitForLine((line) => matches(line) && before-- === 0);
 }

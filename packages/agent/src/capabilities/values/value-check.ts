@@ -9,7 +9,8 @@ import { valueSchema } from './value-schema.ts';
 const MAX_ITEM_PROBLEMS = 10;
 
 // Not all errors of one value: a text beyond its `maxLength` must never reach its `pattern`.
-const ajv = new Ajv({ strict: true, allErrors: false, coerceTypes: false });
+// The schemas hold what the check of the capability file has let through; checking them again would make each start slower.
+const ajv = new Ajv({ strict: true, allErrors: false, coerceTypes: false, validateSchema: false });
 for (const [name, check] of stringFormats) ajv.addFormat(name, check);
 // Ajv divides binary fractions, so that 0.3 would be no multiple of 0.1.
 ajv.removeKeyword('multipleOf');

@@ -212,7 +212,7 @@ for (const [mode, settings, runs] of MODES) {
       for (let round = 0; round < 5; round += 1) {
         const calls = numbers(12).map((n) => take.run(callOf({ n, divisor: n % 3 })).catch(() => {}));
         await Promise.all(calls);
-        await expect.poll(locksHeld, { timeout: 2000 }).toEqual([]);
+        await expect.poll(locksHeld).toEqual([]);
       }
     });
 
@@ -226,8 +226,8 @@ for (const [mode, settings, runs] of MODES) {
       abort.abort();
       expect(await kindOfRefusal(cancelled)).toBe('cancelled');
       expect(await kindOfRefusal(run({ n: 2, s: 30 }, { timeoutMs: 200 }))).toBe('timeout');
-      expect(performance.now() - started).toBeLessThan(2000);
-      await expect.poll(running, { timeout: 1000 }).toEqual([]);
+      expect(performance.now() - started).toBeLessThan(10_000);
+      await expect.poll(running).toEqual([]);
       expect(await Promise.all(numbers(4).map((n) => run({ n })))).toMatchObject(
         numbers(4).map((n) => ({ n })),
       );

@@ -99,7 +99,7 @@ describe('createSupervisor', () => {
       return worker.process;
     };
     void supervisor.start();
-    await vi.waitFor(() => expect(failures.length).toBeGreaterThanOrEqual(2), { timeout: 5000 });
+    await vi.waitFor(() => expect(failures.length).toBeGreaterThanOrEqual(2), { timeout: 20_000 });
     supervisor.kill();
     for (const failure of failures) expect(failure).toMatch(/^worker 0 cannot be started: /);
   });

@@ -77,7 +77,7 @@ describe('a database that cannot be reached', () => {
     const started = performance.now();
     const pings = await Promise.allSettled([1, 2, 3, 4, 5].map(() => database.ping()));
     expect(pings.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(performance.now() - started).toBeLessThan(10_000);
     await database.close();
   });
 
@@ -211,7 +211,7 @@ describe('a network that drops what is sent', () => {
     const ended = Promise.allSettled(Array.from({ length: pings }, () => database.ping()));
     const started = performance.now();
     await database.close();
-    expect(performance.now() - started).toBeLessThan(1900);
+    expect(performance.now() - started).toBeLessThan(5000);
     await ended;
   });
 });

@@ -95,7 +95,7 @@ describe('sessions that end together while idle cost no call', { tags: ['agent:d
     const pids = await server.query<{ pid: number }>(`select pid from pg_stat_activity where ${ours}`);
     // The agent asks a database in use by a new session when its last one has ended.
     const left = `select pid from pg_stat_activity where pid in (0, ${pids.map(({ pid }) => pid).join(', ')})`;
-    await expect.poll(() => server.query(left), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => server.query(left)).toEqual([]);
     expect(await callAll(4)).toEqual(answers(4));
     expect(changes).toEqual([]);
   });

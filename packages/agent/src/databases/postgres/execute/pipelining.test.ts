@@ -53,9 +53,7 @@ async function openTransactions(): Promise<number> {
 }
 
 async function atRest(which: TestedDatabase = database): Promise<void> {
-  await expect
-    .poll(() => which.connections, { timeout: 9000 })
-    .toMatchObject({ busy: 0, opening: 0, waiting: 0 });
+  await expect.poll(() => which.connections).toMatchObject({ busy: 0, opening: 0, waiting: 0 });
   await expect.poll(openTransactions).toBe(0);
 }
 
@@ -84,7 +82,7 @@ describe('a short call never waits behind a long one when a connection may be ha
   async function expectShort(run: Run, ns: readonly number[]): Promise<void> {
     const started = performance.now();
     const answers = await Promise.all(ns.map((n) => run({ n })));
-    expect(performance.now() - started).toBeLessThan(600);
+    expect(performance.now() - started).toBeLessThan(4000);
     expect(answers.map(({ n }) => n)).toEqual(ns);
   }
 
@@ -142,7 +140,7 @@ test('a call that needs a connection alone is not kept waiting by short calls, a
   for (const n of numbers(2)) {
     const started = performance.now();
     expect(await alone({ n })).toMatchObject({ n });
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(performance.now() - started).toBeLessThan(5000);
   }
   isOver = true;
   await stream;
@@ -161,15 +159,16 @@ describe('a call that gives up', () => {
     let most = 0;
     // A cancel request would be a connection of its own for as long as the delay.
     const watching = setInterval(() => (most = Math.max(most, network.connections())), 5);
-    const long = run({ n: 100, s: 0.5 });
+    const long = run({ n: 100, s: 2 });
+    let isLongOver = false;
+    void long.then(() => (isLongOver = true));
     await asleep();
     const abort = new AbortController();
     const given = numbers(3).map((n) => kindOfRefusal(run({ n }, { signal: abort.signal })));
     const calls = Promise.all(numbers(5).map((n) => run({ n })));
-    const started = performance.now();
     abort.abort();
     expect(await Promise.all(given)).toEqual(['cancelled', 'cancelled', 'cancelled']);
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(isLongOver).toBe(false);
     expect(await long).toMatchObject({ n: 100 });
     expect((await calls).map(({ n }) => n)).toEqual(numbers(5));
     clearInterval(watching);
@@ -189,7 +188,7 @@ describe('a call that gives up', () => {
       setTimeout(() => abort.abort(), 5);
       expect(await kindOfRefusal(first)).toBe('cancelled');
       expect((await Promise.all(calls)).map(({ n }) => n)).toEqual(numbers(12));
-      expect(performance.now() - started).toBeLessThan(1000);
+      expect(performance.now() - started).toBeLessThan(10_000);
       await atRest();
     },
   );
@@ -201,11 +200,11 @@ describe('a call that gives up', () => {
     const first = run({ n: 100, s: 30 }, { timeoutMs: 400 });
     const calls = numbers(12).map((n) => run({ n }));
     const late = run({ n: 13, s: 0.5 }, { timeoutMs: 100 });
-    expect(await kindOfRefusal(late)).toBe('timeout');
-    expect(performance.now() - started).toBeLessThan(600);
-    expect(await kindOfRefusal(first)).toBe('timeout');
+    const ended = kindOfRefusal(first);
+    expect(await Promise.race([kindOfRefusal(late), ended.then(() => 'the first ended')])).toBe('timeout');
+    expect(await ended).toBe('timeout');
     expect((await Promise.all(calls)).map(({ n }) => n)).toEqual(numbers(12));
-    expect(performance.now() - started).toBeLessThan(1500);
+    expect(performance.now() - started).toBeLessThan(10_000);
     await atRest();
   });
 
@@ -307,7 +306,7 @@ describe('a connection that is lost with many calls on it', () => {
     silence();
     const started = performance.now();
     const calls = await Promise.all(numbers(8).map((n) => kindOfRefusal(run({ n }, { timeoutMs: 300 }))));
-    expect(performance.now() - started).toBeLessThan(2300);
+    expect(performance.now() - started).toBeLessThan(10_000);
     // The first may have been sent in a batch, of which none is waited for.
     expect(['timeout', ended]).toContain(calls[0]);
     expect(calls.slice(1)).toEqual(numbers(7).map(() => ended));
@@ -325,7 +324,7 @@ describe('a connection that is lost with many calls on it', () => {
     network.stall('both');
     const started = performance.now();
     await database.close();
-    expect(performance.now() - started).toBeLessThan(2500);
+    expect(performance.now() - started).toBeLessThan(10_000);
     await calls;
     for (let tries = 0; tries < 40 && timers() > before; tries += 1) await pause(50);
     expect(timers()).toBeLessThanOrEqual(before);

@@ -175,7 +175,7 @@ describe('a query never runs outside its READ ONLY transaction', () => {
       const next = await pool.acquire(FOREVER);
       expect(next).toBe(kept);
       expect((await send(next, [PID])).error).toBeUndefined();
-      await expect.poll(() => server.query(held), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => server.query(held)).toEqual([]);
     }
   });
 
@@ -192,7 +192,7 @@ describe('a query never runs outside its READ ONLY transaction', () => {
     expect(pool.connections.busy).toBe(1);
     const sleeping = `select from pg_stat_activity
       where datname = current_database() and wait_event = 'PgSleep'`;
-    await expect.poll(() => pool.connections.busy, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => pool.connections.busy).toBe(0);
     expect(await server.query(sleeping)).toEqual([]);
   });
 
