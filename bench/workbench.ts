@@ -15,6 +15,7 @@ import {
 } from '@svc/testkit';
 import { manyTables, SAMPLES } from '../tests/samples/samples.ts';
 import { readOrUsage, wholeNumber } from '../tests/trust/read-or-usage.ts';
+import { quantile } from './report/statistics.ts';
 import { table } from './report/table.ts';
 
 const USAGE = `Usage: npm run bench:workbench [-- --rounds N --saves N] [--json]
@@ -208,9 +209,4 @@ async function saveToServed(folder: string, file: string, saves: number): Promis
   await dev.process.stop();
   if (output.includes('"event":"refused"')) throw new Error(`a save was refused: ${output}`);
   return took;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, readdir, readFile, stat } from 'node:fs/promises';
+import { chmod, copyFile, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
   databaseUrl,
   runProcess,
+  serverAccount,
   startPostgres,
   SVC_AGENT,
   SVC_GATEWAY,
@@ -166,6 +167,61 @@ test(
 );
 
 test(
+  'init --create-account whose check fails says what to do, and keeps what the database said',
+  { tags: ['command:init', 'command:init.create-account'] },
+  async () => {
+    // It counts for the new account alone: the other one is a superuser.
+    await server.createDatabase('closed');
+    await server.execute(
+      'closed',
+      'create table shelf (shelf_id int primary key); alter database closed connection limit 0',
+    );
+    const { code, stdout, stderr } = await run(['init', '--create-account', '--yes'], { database: 'closed' });
+    expect(code).toBe(2);
+    expect(stdout).toContain('account: svc_reader_closed was made');
+    expect(stdout).toContain('check: fails');
+    const next = stdout.slice(stdout.indexOf('Next:')).trimEnd().split('\n');
+    expect(next).toEqual([
+      'Next:',
+      expect.stringContaining('mend what is wrong'),
+      '  svc-agent check --config capability/capability.yaml',
+      '  svc-agent dev --config capability/capability.yaml',
+    ]);
+    expect(stderr).toMatch(/^capability\/capability\.yaml {2}database: cannot use the database: /);
+    expect(await readFile(join(folder.path, 'svc-agent.log'), 'utf8')).toContain(
+      'too many connections for database',
+    );
+    await dropAccount('closed');
+  },
+);
+
+test(
+  'init in a folder that cannot be written says that no details are kept',
+  { tags: ['command:init'] },
+  async () => {
+    const account = await serverAccount();
+    const owned = account === undefined ? {} : { owner: account };
+    const home = await temporaryFolder('init-read-only', owned);
+    const program = join(home.path, 'svc-agent');
+    await copyFile(SVC_AGENT, program);
+    await chmod(home.path, 0o555);
+    const as = account === undefined ? {} : { uid: account.uid, gid: account.gid };
+    const env = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' };
+    const { code, stderr } = await runProcess(process.execPath, [program, 'init'], {
+      cwd: home.path,
+      env,
+      ...as,
+    });
+    await chmod(home.path, 0o755);
+    await home.remove();
+    expect(code).toBe(2);
+    expect(stderr).toContain('nothing listens');
+    expect(stderr).toContain('(permission denied): what the database says is not kept');
+    expect(stderr).not.toContain('has the details');
+  },
+);
+
+test(
   'init --create-account needs --yes without a terminal, and leaves nothing behind where it may not',
   { tags: ['command:init', 'command:init.create-account'] },
   async () => {
@@ -230,6 +286,12 @@ test.for([
   const { code, stderr } = await run(args, how);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says) });
   expect((await written()).filter((name) => name !== 'svc-agent.log')).toEqual([]);
+});
+
+test('init says that a database is empty', { tags: ['command:init'] }, async () => {
+  await server.createDatabase('empty');
+  const { code, stderr } = await run(['init'], { database: 'empty' });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('has no table and no view') });
 });
 
 test('init takes PG* variables, and warns of --url', { tags: ['command:init'] }, async () => {

@@ -6,6 +6,12 @@ export function median(values: readonly number[]): number {
   return (below + above) / 2;
 }
 
+/** The value below which `share` of the values lie; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
 export interface Spread {
   readonly median: number;
   readonly least: number;

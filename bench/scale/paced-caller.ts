@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { quantile } from '../report/statistics.ts';
 
 export interface PacedOrder {
   readonly port: number;
@@ -43,12 +44,9 @@ async function callAtRate(order: PacedOrder): Promise<PacedResult> {
   await Promise.all(Array.from({ length: connections }, worker));
   agent.destroy();
   const calls = latencies.length;
-  const sorted = latencies.toSorted((a, b) => a - b);
-  const percentile = (share: number): number =>
-    sorted[Math.min(calls - 1, Math.floor(calls * share))] ?? Number.NaN;
   // The last is due before the time is up.
   const elapsedSeconds = Math.max(seconds, (performance.now() - startedAt) / 1000);
-  return { calls, failed, callsPerSecond: calls / elapsedSeconds, p99Ms: percentile(0.99) };
+  return { calls, failed, callsPerSecond: calls / elapsedSeconds, p99Ms: quantile(latencies, 0.99) };
 }
 
 /** Whether the whole answer came, with 200. */

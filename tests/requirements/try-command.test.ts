@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
@@ -31,6 +32,24 @@ const CAPABILITIES = {
     policy: { max_rows: 2 },
     result: { title: { type: 'string' } },
   },
+  // Its two columns say the same, which the planner does not know.
+  twins: {
+    sql: 'select count(*) as n from twin where a = 1 and b = 1',
+    result: { n: { type: 'integer' } },
+  },
+  sorted: {
+    sql: 'select count(*) as n from (select film_id from twin order by b desc, film_id offset 0) t',
+    result: { n: { type: 'integer' } },
+  },
+  grouped: {
+    sql: 'select count(*) as n from (select id from twin_by_a order by a, id desc offset 0) t',
+    result: { n: { type: 'integer' } },
+  },
+  // The first row is enough.
+  partial: {
+    sql: 'select case when exists (select from film where views > 0) then 1 end as n',
+    result: { n: { type: 'integer' } },
+  },
   fails: { sql: 'select film_id / (film_id - 1) as q from film', result: { q: { type: 'integer' } } },
   broken: { sql: 'select nothing_here from film', result: { nothing_here: { type: 'string' } } },
   mine: {
@@ -55,8 +74,12 @@ beforeAll(async () => {
     `create table film (film_id int primary key, title text not null, length int, views numeric);
      insert into film select n, 'Film ' || n, n % 100, 12345678901234567890 from generate_series(1, 20000) n;
      update film set title = E'Red \\x1b[31m' where film_id = 2;
-     analyze film;
-     grant select on film to public`,
+     create table twin as select n as film_id, n % 200 as a, n % 200 as b from generate_series(1, 20000) n;
+     create table twin_by_a as select n as id, n / 10000 as a from generate_series(1, 20000) n;
+     create index twin_order on twin_by_a (a);
+     analyze film, twin, twin_by_a;
+     grant select on film, twin, twin_by_a to public;
+     alter database ${database.name} set work_mem = '64kB'`,
   );
   station = await startStation(database);
   folder = await station.folder({
@@ -195,10 +218,57 @@ describe('svc-agent try', { tags: ['command:try'] }, () => {
     expect(scan.findings).toEqual([
       {
         kind: 'filtered_scan',
-        message: expect.stringMatching(/^Seq Scan on film: reads 20000 rows and leaves out 19800 of them/),
+        message: expect.stringMatching(/^Seq Scan: reads 20000 rows and leaves out 19800 of them/),
       },
     ]);
     expect(await json(0, 'get_film', '-p', 'film_id=3', '--explain')).toMatchObject({ findings: [] });
     expect(await json(1, 'get_film', '--explain')).toMatchObject({ error: { code: 'AGENT_INVALID_PARAMS' } });
+  });
+
+  test('--explain names an estimate that is far off, and what does not fit into memory', async () => {
+    const found = async (name: string): Promise<readonly string[] | undefined> =>
+      (await json(0, name, '--explain')).findings?.map(({ kind, message }) => `${kind}: ${message}`);
+    expect(await found('twins')).toEqual([
+      expect.stringMatching(/^filtered_scan: Seq Scan: reads 20000 rows and leaves out 19900 of them/),
+      expect.stringMatching(/^estimate: Seq Scan: 1 rows expected, 100 came: run ANALYZE/),
+    ]);
+    expect(await found('sorted')).toContainEqual(
+      expect.stringMatching(/^spill: Sort: does not fit into work_mem and goes to disk \(\d+ KB\)/),
+    );
+    expect(await found('grouped')).toContainEqual(
+      expect.stringMatching(
+        /^spill: (?:Incremental )?Sort: does not fit into work_mem and goes to disk \(\d+ KB\)/,
+      ),
+    );
+    expect(await found('partial')).toEqual([]);
+  });
+
+  test('--explain names tables, indexes and filters on a terminal alone', async () => {
+    const { stdout, stderr } = await tried('twins', '--explain');
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^filtered scan: Seq Scan: reads 20000 rows/m);
+    expect(stdout).not.toMatch(/twin\b|\ba = 1/);
+  });
+
+  test.skipIf(!existsSync('/usr/bin/script'))('--explain names them on a terminal', async () => {
+    const command = './svc-agent try twins --explain --json';
+    const { stdout } = await runProcess('/usr/bin/script', ['-qfec', command, '/dev/null'], { cwd: folder });
+    expect(JSON.parse(stdout)).toMatchObject({
+      findings: [{ detail: 'on twin; filter: ((a = 1) AND (b = 1))' }, { kind: 'estimate' }],
+      plan: { steps: expect.arrayContaining([expect.stringContaining('Seq Scan on twin')]) },
+    });
+  });
+
+  test('a file that is not there is looked for where people have it', async () => {
+    const at = await station.folder({});
+    await mkdir(join(at, 'capability'));
+    const { code, stderr } = await runProcess(join(at, 'svc-agent'), ['try', 'x'], { cwd: folder });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `${join(at, 'capability.yaml')}  cannot read the file: there is no such file; there is capability.yaml in this folder: name it with --config capability.yaml\n`,
+    });
+    await copyFile(join(folder, 'capability.yaml'), join(at, 'capability/capability.yaml'));
+    const inFolder = await runProcess(join(at, 'svc-agent'), ['try', 'x'], { cwd: at });
+    expect(inFolder.stderr).toContain('name it with --config capability/capability.yaml');
   });
 });

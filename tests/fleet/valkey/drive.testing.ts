@@ -69,8 +69,3 @@ export function longestStall(answers: readonly Driven[]): number {
   const gaps = answers.map(({ atMs }, index) => atMs - (answers[index - 1]?.atMs ?? 0));
   return Math.max(...gaps, ...answers.map(({ ms }) => ms));
 }
-
-export function percentile(answers: readonly Driven[], share: number): number {
-  const sorted = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}

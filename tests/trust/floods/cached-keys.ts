@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { parseArgs } from 'node:util';
 import { cpuMicroseconds, createReleasers, type Service } from '@svc/testkit';
+import { quantile } from '../../../bench/report/statistics.ts';
 import { readOrUsage, wholeNumber } from '../read-or-usage.ts';
 import { startAttacker } from './attack.ts';
 import { ITEM, ITEM_ANSWER, startItemService } from './item-service.ts';
@@ -79,7 +80,7 @@ export async function main(args: readonly string[]): Promise<number> {
         if (round === 0) continue;
         all.push({
           flood: flood.title,
-          p99: [percentile(quiet.latencies, 0.99), percentile(flooded.latencies, 0.99)],
+          p99: [quantile(quiet.latencies, 0.99), quantile(flooded.latencies, 0.99)],
           calls: quiet.latencies.length + flooded.latencies.length,
           wrong: quiet.wrong + flooded.wrong,
           cpuMs,
@@ -144,16 +145,16 @@ function report(all: readonly Round[], json: boolean): number {
     return {
       flood,
       p99Ms: [0, 1].map((at) =>
-        percentile(
+        quantile(
           rounds.map(({ p99 }) => p99[at] ?? 0),
           0.5,
         ),
       ),
-      ratio: percentile(ratios, 0.5),
+      ratio: quantile(ratios, 0.5),
       ratios,
       calls: rounds.reduce((sum, { calls }) => sum + calls, 0),
       wrong: rounds.reduce((sum, { wrong }) => sum + wrong, 0),
-      cpuMs: percentile(
+      cpuMs: quantile(
         rounds.map(({ cpuMs }) => cpuMs),
         0.5,
       ),
@@ -171,11 +172,6 @@ function report(all: readonly Round[], json: boolean): number {
     }
   }
   return floods.every(({ ratio, wrong }) => ratio <= MOST && wrong === 0) ? 0 : 1;
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sizeOf, startService, type Service, type ServiceOptions } from '@svc/testkit';
+import { quantile } from '../../../bench/report/statistics.ts';
 
 /** What the file holds when the agent is told to load it again. */
 const KINDS = ['other rows', 'at fault', 'other capabilities', 'torn', 'overtaken'] as const;
@@ -129,7 +130,7 @@ async function reloadUnderLoad(
     refused: all.length - times.length,
     calls,
     wrong,
-    reloadMs: { p50: quantile(times, 0.5), p95: quantile(times, 0.95), most: quantile(times, 1) },
+    reloadMs: { p50: rounded(times, 0.5), p95: rounded(times, 0.95), most: rounded(times, 1) },
     quietP99Ms,
     p99Ms: load.p99(),
     earlyMegabytes,
@@ -217,7 +218,7 @@ function startEditionLoad(service: Service, callers: number, thinkMs: number): E
     newest: 1,
     served: call,
     p99() {
-      const p99 = quantile(times, 0.99);
+      const p99 = rounded(times, 0.99);
       times = [];
       return p99;
     },
@@ -231,9 +232,9 @@ function startEditionLoad(service: Service, callers: number, thinkMs: number): E
   return load;
 }
 
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return Math.round((sorted[Math.ceil(share * sorted.length) - 1] ?? 0) * 10) / 10;
+/** In tenths of a millisecond. */
+function rounded(times: readonly number[], share: number): number {
+  return Math.round(quantile(times, share) * 10) / 10;
 }
 
 async function untilWithin(ms: number, holds: () => Promise<boolean>): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readProblem } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import type { VerificationFault } from '../databases/errors.ts';
+import { nameAnother } from '../config/name-another.ts';
 import { proposeInChildProcess } from '../start-up/child-process.ts';
 import type { AdditionReport } from '../start-up/report.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -32,19 +32,27 @@ export async function addCommand(options: AddOptions): Promise<ExitCode> {
   }
   let sql: string;
   try {
-    sql = decode(readFileSync(sqlFile === '-' ? 0 : sqlFile));
+    sql = decode(readFileSync(sqlFile === '-' ? 0 : sqlFile))
+      .replaceAll('\r\n', '\n')
+      .trim();
   } catch (error) {
     return misused(`cannot read the SQL: ${readProblem(error)}; name its file with \`--sql-file\``);
   }
-  const content = contentOf(file);
-  if (content === undefined) return tell(options, { step: 'refused', faults: [unreadable()] }, false);
+  if (sql === '') return misused('there is no SQL: give one SELECT by `--sql-file`');
+  let content: Buffer;
+  try {
+    content = readFileSync(file);
+  } catch (error) {
+    const message = `cannot read the file: ${readProblem(error)}; ${nameAnother(file)}`;
+    return tell(options, { step: 'refused', faults: [{ path: '', message }] }, false);
+  }
   let report: AdditionReport;
   try {
     report = await proposeInChildProcess({
       addTo: file,
       content,
       name,
-      sql: sql.replaceAll('\r\n', '\n').trim(),
+      sql,
     });
   } catch (error) {
     await logged(home, [{ event: 'crashed', detail: String(error) }]);
@@ -125,21 +133,6 @@ async function logged(
   const log = createLog({ destination: logOfCommand(home), standardError: process.stderr });
   for (const record of records) log.observe(record);
   await log.close();
-}
-
-function contentOf(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch {
-    return undefined;
-  }
-}
-
-function unreadable(): VerificationFault {
-  return {
-    path: '',
-    message: 'cannot read the file; name another with --config or AGENT_CAPABILITY_FILE',
-  };
 }
 
 function decode(bytes: Uint8Array): string {

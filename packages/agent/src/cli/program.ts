@@ -174,7 +174,7 @@ export const PROGRAM: ProgramSpec = {
         subject: { value: 'sub', does: 'The subject of the token that calls.' },
         issuer: { value: 'iss', does: 'The issuer of that token.' },
         explain: {
-          does: 'Run the query with EXPLAIN (ANALYZE) instead, in the same kind of transaction, and say what makes it slow: scans that filter more than 10,000 rows, estimates 100-fold off, sorts and hashes that spill to disk. The plan stands on a terminal alone.',
+          does: 'Run the query with EXPLAIN (ANALYZE) instead, in the same kind of transaction, and say what makes it slow: scans that filter more than 10,000 rows, estimates 100-fold off, sorts and hashes that spill to disk. The plan, with the names of tables and indexes, stands on a terminal alone.',
         },
         json: {
           does: 'Print one JSON object instead: `ok`, `capability`, `principal` (who calls, `verified: false`; absent where no flag says), `duration_ms`, and for rows `count`, `truncated`, `bytes`, `tokens` (bytes / 4) and `rows`, with --explain `findings` and `plan`, else `error` (`code`, `message`) or `faults` (each with `path`, `message` and, where it is known, `line` and `column`), which end with 2.',

@@ -7,6 +7,7 @@ import { checkFile } from './checks/check-file.ts';
 import { findWarnings } from './checks/find-warnings.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';
 import { isCapabilityFile, lint } from './schema/lint.ts';
+import { nameAnother } from './name-another.ts';
 import { readSecrets } from './secrets/read-secrets.ts';
 import type { ReadFile } from './secrets/read-secrets.ts';
 import { readYaml } from './yaml/read-yaml.ts';
@@ -76,7 +77,7 @@ export function readDocument(
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     const problem = readProblem(error);
-    const message = `cannot read the file: ${problem}; name another with --config or AGENT_CAPABILITY_FILE`;
+    const message = `cannot read the file: ${problem}; ${nameAnother(path)}`;
     return { faults: [{ path: '', message }] };
   }
   const document = readYaml(text, env, faults);

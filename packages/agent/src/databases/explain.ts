@@ -12,8 +12,8 @@ export interface QueryPlan {
 
 export interface PlanFinding {
   readonly kind: 'filtered_scan' | 'estimate' | 'spill';
-  /** What is slow and what to do; names tables and indexes at most. */
+  /** What is slow and what to do, without a name of the database: it may go where only a pipe reads. */
   readonly message: string;
-  /** Database text. */
+  /** The table, the index, the filter: database text. */
   readonly detail?: string;
 }

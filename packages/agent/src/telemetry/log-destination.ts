@@ -63,3 +63,8 @@ export function writeProblem(home: string): string | undefined {
     return readProblem(error);
   }
 }
+
+/** For a command whose faults have more than it shows, and whose log file cannot be written for `problem`. */
+export function notKept(home: string, problem: string): string {
+  return `cannot write ${LOG_FILE} in ${home} (${problem}): what the database says is not kept`;
+}

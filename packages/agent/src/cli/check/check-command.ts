@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { VerificationFault } from '../../databases/errors.ts';
 import { jsonReport, textReport } from './check-report.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { logOfCommand, LOG_FILE, writeProblem } from '../../telemetry/log-destination.ts';
+import { logOfCommand, LOG_FILE, notKept, writeProblem } from '../../telemetry/log-destination.ts';
 import { readonlyAccountFaults, withCheckedFile } from '../with-checked-file.ts';
 
 export interface CheckOptions {
@@ -36,7 +36,8 @@ export async function checkCommand({ file, offline, details, json, home }: Check
           faults,
           hasDetails(faults) && problem === undefined ? join(home, LOG_FILE) : undefined,
         );
-        if (problem !== undefined) process.stderr.write(`svc-agent: ${notKept(home, problem)}\n`);
+        if (problem !== undefined)
+          process.stderr.write(`svc-agent: ${notKept(home, problem)}; --details shows it on a terminal\n`);
       },
     },
     async ({ outcome, refuse }) => {
@@ -49,10 +50,6 @@ export async function checkCommand({ file, offline, details, json, home }: Check
   );
   report.end();
   return exitCode;
-}
-
-function notKept(home: string, problem: string): string {
-  return `cannot write ${LOG_FILE} in ${home} (${problem}): what the database says is not kept; --details shows it on a terminal`;
 }
 
 /** Whether the log file holds more of these faults than the report. */

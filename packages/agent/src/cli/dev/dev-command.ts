@@ -63,7 +63,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
         showsDatabaseText: isTerminal,
         showsCalls: !options.quiet,
       });
-  const showFindings = createShowFindings(display);
+  const showFindings = createShowFindings(display, file);
   // What is of use here is shown by the display.
   const standardError = { write: () => {} };
   const log = createLog({ destination: logOfCommand(home), standardError });

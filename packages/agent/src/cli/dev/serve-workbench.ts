@@ -148,13 +148,13 @@ function savesOf(
 type ShowFindings = (save: PassedSave) => void;
 
 /** Of each save only what the one before had not. */
-export function createShowFindings(display: Display): ShowFindings {
+export function createShowFindings(display: Display, file: string): ShowFindings {
   let shown: ReadonlySet<string> = new Set();
   return ({ findings, warnings }) => {
     const notes = new Set(warnings.map(({ path, message }) => `warning: ${path}: ${message}`));
     if (findings.length > 0)
       notes.add(
-        'the database account may do more than read: `svc-agent check` says what, and how to mend it',
+        `the database account may do more than read: \`svc-agent check --config ${file}\` says what, and how to mend it`,
       );
     for (const note of notes) if (!shown.has(note)) display.note(note);
     shown = notes;

@@ -4,7 +4,7 @@ import { rawPublicKey } from '@svc/protocol';
 import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
 import type { Catalog, CatalogSource, CatalogTarget } from '../../databases/catalog.ts';
 import { DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
-import { DatabaseError } from '../../databases/errors.ts';
+import { DatabaseError, type VerificationFault } from '../../databases/errors.ts';
 import { chooseTables, type TableChoice } from '../../proposals/choose-tables.ts';
 import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../../proposals/compose-files.ts';
 import { propose } from '../../proposals/propose.ts';
@@ -15,7 +15,7 @@ import { askSecret, askYesNo } from './ask.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
 import { printFaults } from '../print-faults.ts';
-import { logOfCommand, LOG_FILE } from '../../telemetry/log-destination.ts';
+import { logOfCommand, LOG_FILE, notKept, writeProblem } from '../../telemetry/log-destination.ts';
 
 export interface InitOptions extends TableChoice {
   /** Where the database is; else DATABASE_URL. */
@@ -79,7 +79,7 @@ function openLog(home: string): Log {
 }
 
 async function init(options: InitOptions): Promise<ExitCode> {
-  const { gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json } = options;
+  const { gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json, home } = options;
   const dir = normalize(options.dir ?? FOLDER).replace(/(?<=.)\/$/, '');
   const max = maxOf(options.max);
   const urlProblem = gatewayUrlProblem(gatewayUrl);
@@ -96,6 +96,11 @@ async function init(options: InitOptions): Promise<ExitCode> {
   if (!choice.ok) throw new Refused(choice.problem);
   const proposal = propose(catalog, { ...choice, max, contains: source.contains });
   const capabilities = proposal.tables.flatMap((table) => table.capabilities.map(({ name }) => name));
+  if (catalog.tables.length === 0) {
+    throw new Refused(
+      'the database has no table and no view: check its name, the last part of the URL or PGDATABASE',
+    );
+  }
   if (capabilities.length === 0) {
     throw new Refused(
       'nothing can be proposed: of the chosen tables and views none has a key, or few rows and texts to search',
@@ -146,11 +151,15 @@ async function init(options: InitOptions): Promise<ExitCode> {
   if (catalog.accounts.has(account)) throw new Refused(alreadyThere(account));
   if (!yes) await confirm(files);
   await writeFiles(dir, files, () => makeAccount(source, target, { statements, account, password }, options));
-  const check = await checkFile(join(dir, CAPABILITY_FILE));
-  const passed = check.faults.length === 0;
+  const { faults, findings } = await checkFile(join(dir, CAPABILITY_FILE));
+  const passed = faults.length === 0;
+  const check = { faults: faults.map(({ path, message }) => ({ path, message })), findings };
   print({ ...report, ok: passed, check }, initText);
   if (passed) return EXIT.fine;
-  printFaults(check.faults, process.stderr, join(dir, CAPABILITY_FILE));
+  await logFaults(faults, home);
+  printFaults(faults, process.stderr, join(dir, CAPABILITY_FILE));
+  const problem = writeProblem(home);
+  if (problem !== undefined) process.stderr.write(`svc-agent: ${notKept(home, problem)}\n`);
   return EXIT.usage;
 }
 
@@ -201,11 +210,18 @@ async function told<Result>(what: string, work: Promise<Result>): Promise<Result
 
 /** What the database said goes to the log file only. */
 async function refusedBy(error: DatabaseError, what: string, home: string): Promise<Refused> {
-  const log = openLog(home);
   const message = `${what}: ${error.advice ?? 'the database does not answer as it should'}`;
-  log.observe({ event: 'startup_fault', path: 'database', message, detail: error.message });
+  const problem = writeProblem(home);
+  await logFaults([{ path: 'database', message, detail: error.message }], home);
+  const details = problem === undefined ? `${join(home, LOG_FILE)} has the details` : notKept(home, problem);
+  return new Refused(`${message} (${details})`);
+}
+
+async function logFaults(faults: readonly VerificationFault[], home: string): Promise<void> {
+  const log = openLog(home);
+  for (const { path, message, detail = '' } of faults)
+    log.observe({ event: 'startup_fault', path, message, detail });
   await log.close();
-  return new Refused(`${message} (${LOG_FILE} has the details)`);
 }
 
 function createAgentKey(): { readonly seed: string; readonly publicKey: string } {
@@ -280,11 +296,14 @@ function alreadyThere(account: string): string {
   return `nothing was written: the account ${account} is there already; remove it, or leave \`--create-account\` out`;
 }
 
-async function checkFile(file: string): Promise<NonNullable<InitReport['check']>> {
+async function checkFile(file: string): Promise<{
+  readonly faults: readonly VerificationFault[];
+  readonly findings: NonNullable<InitReport['check']>['findings'];
+}> {
   const checks = checkInChildProcess({ file, offline: false }, () => {});
   const outcome = await told('Checking every capability as the new account ...', checks);
   if (outcome.step === 'malformed' || outcome.step === 'refused') {
-    return { faults: outcome.faults.map(({ path, message }) => ({ path, message })), findings: [] };
+    return { faults: outcome.faults, findings: [] };
   }
   const findings = outcome.step === 'verified' ? outcome.findings : [];
   return { faults: [], findings: findings.map(({ problem, remedy }) => ({ problem, remedy })) };

@@ -76,13 +76,18 @@ export function initText(report: InitReport): string {
       lines.push(`account: ${problem}; to mend it: ${remedy}`);
     }
   }
-  const steps = account.created
-    ? [`svc-agent dev --config ${file}`]
-    : [
-        `read ${dir}/reader.sql and run it, then give ${account.name} the password in ${dir}/secrets/db-password`,
-        `svc-agent check --config ${file}`,
-        `svc-agent dev --config ${file}`,
-      ];
+  const isRefused = check !== undefined && check.faults.length > 0;
+  if (isRefused) lines.push('check: fails; what is wrong is printed last');
+  const steps = [
+    ...(account.created
+      ? []
+      : [
+          `read ${dir}/reader.sql and run it, then give ${account.name} the password in ${dir}/secrets/db-password`,
+        ]),
+    ...(isRefused ? ['mend what is wrong; do not run init again: the files and the account stay'] : []),
+    ...(account.created && !isRefused ? [] : [`svc-agent check --config ${file}`]),
+    `svc-agent dev --config ${file}`,
+  ];
   return `${[...lines, '', 'Next:', ...steps.map((step) => `  ${step}`)].join('\n')}\n`;
 }
 

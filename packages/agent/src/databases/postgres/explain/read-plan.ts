@@ -39,11 +39,13 @@ function visit(
   const ran = loops > 0 ? `${Math.round(rows)} rows, ${loops} times` : 'never run';
   const ms = (numberOf(node, 'Actual Total Time') * loops).toFixed(1);
   steps.push(`${'  '.repeat(depth)}${titleOf(node)}  (${planned} rows expected; ${ran}; ${ms} ms)`);
-  const stops =
-    mayStopEarly || node['Node Type'] === 'Merge Join' || (node['Node Type'] === 'Limit' && rows >= planned);
-  const children = nodesIn(node['Plans']);
-  const isBelow = children.map((child) =>
-    visit(child, { depth: depth + 1, mayStopEarly: stops }, findings, steps),
+  const isBelow = nodesIn(node['Plans']).map((child) =>
+    visit(
+      child,
+      { depth: depth + 1, mayStopEarly: mayStopEarly || asksForSome(node, child) },
+      findings,
+      steps,
+    ),
   );
   if (loops === 0) return false;
   const scan = filteredScan(node);
@@ -55,55 +57,105 @@ function visit(
   if (isFarOff) {
     findings.push({
       kind: 'estimate',
-      message: `${titleOf(node)}: ${planned} rows expected, ${Math.round(rows)} came: run ANALYZE, or make statistics for columns that depend on each other (CREATE STATISTICS)`,
+      message: `${typeOf(node)}: ${planned} rows expected, ${Math.round(rows)} came: run ANALYZE, or make statistics for columns that depend on each other (CREATE STATISTICS)`,
+      ...detailOf(node),
     });
   }
   return isFarOff;
 }
 
+/** Whether a step may be content with a part of the rows of the step below. */
+function asksForSome(node: Node, child: Node): boolean {
+  if (child['Parent Relationship'] === 'SubPlan' || child['Parent Relationship'] === 'InitPlan') return true;
+  switch (node['Node Type']) {
+    case 'Limit':
+      return numberOf(node, 'Actual Rows') >= numberOf(node, 'Plan Rows');
+    case 'Merge Join':
+      return true;
+    case 'Nested Loop':
+      return (
+        child['Parent Relationship'] === 'Inner' &&
+        (node['Join Type'] === 'Semi' || node['Join Type'] === 'Anti')
+      );
+    case 'Hash Join':
+      // With an empty hash there is nothing to look up.
+      return nodesIn(node['Plans']).some(
+        (hash) => hash['Node Type'] === 'Hash' && numberOf(hash, 'Actual Rows') === 0,
+      );
+    default:
+      return false;
+  }
+}
+
 function filteredScan(node: Node): PlanFinding | undefined {
   const removed = numberOf(node, 'Rows Removed by Filter') * numberOf(node, 'Actual Loops');
   const read = removed + numberOf(node, 'Actual Rows') * numberOf(node, 'Actual Loops');
-  const filter = node['Filter'];
   if (typeof node['Relation Name'] !== 'string' || removed === 0 || read <= MANY_ROWS) return undefined;
   return {
     kind: 'filtered_scan',
-    message: `${titleOf(node)}: reads ${Math.round(read)} rows and leaves out ${Math.round(removed)} of them: an index on what it filters by would find the others`,
-    ...(typeof filter === 'string' ? { detail: `filter: ${filter}` } : {}),
+    message: `${typeOf(node)}: reads ${Math.round(read)} rows and leaves out ${Math.round(removed)} of them: an index on what it filters by would find the others`,
+    ...detailOf(node),
   };
 }
 
 function spill(node: Node): PlanFinding | undefined {
-  const isOnDisk =
-    node['Sort Space Type'] === 'Disk' ||
-    node['Storage'] === 'Disk' ||
-    numberOf(node, 'Hash Batches') > 1 ||
-    numberOf(node, 'HashAgg Batches') > 1 ||
-    numberOf(node, 'Disk Usage') > 0;
-  if (!isOnDisk) return undefined;
-  const kilobytes = [
-    node['Sort Space Type'] === 'Disk' ? numberOf(node, 'Sort Space Used') : 0,
-    numberOf(node, 'Disk Usage'),
-  ].find((size) => size > 0);
-  const size = kilobytes === undefined ? '' : ` (${kilobytes} KB)`;
+  // An incremental sort tells of its groups, and parallel workers each of their own.
+  const parts = [
+    node,
+    ...nodesIn([node['Full-sort Groups'], node['Pre-sorted Groups']]),
+    ...nodesIn(node['Workers']),
+  ];
+  if (!parts.some(isOnDisk)) return undefined;
+  const kilobytes = parts.reduce((sum, part) => sum + kilobytesOnDisk(part), 0);
+  const size = kilobytes === 0 ? '' : ` (${kilobytes} KB)`;
   return {
     kind: 'spill',
-    message: `${titleOf(node)}: does not fit into work_mem and goes to disk${size}: let fewer rows come here, or give the account more work_mem`,
+    message: `${typeOf(node)}: does not fit into work_mem and goes to disk${size}: let fewer rows come here, or give the account more work_mem`,
+    ...detailOf(node),
   };
+}
+
+function isOnDisk(part: Node): boolean {
+  return (
+    part['Storage'] === 'Disk' ||
+    numberOf(part, 'Hash Batches') > 1 ||
+    numberOf(part, 'HashAgg Batches') > 1 ||
+    kilobytesOnDisk(part) > 0
+  );
+}
+
+function kilobytesOnDisk(part: Node): number {
+  const sorted = part['Sort Space Type'] === 'Disk' ? numberOf(part, 'Sort Space Used') : 0;
+  const [group = {}] = nodesIn([part['Sort Space Disk']]);
+  return sorted + numberOf(group, 'Peak Sort Space Used') + numberOf(part, 'Disk Usage');
+}
+
+function typeOf(node: Node): string {
+  return String(node['Node Type']);
+}
+
+/** Which table and index it is, and what it filters by. */
+function detailOf(node: Node): { readonly detail?: string } {
+  const filter = node['Filter'];
+  const said = [placeOf(node), ...(typeof filter === 'string' ? [`filter: ${filter}`] : [])].filter(
+    (text) => text !== '',
+  );
+  return said.length === 0 ? {} : { detail: said.join('; ') };
 }
 
 /** `Seq Scan on film`, `Index Scan on film by film_title`. */
 function titleOf(node: Node): string {
-  const text = (key: string, before: string): string => {
-    const value = node[key];
-    return typeof value === 'string' ? `${before}${value}` : '';
-  };
+  return [typeOf(node), placeOf(node)].filter((text) => text !== '').join(' ');
+}
+
+function placeOf(node: Node): string {
   return [
-    text('Node Type', ''),
-    text('Relation Name', ' on '),
-    text('CTE Name', ' on '),
-    text('Index Name', ' by '),
-  ].join('');
+    ['on', node['Relation Name'] ?? node['CTE Name']],
+    ['by', node['Index Name']],
+  ]
+    .filter(([, name]) => typeof name === 'string')
+    .map((words) => words.join(' '))
+    .join(' ');
 }
 
 function numberOf(node: Node, key: string): number {
