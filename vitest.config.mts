@@ -40,7 +40,14 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         extends: true,
-        test: { name: 'database', include: [database], sequence: { groupOrder: 1 }, ...withPostgres },
+        test: {
+          name: 'database',
+          include: [database],
+          sequence: { groupOrder: 1 },
+          // A third of their time they wait for deadlines.
+          maxWorkers: 3,
+          ...withPostgres,
+        },
       },
       {
         extends: true,
