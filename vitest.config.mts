@@ -40,14 +40,7 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         extends: true,
-        test: {
-          name: 'database',
-          include: [database],
-          sequence: { groupOrder: 1 },
-          // A third of their time they wait for deadlines.
-          maxWorkers: 3,
-          ...withPostgres,
-        },
+        test: { name: 'database', include: [database], sequence: { groupOrder: 1 }, ...withPostgres },
       },
       {
         extends: true,
