@@ -423,7 +423,7 @@ export const requirements: readonly Requirement[] = [
     test: 'svc-agent test makes the calls of `examples`; text, JUnit XML or --json; 3 when one is not as expected',
     lint: 'svc-agent lint [--fail-on L] [--offline] [--json] names what makes capabilities hard to use; 3 from level L',
     diff: 'svc-agent diff OLD NEW [--fail-on F] tells breaking, risky and compatible changes of files and gateways apart; exit code 3',
-    init: 'proposes capabilities for a database and writes all that it takes to serve them; what it proposes passes check',
+    init: 'proposes capabilities for a database and writes all that it takes to serve them; what it proposes passes check, and lint without a warning',
     'init.catalogs': 'init reads catalogs in a read-only transaction, and no row',
     'init.files':
       'init writes all files or none, none over another; secrets have mode 0600 and stand in .gitignore',

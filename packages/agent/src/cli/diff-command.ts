@@ -41,9 +41,10 @@ export async function diffCommand(options: DiffOptions): Promise<ExitCode> {
     sides = await readSides(operands, apiKey);
   } catch {
     // What the process that reads files has left on its standard error may quote SQL.
-    process.stderr.write(
-      'svc-agent: cannot read the files: try `svc-agent check --offline` with each, whose log says more\n',
-    );
+    const message = 'cannot read the files: try `svc-agent check --offline` with each, whose log says more';
+    process.stderr.write(`svc-agent: ${message}\n`);
+    const faults = operands.map((file) => ({ file, path: '', message }));
+    if (json) process.stdout.write(jsonReport({ ...options, ok: false, changes: [], notes: [], faults }));
     return EXIT.failure;
   }
   const comparison = compare(options, sides, SEVERITIES.slice(0, failing));

@@ -70,7 +70,7 @@ export const PROGRAM: ProgramSpec = {
           does: 'Ask no database: the SQL is parsed, and whether it fits the database is not checked.',
         },
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `fail_on`, `counts` (of each level), `findings` (each with `rule`, `level`, `line`, `column`, `path`, `message`, and `capability` unless all are meant) and `faults` (which end with 2).',
+          does: 'Print one JSON object instead: `ok`, `file`, `fail_on`, `counts` (of each level), `findings` (each with `rule`, `level`, `line`, `column`, `path`, `message`, and `capability` unless all are meant, or `capabilities` where many are) and `faults` (which end with 2).',
         },
       },
     },

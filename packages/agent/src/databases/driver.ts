@@ -59,7 +59,7 @@ export interface Verifier {
   readStatements(capabilities: readonly Capability[]): Promise<readonly VerificationFault[]>;
   /** What is allowed in statements without faults, and will fail at some calls. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
-  /** The names of those whose statement does not say in which order its rows come, and may give several. */
+  /** The names of those whose statement does not say in which order its rows come, and may give several: a guess. */
   findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
   /** Connects when it is first used. */
   open(config: DatabaseConfig): VerifierDatabase;
@@ -72,6 +72,8 @@ export interface VerifierDatabase {
   verify(capabilities: readonly Capability[]): Promise<Verification>;
   /** What is allowed in verified statements, and is hardly meant: what only the database can tell. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
+  /** Likewise, with the keys of tables known, by which a statement finds one row. */
+  findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
   /** What there is to declare of a statement that the capability `name` is to have. */
   describe(name: string, sql: string): Promise<StatementDescription>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */

@@ -71,4 +71,14 @@ describe('an answer', { tags: ['command:test'] }, () => {
   ])('is not what %j expects', (expected, answer, problem) => {
     expect(judge(expected, answer, 5.5, showValue)).toEqual([problem]);
   });
+
+  test('the first of many differences are told', () => {
+    const expected = { rows: Array.from({ length: 1000 }, () => ({ a: 1 })), max_ms: 5 };
+    expect(judge(expected, rows(), 5.5, showValue).slice(18)).toEqual([
+      'rows[18]: expected a row, got 0 rows',
+      'rows[19]: expected a row, got 0 rows',
+      'and 980 more differences',
+      'took 6 ms, more than 5 ms',
+    ]);
+  });
 });

@@ -13,11 +13,19 @@ export type Answer =
     }
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
+/** More hide what is wrong, and there may be one for each of many rows. */
+const PROBLEMS_MAX = 20;
+
 /** In what an answer is not what was expected; nothing where it is. */
 export function judge(expected: Expectation, answer: Answer, ms: number, show: Show): readonly string[] {
   const { max_ms: most } = expected;
-  const slow = most !== undefined && ms > most ? [`took ${Math.ceil(ms)} ms, more than ${most} ms`] : [];
-  return [...judgeOutcome(expected, answer, show), ...slow];
+  const problems = judgeOutcome(expected, answer, show);
+  const more = problems.length - PROBLEMS_MAX;
+  return [
+    ...problems.slice(0, PROBLEMS_MAX),
+    ...(more > 0 ? [`and ${counted(more, 'more difference', 'more differences')}`] : []),
+    ...(most !== undefined && ms > most ? [`took ${Math.ceil(ms)} ms, more than ${most} ms`] : []),
+  ];
 }
 
 function judgeOutcome(expected: Expectation, answer: Answer, show: Show): readonly string[] {

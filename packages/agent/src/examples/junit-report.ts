@@ -6,7 +6,9 @@ export function junitReport(report: ExamplesReport, faults: readonly Fault[]): s
   const { file, results, ms } = report;
   const suites = new Map<string, ExampleResult[]>();
   for (const result of results) {
-    suites.set(result.capability, [...(suites.get(result.capability) ?? []), result]);
+    const suite = suites.get(result.capability);
+    if (suite === undefined) suites.set(result.capability, [result]);
+    else suite.push(result);
   }
   const all = {
     name: 'svc-agent test',
@@ -37,7 +39,9 @@ function suite(file: string, name: string, results: readonly ExampleResult[]): s
     return element(
       'testcase',
       attributes,
-      first === undefined ? [] : [element('failure', { message: first }, [escaped(problems.join('\n'))])],
+      first === undefined
+        ? []
+        : [element('failure', { message: first, type: 'expectation' }, [escaped(problems.join('\n'))])],
     );
   });
   const attributes = { name, tests: results.length, failures: failed, errors: 0, time: seconds(ms) };
@@ -47,8 +51,15 @@ function suite(file: string, name: string, results: readonly ExampleResult[]): s
 function faultSuite(file: string, faults: readonly Fault[]): string {
   const cases = faults.map(({ path, message, position }) => {
     const place = position === undefined ? {} : { line: position.line };
-    const attributes = { name: path, classname: 'capability file', file, ...place, time: seconds(0) };
-    return element('testcase', attributes, [element('error', { message }, [])]);
+    // A case without a name is shown by few tools.
+    const attributes = {
+      name: path === '' ? 'the file' : path,
+      classname: 'capability file',
+      file,
+      ...place,
+      time: seconds(0),
+    };
+    return element('testcase', attributes, [element('error', { message, type: 'fault' }, [])]);
   });
   const attributes = {
     name: 'capability file',

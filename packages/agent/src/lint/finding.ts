@@ -22,8 +22,9 @@ type Rule =
 
 /** What makes capabilities hard to use, or gives away more than is meant. The message says what to do. */
 export interface Finding extends Fault {
-  /** Empty where all are meant. */
+  /** Empty where all are meant, or `capabilities`. */
   readonly capability: string;
+  readonly capabilities?: readonly string[];
   readonly rule: Rule;
   readonly level: Level;
 }

@@ -86,6 +86,11 @@ describe('findings', { tags: ['command:lint'] }, () => {
       '10 error personal-field capabilities.find_film.result.password_hash',
     ]);
     expect(field('email')).toEqual(['10 warn personal-field capabilities.find_film.result.email']);
+    expect(field('customer_name')).toEqual([
+      '10 warn personal-field capabilities.find_film.result.customer_name',
+    ]);
+    for (const harmless of ['parent_name', 'ship_via_company_name', 'customer_type_name'])
+      expect(field(harmless)).toEqual([]);
   });
 
   test('name those whose names are a letter apart, but for numbers', () => {
@@ -98,9 +103,55 @@ describe('findings', { tags: ['command:lint'] }, () => {
 
   test('say when all tools together are too many tokens', () => {
     const many = Array.from({ length: 120 }, (_, at) =>
-      GOOD.replace('find_film', `find_film_${at}_by_word`),
+      GOOD.replace('find_film', `find_film_${at}_by_word`).replace('A word.', 'A word. '.repeat(30)),
     ).join('');
     expect(lines(many)).toEqual(['5 warn list-size capabilities']);
+  });
+
+  test('only advise where they are too many for the schemas of their results', () => {
+    const fields = Array.from(
+      { length: 30 },
+      (_, at) => `of_actor_${at}: { type: string, description: An actor. }`,
+    );
+    const wide = GOOD.replace('result: { ', `result: { ${fields.join(', ')}, `);
+    const many = Array.from({ length: 20 }, (_, at) => wide.replace('find_film', `find_film_${at}_by_word`));
+    expect(lines(many.join('')).filter((line) => line.includes('list-size'))).toEqual([
+      '5 advice list-size capabilities',
+    ]);
+  });
+
+  test('are one for all capabilities where many lack what is only advised', () => {
+    const bare = GOOD.replace('    examples: [{ params: { word: dinosaur } }]\n', '')
+      .replace(', description: A word.', '')
+      .replace(', description: The title.', '');
+    const names = Array.from({ length: 6 }, (_, at) => `find_film_${at}`);
+    const found = lintCapabilities(
+      capabilitiesOf(names.map((name) => bare.replace('find_film', name)).join('')),
+      { warnings: [], unordered: [] },
+    );
+    expect(found.map(({ rule, path, capability }) => `${rule} ${path} ${capability}`)).toEqual([
+      'example-missing capabilities ',
+      'description-missing capabilities ',
+      'description-missing capabilities ',
+    ]);
+    for (const finding of found) expect(finding.capabilities).toEqual(names);
+    expect(found[1]?.message).toContain('`find_film_4.params.word`, 1 more)');
+    expect(JSON.parse(jsonReport('c.yaml', 'warn', found, []))).toMatchObject({
+      findings: [{ capabilities: names }, { capabilities: names }, { capabilities: names }],
+    });
+    expect(
+      lines(
+        names
+          .slice(1)
+          .map((name) => bare.replace('find_film', name))
+          .join(''),
+      ).length,
+    ).toBe(15);
+  });
+
+  test('ask for no description of a parameter that is a field with one', () => {
+    const same = GOOD.replace(', description: A word.', '').replace('{ title: {', '{ word: {');
+    expect(lines(same)).toEqual([]);
   });
 
   test('leave out what is written for callers where they are not shown it', () => {

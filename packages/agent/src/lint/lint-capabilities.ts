@@ -1,5 +1,6 @@
 import type { Fault } from '../capabilities/fault.ts';
 import type { Capability } from '../capabilities/model.ts';
+import { atOnce } from './at-once.ts';
 import { findingOf, type Finding } from './finding.ts';
 import { missingDescriptions } from './missing-descriptions.ts';
 import { namesAlike } from './names-alike.ts';
@@ -30,8 +31,11 @@ export function lintCapabilities(
   const shown = capabilities.filter(({ exposeInOpenapi }) => exposeInOpenapi);
   const findings = [
     ...warnings.filter(({ path }) => !OF_DESCRIPTION.test(path)).map(ofCheck),
-    ...shown.flatMap(missingDescriptions),
-    ...shown.filter(({ examples }) => examples === undefined).map(missingExample),
+    ...missingDescriptions(shown),
+    ...atOnce(
+      shown.filter(({ examples }) => examples === undefined).map(missingExample),
+      'have no `examples`: add calls and what they give, for callers and for `svc-agent test`',
+    ),
     ...sizes(shown),
     ...namesAlike(capabilities),
     ...capabilities.flatMap(unboundedTexts),

@@ -31,8 +31,9 @@ export function jsonReport(
     file,
     fail_on: failOn,
     counts: countsOf(findings),
-    findings: findings.map(({ capability, rule, level, path, message, position }) => ({
+    findings: findings.map(({ capability, capabilities, rule, level, path, message, position }) => ({
       ...(capability === '' ? {} : { capability }),
+      ...(capabilities === undefined ? {} : { capabilities }),
       rule,
       level,
       ...position,

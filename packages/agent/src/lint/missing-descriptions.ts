@@ -1,5 +1,6 @@
 import { counted } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
+import { atOnce } from './at-once.ts';
 import { findingOf, type Finding } from './finding.ts';
 
 const NAMED_FIELDS = 5;
@@ -8,14 +9,26 @@ const warn = findingOf('description-missing', 'warn');
 const advice = findingOf('description-missing', 'advice');
 
 /** Models choose by descriptions, and fill in parameters by them. */
-export function missingDescriptions(capability: Capability): readonly Finding[] {
-  const { description, params, result } = capability;
-  const own =
-    description.trim() === ''
-      ? [warn(capability, capability, 'has no `description`: say what it gives, and when to call it')]
-      : [];
-  const ofParams = params
-    .filter((param) => param.from === undefined && (param.description ?? '') === '')
+export function missingDescriptions(capabilities: readonly Capability[]): readonly Finding[] {
+  const own = capabilities
+    .filter(({ description }) => description.trim() === '')
+    .map((each) => warn(each, each, 'has no `description`: say what it gives, and when to call it'));
+  return [
+    ...own,
+    ...atOnce(capabilities.flatMap(ofParams), 'have parameters without `description`: say what they mean'),
+    ...atOnce(
+      capabilities.flatMap(ofResult),
+      'have fields without `description`: say what those mean that their names do not explain',
+    ),
+  ];
+}
+
+/** A parameter that has the name of a field is what the field is said to be. */
+function ofParams(capability: Capability): readonly Finding[] {
+  const { params, result } = capability;
+  const told = new Set(result.filter((field) => !isBare(field)).map(({ name }) => name));
+  return params
+    .filter((param) => param.from === undefined && isBare(param) && !told.has(param.name))
     .map(({ name, position }) =>
       advice(
         capability,
@@ -23,12 +36,19 @@ export function missingDescriptions(capability: Capability): readonly Finding[] 
         'has no `description`: say what it means and where its values come from',
       ),
     );
-  const bare = result.filter((field) => (field.description ?? '') === '');
+}
+
+function ofResult(capability: Capability): readonly Finding[] {
+  const bare = capability.result.filter(isBare);
   const [first] = bare;
-  if (first === undefined) return [...own, ...ofParams];
+  if (first === undefined) return [];
   const names = bare.slice(0, NAMED_FIELDS).map(({ name }) => `\`${name}\``);
   const more = bare.length > NAMED_FIELDS ? [`${bare.length - NAMED_FIELDS} more`] : [];
   const fields = `${counted(bare.length, 'field has', 'fields have')} no \`description\` (${[...names, ...more].join(', ')})`;
   const message = `${fields}: say what those mean that their names do not explain`;
-  return [...own, ...ofParams, advice(capability, { path: 'result', position: first.position }, message)];
+  return [advice(capability, { path: 'result', position: first.position }, message)];
+}
+
+function isBare({ description = '' }: { readonly description?: string }): boolean {
+  return description === '';
 }

@@ -9,14 +9,15 @@ const TOOL_TOKENS = 600;
 const LIST_TOKENS = 10_000;
 const RESULT_TOKENS = 20_000;
 
+const OTHER_WAYS =
+  'give each API key those alone that it needs, shorten descriptions, or hide some with `expose_in_openapi: false`';
+
 const toolSize = findingOf('tool-size', 'warn');
 const resultSize = findingOf('result-size', 'advice');
 
 /** Models read all tools before their first call, and all of a result: roughly a token for four bytes. */
 export function sizes(shown: readonly Capability[]): readonly Finding[] {
   const tools = shown.map((capability) => ({ capability, tokens: tokensOf(toolText(capability)) }));
-  const all = tools.reduce((sum, { tokens }) => sum + tokens, 0);
-  const [first] = shown;
   return [
     ...tools
       .filter(({ tokens }) => tokens > TOOL_TOKENS)
@@ -31,30 +32,47 @@ export function sizes(shown: readonly Capability[]): readonly Finding[] {
         const message = `may give about ${most} tokens, more than ${RESULT_TOKENS}: set \`max_bytes: 64KB\` or less here or in \`defaults\`, and \`max_rows\``;
         return resultSize(capability, capability, message);
       }),
-    ...(all > LIST_TOKENS && first !== undefined ? [listSize(all, first)] : []),
+    ...listSize(
+      shown,
+      tools.reduce((sum, { tokens }) => sum + tokens, 0),
+    ),
   ];
 }
 
-function listSize(tokens: number, { position }: Capability): Finding {
-  return {
-    capability: '',
-    rule: 'list-size',
-    level: 'warn',
-    path: 'capabilities',
-    message: `are a list of about ${tokens} tokens, more than ${LIST_TOKENS}: give each API key those alone that it needs, shorten descriptions, or hide some with \`expose_in_openapi: false\``,
-    position,
-  };
+/** The schemas of results are most of it, and few clients show them to models. */
+function listSize(shown: readonly Capability[], all: number): readonly Finding[] {
+  const [first] = shown;
+  if (first === undefined || all <= LIST_TOKENS) return [];
+  const read = shown.reduce(
+    (sum, capability) => sum + tokensOf(JSON.stringify(withoutResult(capability))),
+    0,
+  );
+  const isLong = read > LIST_TOKENS;
+  const message = isLong
+    ? `are a list of about ${all} tokens, more than ${LIST_TOKENS}: ${OTHER_WAYS}`
+    : `are a list of about ${all} tokens, more than ${LIST_TOKENS}, but ${read} without the schemas of results, which most clients keep from models: where yours does not, set GATEWAY_MCP_OUTPUT_SCHEMA=false, ${OTHER_WAYS}`;
+  const level = isLong ? 'warn' : 'advice';
+  return [
+    { capability: '', rule: 'list-size', level, path: 'capabilities', message, position: first.position },
+  ];
 }
 
 /** About what the gateway makes of it. */
 function toolText(capability: Capability): string {
-  const { name, description, params, examples = [] } = capability;
-  return JSON.stringify({
+  return JSON.stringify({ ...withoutResult(capability), outputSchema: resultSchema(capability) });
+}
+
+function withoutResult({
+  name,
+  description,
+  params,
+  examples = [],
+}: Capability): Readonly<Record<string, unknown>> {
+  return {
     name,
     description,
     inputSchema: { ...paramsSchema(params), ...publishedExamples(examples) },
-    outputSchema: resultSchema(capability),
-  });
+  };
 }
 
 function tokensOf(text: string): number {

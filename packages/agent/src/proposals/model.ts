@@ -14,6 +14,8 @@ export interface ProposedTable {
   readonly table: CatalogTable;
   readonly capabilities: readonly ProposedCapability[];
   readonly hiddenColumns: readonly LeftOut[];
+  /** Why it gets none at all; undefined where each kind has its own reason. */
+  readonly nothing?: string;
   /** Kinds of capabilities that it does not get. */
   readonly leftOut: readonly LeftOut[];
 }
@@ -29,6 +31,8 @@ export interface ProposedCapability {
   readonly sql: string;
   readonly params: readonly ProposedParam[];
   readonly result: readonly ProposedField[];
+  /** Where there is no more than one row to give. */
+  readonly maxRows?: 1;
   readonly reads: readonly ColumnOf[];
 }
 

@@ -92,8 +92,12 @@ function personalIn(words: readonly string[], table: readonly string[]): string 
   if (joined !== undefined) return joined;
   const last = words.at(-1) ?? '';
   const before = words.slice(0, -1);
-  if (isName(last) && before.some(isPerson)) return last;
-  if (vocabulary.SENT_PLACES.has(last) && before.some((word) => vocabulary.SENT_TO.has(word))) return last;
+  // `customer_company_name` is the company's.
+  if (!(isName(last) && vocabulary.THINGS.has(before.at(-1) ?? ''))) {
+    const isRelated = (word: string): boolean => !vocabulary.RELATIVES.has(word) || table.some(isPerson);
+    if (isName(last) && before.some((word) => isPerson(word) && isRelated(word))) return last;
+    if (vocabulary.SENT_PLACES.has(last) && before.some((word) => vocabulary.SENT_TO.has(word))) return last;
+  }
   if (isPerson(table.at(-1) ?? '')) return words.find((word) => vocabulary.OF_PERSONS.has(word));
   const isOfPerson = isPerson(table[0] ?? '') || vocabulary.ADDRESS_TABLES.has(table.at(-1) ?? '');
   return isOfPerson ? words.find((word) => vocabulary.OF_ADDRESSES.has(word) && !isName(word)) : undefined;

@@ -91,6 +91,12 @@ export const PERSON_WORDS: ReadonlySet<string> = words(`
   profile kunde kunden mitarbeiter benutzer cliente usuario persona empleado utilisateur personne pessoa employe
   emp cust usr agent manager supervisor advisor consultant lawyer attorney holder payer payee caller
 `);
+/** Rows of a tree have them as well as persons do. */
+export const RELATIVES: ReadonlySet<string> = words('parent child');
+/** What has a name of its own, whoever it belongs to. */
+export const THINGS: ReadonlySet<string> = words(
+  'company organization organisation firm department role group category type status method carrier product project plan',
+);
 /** Plain words that are personal in a table of persons. */
 export const OF_PERSONS: ReadonlySet<string> = words(`
   name names nom nombre nome naam city town district neighborhood state county region suburb location lat lng lon

@@ -4,7 +4,7 @@ import { getDrafts, listDrafts, type Draft, type Drafts } from './from-catalog/l
 import type { LeftOut, Proposal, ProposedCapability, ProposedTable } from './model.ts';
 import { sensitivityOf } from './personal-columns.ts';
 import { countDrafts, searchDrafts } from './from-catalog/surveys.ts';
-import { tablePartsOf } from './from-catalog/table-parts.ts';
+import { tablePartsOf, type TableParts } from './from-catalog/table-parts.ts';
 
 export interface ProposalOptions {
   /** Which of the tables get capabilities. */
@@ -39,17 +39,15 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
       hiddenIn: (other) => hidden.get(other) ?? [],
       find: (schema, name) => byName.get(keyOf(schema, name)),
     });
-    const nothing = (reason: string): readonly Drafts[] => [
-      { drafts: [], leftOut: [{ name: parts.slug, reason }] },
-    ];
-    const all = !isSeen(table)
-      ? nothing(UNSEEN_REASON)
-      : parts.columns.size === 0
-        ? nothing('no column is left to give')
-        : [getDrafts(parts), listDrafts(parts), searchDrafts(parts, options.contains), countDrafts(parts)];
+    const nothing = isSeen(table) ? whyNothing(parts) : UNSEEN_REASON;
+    const all: readonly Drafts[] =
+      nothing === undefined
+        ? [getDrafts(parts), listDrafts(parts), searchDrafts(parts, options.contains), countDrafts(parts)]
+        : [];
     return {
       table,
       hiddenColumns: parts.hidden,
+      ...(nothing === undefined ? {} : { nothing }),
       drafts: all.flatMap(({ drafts }) => drafts),
       leftOut: all.flatMap(({ leftOut }) => leftOut),
     };
@@ -72,6 +70,14 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
     beyondMax: drafted.flatMap(({ drafts }) => pick(drafts, false).map(({ name }) => name)),
     grants: grantsFor(tables, proposed),
   };
+}
+
+/** Rows of which callers would learn nothing but that they are there. */
+function whyNothing({ table, columns, hidden, parents }: TableParts): string | undefined {
+  if (columns.size === 0) return 'no column is left to give';
+  const isKey = table.keys.some((key) => [...columns.keys()].every((name) => key.columns.includes(name)));
+  const tellsMore = parents.length > 0 || columns.size > 1;
+  return hidden.length > 0 && isKey && !tellsMore ? 'of its columns only the key is left to give' : undefined;
 }
 
 function keyOf(schema: string, name: string): string {

@@ -52,33 +52,28 @@ export async function runStartUpChecks(
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
   });
+  const known = { warnings: linted.warnings, lint };
   const outcome =
     only === undefined
-      ? await (offline ? readStatements(config) : askDatabase(config))
-      : await askForOne(config, only);
-  const warned = withWarnings(outcome, linted.warnings);
-  report(lint ? await withLint(warned, config) : warned);
+      ? await (offline ? readStatements(config, known) : askDatabase(config, known))
+      : await askForOne(config, only, known);
+  report(withCauses(outcome, linted.warnings));
+}
+
+interface KnownOfFile {
+  readonly warnings: readonly Fault[];
+  readonly lint: boolean;
 }
 
 /** A statement that is refused may be so because of what its text is warned of. */
-function withWarnings(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
-  if ('warnings' in outcome) return { ...outcome, warnings: [...warnings, ...outcome.warnings] };
+function withCauses(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
+  if (outcome.step !== 'refused') return outcome;
   const { faults } = outcome;
   const causes = warnings.filter(
     ({ path }) =>
       path.endsWith('.sql') && faults.some((fault) => fault.path.startsWith(path.slice(0, -'sql'.length))),
   );
   return { ...outcome, faults: [...causes, ...faults] };
-}
-
-async function withLint(
-  outcome: StartUpOutcome,
-  { database, capabilities }: AgentConfig,
-): Promise<StartUpOutcome> {
-  if (!('warnings' in outcome)) return outcome;
-  const verifier = await driverOf(database.driver).loadVerifier();
-  const unordered = await verifier.findUnordered(capabilities);
-  return { ...outcome, lint: lintCapabilities(capabilities, { warnings: outcome.warnings, unordered }) };
 }
 
 function summaryOf(
@@ -96,16 +91,22 @@ function summaryOf(
 }
 
 /** The checks that need no database: each statement as it is written. */
-async function readStatements(config: AgentConfig): Promise<StartUpOutcome> {
-  const verifier = await driverOf(config.database.driver).loadVerifier();
-  const faults = await verifier.readStatements(config.capabilities);
+async function readStatements(
+  { database, capabilities }: AgentConfig,
+  known: KnownOfFile,
+): Promise<StartUpOutcome> {
+  const verifier = await driverOf(database.driver).loadVerifier();
+  const faults = await verifier.readStatements(capabilities);
   if (faults.length > 0) return { step: 'refused', faults };
-  return { step: 'readable', warnings: await verifier.findWarnings(config.capabilities) };
+  const warnings = [...known.warnings, ...(await verifier.findWarnings(capabilities))];
+  if (!known.lint) return { step: 'readable', warnings };
+  const unordered = await verifier.findUnordered(capabilities);
+  return { step: 'readable', warnings, lint: lintCapabilities(capabilities, { warnings, unordered }) };
 }
 
-async function askForOne(config: AgentConfig, name: string): Promise<StartUpOutcome> {
+async function askForOne(config: AgentConfig, name: string, known: KnownOfFile): Promise<StartUpOutcome> {
   const capabilities = config.capabilities.filter((capability) => capability.name === name);
-  if (capabilities.length === 1) return askDatabase({ ...config, capabilities }, false);
+  if (capabilities.length === 1) return askDatabase({ ...config, capabilities }, known, false);
   const close = nearestWithin(
     name,
     config.capabilities.map((capability) => capability.name),
@@ -114,7 +115,7 @@ async function askForOne(config: AgentConfig, name: string): Promise<StartUpOutc
   return { step: 'refused', faults: [{ path: 'capabilities', message: `has none of that name${hint}` }] };
 }
 
-async function askDatabase(config: AgentConfig, audits = true): Promise<StartUpOutcome> {
+async function askDatabase(config: AgentConfig, known: KnownOfFile, audits = true): Promise<StartUpOutcome> {
   const verifier = await driverOf(config.database.driver).loadVerifier();
   const database = verifier.open(config.database);
   try {
@@ -125,10 +126,15 @@ async function askDatabase(config: AgentConfig, audits = true): Promise<StartUpO
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
     const findings = audits ? await auditAccount(database, config.capabilities) : [];
     const warnings = [
+      ...known.warnings,
       ...(await verifier.findWarnings(config.capabilities)),
       ...(await databaseWarnings(database, config.capabilities)),
     ];
-    return { step: 'verified', verified: { config: checked, prepared, description }, warnings, findings };
+    const verified = { config: checked, prepared, description };
+    if (!known.lint) return { step: 'verified', verified, warnings, findings };
+    const unordered = await database.findUnordered(capabilities);
+    const lint = lintCapabilities(capabilities, { warnings, unordered });
+    return { step: 'verified', verified, warnings, findings, lint };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {

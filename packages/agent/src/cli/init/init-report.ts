@@ -25,13 +25,15 @@ export interface InitReport {
 
 interface LeftOutEntry {
   readonly table: string;
+  /** With neither a column nor a capability the whole table is left out. */
   readonly column?: string;
   readonly capability?: string;
   readonly reason: string;
 }
 
 export function leftOutOf({ tables }: Proposal): readonly LeftOutEntry[] {
-  return tables.flatMap(({ table, hiddenColumns, leftOut }) => [
+  return tables.flatMap(({ table, hiddenColumns, nothing, leftOut }) => [
+    ...(nothing === undefined ? [] : [{ table: table.sql, reason: nothing }]),
     ...hiddenColumns.map(({ name, reason }) => ({ table: table.sql, column: name, reason })),
     ...leftOut.map(({ name, reason }) => ({ table: table.sql, capability: name, reason })),
   ]);
@@ -41,7 +43,8 @@ export function leftOutOf({ tables }: Proposal): readonly LeftOutEntry[] {
 export function initText(report: InitReport): string {
   const { dir, tables, capabilities, left_out, beyond_max: beyond, account, check } = report;
   const columns = left_out.filter(({ column }) => column !== undefined).length;
-  const others = left_out.length - columns;
+  const others = left_out.filter(({ capability }) => capability !== undefined).length;
+  const whole = left_out.length - columns - others;
   const file = `${dir}/capability.yaml`;
   const lines = [
     `${file}: ${counted(capabilities.length, 'capability', 'capabilities')} over ${counted(tables, 'table or view', 'tables and views')}; no row was read`,
@@ -49,6 +52,11 @@ export function initText(report: InitReport): string {
       ? []
       : [
           `left out: ${counted(columns, 'column', 'columns')}, most of them because they look personal or secret: a guess, so read the file`,
+        ]),
+    ...(whole === 0
+      ? []
+      : [
+          `left out: ${counted(whole, 'table or view', 'tables and views')} of which nothing, or the key alone, is left to give: the file says why`,
         ]),
     ...(others === 0
       ? []

@@ -4,6 +4,7 @@ import type { PostgresConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
+import { relationKeys } from './verify/relation-keys.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
@@ -12,13 +13,16 @@ import { verifyCapabilities } from './verify/verify-capabilities.ts';
 export const verifier: Verifier = {
   readStatements: readCapabilities,
   findWarnings: rowCountWarnings,
-  findUnordered: unorderedStatements,
+  findUnordered: (capabilities) => unorderedStatements(capabilities),
   open(config: PostgresConfig) {
     const pool = createPool(config);
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities),
       findWarnings: (capabilities) => viewWarnings(pool, capabilities),
+      async findUnordered(capabilities) {
+        return unorderedStatements(capabilities, await relationKeys(pool, capabilities));
+      },
       describe: (name, sql) => describeStatement(pool, name, sql),
       auditAccount: (capabilities) => auditAccount(pool, capabilities),
       close: () => pool.close(),

@@ -19,6 +19,8 @@ interface FileToRead {
   readonly content: Uint8Array;
 }
 
+/** Many times the depth of what a gateway serves. */
+const DEPTH_MAX = 200;
 const NO_DESCRIPTION = 'is no OpenAPI description of capabilities: name the `/openapi.json` of a gateway';
 
 /** The URL that an operand is; undefined for a file. */
@@ -65,6 +67,7 @@ async function fetchSide(url: URL, apiKey: string): Promise<Side> {
 }
 
 function describedSide(document: unknown): Side {
+  if (isTooDeep(document)) return refused('is nested too deeply for a description of capabilities');
   const contract = readOpenApi(document);
   return contract === undefined ? refused(NO_DESCRIPTION) : { kind: 'contract', contract };
 }
@@ -78,6 +81,17 @@ function sideOf(outcome: OffersReport['offers'][number] | undefined): Side {
 
 function refused(message: string): Side & { readonly kind: 'faults' } {
   return { kind: 'faults', faults: [{ path: '', message }], isUnreachable: false };
+}
+
+/** What reads a description, and what compares two, goes down as deep as they do. */
+function isTooDeep(document: unknown): boolean {
+  let level: readonly unknown[] = [document];
+  for (let depth = 0; depth <= DEPTH_MAX && level.length > 0; depth += 1) {
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+  }
+  return level.length > 0;
 }
 
 function parseJson(content: Uint8Array): unknown {

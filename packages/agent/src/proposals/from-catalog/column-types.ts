@@ -31,6 +31,10 @@ const PARAM_TYPES: Partial<Readonly<Record<ColumnKind, ParamType>>> = {
 /** Of the others some values become null: infinities, NaN, JSON of another kind. */
 const KEPT_WHOLE: ReadonlySet<ColumnKind> = new Set(['text', 'boolean', 'uuid', 'enum']);
 const DESCRIPTION_MAX = 160;
+/** What callers give is looked up in an index; what one holds is shorter, 2,704 bytes in PostgreSQL. */
+const TEXT_MAX = 3000;
+/** Labels are shorter; which there are becomes part of the parameter when the agent starts. */
+const LABEL_MAX = 255;
 
 /** Whether callers can give values of the column. */
 export function isGiven({ kind }: CatalogColumn): boolean {
@@ -45,9 +49,9 @@ export function paramFor(name: string, column: CatalogColumn, required: boolean)
     name,
     type,
     ...(required ? { required } : {}),
-    // The labels of an enum become part of the parameter when the agent starts.
+    ...(kind === 'enum' ? { maxLength: LABEL_MAX } : {}),
+    ...(kind === 'text' && labels === undefined ? { maxLength: maxLength ?? TEXT_MAX } : {}),
     ...(kind === 'text' && labels !== undefined ? { enum: labels } : {}),
-    ...(kind === 'text' && maxLength !== undefined && labels === undefined ? { maxLength } : {}),
     ...described(column),
   };
 }

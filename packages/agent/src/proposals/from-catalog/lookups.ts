@@ -26,7 +26,7 @@ export const LIMIT: ProposedParam = {
   minimum: 1,
   maximum: 100,
   default: 20,
-  description: 'How many rows at most',
+  description: 'Rows at most',
 };
 
 /** `get_T` for each key: one row, or none. */
@@ -59,6 +59,7 @@ export function getDrafts(parts: TableParts): Drafts {
       sql: lines(selectLine(list), ...from, `where ${where}`),
       params,
       result: fields,
+      maxRows: 1,
       reads,
     });
   }
@@ -81,7 +82,7 @@ export function listDrafts(parts: TableParts): Drafts {
   const giveName = nameGiver(63, OWN_PARAMS);
   const after = key.map((column) => ({
     ...paramFor(key.length === 1 ? 'after' : giveName(`after_${slugOf(column.name)}`), column, false),
-    description: `${column.name} of the last row of the page before; absent: the first page`,
+    description: `The last ${column.name} of the page before`,
   }));
   const filters = filterColumns(parts, key).flatMap((column) => filtersFor(column, giveName));
   const [first] = after;
@@ -100,7 +101,7 @@ export function listDrafts(parts: TableParts): Drafts {
       {
         name,
         wave: 0,
-        description: sentences(`Rows of ${table.name} in the order of ${order}, a page at a time`, table),
+        description: sentences(`Rows of ${table.name} in pages, by ${order}`, table),
         sql: lines(
           selectLine(list),
           ...from,

@@ -41,10 +41,7 @@ export function searchDrafts(parts: TableParts, contains: (column: string, param
       {
         name,
         wave: 2,
-        description: sentences(
-          `Rows of ${table.name} whose ${names} holds a text, in small or large letters`,
-          table,
-        ),
+        description: sentences(`Rows of ${table.name} whose ${names} contains a text, in any case`, table),
         sql: lines(
           selectLine(list),
           ...from,
@@ -103,7 +100,7 @@ function countDraft(parts: TableParts, column: CatalogColumn, name: string): Dra
     name,
     wave: 3,
     description: sentences(
-      `How many rows of ${parts.table.name} there are for each ${column.name}, most first`,
+      `Number of rows of ${parts.table.name} by ${column.name}, most first`,
       parts.table,
     ),
     sql: lines(

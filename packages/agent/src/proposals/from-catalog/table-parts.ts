@@ -1,6 +1,7 @@
 import type { CatalogColumn, CatalogForeignKey, CatalogKey, CatalogTable } from '../../databases/catalog.ts';
 import { nameGiver, slugOf, wordsOf } from '../capability-names.ts';
 import { fieldFor, isGiven } from './column-types.ts';
+import { sensitivityOf } from '../personal-columns.ts';
 import type { ColumnOf, LeftOut, ProposedField } from '../model.ts';
 
 /** What of a table may leave, and by what its rows are found. */
@@ -59,7 +60,10 @@ export function tablePartsOf(
     if (name === undefined || pairs.length !== key.columns.length) return [];
     // Where the name is what the row refers by, it is there already.
     if (key.targetColumns.includes(name.name)) return [];
-    return [{ key, table: parent, name, pairs, field: joinedName(key, parent, name) }];
+    const field = joinedName(key, parent, name);
+    // The city of an address says more of somebody than a city does.
+    if (sensitivityOf({ table: table.name, name: field, kind: name.kind }) !== undefined) return [];
+    return [{ key, table: parent, name, pairs, field }];
   });
   return {
     table,
@@ -138,7 +142,12 @@ export function select(
       const theirs = `${alias}.${parent.name.sql}`;
       expressions.push(theirs);
       list.push(`${theirs} as ${parent.field}`);
-      fields.push({ name: parent.field, type: 'string', description: `From ${parent.table.name}` });
+      const isNamed = slugOf(parent.field).startsWith(singular(slugOf(parent.table.name)));
+      fields.push({
+        name: parent.field,
+        type: 'string',
+        ...(isNamed ? {} : { description: `From ${parent.table.name}` }),
+      });
     }
   }
   for (const [index, { table: other, name, pairs }] of joined.entries()) {

@@ -61,11 +61,11 @@ capabilities:`,
 }
 
 /** Of tables that are only beyond the greatest number the names at the end are enough. */
-function hasMore({ capabilities, hiddenColumns, leftOut }: ProposedTable): boolean {
-  return capabilities.length + hiddenColumns.length + leftOut.length > 0;
+function hasMore({ capabilities, hiddenColumns, nothing, leftOut }: ProposedTable): boolean {
+  return nothing !== undefined || capabilities.length + hiddenColumns.length + leftOut.length > 0;
 }
 
-function renderTable({ table, capabilities, hiddenColumns, leftOut }: ProposedTable): string {
+function renderTable({ table, capabilities, hiddenColumns, nothing, leftOut }: ProposedTable): string {
   const rows = table.rows === undefined ? '' : `, about ${table.rows.toLocaleString('en-US')} rows`;
   const left = ({ name, reason }: LeftOut): string => comment(`Left out: ${name} (${reason})`, '  ');
   const head = [
@@ -74,17 +74,19 @@ function renderTable({ table, capabilities, hiddenColumns, leftOut }: ProposedTa
       ? [comment('It has row-level security: the account sees the rows that its policies let it see.', '  ')]
       : []),
     ...hiddenColumns.map(({ name, reason }) => left({ name: `column ${name}`, reason })),
+    ...(nothing === undefined ? [] : [comment(`Left out: all of it (${nothing})`, '  ')]),
     ...leftOut.map(left),
   ];
   return [head.join('\n'), ...capabilities.map(renderCapability)].join('\n');
 }
 
-function renderCapability({ name, description, sql, params, result }: ProposedCapability): string {
+function renderCapability({ name, description, sql, params, result, maxRows }: ProposedCapability): string {
   return [
     `  ${yamlText(name)}:`,
     `    description: ${yamlValue(description)}`,
     `    sql:${yamlBlock(sql, '      ')}`,
     ...(params.length === 0 ? [] : ['    params:', ...params.map(renderParam)]),
+    ...(maxRows === undefined ? [] : [`    policy: { max_rows: ${maxRows} }`]),
     '    result:',
     ...result.map(renderField),
   ].join('\n');

@@ -113,6 +113,13 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
     parts.distinct.map((row) => [keyOf(row.schema, row.table, row.column), row.distinct]),
   );
   const labels = new Map(parts.labels.map(({ id, number, label }) => [`${id}.${number}`, label]));
+  /** What is said of a table holds for each of its columns. */
+  const labelOf = (id: number, column: number): string | undefined => {
+    const both = [labels.get(`${id}.${column}`), labels.get(`${id}.0`)].filter(
+      (label) => label !== undefined,
+    );
+    return both.length === 0 ? undefined : both.join(' ');
+  };
 
   return parts.tables.map((table): CatalogTable => {
     const own = constraints.get(table.id) ?? [];
@@ -149,7 +156,7 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
         return columnOf(column, {
           definitions: [...definitions, ...(column.checks ?? [])],
           distinct: distinct.get(keyOf(table.schema, table.name, column.name)),
-          securityLabel: labels.get(`${table.id}.${column.number}`),
+          securityLabel: labelOf(table.id, column.number),
         });
       }),
       keys: ownIndexes.flatMap((index) => keysOf(index, names(table.id, index.columns))),

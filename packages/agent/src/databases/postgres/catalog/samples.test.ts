@@ -2,6 +2,8 @@ import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { manyTables, SAMPLES } from '../../../../../../tests/samples/samples.ts';
 import { loadConfig } from '../../../config/load.ts';
+import type { Finding } from '../../../lint/finding.ts';
+import { lintCapabilities } from '../../../lint/lint-capabilities.ts';
 import { composeFiles } from '../../../proposals/compose-files.ts';
 import type { Proposal } from '../../../proposals/model.ts';
 import { propose } from '../../../proposals/propose.ts';
@@ -19,6 +21,8 @@ interface Proposed {
   readonly statements: readonly string[];
   readonly capabilities: readonly Capability[];
   readonly warnings: readonly string[];
+  /** Of lint, offline, that are worse than advice. */
+  readonly findings: readonly Finding[];
 }
 
 async function proposeFor(database: TestDatabase, account: string, max = 1000): Promise<Proposed> {
@@ -51,12 +55,16 @@ async function proposeFor(database: TestDatabase, account: string, max = 1000): 
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults, undefined, 2));
   const { capabilities } = loaded.config;
   const warnings = await verifier.findWarnings(capabilities);
+  const unordered = await verifier.findUnordered(capabilities);
   return {
     proposal,
     statements,
     capabilities,
     capabilityFile: texts.get('/capability.yaml')?.toString() ?? '',
     warnings: warnings.map(({ message }) => message),
+    findings: lintCapabilities(capabilities, { warnings, unordered }).filter(
+      ({ level }) => level !== 'advice',
+    ),
   };
 }
 
@@ -95,6 +103,11 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
     const { faults } = await reader.verify(proposed.capabilities);
     expect(faults).toEqual([]);
     expect(proposed.warnings).toEqual([]);
+  });
+
+  test('lint has no warning for what is proposed', { tags: ['command:init', 'command:lint'] }, async () => {
+    const { findings } = await proposeFor(database, account, 40);
+    expect(findings).toEqual([]);
   });
 
   test('nothing that a terminal obeys, or that turns text round, is in what people read of it', () => {
@@ -172,3 +185,33 @@ test('of 300 tables the most used ones are proposed, within ten seconds', async 
   expect(capabilities.length).toBe(40);
   expect(capabilityFile).toContain('# More than --max 40 capabilities: get_t_');
 });
+
+test(
+  'what a security label classifies is left out: columns, and whole tables',
+  { tags: ['command:init'] },
+  async () => {
+    const database = await testDatabase({
+      sql: [
+        `create table film (id integer primary key, title text, plot text);
+       create table plan (id integer primary key, title text);
+       create table open (id integer primary key, title text);
+       -- No provider of labels is loaded, so SECURITY LABEL itself would be refused.
+       set allow_system_table_mods = on;
+       insert into pg_seclabel (objoid, classoid, objsubid, provider, label) values
+         ('film'::regclass, 'pg_class'::regclass, 3, 'anon', 'MASKED WITH VALUE NULL'),
+         ('plan'::regclass, 'pg_class'::regclass, 0, 'dummy', 'secret'),
+         ('open'::regclass, 'pg_class'::regclass, 0, 'dummy', 'unclassified')`,
+      ],
+    });
+    const { proposal } = await proposeFor(database, 'nobody');
+    const left = proposal.tables.map(({ table, hiddenColumns }) => [
+      table.name,
+      hiddenColumns.map(({ name }) => name),
+    ]);
+    expect(left).toEqual([
+      ['film', ['plot']],
+      ['open', []],
+      ['plan', ['id', 'title']],
+    ]);
+  },
+);

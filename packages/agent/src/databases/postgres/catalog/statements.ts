@@ -63,8 +63,9 @@ const INDEXES = `select i.indrelid::bigint as id, i.indisprimary as "primary", i
 const DISTINCT = `select s.schemaname as schema, s.tablename as "table", s.attname as "column", max(s.n_distinct) as "distinct"
   from pg_stats s where s.schemaname !~ '^pg_' and s.schemaname <> 'information_schema' group by 1, 2, 3`;
 
+/** The number 0 stands for the whole table. */
 const LABELS = `select l.objoid::bigint as id, l.objsubid as number, string_agg(l.label, ' ' order by l.provider) as label
-  from pg_seclabel l where l.classoid = 'pg_class'::regclass and l.objsubid > 0 group by 1, 2`;
+  from pg_seclabel l where l.classoid = 'pg_class'::regclass group by 1, 2`;
 
 const DATABASE = `select current_database() as name, (select json_agg(r.rolname) from pg_roles r) as accounts`;
 

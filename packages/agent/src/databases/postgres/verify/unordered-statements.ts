@@ -1,7 +1,8 @@
 import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../capabilities/model.ts';
 import { readStatement } from './statement/read-statement.ts';
-import { isNode, namesIn, walk, type TreeNode } from './statement/tree.ts';
+import { inside, isNode, listIn, namesIn, walk, type TreeNode } from './statement/tree.ts';
+import { conjuncts, equalSides, findsOneRow, type RelationKeys } from './one-row.ts';
 
 const AGGREGATES: ReadonlySet<string> = new Set([
   'array_agg',
@@ -26,14 +27,19 @@ const AGGREGATES: ReadonlySet<string> = new Set([
 
 /**
  * The names of capabilities that have no ORDER BY and, as far as their statement shows, may give several rows: which of
- * them a cap leaves out is then up to the server. A guess, since keys are known to the database alone.
+ * them a cap leaves out is then up to the server. Where no keys are known, names of columns tell which row is the only one.
  */
-export async function unorderedStatements(capabilities: readonly Capability[]): Promise<readonly string[]> {
+export async function unorderedStatements(
+  capabilities: readonly Capability[],
+  keys: RelationKeys = new Map(),
+): Promise<readonly string[]> {
   await loadModule();
   return capabilities
     .filter((capability) => {
       const result = readStatement(capability);
-      return result.ok && !isOrdered(result.read.inspected.tree);
+      if (!result.ok) return false;
+      const { tree } = result.read.inspected;
+      return !isOrdered(tree) && !findsOneRow(tree, keys);
     })
     .map(({ name }) => name);
 }
@@ -73,12 +79,6 @@ function aggregates(value: unknown): boolean {
   });
 }
 
-function conjuncts(where: unknown): readonly TreeNode[] {
-  if (!isNode(where)) return [];
-  const and = inside(where, 'BoolExpr');
-  return and?.['boolop'] === 'AND_EXPR' ? listIn(and['args']).flatMap(conjuncts) : [where];
-}
-
 /** `id = :x`; `film_id = :x` where the table is film or films; two columns of ids, as the tables of a relation have. */
 function isByKey(where: unknown, from: readonly TreeNode[]): boolean {
   const given = conjuncts(where).flatMap(equalledColumn);
@@ -88,11 +88,9 @@ function isByKey(where: unknown, from: readonly TreeNode[]): boolean {
 
 /** The column that has to equal a parameter. */
 function equalledColumn(term: TreeNode): readonly string[] {
-  const comparison = inside(term, 'A_Expr');
-  if (comparison?.['kind'] !== 'AEXPR_OP' || namesIn(comparison['name']).at(-1) !== '=') return [];
-  const sides = [comparison['lexpr'], comparison['rexpr']];
-  const columns = sides.flatMap((side) => namesIn(inside(side, 'ColumnRef')?.['fields']).slice(-1));
-  return sides.some(holdsParameter) ? columns : [];
+  const sides = equalSides(term);
+  if (!sides.some(([side]) => holdsParameter(side))) return [];
+  return sides.flatMap(([side]) => namesIn(inside(side, 'ColumnRef')?.['fields']).slice(-1));
 }
 
 function isIdOf(name: string, table: string): boolean {
@@ -114,14 +112,4 @@ function holdsParameter(value: unknown): boolean {
     holds ||= key === 'ParamRef';
   });
   return holds;
-}
-
-function listIn(value: unknown): readonly TreeNode[] {
-  return Array.isArray(value) ? value.filter(isNode) : [];
-}
-
-function inside(value: unknown, ...path: readonly string[]): TreeNode | undefined {
-  let found = value;
-  for (const key of path) found = isNode(found) ? found[key] : undefined;
-  return isNode(found) ? found : undefined;
 }

@@ -1,9 +1,9 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
-import { bindValue } from '../execute/bind-values.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
+import { relationIds } from './relation-ids.ts';
 import { namedRelations } from './statement/named-relations.ts';
 import { faultAt } from './statement/read-statement.ts';
 
@@ -32,30 +32,25 @@ join pg_class v on v.oid = r.definer join pg_namespace vn on vn.oid = v.relnames
 join pg_roles o on o.oid = v.relowner
 where o.rolsuper or o.rolbypassrls or not t.relforcerowsecurity and pg_has_role(v.relowner, t.relowner, 'USAGE')
 order by 1, 2, 3`;
-/** On the account's own path, as the author's SQL is. */
-const RELATIONS = `select a.name, pg_catalog.to_regclass(a.name)::pg_catalog.oid
-  from pg_catalog.unnest($1::pg_catalog.text[]) a (name)`;
 
 /** The capabilities that get all rows of a table, in spite of its row-level security, through a view. */
 export async function viewWarnings(
   pool: SessionPool,
   capabilities: readonly Capability[],
 ): Promise<readonly Fault[]> {
-  const own = { capability: '', timeoutMs: TIMEOUT_MS };
   const { results, facts } = await runOwnStatements(pool, {
-    ...own,
+    capability: '',
+    timeoutMs: TIMEOUT_MS,
     statements: [PIN_SEARCH_PATH, { text: VIEWS }],
   });
   const views = results[1]?.rows ?? [];
   if (views.length === 0) return [];
   const named = await Promise.all(capabilities.map((capability) => namedRelations([capability])));
-  const texts = bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(named.flat())]);
-  const found = await runOwnStatements(pool, { ...own, statements: [{ text: RELATIONS, values: [texts] }] });
-  const oids = new Map(found.results[0]?.rows.map(([name, oid]) => [name, oid]));
+  const ids = await relationIds(pool, named.flat());
   return capabilities.flatMap((capability, index) => {
-    const read = new Set(named[index]?.map((name) => oids.get(name)));
+    const read = new Set(named[index]?.map((name) => ids.get(name)));
     const messages = views
-      .filter(([view]) => read.has(view))
+      .filter(([view]) => read.has(view ?? ''))
       .map(([, definer, table]) => messageOf(definer ?? '', table ?? '', facts.version));
     return [...new Set(messages)].map((message) => faultAt(capability, { message }));
   });

@@ -26,6 +26,17 @@ export function namesIn(value: unknown): readonly string[] {
   return names;
 }
 
+export function listIn(value: unknown): readonly TreeNode[] {
+  return Array.isArray(value) ? value.filter(isNode) : [];
+}
+
+/** The node that is reached by these keys. */
+export function inside(value: unknown, ...path: readonly string[]): TreeNode | undefined {
+  let found = value;
+  for (const key of path) found = isNode(found) ? found[key] : undefined;
+  return isNode(found) ? found : undefined;
+}
+
 const POSITIONS = new Set([
   'location',
   'stmt_location',
