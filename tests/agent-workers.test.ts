@@ -112,6 +112,8 @@ function load(): { readonly faults: string[]; stop(): Promise<number> } {
       const n = calls;
       const { status, text } = await service.call('echo', { n });
       if (status !== 200 || !text.includes(`"n":${n}}`)) faults.push(`${status} ${text}`);
+      // Others need the machine, too.
+      await pause(10);
     }
   });
   return {
@@ -132,7 +134,7 @@ test(
     expect(pids).toHaveLength(WORKERS);
     expect(await metric('svc_agent_database_connections_max')).toBe(CONNECTIONS);
     // One on each, for the one with fewest calls gets the next.
-    const slow = [1, 2].map(() => outcomeOf(service.call('sleep', { seconds: 3 })));
+    const slow = [1, 2].map(() => outcomeOf(service.call('sleep', { seconds: 8 })));
     await expect.poll(async () => (await database.query(SLEEPING)).length).toBe(2);
     await expect.poll(() => metric('svc_agent_database_connections{state="busy"}')).toBe(2);
     const steady = load();
@@ -144,10 +146,10 @@ test(
     await expect.poll(() => metric('svc_agent_worker_restarts_total'), { interval: 20 }).toBe(1);
     await expect.poll(async () => (await workers()).length, { interval: 20 }).toBe(WORKERS);
     expect(performance.now() - killedAt).toBeLessThan(15_000);
-    expect((await Promise.all(slow)).toSorted()).toEqual(['200', '502 AGENT_QUERY_FAILED']);
     await pause(500);
-    expect(await steady.stop()).toBeGreaterThan(100);
+    expect(await steady.stop()).toBeGreaterThan(20);
     expect(steady.faults).toEqual([]);
+    expect((await Promise.all(slow)).toSorted()).toEqual(['200', '502 AGENT_QUERY_FAILED']);
     const [ended] = await records('worker_ended');
     expect(ended).toMatchObject({ level: 'warn', signal: 'SIGKILL', restart_in_ms: 100, detail: '' });
     expect((await database.query(SESSIONS)).length).toBeLessThanOrEqual(CONNECTIONS);
@@ -155,7 +157,7 @@ test(
   },
 );
 
-test('a worker that hangs gets no further calls, and is killed after 10 s', { timeout: 40_000 }, async () => {
+test('a worker that hangs gets no further calls, and is killed after 10 s', async () => {
   const hanging = await firstWorker();
   process.kill(hanging, 'SIGSTOP');
   await pause(3500);

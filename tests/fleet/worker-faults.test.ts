@@ -11,6 +11,9 @@ import { startFleet, until, type Fleet, type Replica } from './fleet.testing.ts'
 import { descendantsOf } from './no-leak.testing.ts';
 import { LOAD_SQL, startOpenLoad, type LoadReport, type OpenLoad } from './open-load.testing.ts';
 
+/** Workers start one after the other, under load. */
+const PATIENTLY = { timeout: 240_000 };
+
 /** What calls see when processes of a replica die: two replicas of two workers each, behind a balancer that retries once. */
 let fleet: Fleet;
 let balancer: RetryingBalancer;
@@ -64,24 +67,28 @@ async function whole(): Promise<void> {
   }, 60_000);
 }
 
-test('a worker that is killed costs no call behind a balancer, and is there again within 5 s', async () => {
-  const replica = first();
-  const before = await workersOf(replica);
-  expect(before).toHaveLength(2);
-  const [victim = 0] = before;
-  const report = await during(async () => {
-    process.kill(victim, 'SIGKILL');
-    await replica.process.waitForLine((line) => line.includes('"event":"worker_ended"'));
-    await until(async () => {
-      const now = await workersOf(replica);
-      return now.length === 2 && !now.includes(victim);
-    }, 25_000);
-  });
-  expect([report.failures, report.right]).toEqual([{}, report.sent - report.begun]);
-  await replica.ready();
-});
+test(
+  'a worker that is killed costs no call behind a balancer, and is there again within 5 s',
+  PATIENTLY,
+  async () => {
+    const replica = first();
+    const before = await workersOf(replica);
+    expect(before).toHaveLength(2);
+    const [victim = 0] = before;
+    const report = await during(async () => {
+      process.kill(victim, 'SIGKILL');
+      await replica.process.waitForLine((line) => line.includes('"event":"worker_ended"'));
+      await until(async () => {
+        const now = await workersOf(replica);
+        return now.length === 2 && !now.includes(victim);
+      }, 25_000);
+    });
+    expect([report.failures, report.right]).toEqual([{}, report.sent - report.begun]);
+    await replica.ready();
+  },
+);
 
-test('workers that are killed again and again leave no call without an end', async () => {
+test('workers that are killed again and again leave no call without an end', PATIENTLY, async () => {
   const replica = first();
   // Each call that loses its connection makes the caller dial anew, just when the primary has not noticed yet.
   const report = await during(async () => {
@@ -101,7 +108,7 @@ test('workers that are killed again and again leave no call without an end', asy
   expect([after.failures, after.right]).toEqual([{}, after.sent]);
 });
 
-test('when a primary is killed its workers end, and nothing of them is left', async () => {
+test('when a primary is killed its workers end, and nothing of them is left', PATIENTLY, async () => {
   const replica = first();
   const { pid } = replica.process;
   const report = await during(async () => {

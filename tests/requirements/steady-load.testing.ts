@@ -12,7 +12,7 @@ const LATEST_MS = TIMEOUT_MS + 2000 + 3000;
 const RECOVERED_MS = 25_000;
 
 /** Enough callers are in a slow query at any time; more quick calls would only keep the machine busy. */
-const THINK_MS = 60;
+const THINK_MS = 120;
 
 export const LOAD_CAPABILITIES: string = `
 defaults: { timeout: ${TIMEOUT_MS}ms }

@@ -96,7 +96,8 @@ async function besideSlowCalls<T>(meanwhile: () => Promise<T>): Promise<T> {
   try {
     await expect.poll(() => callsAtAgent(), PATIENTLY).toBeGreaterThanOrEqual(SLOW_CALLS);
     const given = await meanwhile();
-    expect(await callsAtAgent()).toBeGreaterThanOrEqual(SLOW_CALLS - QUICK_AT_ONCE);
+    // Some are on their way, more of them on a slow machine.
+    expect(await callsAtAgent()).toBeGreaterThan(0.9 * SLOW_CALLS);
     return given;
   } finally {
     stopping.abort();

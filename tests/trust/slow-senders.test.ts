@@ -159,6 +159,6 @@ test('each is gone at its deadline, and beside hundreds of them a caller is serv
   expect(fates).toEqual(SENDERS.map(({ title, outcome }) => [title, [outcome]]));
   expect(secure.process.output()).not.toMatch(/internal_error|^(?!\{)./m);
   const sorted = latencies.toSorted((one, two) => one - two);
-  expect(sorted.length).toBeGreaterThan(50);
+  expect(sorted.length).toBeGreaterThan(20);
   expect(sorted[Math.floor(sorted.length * 0.95)]).toBeLessThan(1250);
 });

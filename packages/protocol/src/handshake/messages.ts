@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { ProtocolError } from '../close-code.ts';
 import { HANDSHAKE_MESSAGE_MAX_BYTES, MAX_INFLIGHT_MAX, SERVICE_ID_PATTERN, WORKERS_MAX } from '../limits.ts';
 
@@ -53,8 +53,8 @@ export interface Welcome {
   readonly links_per_replica?: number;
 }
 
-// Checking our own schemas first would take a fifth of the processor time of a start.
-const ajv = new Ajv({ validateSchema: false });
+// Checking our own schemas, and making quicker code of them for the few messages of a link, would take time for nothing.
+const ajv = new Ajv({ validateSchema: false, code: { optimize: false } });
 const id = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' };
 const bytes32 = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' };
 const count = { type: 'integer', minimum: 1, maximum: 1_000_000 };
@@ -100,10 +100,12 @@ const optional = {
 function parser<T>(type: keyof typeof schemas): (raw: Uint8Array) => T {
   const required = { type: { const: type }, ...schemas[type] };
   const properties = { ...required, ...optional[type] };
-  const matches = ajv.compile<T>({ type: 'object', properties, required: Object.keys(required) });
+  // Not when the module is loaded: most commands make no link.
+  let matches: ValidateFunction<T> | undefined;
   return (raw) => {
     if (raw.length > HANDSHAKE_MESSAGE_MAX_BYTES) throw new ProtocolError(`${type}: larger than 4 KiB`);
     const message = parseJson(raw, type);
+    matches ??= ajv.compile<T>({ type: 'object', properties, required: Object.keys(required) });
     if (!matches(message)) {
       const [error] = matches.errors ?? [];
       throw new ProtocolError(`${type}: ${error?.instancePath ?? ''} ${error?.message ?? 'is malformed'}`);

@@ -14,8 +14,15 @@ import { isRecord } from '../../capabilities/is-record.ts';
 import { fromPointer, valueAt } from '../path.ts';
 import type { Path } from '../path.ts';
 
-// A test checks the schemas of the file themselves; doing so here would make each start slower.
-const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, verbose: true, validateSchema: false });
+// A test checks the schemas of the file themselves; doing so here, and making quicker code of them, would take longer at
+// each start than the check of a file does.
+const ajv = new Ajv({
+  allErrors: true,
+  allowUnionTypes: true,
+  verbose: true,
+  validateSchema: false,
+  code: { optimize: false },
+});
 ajv.addKeyword('errorMessage');
 
 /** The section of the database is that of its driver. */

@@ -61,14 +61,18 @@ test('short calls share a connection, and each has its own transaction, settings
   network.delay(2);
   open(1);
   const run = await prepareCall(database);
-  const before = performance.now();
-  for (const n of numbers(10)) await run({ n });
-  const started = performance.now();
-  const answers = await Promise.all(
-    numbers(10).map((n) => run({ n }, { apiKeyName: `key ${n}`, requestId: `request ${n}` })),
-  );
-  // Ten round trips of 4 ms one after the other.
-  expect(performance.now() - started).toBeLessThan((started - before) / 2);
+  let answers: readonly Awaited<ReturnType<Run>>[] = [];
+  // Ten round trips of 4 ms one after the other; a busy machine may delay those that go together.
+  const share = async (): Promise<number> => {
+    const before = performance.now();
+    for (const n of numbers(10)) await run({ n });
+    const started = performance.now();
+    answers = await Promise.all(
+      numbers(10).map((n) => run({ n }, { apiKeyName: `key ${n}`, requestId: `request ${n}` })),
+    );
+    return (performance.now() - started) / (started - before);
+  };
+  await expect.poll(share).toBeLessThan(0.5);
   expect(answers).toMatchObject(
     numbers(10).map((n) => ({ n, who: `key ${n}/request ${n}`, readOnly: 'on' })),
   );
