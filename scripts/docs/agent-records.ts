@@ -59,7 +59,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   disconnected: {
     level: 'warn',
-    when: 'A connection is over or never came to be. Also on standard error, unless it is `planned`, which is at level `info`.',
+    when: 'A connection is over or never came to be. Also on standard error. One that is `planned` is at level `info`, and in the log alone.',
     fields: {
       gateway: { type: 'string', meaning: '`gateway.url`.' },
       reason: { type: 'string', meaning: 'Why, with advice where there is any.' },

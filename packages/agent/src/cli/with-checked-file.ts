@@ -1,7 +1,7 @@
 import type { AgentConfig } from '../config/model.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
-import { recordsOf } from '../start-up/found-records.ts';
+import { recordsOf } from '../reload/found-records.ts';
 import type { AuditFinding, StartUpOutcome, WellFormed } from '../start-up/report.ts';
 import { createLog, type Log, type LogDestination } from '../telemetry/log.ts';
 import { LOG_FILE } from '../telemetry/log-destination.ts';

@@ -3,7 +3,7 @@ import { createReloader, type Checked } from '../../reload/reloader.ts';
 import { reverifyNowAndThen } from '../../reload/reverify-now-and-then.ts';
 import { watchFiles } from '../../reload/watch-files.ts';
 import { checkInChildProcess } from '../../start-up/child-process.ts';
-import { createNewsOf, type Found } from '../../start-up/found-records.ts';
+import { createNewsOf, type Found } from '../../reload/found-records.ts';
 import type { FileDigests } from '../../start-up/report.ts';
 import { readonlyAccountFaults } from '../with-checked-file.ts';
 

@@ -1,5 +1,5 @@
 import type { AgentEvent, Observe } from '../telemetry/events.ts';
-import type { StartUpOutcome } from './report.ts';
+import type { StartUpOutcome } from '../start-up/report.ts';
 
 /** What passed the checks, and should still be looked at. */
 export type Found = Pick<Extract<StartUpOutcome, { step: 'verified' }>, 'warnings' | 'findings'>;
