@@ -59,7 +59,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   disconnected: {
     level: 'warn',
-    when: 'A connection is over or never came to be. Also on standard error. One that is `planned` is at level `info`, and in the log alone.',
+    when: 'A connection is over or never came to be. Where it is `planned`, at level `info` and in the log alone. Also on standard error.',
     fields: {
       gateway: { type: 'string', meaning: '`gateway.url`.' },
       reason: { type: 'string', meaning: 'Why, with advice where there is any.' },
