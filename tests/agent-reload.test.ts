@@ -1,4 +1,4 @@
-import { rm, symlink } from 'node:fs/promises';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -114,8 +114,38 @@ describe('SIGHUP', () => {
       const back = await reload(LIMITS + edition(4));
       expect(back).toMatchObject({ event: 'reloaded', removed: 'added', links_replaced: 1 });
       expect(await it.service.call('added', {})).toMatchObject({ status: 404 });
+      // No trouble: whoever watches the log for that is not woken.
+      const planned: unknown = expect.objectContaining({ level: 'info', planned: true });
+      await expect
+        .poll(() => it.records('disconnected'), { interval: 20 })
+        .toEqual([planned, planned, planned]);
+      expect(it.agent.output('stderr')).not.toContain('has ended');
     },
   );
+
+  test('tells once what the file is warned of', { tags: ['reload:warnings'] }, async () => {
+    const limited = `${ADDED.replace('counted', 'counted limit :size')}    params: { size: { type: integer } }\n`;
+    const known = (await it.records('startup_warning', 'account_finding')).length;
+    expect(await reload(LIMITS + edition(4, limited))).toMatchObject({ event: 'reloaded', added: 'added' });
+    expect(await reload(LIMITS + edition(4))).toMatchObject({ event: 'reloaded' });
+    const told = (await it.records('startup_warning', 'account_finding')).slice(known);
+    expect(told).toMatchObject([{ event: 'startup_warning', path: 'capabilities.added.params.size' }]);
+  });
+
+  test.each([
+    ['away', (head: string) => head.replace(/^ {2}port: \d+$/m, '  port: 1')],
+    [
+      'asked for an encryption that it does not have',
+      (head: string) => head.replace('driver: postgres', 'driver: postgres\n  sslmode: require'),
+    ],
+  ])('is refused where the database is %s', { tags: ['reload:refused'] }, async (_title, mistaken) => {
+    const refusal = await it.answerTo(async () => {
+      await writeFile(join(it.folder, 'capability.yaml'), mistaken(it.head) + LIMITS + edition(5));
+      it.agent.signal('SIGHUP');
+    }, 'reload_refused');
+    expect(refusal).toMatchObject({ faults: 1, message: expect.stringMatching(/^database/) });
+    expect(await it.edition()).toBe('4');
+  });
 
   test('says restart of what a running agent cannot take up', { tags: ['reload:restart'] }, async () => {
     const record = await reload(
@@ -126,5 +156,32 @@ describe('SIGHUP', () => {
       /^runtime\.workers: .*restart the agent.*\nlogging: .*restart the agent/,
     );
     expect(await it.edition()).toBe('4');
+  });
+
+  test(
+    'is taken up without a gateway, which gets it when it is back',
+    { tags: ['reload:links'] },
+    async () => {
+      await it.service.gateway.stop();
+      expect(await reload(LIMITS + edition(6, ADDED))).toMatchObject({ event: 'reloaded', added: 'added' });
+      const gateway = await it.service.restartGateway();
+      await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'), 60_000);
+      expect(await it.edition()).toBe('6');
+      expect(await it.service.call('added', {})).toMatchObject({ status: 200 });
+    },
+  );
+
+  test('is ignored while the agent shuts down', { tags: ['shutdown:signals'] }, async () => {
+    const running = it.service.call('slow', {});
+    expect(await it.edition()).toBe('6');
+    const before = (await it.records('reloaded', 'reload_refused')).length;
+    await it.write(LIMITS + edition(7));
+    it.agent.signal('SIGTERM');
+    await it.agent.waitForLine((line) => line.includes('SIGTERM: finishing'));
+    it.agent.signal('SIGHUP');
+    expect(await running).toMatchObject({ json: { rows: [{ edition: 6 }] } });
+    expect(await it.agent.exited).toEqual({ code: 0, signal: null });
+    expect(await it.records('reloaded', 'reload_refused')).toHaveLength(before);
+    expect(await it.records('shutting_down')).toMatchObject([{ signal: 'SIGTERM' }]);
   });
 });

@@ -59,11 +59,17 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   disconnected: {
     level: 'warn',
-    when: 'A connection is over or never came to be. Also on standard error.',
+    when: 'A connection is over or never came to be. Where it is `planned`, at level `info` and in the log alone. Also on standard error.',
     fields: {
       gateway: { type: 'string', meaning: '`gateway.url`.' },
       reason: { type: 'string', meaning: 'Why, with advice where there is any.' },
       conn_id: { type: 'string', meaning: 'The connection, had it been accepted.', optional: true },
+      planned: {
+        type: 'boolean',
+        meaning:
+          'True where the agent has ended it itself, as when another takes its place at a reload; its calls are answered.',
+        optional: true,
+      },
       retry_in_ms: {
         type: 'number',
         meaning: 'Milliseconds until the next try; another connection may be sought already.',
@@ -222,7 +228,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   account_finding: {
     level: 'warn',
-    when: 'At start: the database account may do more than read. One for each finding.',
+    when: 'At start, and at a reload where it was not found the last time: the database account may do more than read. One for each finding.',
     fields: {
       problem: { type: 'string', meaning: 'What it may do.' },
       remedy: {
@@ -240,7 +246,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   account_audited: {
     level: 'warn',
-    when: 'After the findings, when the agent starts in spite of them. Also on standard error.',
+    when: 'After the findings, when the agent starts or reloads in spite of them. Also on standard error.',
     fields: { findings: { type: 'number', meaning: 'How many there are.' } },
     example: { event: 'account_audited', findings: 1 },
   },
@@ -262,7 +268,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   startup_warning: {
     level: 'warn',
-    when: 'The file may stay so, but some calls will fail, or what it says is hardly meant. `svc-agent check` prints it as well.',
+    when: 'The file may stay so, but some calls will fail, or what it says is hardly meant. `svc-agent check` prints it as well. At a reload what was not found the last time.',
     fields: {
       path: { type: 'string', meaning: 'The key of the capability file.' },
       message: { type: 'string', meaning: 'What is wrong, and how to mend it.' },

@@ -397,6 +397,7 @@ export const requirements: readonly Requirement[] = [
     refused: 'a file at fault changes nothing; one record lists all faults and names the capabilities',
     links: 'what callers see otherwise than before goes by links that take the place of those before',
     load: 'reloads under load fail no call, and the newest good file serves',
+    warnings: 'what the file or its account is warned of is in the log as after a start, once',
     restart: 'a change that a running agent cannot take up is a fault that says restart',
     watch: '--watch takes up the file, once it is whole, without a signal',
     workers: 'the workers of the agent run the new capabilities, and each worker of a gateway has them',

@@ -118,12 +118,13 @@ export async function startAgent(
     onConnected: (url, { connId, place }) => {
       observe({ event: 'connected', gateway: url, conn_id: connId, ...placeFields(place) });
     },
-    onLost: (url, { reason, connId, place }, retryInMs) => {
+    onLost: (url, { reason, left, connId, place }, retryInMs) => {
       observe({
         event: 'disconnected',
         gateway: url,
         reason,
         ...(connId === undefined ? {} : { conn_id: connId }),
+        ...(left ? { planned: true } : {}),
         ...(retryInMs === undefined ? {} : { retry_in_ms: retryInMs }),
         ...placeFields(place),
       });

@@ -1,6 +1,7 @@
 import type { AgentConfig } from '../config/model.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
+import { recordsOf } from '../reload/found-records.ts';
 import type { AuditFinding, StartUpOutcome, WellFormed } from '../start-up/report.ts';
 import { createLog, type Log, type LogDestination } from '../telemetry/log.ts';
 import { LOG_FILE } from '../telemetry/log-destination.ts';
@@ -73,7 +74,7 @@ export async function withCheckedFile(
       exitCode = refuse(outcome.faults);
     } else {
       const log = theLog();
-      logOutcome(outcome, log);
+      for (const record of recordsOf({ findings: [], ...outcome })) log.observe(record);
       exitCode = await work({ outcome, log, refuse });
     }
   } catch (error) {
@@ -81,12 +82,6 @@ export async function withCheckedFile(
   }
   await opened?.close();
   return exitCode;
-}
-
-function logOutcome(outcome: PassedOutcome, log: Log): void {
-  for (const { path, message } of outcome.warnings) log.observe({ event: 'startup_warning', path, message });
-  const findings = outcome.step === 'verified' ? outcome.findings : [];
-  for (const finding of findings) log.observe({ event: 'account_finding', ...finding });
 }
 
 /** What is wrong when the file requires an account that can only read, and this one may do more; else nothing. */

@@ -41,6 +41,8 @@ export interface Connection {
 
 export interface ConnectionEnd {
   readonly reason: string;
+  /** The agent has ended it, since it has another in its place or needs none there. */
+  readonly left: boolean;
   /** The gateway's name for the connection; undefined without a `welcome`. */
   readonly connId: string | undefined;
   /** As in `Welcomed`; undefined without a `welcome`. */
@@ -106,6 +108,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   let deadline: NodeJS.Timeout | undefined;
   let addressFamily: string | undefined;
   let place: Place | undefined;
+  let left = false;
 
   function giveUp(reason: string): void {
     failure = reason;
@@ -205,6 +208,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       resolve({
         place,
         reason: explain(code, text, identity),
+        left,
         connId: established === undefined ? undefined : agreed?.challenge.conn_id,
         heldMs,
         refused: code === CLOSE.unauthorized || code === CLOSE.wrong_audience,
@@ -241,6 +245,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       // What the gateway has sent before it read that is here when the answer is.
       await link.ping();
       await session.idle();
+      left = true;
       link.end(CLOSE.going_away, LEFT);
     },
   };

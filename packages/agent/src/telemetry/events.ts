@@ -21,6 +21,8 @@ export type AgentEvent =
       readonly reason: string;
       /** Absent when the gateway never accepted the connection. */
       readonly conn_id?: string;
+      /** The agent itself has ended it, as when another has its place. */
+      readonly planned?: boolean;
       /** Absent when the gateway had left, so that another connection was sought already. */
       readonly retry_in_ms?: number;
     } & LinkPlace)

@@ -79,7 +79,7 @@ test('rare events are written at once and calls soon, without being closed', asy
 });
 
 describe('what the gateway or a proxy says', () => {
-  const disconnected = (reason: string): AgentEvent => ({
+  const disconnected = (reason: string): Extract<AgentEvent, { event: 'disconnected' }> => ({
     event: 'disconnected',
     gateway: 'wss://gateway.example/ws/agent',
     reason,
@@ -104,6 +104,14 @@ describe('what the gateway or a proxy says', () => {
     log.observe(replaced);
     await log.close();
     expect(said).toEqual(['svc-agent: one connection to wss://gateway.example/ws/agent has ended: bye\n']);
+  });
+
+  test('is no trouble where the agent has ended the connection itself', async () => {
+    const log = open();
+    log.observe({ ...disconnected('left'), planned: true });
+    await log.close();
+    expect(said).toEqual([]);
+    expect(await records()).toMatchObject([{ level: 'info', planned: true }]);
   });
 });
 

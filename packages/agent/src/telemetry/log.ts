@@ -128,8 +128,10 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     // Without a key that can be used, every token of the issuer is refused.
     case 'keys_fetched':
       return event.keys === 0 ? 'warn' : 'info';
-    case 'accept_failed':
+    // What the agent has replaced, or given up, is no trouble.
     case 'disconnected':
+      return event.planned === true ? 'info' : 'warn';
+    case 'accept_failed':
     case 'links_short':
     case 'keys_fetch_failed':
     case 'labels_changed':
@@ -159,6 +161,7 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'connected':
       return `connected to ${event.gateway}`;
     case 'disconnected': {
+      if (event.planned === true) return undefined;
       const reason = clip(event.reason);
       return event.retry_in_ms === undefined
         ? `one connection to ${event.gateway} has ended: ${reason}`

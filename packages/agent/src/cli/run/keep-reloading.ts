@@ -3,6 +3,7 @@ import { createReloader, type Checked } from '../../reload/reloader.ts';
 import { reverifyNowAndThen } from '../../reload/reverify-now-and-then.ts';
 import { watchFiles } from '../../reload/watch-files.ts';
 import { checkInChildProcess } from '../../start-up/child-process.ts';
+import { createNewsOf, type Found } from '../../reload/found-records.ts';
 import type { FileDigests } from '../../start-up/report.ts';
 import { readonlyAccountFaults } from '../with-checked-file.ts';
 
@@ -10,6 +11,8 @@ export interface ReloadingAgent {
   readonly agent: RunningAgent;
   /** The capability file. */
   readonly file: string;
+  /** What the checks of the start found; it is in the log already. */
+  readonly found: Found;
   /** What was read for the start. */
   readonly files: FileDigests;
   /** Whether what changes is taken up without a signal. */
@@ -20,10 +23,12 @@ export interface ReloadingAgent {
 const TRY_AGAIN_MS = 30_000;
 
 /** Takes up what the capability file and those that it names hold, when it is told to or when they change. */
-export function keepReloading({ agent, file, files, watch }: ReloadingAgent): {
+export function keepReloading({ agent, file, found, files, watch }: ReloadingAgent): {
   reload(): void;
   close(): void;
 } {
+  const { observe } = agent;
+  const tellNewsOf = createNewsOf(found, observe);
   let checked = files;
   let tryAgain: NodeJS.Timeout | undefined;
 
@@ -39,8 +44,11 @@ export function keepReloading({ agent, file, files, watch }: ReloadingAgent): {
     if (outcome.step === 'malformed' || outcome.step === 'refused') return { faults: outcome.faults };
     if (outcome.step === 'readable') throw new Error('cannot reload: the database has not been asked');
     const { verified, findings } = outcome;
+    const isAccountNews = tellNewsOf(outcome);
     const faults = readonlyAccountFaults(verified.config, findings);
-    return faults.length > 0 ? { faults } : { verified };
+    if (faults.length > 0) return { faults };
+    if (isAccountNews) observe({ event: 'account_audited', findings: findings.length });
+    return { verified };
   }
 
   async function reloadChanged(): Promise<void> {
@@ -52,7 +60,6 @@ export function keepReloading({ agent, file, files, watch }: ReloadingAgent): {
   }
 
   const serving = (): RunningAgent['config'] => agent.config;
-  const { observe } = agent;
   const reloader = createReloader({ check, serving, swap: (verified) => agent.swap(verified), observe });
   const watching = watch ? watchFiles({ checked: () => checked, onChange: reloadChanged }) : undefined;
   const reverifying = reverifyNowAndThen({ serving, observe });

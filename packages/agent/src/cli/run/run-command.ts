@@ -85,7 +85,7 @@ async function serve(
       { verified, opened, openDatabase: (changed) => openDatabase(changed, log.observe) },
       log,
     );
-    const reloading = keepReloading({ agent, file, files, watch });
+    const reloading = keepReloading({ agent, file, found: outcome, files, watch });
     onReloadSignal(() => reloading.reload());
     const ending = await signal;
     reloading.close();

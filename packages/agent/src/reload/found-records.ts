@@ -1,0 +1,35 @@
+import type { AgentEvent, Observe } from '../telemetry/events.ts';
+import type { StartUpOutcome } from '../start-up/report.ts';
+
+/** What passed the checks, and should still be looked at. */
+export type Found = Pick<Extract<StartUpOutcome, { step: 'verified' }>, 'warnings' | 'findings'>;
+
+type FoundRecord = Extract<AgentEvent, { event: 'startup_warning' | 'account_finding' }>;
+
+/** As the log has it, one for each. */
+export function recordsOf({ warnings, findings }: Found): readonly FoundRecord[] {
+  return [
+    ...warnings.map(({ path, message }): FoundRecord => ({ event: 'startup_warning', path, message })),
+    ...findings.map((finding): FoundRecord => ({ event: 'account_finding', ...finding })),
+  ];
+}
+
+/**
+ * Records what was not found the last time; what is found again is not told again. Returns whether any of it is about the
+ * account.
+ */
+export function createNewsOf(atStart: Found, observe: Observe): (found: Found) => boolean {
+  let told = new Set(recordsOf(atStart).map(identityOf));
+  return (found) => {
+    const records = recordsOf(found);
+    const news = records.filter((record) => !told.has(identityOf(record)));
+    told = new Set(records.map(identityOf));
+    for (const record of news) observe(record);
+    return news.some(({ event }) => event === 'account_finding');
+  };
+}
+
+/** Without the remedy, which names what the capabilities read. */
+function identityOf(record: FoundRecord): string {
+  return record.event === 'account_finding' ? record.problem : `${record.path}: ${record.message}`;
+}
