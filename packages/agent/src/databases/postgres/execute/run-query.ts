@@ -132,8 +132,8 @@ async function run(
     if (done.stopped === undefined && deadline > performance.now()) {
       const isFresh = session.madeAt > startedAt;
       if (isLostBefore(error, done, isFresh)) continue;
-      // One that has ended two connections may end each.
-      const isSecond = attempt > 1 || (isSuspected && isLoss(error));
+      // One that has ended two connections may end each; a statement that is not ours any more is not its doing.
+      const isSecond = attempt > 1 || (isSuspected && isLoss(error) && !isStatementLost(error));
       if (!isSecond && maySucceedElsewhere(error, done, timeoutMs)) continue;
     }
     const left = { ...limit, timeoutMs: deadline - performance.now() };
@@ -241,11 +241,15 @@ function isLostBefore(error: Error, done: TransactionResult, isFresh: boolean): 
 /** Whether the error says nothing of the query, and may not come again over another session. */
 function maySucceedElsewhere(error: Error, done: TransactionResult, timeoutMs: number): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined && STATEMENT_LOST.has(state)) return true;
+  if (isStatementLost(error)) return true;
   // A cancel request that was meant for another query, as poolers and administrators may send it.
   if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
   // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.
   return !done.begun && done.elapsedMs < IDLE_LOSS_MS && kindOf(error) === 'unavailable';
+}
+
+function isStatementLost(error: Error): boolean {
+  return STATEMENT_LOST.has(sqlStateOf(error) ?? '');
 }
 
 function toDatabaseError(
