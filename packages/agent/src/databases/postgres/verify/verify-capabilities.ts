@@ -4,7 +4,7 @@ import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
-import { checkFunctions, functionsStatement } from './functions/check-functions.ts';
+import { checkFunctions, functionsStatement, operatorsStatement } from './functions/check-functions.ts';
 import { checkPresets } from './types/check-presets.ts';
 import { chooseTypes } from './types/choose-types.ts';
 import {
@@ -79,28 +79,33 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   const called = [...read.inspected.functions, ...plan.functions];
   const written = typed.params.flatMap((param) => param.written.map(({ name }) => name));
   const volatility = askVolatile(text, typed.params.length);
+  const unknown = unknownTypes(catalog, columns);
   const lookedUp = await step(pool, capability, [
-    functionsStatement(called, [...read.inspected.operators, ...plan.operators]),
-    titlesStatement(written),
     ...volatility.statements,
-    PIN_SEARCH_PATH,
-    typesStatement(unknownTypes(catalog, columns)),
+    functionsStatement(called),
+    ...(written.length === 0 ? [] : [titlesStatement(written)]),
+    ...(unknown.length === 0 ? [] : [PIN_SEARCH_PATH, typesStatement(unknown)]),
   ]);
   if (!lookedUp.ok) return lookedUp;
   const { results } = lookedUp.output;
-  const [volatile, titles] = results;
-  const types = results.at(-1);
+  const [functions, titles] = results.slice(volatility.statements.length);
+  const types = unknown.length === 0 ? undefined : results.at(-1);
   if (types !== undefined) learnTypes(catalog, types);
 
-  const title = titles?.rows.values();
+  const title = written.length === 0 ? undefined : titles?.rows.values();
   const params = typed.params.map((param) => ({
     ...param,
     written: param.written.map((cast) => ({ ...cast, ...titleOf(title?.next().value) })),
   }));
 
   const faults: VerificationFault[] = [];
-  const isVolatile = volatility.isVolatile(results.slice(2));
-  if (volatile !== undefined) faults.push(...checkFunctions(capability, called, isVolatile, volatile));
+  const isVolatile = volatility.isVolatile(results);
+  const operators = isVolatile
+    ? await step(pool, capability, [operatorsStatement([...read.inspected.operators, ...plan.operators])])
+    : undefined;
+  if (operators?.ok === false) return operators;
+  const volatile = [functions, operators?.output.results[0]].flatMap((answer) => answer?.rows ?? []);
+  faults.push(...checkFunctions(capability, called, isVolatile, volatile));
   const output = outputOf(capability, columns, catalog, planned.facts, faults);
   if (faults.length > 0) return { ok: false, faults };
 

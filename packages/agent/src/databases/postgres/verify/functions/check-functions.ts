@@ -16,28 +16,36 @@ const SCHEMA = `join pg_catalog.pg_namespace n on n.oid ${EQUALS} p.pronamespace
 const IS_VOLATILE = `p.provolatile ${EQUALS} 'v'`;
 
 /**
- * Asks which of the names are volatile functions, or operators with one: (kind, schema, name, on the search path, its
- * extension). Also for every cast by a volatile function. What is visible depends on the path, so the account's own is
- * in force, and each operator is named with its schema: see `PIN_SEARCH_PATH`.
+ * Asks which of the names are volatile functions: (kind, schema, name, on the search path, its extension). What is visible
+ * depends on the path, so the account's own is in force, and each operator is named with its schema: see `PIN_SEARCH_PATH`.
  */
-export function functionsStatement(
-  called: readonly QualifiedName[],
-  operators: readonly string[],
-): Statement {
-  const texts = (values: readonly string[]): string | null =>
-    bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(values)]);
+export function functionsStatement(called: readonly QualifiedName[]): Statement {
   return {
     text: `select 'function', n.nspname, p.proname, pg_catalog.pg_function_is_visible(p.oid), ${EXTENSION}
         from pg_catalog.pg_proc p ${SCHEMA}
-        where ${IS_VOLATILE} and p.proname ${EQUALS} any ($1::pg_catalog.text[]::pg_catalog.name[])
-      union select 'operator', n.nspname, p.proname, true, ${EXTENSION}
+        where ${IS_VOLATILE} and p.proname ${EQUALS} any ($1::pg_catalog.text[]::pg_catalog.name[])`,
+    values: [textArray(called.map(({ name }) => name))],
+  };
+}
+
+/**
+ * The same of what no name of a function tells: operators of these names, and every cast. It reads much of the catalog,
+ * so it is asked of volatile statements only.
+ */
+export function operatorsStatement(operators: readonly string[]): Statement {
+  return {
+    text: `select 'operator', n.nspname, p.proname, true, ${EXTENSION}
         from pg_catalog.pg_operator o join pg_catalog.pg_proc p on p.oid ${EQUALS} o.oprcode ${SCHEMA}
-        where ${IS_VOLATILE} and o.oprname ${EQUALS} any ($2::pg_catalog.text[]::pg_catalog.name[])
+        where ${IS_VOLATILE} and o.oprname ${EQUALS} any ($1::pg_catalog.text[]::pg_catalog.name[])
       union select 'cast', n.nspname, p.proname, true, ${EXTENSION}
         from pg_catalog.pg_cast c join pg_catalog.pg_proc p on p.oid ${EQUALS} c.castfunc ${SCHEMA}
         where ${IS_VOLATILE}`,
-    values: [texts(called.map(({ name }) => name)), texts(operators)],
+    values: [textArray(operators)],
   };
+}
+
+function textArray(values: readonly string[]): string | null {
+  return bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(values)]);
 }
 
 /**
@@ -50,7 +58,7 @@ export function checkFunctions(
   capability: Capability,
   called: readonly QualifiedName[],
   isVolatile: boolean,
-  volatile: Rows,
+  volatile: Rows['rows'],
 ): readonly VerificationFault[] {
   // Checked by name, since not all of them are volatile and so in the catalog's list.
   const forbidden = [...new Set(called.map(({ name }) => name).filter(isForbidden))];
@@ -58,7 +66,7 @@ export function checkFunctions(
   const faults = new Map<string, VerificationFault>();
   for (const name of forbidden) faults.set(name, faultAt(capability, { message: forbiddenMessage(name) }));
   let isExplained = !isVolatile;
-  for (const [kind, schema, name, visible, extension] of volatile.rows) {
+  for (const [kind, schema, name, visible, extension] of volatile) {
     if (typeof schema !== 'string' || typeof name !== 'string') continue;
     const allowed = isAllowed({ schema, name, extension: extension ?? undefined }, capability.allowFunctions);
     const isCalled =
