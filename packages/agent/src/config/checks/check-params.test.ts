@@ -89,3 +89,14 @@ test.each([
   const lines = faultLines(load(fileWithParam(spec)));
   expect(lines.map((line) => line.replace(/^\S+ capabilities\.ping\.params\.p\./, ''))).toEqual([fault]);
 });
+
+test.each([
+  ['{ type: string, pattern: "${MISSING}", default: a }', 'pattern'],
+  ['{ type: string, pattern: "${MISSING}", enum: [a] }', 'pattern'],
+  ['{ type: integer, pattern: "${MISSING}", default: 1 }', 'pattern'],
+  ['{ type: array, items: { type: string, pattern: "${MISSING}" }, default: [a] }', 'items.pattern'],
+])('%s: nothing is compared with what no variable gives', (spec, path) => {
+  expect(faultLines(load(fileWithParam(spec)))).toEqual([
+    expect.stringMatching(new RegExp(`p\\.${path}: the environment variable MISSING is not set$`)),
+  ]);
+});

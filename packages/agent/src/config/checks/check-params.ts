@@ -52,7 +52,13 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
     faults.add([...path, 'default'], 'a required parameter cannot have a default: remove one of the two');
   }
   // Values are compared with constraints only if the constraints have no faults themselves.
-  if (faults.list().length === before && isParamSpec(spec)) checkValues(spec, path, faults);
+  const isSound = faults.list().length === before && !isPatternFaulty(path, faults);
+  if (isSound && isParamSpec(spec)) checkValues(spec, path, faults);
+}
+
+/** Where reading the file has found it wrong, as with a variable that is not set, no second fault is kept or counted. */
+function isPatternFaulty(path: Path, faults: FaultLog): boolean {
+  return [path, [...path, 'items']].some((at) => faults.has([...at, 'pattern']));
 }
 
 /** `elsewhere`: constraints that only a whole parameter takes; the schema refuses them here. */
