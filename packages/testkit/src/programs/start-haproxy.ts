@@ -18,7 +18,7 @@ export interface HaproxyOptions {
   readonly configuration: string;
   /** How often it asks each target how it is; default as the file says. */
   readonly checkEveryMs?: number;
-  /** Gives every agent to the same target while that is up, in place of the one with the fewest connections. */
+  /** Knows no other target than the first for agents. One that is merely preferred is passed over while a check of it is late. */
   readonly agentsToFirst?: boolean;
 }
 
@@ -69,8 +69,13 @@ function adapted(
       : configuration.replace(/inter \S+ fastinter \S+/, `inter ${checkEveryMs}ms`);
   return checked
     .replace(/bind .*/, `bind 127.0.0.1:${port}`)
-    .replace('balance leastconn', agentsToFirst ? 'balance first' : 'balance leastconn')
     .replaceAll(/^ +server gateway1 [^]*?server gateway3 .*$/gm, servers.join('\n'))
+    .replace(
+      agentsToFirst
+        ? /(?<=backend alive\n[^]*?server gateway1 .*)\n +server gateway2 [^]*?server gateway3 .*/
+        : '',
+      '',
+    )
     .replace(
       '\ndefaults\n',
       '\nglobal\n    log stdout format raw local0\n    maxconn 4000\ndefaults\n    log global\n',
