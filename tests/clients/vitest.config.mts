@@ -14,6 +14,8 @@ const config: ViteUserConfig = defineConfig({
     // Generators and compilers take a minute in all.
     hookTimeout: 300_000,
     testTimeout: 60_000,
+    // What is polled for comes; how long it may take on a busy machine is no promise.
+    expect: { poll: { timeout: 20_000 } },
   },
 });
 

@@ -11,8 +11,10 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     // Half of their time they wait for checks of balancers.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    // What is polled for comes; how long it may take on a busy machine is no promise.
+    expect: { poll: { timeout: 20_000 } },
+    hookTimeout: 120_000,
   },
 });
 

@@ -13,10 +13,10 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     // Most of their time they wait for deadlines.
     maxWorkers: 3,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     // What is polled for comes; how long it may take on a busy machine is no promise.
-    expect: { poll: { timeout: 10_000 } },
-    hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
+    hookTimeout: 120_000,
     teardownTimeout: 30_000,
   },
 });
