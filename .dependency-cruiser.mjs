@@ -39,6 +39,15 @@ const FOLDERS = {
   ],
   'gateway/workers': ['gateway/config', 'gateway/auth', 'gateway/telemetry'],
   'gateway/siblings': ['gateway/agents', 'gateway/catalog', 'gateway/telemetry', 'gateway/workers'],
+  'gateway/console': [
+    'gateway/access',
+    'gateway/config',
+    'gateway/http',
+    'gateway/network',
+    'gateway/services',
+    'gateway/telemetry',
+    'gateway/workers',
+  ],
   'gateway/shared-state': ['gateway/access', 'gateway/config', 'gateway/telemetry', 'gateway/workers'],
   'gateway/replicas': ['gateway/config', 'gateway/telemetry', 'gateway/workers'],
   // agent: the file, what it means, what runs it.
@@ -82,6 +91,7 @@ const FOLDERS = {
     'agent/capabilities',
     'agent/config',
     'agent/databases',
+    'agent/lint',
     'agent/reload',
     'agent/start-up',
     'agent/telemetry',
@@ -108,7 +118,8 @@ const LIBRARIES = {
   jose: ['identity/src/'],
   '@redis/client': ['gateway/src/shared-state/'],
   'sonic-boom': ['edge/src/log/'],
-  'prom-client': ['edge/src/metrics/register.ts'],
+  'prom-client': ['edge/src/metrics/'],
+  '@opentelemetry': ['edge/src/traces/'],
   yaml: ['agent/src/config/yaml/'],
   '@clack/prompts': ['agent/src/cli/init/ask.ts'],
 };
@@ -140,6 +151,8 @@ const EVERYBODYS = [
 
 const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent)/src/';
 const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '-for-test\\.ts$', '^packages/testkit/'];
+/** What the pages of the console are told: types alone. */
+const CONSOLE_DATA = '^packages/console/src/data\\.ts$';
 const SHARED = '^packages/(?:protocol|edge|identity)/';
 
 const DATABASES = '^packages/agent/src/databases/';
@@ -174,6 +187,12 @@ export default {
       { path: '^packages/', pathNot: '^packages/$1/' },
     ),
     forbid(
+      'pages-apart',
+      'What runs in browsers knows nothing of the programs.',
+      { path: '^packages/console/src/' },
+      { path: '^packages/', pathNot: '^packages/console/' },
+    ),
+    forbid(
       'identity-is-shared',
       'Both programs check tokens by the same code, which knows neither of them.',
       { path: '^packages/identity/src/', pathNot: TEST_CODE },
@@ -183,7 +202,7 @@ export default {
       'own-program',
       'gateway and agent never import each other.',
       { path: '^packages/(gateway|agent)/src/', pathNot: TEST_CODE },
-      { path: '^packages/', pathNot: [SHARED, '^packages/$1/'] },
+      { path: '^packages/', pathNot: [SHARED, CONSOLE_DATA, '^packages/$1/'] },
     ),
     forbid(
       'folder-unknown',
@@ -201,7 +220,7 @@ export default {
         { path: folder(name), pathNot: TEST_CODE },
         {
           path: '^packages/',
-          pathNot: [SHARED, ...TEST_CODE, ...EVERYBODYS, ...[name, ...allowed].map(folder)],
+          pathNot: [SHARED, CONSOLE_DATA, ...TEST_CODE, ...EVERYBODYS, ...[name, ...allowed].map(folder)],
         },
       ),
     ),
@@ -304,6 +323,8 @@ export default {
     // Without swc, this version could read TypeScript only through the API of TypeScript 6 or older.
     parser: 'swc',
     tsPreCompilationDeps: true,
+    // Nor could swc read the markup in them; they import their own folder and what package.json there names.
+    exclude: { path: '^packages/console/src/.+\\.tsx$' },
     doNotFollow: { path: '(?:^|/)node_modules/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
   },

@@ -3,8 +3,15 @@ import { requirements } from './tests/requirements/manifest.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
 const database = 'packages/agent/src/databases/**/*.test.ts';
-/** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `npm run test:chart`, `npm run test:clients`. */
-const withPrograms = ['tests/fleet/programs/**', 'tests/deploy/programs/**', 'tests/clients/**'];
+/** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `test:chart`, `test:clients`, `test:packages`, `test:ops`, `test:console`. */
+const withPrograms = [
+  'tests/fleet/programs/**',
+  'tests/deploy/programs/**',
+  'tests/clients/**',
+  'tests/packages/**',
+  'tests/ops/programs/**',
+  'tests/console/browser/**',
+];
 const processes = ['packages/testkit/**/*.test.ts', 'tests/**/*.test.ts'];
 
 /** One PostgreSQL for the project, and for each file databases of its own on it. */

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +19,8 @@ import type { StartOptions } from './start-options.ts';
 export interface Demo {
   readonly url: string;
   readonly apiKey: string;
+  /** With the token that opens it. */
+  readonly consoleUrl: string;
   /** Lets the superuser in. */
   readonly databaseUrl: string;
   /** Holds the agent's private key. */
@@ -76,8 +79,12 @@ async function assemble(
   const credentialsFile = join(home.folder, 'credentials.json');
   const credentials = await credentialsIn(credentialsFile, gatewayFile);
   stop.throwIfAborted();
-  const gateway = await startGateway(port, credentials);
+  const token = randomBytes(32).toString('base64url');
+  const gateway = await startGateway(port, credentials, token);
   await releasers.add(() => gateway.stop());
+  const { url: consolePage }: { readonly url: string } = JSON.parse(
+    await gateway.waitForLine((line) => hasEvent(line, 'console_listening')),
+  );
   await gateway.waitForLine((line) => hasEvent(line, 'listening'));
   progress(`The gateway listens on ${url}`);
   stop.throwIfAborted();
@@ -101,6 +108,7 @@ async function assemble(
   return {
     url,
     apiKey: credentials.apiKey,
+    consoleUrl: `${consolePage}#token=${token}`,
     databaseUrl: databaseUrl(library.postgres, 'library'),
     credentialsFile,
     sample,
@@ -122,13 +130,15 @@ async function choosePort(wanted: number | undefined, progress: (line: string) =
   return other;
 }
 
-async function startGateway(port: number, credentials: Credentials): Promise<RunningProcess> {
+async function startGateway(port: number, credentials: Credentials, token: string): Promise<RunningProcess> {
   return await startProcess(process.execPath, [gatewayFile], {
     env: {
       GATEWAY_ADDR: `127.0.0.1:${port}`,
       GATEWAY_PUBLIC_URL: `http://127.0.0.1:${port}`,
       GATEWAY_AGENT_PUBLIC_KEY: credentials.agentPublicKey,
       GATEWAY_API_KEYS_JSON: JSON.stringify([credentials.record]),
+      GATEWAY_CONSOLE_ADDR: '127.0.0.1:0',
+      GATEWAY_CONSOLE_TOKEN_SHA256: createHash('sha256').update(token).digest('hex'),
     },
   });
 }

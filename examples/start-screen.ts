@@ -32,11 +32,12 @@ function describe(error: unknown): string {
 }
 
 function summary(demo: Demo): Record<string, unknown> {
-  const { url, apiKey, databaseUrl, credentialsFile, pids, sample, keptIn } = demo;
+  const { url, apiKey, consoleUrl, databaseUrl, credentialsFile, pids, sample, keptIn } = demo;
   return {
     url,
     mcp_url: `${url}/mcp`,
     api_key: apiKey,
+    console_url: consoleUrl,
     database_url: databaseUrl,
     credentials_file: credentialsFile,
     pid: process.pid,
@@ -50,7 +51,7 @@ function summary(demo: Demo): Record<string, unknown> {
 }
 
 function text(demo: Demo, strong: (text: string) => string): string {
-  const { url, apiKey, databaseUrl, credentialsFile, sample, keptIn } = demo;
+  const { url, apiKey, consoleUrl, databaseUrl, credentialsFile, sample, keptIn } = demo;
   const authorization = `Authorization: Bearer ${apiKey}`;
   const client = {
     mcpServers: {
@@ -62,6 +63,7 @@ ${strong('The gateway is running.')}
 
   URL      ${url}
   API key  ${apiKey}
+  Console  ${consoleUrl}
 
 To try the examples of examples/library/README.md, paste this into the terminal that you use:
 

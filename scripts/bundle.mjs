@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { nodeFloor, readJson, root } from './install.mjs';
+import { embedPages } from './embed-pages.mjs';
 import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 
 /** What a driver loads in the start-up process only is in the text of that process. */
@@ -12,6 +13,7 @@ const executables = [
   {
     entry: 'packages/gateway/src/main.ts',
     helpers: { SVC_HELPER: { entry: 'packages/gateway/src/verifier-thread.ts' } },
+    pages: { SVC_CONSOLE: 'packages/console/src' },
     output: 'dist/svc-gateway',
   },
   {
@@ -20,6 +22,7 @@ const executables = [
       SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts', external: COMMANDS },
       SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: [...VERIFIER, ...COMMANDS] },
     },
+    pages: { SVC_CONSOLE: 'packages/console/src' },
     external: VERIFIER,
     output: 'dist/svc-agent',
   },
@@ -29,7 +32,7 @@ const executables = [
  * Bundles every executable and says so, one line each, on standard error; beside them goes a file with the licences
  * of what they hold. Needs the dependencies installed. Ends the process with code 1 when it cannot. It always bundles:
  * that takes a third of a second, and a check whether anything changed would have to be right about everything that
- * esbuild reads.
+ * esbuild reads. Resolves to what is in each: its path, and the folders of its packages.
  */
 export async function buildExecutables() {
   try {
@@ -37,6 +40,7 @@ export async function buildExecutables() {
     const licences = await thirdPartyLicences(built.flatMap(({ packages }) => packages));
     await replace(join(root, 'dist/THIRD_PARTY_LICENSES'), licences, 0o644);
     for (const { line } of built) process.stderr.write(`Built ${line}\n`);
+    return built.map(({ packages }, index) => ({ output: executables[index].output, packages }));
   } catch (error) {
     // Of what does not compile, esbuild has already written what is wrong and where.
     process.stderr.write(`cannot build: ${error.message.split('\n')[0]}\n`);
@@ -47,10 +51,10 @@ export async function buildExecutables() {
 /**
  * Bundles `entry` into `output` (paths relative to the root): one CommonJS file that runs after being copied
  * alone to a machine that has only Node.js. The code of what it starts beside itself goes in as texts, under the names in
- * `helpers`, so that each side loads what is its own. Resolves to a readable line with its name, size and time, and to the folders of the
- * packages that went into it.
+ * `helpers`, so that each side loads what is its own; so do the pages for browsers. Resolves to a readable line with its
+ * name, size and time, and to the folders of the packages that went into it.
  */
-export async function bundle({ entry, helpers, external, output }) {
+export async function bundle({ entry, helpers, pages = {}, external, output }) {
   const started = performance.now();
   const beside = await Promise.all(
     Object.entries(helpers).map(async ([name, helper]) => ({
@@ -58,6 +62,10 @@ export async function bundle({ entry, helpers, external, output }) {
       ...(await compile(helper.entry, {}, helper.external)),
     })),
   );
+  for (const [name, folder] of Object.entries(pages)) {
+    const { embedded, packages } = await embedPages(folder);
+    beside.push({ name, code: embedded, packages });
+  }
   const texts = Object.fromEntries(beside.map(({ name, code }) => [name, JSON.stringify(code)]));
   const { code, packages } = await compile(entry, texts, external);
   const text = code.startsWith('#!') ? code : `#!/usr/bin/env node\n${code}`;

@@ -3,6 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './install.mjs';
 
+/** A registry that does not answer holds nothing up for longer. */
+const INSTALL_MS = 600_000;
+
 /**
  * Programs that a test command installs for itself in `folder`, where git sees nothing. Without what installs them
  * they are left out, and the tests say what they skip.
@@ -19,13 +22,13 @@ export function createTools(folder) {
   function install(name, version, needed, program, args) {
     if (isInstalled(name, version)) return;
     if (program === undefined) {
-      process.stdout.write(`\nSKIPPED: ${name} cannot be installed without ${needed}\n\n`);
+      process.stderr.write(`\nSKIPPED: ${name} cannot be installed without ${needed}\n\n`);
       return;
     }
     process.stderr.write(`Installing ${version}; the first time takes minutes ...\n`);
-    const code = run(program, args, { GOBIN: folder, GOFLAGS: '' });
+    const code = run(program, args, { GOBIN: folder, GOFLAGS: '' }, INSTALL_MS);
     if (code === 0) writeFileSync(receipt(name), version);
-    else process.stdout.write(`\nSKIPPED: ${name}: ${program} ended with ${code}, see above\n\n`);
+    else process.stderr.write(`\nSKIPPED: ${name}: ${program} ended with ${code}, see above\n\n`);
   }
 
   return {
@@ -48,10 +51,11 @@ export function createTools(folder) {
 }
 
 /** Runs a program in the repository's root; returns its exit code. */
-export function run(command, args, env = {}) {
+export function run(command, args, env = {}, timeout) {
   const { status } = spawnSync(command, args, {
     cwd: root,
     stdio: 'inherit',
+    timeout,
     env: { ...process.env, ...env },
   });
   return status ?? 1;

@@ -8,38 +8,37 @@ import {
   freePort,
   isPortFree,
   runProcess,
-  startProcess,
   SVC_AGENT,
-  SVC_GATEWAY,
   temporaryFolder,
   testDatabase,
   type RunningProcess,
   type TemporaryFolder,
   type TestDatabase,
 } from '@svc/testkit';
+import {
+  createReader,
+  fillFolder,
+  saveFile,
+  startDev,
+  type Reader,
+  type Workbench,
+} from './workbench.testing.ts';
 
 let database: TestDatabase;
-let reader: { readonly user: string; readonly password: string };
+let reader: Reader;
 let folder: TemporaryFolder;
 let running: RunningProcess[];
 beforeAll(async () => {
   database = await testDatabase({
     sql: ["create table film (id int primary key, title text); insert into film values (1, 'Alien')"],
   });
-  reader = { user: `${database.name}_reader`, password: 'reader' };
-  await database.execute(`
-    create role ${reader.user} login password '${reader.password}';
-    revoke temporary on database ${database.name} from public;
-    grant select on film to ${reader.user};
-  `);
+  reader = await createReader(database);
 });
 afterAll(() => database.execute(`drop owned by ${reader.user}; drop role ${reader.user}`));
 beforeEach(async () => {
   running = [];
   folder = await temporaryFolder('workbench');
-  await copyFile(SVC_AGENT, join(folder.path, 'svc-agent'));
-  await copyFile(SVC_GATEWAY, join(folder.path, 'svc-gateway'));
-  await writeFile(join(folder.path, 'password'), reader.password);
+  await fillFolder(folder.path, reader);
 });
 afterEach(async () => {
   await Promise.all(running.map((each) => each.stop()));
@@ -52,60 +51,14 @@ const FILM = `  get_film:
     result: { id: { type: integer }, title: { type: string } }
 `;
 
-/** Its gateway, key and variable are not there: the workbench needs none of them. */
 async function save(capabilities = FILM, more = ''): Promise<void> {
-  const { host, port, name } = database;
-  const text = `gateway:
-  url: wss://gateway.example.com/ws/agent
-  agent_private_key: \${NOT_SET}
-database: { host: ${host}, port: ${port}, name: ${name}, user: ${reader.user}, password_file: password }
-${more}capabilities:
-${capabilities}`;
-  await writeFile(join(folder.path, 'capability.yaml'), text);
+  await saveFile(folder.path, database, reader, capabilities, more);
 }
 
-type Line = Readonly<Record<string, unknown>>;
-
-interface Workbench {
-  readonly process: RunningProcess;
-  readonly first: Line;
-  /** The next line of one of these events. */
-  next(...events: readonly string[]): Promise<Line>;
-  call(capability: string, params: unknown): ReturnType<typeof ask>;
-}
-
-async function startWorkbench(args: readonly string[] = ['--port', '0']): Promise<Workbench> {
-  const process = await startProcess(join(folder.path, 'svc-agent'), ['dev', '--json', ...args], {
-    cwd: folder.path,
-  });
-  running.push(process);
-  const read = new Map<string, number>();
-  const next = async (...events: readonly string[]): Promise<Line> => {
-    const before = read.get(events.join()) ?? 0;
-    read.set(events.join(), before + 1);
-    let seen = 0;
-    const line = await process.waitForLine(
-      (text, stream) =>
-        stream === 'stdout' &&
-        events.some((event) => text.includes(`"event":"${event}"`)) &&
-        seen++ >= before,
-      20_000,
-    );
-    return JSON.parse(line);
-  };
-  const first = await next('ready', 'watching', 'refused');
-  if (first['event'] === 'refused') throw new Error(JSON.stringify(first));
-  return {
-    process,
-    first,
-    next,
-    call: (capability, params) =>
-      ask(`${String(first['url'])}/api/v1/capabilities/${capability}`, {
-        method: 'POST',
-        body: JSON.stringify(params),
-        apiKey: String(first['api_key']),
-      }),
-  };
+async function startWorkbench(args?: readonly string[]): Promise<Workbench> {
+  const bench = await startDev(folder.path, args);
+  running.push(bench.process);
+  return bench;
 }
 
 test(
@@ -119,6 +72,9 @@ test(
     expect({ capability, params }).toEqual({ capability: 'get_film', params: { id: 1 } });
     expect(curl).toContain(String(apiKey));
     expect(JSON.stringify(mcp)).toContain(`Bearer ${String(apiKey)}`);
+    const [page, token] = String(bench.first['console_url']).split('#token=');
+    const looked = await ask(`${page}data/overview`, { apiKey: token });
+    expect([looked.status, looked.json]).toEqual([200, expect.objectContaining({ agents: 1 })]);
     const called = await runProcess('sh', ['-c', String(curl)]);
     expect(JSON.parse(called.stdout)).toMatchObject({ rows: [{ id: 1, title: 'Alien' }] });
 

@@ -65,19 +65,23 @@ function random(least: number, most: number): number {
 
 /** A gateway with rate limit and log on, and an agent with these capabilities. */
 export async function startLibrary(
-  { postgres, releasers }: Scale,
+  { postgres, releasers }: Pick<Scale, 'postgres' | 'releasers'>,
   queries: string,
   options: {
     readonly agents?: number;
     readonly keyRecords?: readonly unknown[];
     readonly gatewayEnv?: Readonly<Record<string, string>>;
+    readonly agentEnv?: Readonly<Record<string, string>>;
+    /** Of the capability file, besides the capabilities. */
+    readonly sections?: string;
   } = {},
 ): Promise<Service> {
-  const { agents = 1, keyRecords, gatewayEnv } = options;
+  const { agents = 1, keyRecords, gatewayEnv, agentEnv = {}, sections = '' } = options;
   const service = await startService({
     database: { ...postgres, name: DATABASE },
-    capabilities: `capabilities:${queries}\n`,
+    capabilities: `${sections}capabilities:${queries}\n`,
     agents,
+    agentEnv,
     gatewayEnv: {
       GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000',
       ...(keyRecords === undefined ? {} : { GATEWAY_API_KEYS_JSON: JSON.stringify(keyRecords) }),

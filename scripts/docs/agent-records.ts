@@ -133,7 +133,22 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       },
       rows: { type: 'number', meaning: 'Rows answered.' },
       bytes: { type: 'number', meaning: 'Bytes of the `rows` array.' },
-      traceparent: { type: 'string', meaning: 'The `traceparent` header of the request.', optional: true },
+      traceparent: {
+        type: 'string',
+        meaning:
+          'The `traceparent` header of the request; where the gateway makes traces, that of its own span.',
+        optional: true,
+      },
+      trace_id: {
+        type: 'string',
+        meaning: 'The trace that the call is part of, recorded or not.',
+        optional: 'Only with `telemetry.traces`.',
+      },
+      trace_flags: {
+        type: 'string',
+        meaning: '`01` where that trace is recorded, `00` where the sampler left it out.',
+        optional: 'Only with `telemetry.traces`.',
+      },
       detail: {
         type: 'string',
         meaning:

@@ -6,6 +6,7 @@ const MORE: Readonly<Record<string, string>> = {
   'svc-gateway': 'See [signals](#signals) and [the environment file](settings.md#the-environment-file).',
   'svc-gateway create-key': 'See [the record](settings.md#api-key-records).',
   'svc-gateway revoke-key': 'See [the guide](../guides/shared-limits.md#revoke-a-key).',
+  'svc-gateway create-console-token': 'See [the guide](../guides/console.md).',
   'svc-agent': 'See [signals](#signals).',
   'svc-agent dev': 'See [the guide](../guides/workbench.md).',
   'svc-agent test': 'See [examples that are tests](../guides/examples.md).',

@@ -1,5 +1,6 @@
 import type { GatewayEvent } from '../../packages/gateway/src/telemetry/events.ts';
 import { AUTH_FAILURES } from '../../packages/gateway/src/auth/auth-failure.ts';
+import { CONSOLE_RECORDS } from './console-records.ts';
 import type { RecordDocs } from './log-record.ts';
 import { code } from './markdown.ts';
 
@@ -30,6 +31,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     },
     example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
   },
+  ...CONSOLE_RECORDS,
   accept_failed: {
     level: 'warn',
     when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on.',
@@ -69,6 +71,17 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       source: { type: 'string', meaning: 'The source address, after trusted proxies.' },
       duration_ms: { type: 'number', meaning: 'Milliseconds until the answer was decided.' },
       error_code: { type: 'string', meaning: 'The [code](errors.md) of the answer; empty for none.' },
+      trace_id: {
+        type: 'string',
+        meaning:
+          'The trace that the call is part of, recorded or not; empty where its caller is not known, and for other requests.',
+        optional: 'Only with GATEWAY_TRACES.',
+      },
+      trace_flags: {
+        type: 'string',
+        meaning: '`01` where that trace is recorded, `00` where the sampler left it out; empty without one.',
+        optional: 'Only with GATEWAY_TRACES.',
+      },
       mcp_method: {
         type: 'string',
         meaning: 'The [MCP](mcp.md) method of a request to `/mcp`; `unknown` for one that MCP does not know.',

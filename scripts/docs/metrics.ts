@@ -6,11 +6,12 @@ import { code, table } from './markdown.ts';
 
 const none = (): number => 0;
 
-/** Nothing is read of them but what they are. */
-export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
+/** With the label of several services. Nothing is read of them but what they are. */
+export const GATEWAY_METRICS_OF_SERVICES: readonly Metric[] = await described((register) =>
   createGatewayMetrics(register, {
     requestsInFlight: none,
-    hasServices: false,
+    hasServices: true,
+    reloads: true,
     agentConnections: none,
     agentCallsInFlight: none,
     fleet: { replicas: none, linksMissing: none, singleLinks: none },
@@ -19,11 +20,17 @@ export const GATEWAY_METRICS: readonly Metric[] = await described((register) =>
     tokens: () => ({ cacheHits: 0, cacheMisses: 0, fetchFailures: 0 }),
     valkey: () => ({ up: false, leases: { granted: 0, refused: 0, unanswered: 0 } }),
     logRecordsLost: none,
+    tracesDropped: none,
     workerRestarts: none,
     siblingCalls: none,
     isCapability: () => false,
   }),
 );
+
+export const GATEWAY_METRICS: readonly Metric[] = GATEWAY_METRICS_OF_SERVICES.map((metric) => ({
+  ...metric,
+  labels: metric.labels.filter((label) => label !== 'service'),
+}));
 
 export const AGENT_METRICS: readonly Metric[] = await described((register) =>
   createAgentMetrics(register, {
@@ -36,6 +43,7 @@ export const AGENT_METRICS: readonly Metric[] = await described((register) =>
     database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
     maxDatabaseConnections: () => 0,
     logRecordsLost: none,
+    tracesDropped: none,
     workerRestarts: none,
   }),
 );

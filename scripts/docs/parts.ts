@@ -26,6 +26,7 @@ export const PARTS: Readonly<Record<string, Readonly<Record<string, () => string
     identity: () => fieldTable('identity'),
     logging: () => fieldTable('logging'),
     metrics: () => fieldTable('metrics'),
+    telemetry: () => fieldTable('telemetry'),
     capabilities: () =>
       fieldTable('capabilities', [
         'capabilities.<name>.params.<param>',

@@ -283,8 +283,7 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     standard: { value: 'true' },
     accepted: '`true`, `false`, `1`, `0`',
     example: 'true',
-    meaning:
-      'Whether `tools/list` has the `outputSchema` of each tool: some 60 % of its bytes, which few clients use and many hand to the model.',
+    meaning: 'Whether `tools/list` has the `outputSchema` of each tool, some 60 % of its bytes.',
     refused: ['yes'],
   },
   GATEWAY_METRICS_ADDR: {
@@ -293,6 +292,60 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     example: '127.0.0.1:9464',
     meaning: 'A listener of its own for `GET /metrics`, see [metrics](metrics.md).',
     refused: ['9464', '127.0.0.1:8080'],
+  },
+  GATEWAY_CONSOLE_PUBLIC: {
+    standard: { value: 'false' },
+    accepted: '`true`, `false`, `1`, `0`',
+    example: 'true',
+    meaning:
+      'Serve [pages for callers](../guides/console.md#for-callers) at `/console/`: they show what the API key that is typed in may call, and call it.',
+    refused: ['yes'],
+  },
+  GATEWAY_CONSOLE_ADDR: {
+    standard: { text: 'off' },
+    accepted:
+      'as for GATEWAY_ADDR, but another address; beyond loopback only with TLS, see [the guide](../guides/console.md#where-it-listens)',
+    example: '127.0.0.1:9091',
+    meaning: 'A listener of its own for the [console of operators](../guides/console.md), at `/console/`.',
+    refused: ['9091', '127.0.0.1:8080', '127.0.0.1:9464'],
+  },
+  GATEWAY_CONSOLE_TOKEN_SHA256: {
+    standard: { text: 'none; required with GATEWAY_CONSOLE_ADDR' },
+    accepted: '64 hexadecimal digits: the SHA-256 of the token, with GATEWAY_CONSOLE_ADDR only',
+    example: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
+    meaning: 'What the token of the console is checked by. `svc-gateway create-console-token` makes both.',
+    refused: ['secret', '2cf24dba'],
+  },
+  GATEWAY_CONSOLE_BEHIND_TLS_PROXY: {
+    standard: { value: 'false' },
+    accepted: '`true`, `false`, `1`, `0`, with GATEWAY_CONSOLE_ADDR only',
+    example: 'false',
+    meaning:
+      'Lets the console listen beyond loopback without TLS of its own, since a proxy before it has TLS and nothing else reaches it.',
+    refused: ['yes'],
+  },
+  GATEWAY_TRACE_URL: {
+    standard: { text: 'none: traces are not linked' },
+    accepted: 'an http or https URL with `{trace_id}` in it, with GATEWAY_CONSOLE_ADDR only',
+    example: 'https://grafana.example.com/explore?trace={trace_id}',
+    meaning: 'Where the console links the trace of a call.',
+    refused: ['https://grafana.example.com', 'javascript:{trace_id}'],
+  },
+  GATEWAY_TRACES: {
+    standard: { text: 'off' },
+    accepted: '`otlp`',
+    example: 'otlp',
+    meaning:
+      'Send [traces](../guides/traces.md) of calls to a collector, as the variables `OTEL_*` of OpenTelemetry say. Those count only once this is set.',
+    refused: ['true', 'OTLP'],
+  },
+  GATEWAY_TRACES_HEADERS_FILE: {
+    standard: { text: 'the headers of `OTEL_EXPORTER_OTLP_HEADERS` alone' },
+    accepted: 'path of a file with a `Name: value` on each line, with GATEWAY_TRACES only',
+    example: '/etc/svc/traces-headers',
+    meaning:
+      'HTTP headers for the collector, such as its token. They win over the variables. Read once, at start.',
+    refused: ['/nowhere'],
   },
   GATEWAY_LOG_LEVEL: {
     standard: { value: 'info' },

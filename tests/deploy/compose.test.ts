@@ -35,6 +35,28 @@ test('what it mounts is in the repository or built, and lets nobody write', () =
   }
 });
 
+test('its images are those of this version, made by the file that makes those of a release', () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const { gateway1, agent } = compose.services;
+  for (const [program, { image, build }] of Object.entries<Manifest>({
+    'svc-gateway': gateway1,
+    'svc-agent': agent,
+  })) {
+    expect(image).toBe(`${program}:${version}`);
+    const containerfile = readFileSync(join(FOLDER, build.context, build.dockerfile), 'utf8');
+    expect(containerfile).toContain(`AS ${build.target}\n`);
+    expect(build.target).toBe(program);
+    // Of all that lies there it gets what it copies.
+    const ignored = readFileSync(join(FOLDER, build.context, `${build.dockerfile}.dockerignore`), 'utf8');
+    const copied = [...containerfile.matchAll(/^COPY --chmod=\d+ (.+) \S+$/gm)].flatMap(([, paths = '']) =>
+      paths.split(' '),
+    );
+    expect(ignored.trim().split('\n').toSorted()).toEqual(
+      ['*', ...new Set(copied.map((path) => `!${path}`))].toSorted(),
+    );
+  }
+});
+
 test('the gateways are two of the same, with longer to end than they take, and the agent finds both by one name', () => {
   const { gateway1, gateway2, agent } = compose.services;
   expect(gateway2).toEqual(gateway1);

@@ -25,6 +25,7 @@ const PROVED: Readonly<Record<string, string>> = {
   'json token': 'issuers.test.ts',
   'yaml workflow': 'issuers.test.ts',
   'yaml manifest': 'issuers.test.ts',
+  'yaml prometheus': '../ops/programs/prometheus.test.ts',
   'js make-token.mjs': 'tokens.test.ts',
   'toml sign-in': 'connect-ai-clients.test.ts',
   'json sign-in': 'connect-ai-clients.test.ts',
@@ -98,6 +99,7 @@ test.each(named('ini'))('the settings at %s are accepted', (_, text) => {
   const values = 'values' in file ? file.values : {};
   const readText = (path: string): string => {
     if (path.includes('password')) return 'secret';
+    if (path.includes('headers')) return 'Authorization: Bearer secret\n';
     if (path.endsWith('.json')) return '{"services": []}';
     return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
   };

@@ -10,6 +10,7 @@ import { loadConfig } from '../../packages/gateway/src/config/load.ts';
 import { createProtectedResource } from '../../packages/gateway/src/api/protected-resource.ts';
 import { SETTINGS } from '../../packages/gateway/src/config/settings.ts';
 import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
+import { createCallerPages } from '../../packages/gateway/src/console/caller-pages.ts';
 import { createFindRoute, FIXED_ROUTES } from '../../packages/gateway/src/http/routes.ts';
 import { createLog as createGatewayLog } from '../../packages/gateway/src/telemetry/log.ts';
 import { AGENT_RECORDS } from '../../scripts/docs/agent-records.ts';
@@ -43,6 +44,7 @@ describe('settings', () => {
     if (path.startsWith('/etc/svc/tls/')) return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
     if (path === SETTING_DOCS.GATEWAY_VALKEY_PASSWORD_FILE.example) return 'secret\n';
     if (path === SETTING_DOCS.GATEWAY_SERVICES_FILE.example) return '{"services": []}';
+    if (path === SETTING_DOCS.GATEWAY_TRACES_HEADERS_FILE.example) return 'Authorization: Bearer secret\n';
     throw new Error('no such file');
   };
   const load = (env: Readonly<Record<string, string | undefined>>): ReturnType<typeof loadConfig> =>
@@ -181,7 +183,10 @@ test('HTTP has every path with its methods', () => {
   );
   const { routes: further } = createProtectedResource('https://gateway.example', []);
   const call = createFindRoute()('/api/v1/capabilities/x');
-  const routes = [...FIXED_ROUTES.values(), ...further.values(), ...(call === undefined ? [] : [call])];
+  const page = createCallerPages('{"page":"","files":{}}').find('/console/');
+  const routes = [...FIXED_ROUTES.values(), ...further.values(), page, call].filter(
+    (route) => route !== undefined,
+  );
   const inCode = routes.map(({ template, methods }) => [template, methods.join(', ')] as const);
   expect(new Map(rows)).toEqual(new Map(inCode));
 });

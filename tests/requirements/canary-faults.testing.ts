@@ -96,5 +96,12 @@ export function faultyEnvironments(secrets: MarkedService): readonly Readonly<Re
         mark('api_key'),
       ]),
     },
+    {
+      GATEWAY_TRACES: 'otlp',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `https://user:${mark('password')}@collector.test`,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization ${mark('password')}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: mark('password'),
+      OTEL_EXPORTER_OTLP_CERTIFICATE: `/${mark('file')}`,
+    },
   ];
 }

@@ -7,6 +7,7 @@ import { createDetector, type Kind } from './canary-marks.testing.ts';
 import { mcpMessages, refusedBodies, refusedHeads } from './canary-requests.testing.ts';
 import { startMarkedService, typedMarks, type MarkedService } from './canary-service.testing.ts';
 import { startPair, type Pair } from './pair.testing.ts';
+import { startCollector, type Collector } from '../traces/collector.testing.ts';
 
 /** What may appear where; every other kind of mark may not. */
 const ALLOWED = {
@@ -24,6 +25,7 @@ const ALLOWED = {
   'openapi.json': [],
   'other file': [],
   'process list': [],
+  'collector of traces': [],
 } as const satisfies Readonly<Record<string, readonly Kind[]>>;
 type Place = keyof typeof ALLOWED;
 
@@ -37,11 +39,20 @@ interface Evidence {
 let secrets: MarkedService;
 let gateway: Pair;
 let agentMetrics: number;
+let collector: Collector;
+/** JSON, so that what the collector gets can be searched. */
+let otel: Readonly<Record<string, string>>;
 const evidence: Evidence[] = [];
 const codes = new Set<string>();
 
 beforeAll(async () => {
   secrets = await startMarkedService();
+  collector = await startCollector();
+  otel = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_TRACES_SAMPLER: 'always_on',
+  };
   gateway = await startPair({
     keys: { reader: 'read,gone' },
     env: {
@@ -54,13 +65,15 @@ beforeAll(async () => {
       GATEWAY_TRUSTED_PROXY_CIDRS: '127.0.0.1',
       GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '50',
       GATEWAY_RATE_LIMIT_BURST: '300',
+      GATEWAY_TRACES: 'otlp',
+      ...otel,
     },
   });
   for (const key of Object.values(gateway.apiKeys)) secrets.note('api_key', key.split('_').at(-1) ?? key);
   secrets.note('private_key', gateway.privateKey);
   agentMetrics = await freePort();
   await failToStart();
-  const agent = await gateway.startAgent('agent', file());
+  const agent = await gateway.startAgent('agent', file(), otel);
   await refuse();
   await call();
   await overMcp();
@@ -73,6 +86,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   await gateway.stop();
+  await collector.close();
   await secrets.stop();
 });
 
@@ -83,6 +97,7 @@ function file(): Readonly<Record<string, unknown>> {
     runtime: { max_concurrent_requests: 2, queue_size: 1 },
     logging: { max_size: '4KB', max_files: 100 },
     metrics: { addr: `127.0.0.1:${agentMetrics}` },
+    telemetry: { traces: 'otlp' },
   };
 }
 
@@ -271,7 +286,7 @@ async function metrics(port: number): Promise<string> {
 }
 
 async function listProcesses(): Promise<void> {
-  await gateway.startAgent('last', file());
+  await gateway.startAgent('last', file(), otel);
   for (const { pid } of [gateway.process, ...gateway.agents.slice(-1).map(({ process }) => process)]) {
     keep('process list', String(pid), await commandLine(pid));
   }
@@ -294,6 +309,7 @@ async function shutDown(): Promise<void> {
 
 async function collectFiles(): Promise<void> {
   await gateway.stopAgents();
+  for (const { path, body } of collector.deliveries) keep('collector of traces', path, body.toString());
   for (const { name, process } of gateway.agents) {
     keepAgent(name, { stdout: process.output('stdout'), stderr: process.output('stderr') });
   }
@@ -319,6 +335,8 @@ test('what may appear does, so the places are the right ones', { tags: ['log:can
   expect(kinds('response')).toEqual(['answer']);
   expect(kinds('agent log')).toEqual(expect.arrayContaining(['connection', 'sql']));
   expect(kinds('agent standard error')).toEqual(['file']);
+  const services = new Set(collector.spans.map(({ resource }) => resource['service.name']));
+  expect(services).toEqual(new Set(['svc-gateway', 'svc-agent']));
   const names = evidence.filter(({ place }) => place === 'agent log').map(({ of }) => of);
   expect(names).toEqual(expect.arrayContaining(['svc-agent.log', 'svc-agent.log.1', 'svc-agent.log.2']));
 });
@@ -355,6 +373,7 @@ describe('no secret', () => {
     [['error:silence', 'openapi:silence'], ['response']],
     [['openapi:silence'], ['openapi.json']],
     [['metrics:canary'], ['gateway metrics', 'agent metrics']],
+    [['traces:canary'], ['collector of traces']],
     [['file:start-up-silence'], ['agent standard output', 'agent standard error']],
     [['log:canary'], ['gateway standard output', 'gateway standard error', 'agent log', 'process list']],
   ];

@@ -43,6 +43,8 @@ export const requirements: readonly Requirement[] = [
     'logging.max_size': 'size at which the log file is rotated; default 10MB',
     'logging.max_files': 'log files kept; default 5',
     'metrics.addr': 'listener of the metrics of the agent; off when absent',
+    'telemetry.traces': 'otlp sends spans of calls as OTEL_* say; off when absent',
+    'telemetry.headers_file': 'headers for the collector; not without traces',
     'defaults.readonly': 'true, and false is refused',
     'defaults.timeout': 'time limit of a query; default 30s',
     'defaults.max_rows': 'row cap; default 1000',
@@ -162,6 +164,15 @@ export const requirements: readonly Requirement[] = [
       'gzip compresses answers of calls from 16 KiB on for callers that take it; off when absent',
     GATEWAY_MCP_OUTPUT_SCHEMA: 'false leaves outputSchema out of tools/list; default true',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
+    GATEWAY_CONSOLE_PUBLIC: 'true serves the pages of callers at /console/; default false',
+    GATEWAY_CONSOLE_ADDR:
+      'listener of the console of operators; off when absent; beyond loopback only with TLS',
+    GATEWAY_CONSOLE_TOKEN_SHA256: 'SHA-256 of the token of the console, hex; required with its address',
+    GATEWAY_CONSOLE_BEHIND_TLS_PROXY:
+      'true lets the console listen beyond loopback without TLS; default false',
+    GATEWAY_TRACE_URL: 'where the console links traces; has {trace_id}',
+    GATEWAY_TRACES: 'otlp sends spans of calls as OTEL_* say; off when absent',
+    GATEWAY_TRACES_HEADERS_FILE: 'headers for the collector; not without GATEWAY_TRACES',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',
     GATEWAY_WORKERS: 'processes that serve as one gateway; 1 (default) to 64 or auto',
     'env-file': 'dotenv syntax, single quotes literal, the environment wins',
@@ -404,6 +415,17 @@ export const requirements: readonly Requirement[] = [
     database: 'another database takes the place of the one whose calls then end',
     reverify: 'runtime.reverify tells what does not hold in the database any more, and stops nothing',
   }),
+  ...rows('console', {
+    pages: 'operators and callers have pages at /console/ with strict security headers, 60 KB in all',
+    access:
+      'data need the token; other hosts, origins and sites are refused; 10 wrong tokens a minute and source, never a right one',
+    calls: 'calls of the console run through the ordinary path by X-API-Key, beside the token',
+    data: 'overview, calls, keys and agents; never a key, SQL or parameters',
+    author:
+      'svc-agent dev shows its author file, faults, SQL, plans and lint on loopback, by a token; an agent listens nowhere',
+    workers: 'one console for all workers of a replica',
+    tls: 'with the TLS of the gateway',
+  }),
   ...rows('replicas', {
     links: 'an agent links itself to every replica behind one address, and each answers with it',
     bounds: 'what an agent takes at once holds for all its links together',
@@ -414,6 +436,7 @@ export const requirements: readonly Requirement[] = [
   ...rows('command', {
     'svc-gateway': 'runs the gateway from its environment',
     'create-agent-secret': 'prints both keys with their settings; --json; alias create-agent',
+    'create-console-token': 'prints the token of the console once and its SHA-256; --json; 256 bits',
     'create-key': 'prints the key once and its record; --json; at least 160 bits, at most 72 bytes',
     'revoke-key':
       'gateways that share a Valkey refuse a key; exit code 1 when Valkey does not take it, 2 for wrong usage',
@@ -482,6 +505,19 @@ export const requirements: readonly Requirement[] = [
     conventions: 'a linter of metrics finds nothing',
     canary: 'no secret and no submitted value',
   }),
+  ...rows('traces', {
+    joined: 'caller, gateway and agent are one trace over REST and MCP, by http/json and http/protobuf',
+    failures: 'SQLSTATE at the agent, error codes at the gateway, tool_error where a tool fails',
+    log: 'the records of a call name its trace at both ends, only while traces are made',
+    variables: 'OTEL_* count once traces are on, and never before; a faulty one is named',
+    sampling: "a tenth; a caller's flag counts once its key is known, to 100 traces a second",
+    'headers-file': 'headers for the collector come from a file too, and win',
+    collector: 'one that hangs or refuses harms no call; spans that it does not get are counted',
+    workers: 'with workers at both ends, and over the hop between them',
+    retries: 'each try of a call has a span of its own at its agent',
+    exemplars: 'histograms of answers in OpenMetrics name traces',
+    canary: 'no key, SQL, parameter or row in any span',
+  }),
   ...rows('shutdown', {
     gateway: 'stops accepting, tells the agent, finishes calls in flight, ends with 0',
     agent: 'finishes calls in flight, ends with 0',
@@ -489,6 +525,10 @@ export const requirements: readonly Requirement[] = [
     'second-signal': 'ends at once',
     signals:
       'SIGQUIT is SIGTERM; SIGHUP too for a gateway without files of keys or services, which reloads these, and for the agent, which reloads its file; SIGUSR1 and SIGUSR2 do nothing',
+  }),
+  ...rows('ops', {
+    dashboards: 'two Grafana dashboards under ops/, made from the list of metrics, in which each metric is',
+    alerts: 'ten alert rules for Prometheus under ops/, each with a section of a guide that says what to do',
   }),
   ...rows('memory', {
     'young-generation': 'each process keeps V8 from letting young objects grow far beyond 16 MB',

@@ -78,6 +78,7 @@ describe('faults', { tags: ['setting:faults'] }, () => {
         'setting:GATEWAY_ADDR',
         'setting:GATEWAY_IP_ALLOW_LIST',
         'setting:booleans',
+        'setting:GATEWAY_TRACE_URL',
         'command:no-stack',
         'command:exit-codes',
       ],
@@ -110,6 +111,11 @@ describe('faults', { tags: ['setting:faults'] }, () => {
         GATEWAY_COMPRESS: 'zstd',
         GATEWAY_MCP_OUTPUT_SCHEMA: 'no',
         GATEWAY_METRICS_ADDR: 'metrics',
+        GATEWAY_CONSOLE_PUBLIC: 'no',
+        GATEWAY_CONSOLE_ADDR: 'console',
+        GATEWAY_CONSOLE_TOKEN_SHA256: 's3cret-token',
+        GATEWAY_CONSOLE_BEHIND_TLS_PROXY: 'proxy',
+        GATEWAY_TRACE_URL: 'https://user:s3cret@traces.example.com/{trace_id}',
         GATEWAY_LOG_LEVEL: 'verbose',
       };
       const lines = await refusal(faulty);
@@ -131,6 +137,21 @@ describe('faults', { tags: ['setting:faults'] }, () => {
       'a burst without a rate',
       { GATEWAY_RATE_LIMIT_BURST: '5' },
       'GATEWAY_RATE_LIMIT_BURST: is set without GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND',
+    ],
+    [
+      'a console without a token',
+      { GATEWAY_CONSOLE_ADDR: '127.0.0.1:0' },
+      'GATEWAY_CONSOLE_TOKEN_SHA256: is missing beside GATEWAY_CONSOLE_ADDR',
+    ],
+    [
+      'a token without a console',
+      { GATEWAY_CONSOLE_TOKEN_SHA256: '0'.repeat(64) },
+      'GATEWAY_CONSOLE_TOKEN_SHA256: is set without GATEWAY_CONSOLE_ADDR',
+    ],
+    [
+      'a console for other machines without TLS',
+      { GATEWAY_CONSOLE_ADDR: ':0', GATEWAY_CONSOLE_TOKEN_SHA256: '0'.repeat(64) },
+      'GATEWAY_CONSOLE_ADDR: is reached from other machines without TLS',
     ],
     [
       'a negative rate',

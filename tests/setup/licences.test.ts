@@ -17,7 +17,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
 }
 
-/** `name version` of all that the five packages need to run, by the lock file. */
+/** `name version` of all that is bundled from the six packages, by the lock file. */
 async function neededPackages(): Promise<readonly string[]> {
   const { packages }: Lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
   const folders = new Set<string>();
@@ -32,7 +32,8 @@ async function neededPackages(): Promise<readonly string[]> {
       follow(found);
     }
   };
-  for (const name of ['gateway', 'agent', 'protocol', 'edge', 'identity']) follow(`packages/${name}`);
+  for (const name of ['gateway', 'console', 'agent', 'protocol', 'edge', 'identity'])
+    follow(`packages/${name}`);
   const needed = [...folders].map(
     (folder) => `${folder.split('node_modules/').at(-1)} ${packages[folder]?.version}`,
   );
@@ -40,7 +41,8 @@ async function neededPackages(): Promise<readonly string[]> {
 }
 
 /** Needed by packages that are bundled, for parts that are not. */
-const UNUSED = /^(?:pino-abstract-transport|process-warning|real-require|require-from-string) /;
+const UNUSED =
+  /^(?:@opentelemetry\/sdk-logs|pino-abstract-transport|process-warning|real-require|require-from-string) /;
 
 test(
   'the licences of all that the executables hold lie beside them',
@@ -80,6 +82,9 @@ describe('a small repository with our scripts', () => {
       `import b from '@scope/of-helper'; console.log(b);`,
     );
     await write('packages/agent/src/main.ts', `import { unused } from 'not-used';`);
+    await write('packages/console/src/main.tsx', `import { a } from 'with-text'; console.log(a);`);
+    await write('packages/console/src/icon.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    await write('packages/console/src/index.html', '<!doctype html>');
     await write('packages/agent/src/start-up-child.ts', `import { a } from 'with-text'; console.log(a);`);
     await write('packages/agent/src/worker-child.ts', `import { a } from 'with-text'; console.log(a);`);
     await writePackage('with-text', 'exports.a = 1;', { LICENCE: 'Text one\r\n', NOTICE: 'Noted\n' });

@@ -63,6 +63,10 @@ describe.concurrent('npm start', { timeout: 2 * deadlineMs }, () => {
   test('serves calls, and leaves nothing when it is stopped', async (context) => {
     const folder = await ownFolder(context);
     const demo = await start(folder, '--port', String(await freePort()));
+    const shown = await demo.waitForLine((line) => line.startsWith('  Console  '), deadlineMs);
+    const [page = '', token] = shown.trim().split(/\s+/)[1]?.split('#token=') ?? [];
+    const console = await fetch(`${page}data/agents`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await console.json()).toMatchObject({ agents: [expect.anything()] });
     const curl = await demo.waitForLine((line) => line.startsWith('curl'), deadlineMs);
     await demo.waitForLine((line) => line.startsWith('Press Ctrl-C'));
     const [, url = '', key = '', body = ''] =

@@ -9,6 +9,7 @@ import { createResultMemory } from './calls/result-memory.ts';
 import { createRunCall } from './calls/run-call.ts';
 import { prepareSet } from './calls/served-set.ts';
 import type { AgentConfig } from './config/model.ts';
+import { driverOf } from './databases/drivers.ts';
 import { openAllLinks } from './gateway-link/all-links.ts';
 import type { Place } from './gateway-link/link-slots.ts';
 import type { Swapped } from './reload/reloader.ts';
@@ -16,6 +17,7 @@ import { createServing, setContentOf, type OpenedDatabase } from './reload/servi
 import type { LinkPlace, Observe } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { createAgentMetrics } from './telemetry/metrics.ts';
+import { openAgentTraces } from './telemetry/traces.ts';
 import type { VerifiedAgent } from './start-up/report.ts';
 
 export interface RunningAgent {
@@ -32,6 +34,8 @@ export interface RunningAgent {
 export interface AgentParts {
   readonly verified: VerifiedAgent;
   readonly opened: OpenedDatabase;
+  /** Of the agent. */
+  readonly version: string;
   /** For a file that names another database. */
   readonly openDatabase: (config: AgentConfig) => Promise<OpenedDatabase>;
 }
@@ -41,14 +45,22 @@ export interface AgentParts {
  * CannotListen.
  */
 export async function startAgent(
-  { verified, opened, openDatabase }: AgentParts,
+  { verified, opened, version, openDatabase }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
   const { config } = verified;
   const { runtime, gateway } = config;
   const set = await prepareSet(setContentOf(verified), opened.database);
   const concurrencyLimit = createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize);
-  const register = config.metricsListen && (await createMetricsRegister());
+  const instanceId = randomUUID();
+  const traces =
+    config.traces &&
+    (await openAgentTraces(config.traces, {
+      version,
+      instanceId,
+      system: driverOf(config.database.driver).systemName,
+    }));
+  const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
   let { observe } = log;
   if (register !== undefined) {
     const count = createAgentMetrics(register, {
@@ -61,6 +73,7 @@ export async function startAgent(
       databaseIsUp: () => serving.database.isUp,
       maxDatabaseConnections: () => serving.config.database.maxConnections,
       logRecordsLost: () => log.recordsLost,
+      tracesDropped: traces && (() => traces.dropped),
       ...(opened.workerRestarts === undefined ? {} : { workerRestarts: () => serving.workerRestarts ?? 0 }),
     });
     observe = (event) => {
@@ -96,6 +109,7 @@ export async function startAgent(
         concurrencyLimit,
         resultMemory,
         observe,
+        traces,
         now: () => performance.now(),
         draining: () => draining,
       }),
@@ -106,7 +120,7 @@ export async function startAgent(
     resolveIntervalMs: gateway.resolveIntervalMs,
     ca: gateway.ca,
     identity: {
-      instanceId: randomUUID(),
+      instanceId,
       keyId: agentKeyId(rawPublicKey(privateKey)),
       privateKey,
       maxInflight: serving.offer.maxInflight,
@@ -149,7 +163,7 @@ export async function startAgent(
       });
       await links.stop();
       verifier?.close();
-      await serving.close();
+      await Promise.all([serving.close(), traces?.close()]);
       // Last, so that the end can be watched.
       await scraped?.close();
     },

@@ -7,22 +7,27 @@ import {
   parseCommandLine,
   renderCompletion,
   renderHelp,
+  runOwnCode,
   tolerateClosedOutput,
   type Given,
 } from '@svc/edge';
 import { checkCommand } from './cli/check/check-command.ts';
 import { EXIT, type ExitCode } from './cli/exit-code.ts';
+import { workerCode } from './cli/open-database.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run/run-command.ts';
 import { schemaCommand } from './cli/schema-command.ts';
 import { isLevel, LEVELS } from './lint/finding.ts';
+import { checksCode } from './start-up/spawn-checks.ts';
 
 declare const __SVC_VERSION__: string;
+/** The pages of the console, which the build writes in place of the name. */
+declare const SVC_CONSOLE: string;
 
 /** The folder of the real file, symbolic links resolved: where `capability.yaml` and the log live. */
 const home = dirname(realpathSync(__filename));
 
-void main(process.argv.slice(2));
+if (!runOwnCode(() => [checksCode(), workerCode()])) void main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<void> {
   tolerateClosedOutput('svc-agent', EXIT.failure);
@@ -147,6 +152,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           gateway: !given.has('no-gateway'),
           json: given.has('json'),
           quiet: given.has('quiet'),
+          consoleAssets: () => SVC_CONSOLE,
           // Without a listener for it the end of the terminal would leave everything running.
           untilSignal: () => firstSignal(EXIT.failure, ['SIGHUP']),
         }),

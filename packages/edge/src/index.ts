@@ -18,6 +18,7 @@ export { createExpiringMap } from './expiring-map.ts';
 export { firstSignal } from './process/first-signal.ts';
 export { createJsonLines, printable, type JsonLines, type LineSink } from './json-lines.ts';
 export { createOutputSink, type OutputSink } from './log/output-sink.ts';
+export { hostnameOf } from './host-name.ts';
 export { CannotListen, listen, type AcceptFailure } from './listen.ts';
 export { readListenAddress, type ListenAddress } from './listen-address.ts';
 export {
@@ -25,14 +26,26 @@ export {
   createMetricsSum,
   type AddDuration,
   type Metric,
+  type MetricsPage,
   type MetricsRegister,
-  type MetricsSnapshot,
   type MetricsSum,
   type Sample,
 } from './metrics/register.ts';
+export type { MetricsSnapshot } from './metrics/open-metrics.ts';
 export { serveMetrics, type MetricsListener } from './metrics/serve-metrics.ts';
 export { nearest, nearestWithin } from './nearest.ts';
 export { readProblem } from './read-problem.ts';
+export { openTraces, type EndedSpan, type OpenSpan, type Traces } from './traces/open-traces.ts';
+export { readTraces, type TracesFault } from './traces/read-traces.ts';
+export {
+  readTraceparent,
+  traceparentOf,
+  traceRecordOf,
+  type SpanContext,
+  type TraceRecord,
+} from './traces/trace-context.ts';
+export type { TracesConfig } from './traces/traces-config.ts';
 export { createTurnQueue, type TurnQueue } from './turn-queue.ts';
+export { runOwnCode, spawnOwnCode, type OwnCode } from './process/own-code.ts';
 export { limitYoungGeneration } from './process/young-generation.ts';
 export { restartDelay } from './process/restart-delay.ts';

@@ -71,6 +71,7 @@ async function start(
     verifier: { verify: async (plaintext, hash) => compareSync(plaintext, hash), close: async () => {} },
     replica: createOnlyProcess(randomUUID(), randomBytes(32)),
     version: '0',
+    consoleAssets: '',
   });
   running.push(gateway);
   const requests = (): readonly RequestEvent[] => events.filter((event) => event.event === 'request');

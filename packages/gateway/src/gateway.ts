@@ -13,7 +13,7 @@ import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
 import { isFleet, linksPerReplicaOf } from './replicas/links-per-replica.ts';
 import { createReplicaCount } from './replicas/replica-count.ts';
-import { UNKNOWN_CALLER } from './telemetry/events.ts';
+import { UNKNOWN_CALLER, type Observe } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createCompressor } from './http/compress.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -23,6 +23,7 @@ import { createSharePermissions } from './auth/permission-sets.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
+import { openGatewayTraces } from './telemetry/traces.ts';
 import { openSharedState } from './shared-state/shared-state.ts';
 import { createSnapshotWriter, keepSnapshot, type WriteSnapshot } from './api/openapi/snapshot.ts';
 import { createSessions, type Sessions } from './api/mcp/sessions.ts';
@@ -60,6 +61,10 @@ export interface Surroundings {
   readonly loadServices?: ((readFile: ReadFile) => LoadedServices) | undefined;
   /** Of the gateway itself. */
   readonly version: string;
+  /** The pages of the console, as the build embeds them. */
+  readonly consoleAssets: string;
+  /** Of the configuration. */
+  readonly warnings?: readonly string[];
 }
 
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
@@ -68,7 +73,7 @@ const CUT_OFF_MS = 1000;
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, loadServices, version }: Surroundings,
+  { log, verifier, replica, loadServices, version, consoleAssets, warnings = [] }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const { channel } = replica;
@@ -81,7 +86,17 @@ export async function startGateway(
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
   const { authenticator, setRecords, setRevoked } = openKeys();
-  const register = config.metricsListen && (await createMetricsRegister());
+  const traces =
+    config.traces &&
+    (await openGatewayTraces({
+      config: config.traces,
+      version,
+      replicaId: replica.id,
+      secure: config.tls !== undefined,
+      workers: replica.workers,
+      now,
+    }));
+  const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
   let { observe } = log;
   const shared = openSharedState(config, {
     channel,
@@ -92,10 +107,14 @@ export async function startGateway(
   const { rateLimiter, callSlots, revocations } = shared;
   const { hasServicesFile } = config;
   const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
+  const isCapability = (name: string, service: string | undefined): boolean =>
+    (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true;
   if (register !== undefined) {
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
       hasServices: hasServicesFile,
+      // Of a replica with workers the primary reads them.
+      reloads: channel === undefined && config.reloadedFiles.length > 0,
       agentConnections: () => ofServices(({ registry }) => registry.connections),
       agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
       fleet: isFleet(config)
@@ -111,15 +130,28 @@ export async function startGateway(
       tokens: mayTakeTokens ? () => services.tokenCounters : undefined,
       valkey: shared.valkey,
       logRecordsLost: () => log.recordsLost,
+      tracesDropped: traces && (() => traces.dropped),
       siblingCalls: siblings && (() => siblings.calls),
-      isCapability: (name, service) =>
-        (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true,
+      isCapability,
     });
-    observe = (event) => {
-      log.observe(event);
-      count(event);
-    };
+    observe = both(observe, count);
   }
+  let configured = config.services;
+  const consolePart =
+    config.console &&
+    (await import('./console/in-process.ts')).createConsolePart({
+      config,
+      embedded: consoleAssets,
+      channel,
+      replica: replica.id,
+      version,
+      warnings,
+      isCapability,
+      services: () => services.all,
+      configured: () => configured,
+      observe: (event) => observe(event),
+    });
+  if (consolePart !== undefined) observe = both(observe, consolePart.observe);
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
   // Until it is known which keys are revoked, none is let in.
   const settled = (): boolean => settling.settled && revocations?.known !== false;
@@ -162,6 +194,7 @@ export async function startGateway(
     },
     agentWaitMs: config.agentWaitMs,
     version,
+    traces,
     observe: (event) => observe(event),
     now,
   };
@@ -236,7 +269,11 @@ export async function startGateway(
     },
     unknownService: hasServicesFile ? '' : undefined,
     metadata: mayTakeTokens ? services.metadata : undefined,
+    console: config.consolePublic
+      ? (await import('./console/caller-pages.ts')).createCallerPages(consoleAssets)
+      : undefined,
     services: hasServicesFile ? services : undefined,
+    traces,
     observe,
     now,
   });
@@ -250,6 +287,7 @@ export async function startGateway(
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
+  const closeConsole = await consolePart?.open(http.accept);
   const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
   const scheme = config.tls === undefined ? 'http' : 'https';
   const host = config.listen.host ?? 'localhost';
@@ -274,6 +312,7 @@ export async function startGateway(
     };
   }
   const apply = (next: readonly ServiceConfig[]): void => {
+    configured = next;
     setRecords(next);
     shared.setServices(next);
     services.set(next);
@@ -312,10 +351,18 @@ export async function startGateway(
       shared.close();
       replicaCount.close();
       services.close();
-      await verifier.close();
+      await Promise.all([verifier.close(), traces?.close()]);
       // Last, so that the end can be watched.
+      await closeConsole?.();
       await scraped?.close();
       await tellMetrics?.();
     },
+  };
+}
+
+function both(first: Observe, second: Observe): Observe {
+  return (event) => {
+    first(event);
+    second(event);
   };
 }

@@ -15,6 +15,8 @@ import { startGateway } from './gateway.ts';
 import { parseArguments, type Command } from './cli/arguments.ts';
 import { PROGRAM } from './cli/program.ts';
 import { renderAgentSecret } from './cli/render-agent-secret.ts';
+import { createConsoleToken } from './cli/create-console-token.ts';
+import { renderConsoleToken } from './cli/render-console-token.ts';
 import { renderCreatedKey } from './cli/render-key.ts';
 import { renderRevokedKey } from './cli/render-revoked-key.ts';
 import { readEnvFile } from './config/env-file.ts';
@@ -34,6 +36,8 @@ import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */
 declare const SVC_HELPER: string;
+/** The pages of the console, which the build writes in place of the name. */
+declare const SVC_CONSOLE: string;
 
 /** Set by a program that the gateway is a part of: when that ends, however it does, the pipe is closed and so is the gateway. */
 const ENDS_WITH_STDIN = 'SVC_GATEWAY_ENDS_WITH_STDIN';
@@ -66,6 +70,9 @@ async function main(argv: readonly string[]): Promise<void> {
       process.stdout.write(renderCreatedKey(created, command.json));
       return;
     }
+    case 'create-console-token':
+      process.stdout.write(renderConsoleToken(createConsoleToken(randomBytes), command.json));
+      return;
     case 'create-agent-secret':
       process.stdout.write(renderAgentSecret(createAgentSecret(), command.json));
       return;
@@ -113,6 +120,8 @@ async function run(envFile: string | undefined): Promise<void> {
       version: __SVC_VERSION__,
       log,
       helper: SVC_HELPER,
+      consoleAssets: consoleAssets(),
+      warnings: loaded.warnings,
       exitFailure: EXIT_FAILURE,
     });
     return;
@@ -125,6 +134,8 @@ async function run(envFile: string | undefined): Promise<void> {
       replica: createOnlyProcess(replicaId, randomBytes(32)),
       loadServices: reload,
       version: __SVC_VERSION__,
+      consoleAssets: consoleAssets(),
+      warnings: loaded.warnings,
     });
     if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
     const asked = firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []);
@@ -139,6 +150,11 @@ async function run(envFile: string | undefined): Promise<void> {
     await log.close();
     process.exit(EXIT_FAILURE);
   }
+}
+
+/** The one place of the text, which is not looked at before it is wanted. */
+function consoleAssets(): string {
+  return SVC_CONSOLE;
 }
 
 async function revoke({ keyId, envFile, json }: Extract<Command, { command: 'revoke-key' }>): Promise<void> {
@@ -174,6 +190,7 @@ async function serveAsWorker(number: number): Promise<void> {
     worker: number,
     version: __SVC_VERSION__,
     helper: SVC_HELPER,
+    consoleAssets: consoleAssets(),
     destination: STANDARD_OUTPUT,
     exitFailure: EXIT_FAILURE,
   });

@@ -18,6 +18,7 @@ import { createSharePermissions } from './auth/permission-sets.ts';
 import { serveSharedState } from './shared-state/shared-state.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
+import type { ConsoleListener } from './console/listener.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './siblings/share-sessions.ts';
@@ -50,6 +51,10 @@ export interface PrimaryOptions {
   readonly log: Log;
   /** The code of a verifying thread. */
   readonly helper: string;
+  /** The pages of the console, as the build embeds them. */
+  readonly consoleAssets: string;
+  /** Of the configuration. */
+  readonly warnings: readonly string[];
   /** Of the process, when what it was started for has failed. */
   readonly exitFailure: number;
 }
@@ -73,6 +78,8 @@ export async function runPrimary({
   version,
   log,
   helper,
+  consoleAssets,
+  warnings,
   exitFailure,
 }: PrimaryOptions): Promise<void> {
   let { observe } = log;
@@ -201,6 +208,7 @@ export async function runPrimary({
     issuerKeys.close();
     replicaCount.close();
     await verifier.close();
+    await opened?.close();
     await scraped?.close();
   }
 
@@ -211,6 +219,7 @@ export async function runPrimary({
     const count = createGatewayMetrics(own, {
       ...SERVES_NOTHING,
       hasServices: config.hasServicesFile,
+      reloads: config.reloadedFiles.length > 0,
       fleet: isFleet(config)
         ? {
             replicas: () => replicaCount.current,
@@ -226,11 +235,17 @@ export async function runPrimary({
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });
+    const before = observe;
     observe = (event) => {
-      log.observe(event);
+      before(event);
       count(event);
     };
-    const page = createReplicaMetrics({ channel, own, sum: await createMetricsSum() });
+    const page = createReplicaMetrics({
+      channel,
+      own,
+      sum: await createMetricsSum(),
+      hasExemplars: config.traces !== undefined,
+    });
     const listener = await serveMetrics(page, config.metricsListen, 'GATEWAY_METRICS_ADDR', (failure) =>
       observe({ event: 'accept_failed', ...failure }),
     );
@@ -238,9 +253,31 @@ export async function runPrimary({
     return listener;
   }
 
+  const console =
+    config.console &&
+    (await import('./console/in-primary.ts')).createPrimaryConsole({
+      config,
+      embedded: consoleAssets,
+      channel,
+      folder: folder.path,
+      replica: replicaId,
+      version,
+      warnings,
+      configured: () => services,
+      observe: (event) => observe(event),
+    });
+  if (console !== undefined) {
+    const before = observe;
+    observe = (event) => {
+      before(event);
+      console.observe(event);
+    };
+  }
   let scraped: MetricsListener | undefined;
+  let opened: ConsoleListener | undefined;
   try {
     scraped = await openMetrics();
+    opened = await console?.open();
     bound = await supervisor.start();
     observe({ event: 'listening', ...bound });
   } catch (error) {

@@ -15,6 +15,8 @@ export interface WorkerOptions {
   readonly version: string;
   /** The code of a verifying thread. */
   readonly helper: string;
+  /** The pages of the console, as the build embeds them. */
+  readonly consoleAssets: string;
   readonly destination: number;
   readonly exitFailure: number;
 }
@@ -27,6 +29,7 @@ export async function runWorker({
   worker,
   version,
   helper,
+  consoleAssets,
   destination,
   exitFailure,
 }: WorkerOptions): Promise<void> {
@@ -67,6 +70,7 @@ export async function runWorker({
         replicaCount: followReplicaCount(channel, config.replicas),
       },
       version,
+      consoleAssets,
     });
     stop = (signal) => {
       stop = () => {};

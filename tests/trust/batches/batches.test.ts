@@ -7,7 +7,7 @@ import { runBatches } from './run.ts';
 // `npm run test:batches` makes 200,000 calls.
 test(
   'calls of several keys that share connections, in trouble: each ends as it must',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const server = await testDatabase({ sql: schemaSql() });
     await server.execute(`create role ${READER} login password '${READER}'`);

@@ -6,6 +6,7 @@ import { DatabaseError } from '../databases/errors.ts';
 import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
 import type { CallEvent, CallerFields, Observe } from '../telemetry/events.ts';
+import type { AgentTraces } from '../telemetry/traces.ts';
 import type { CallerLoads } from './caller-loads.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { IdentifyCaller } from './identify-caller.ts';
@@ -23,6 +24,8 @@ export interface RunCallOptions {
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly resultMemory: ResultMemory;
   readonly observe: Observe;
+  /** Absent where none are made. */
+  readonly traces?: AgentTraces | undefined;
   readonly now: () => number;
   /** Once true, calls are refused as not started. */
   readonly draining: () => boolean;
@@ -35,6 +38,7 @@ interface Ended {
   readonly detail?: string;
   /** Undefined where it is not known. */
   readonly caller?: Caller | undefined;
+  readonly sqlState?: string | undefined;
 }
 
 /** A call that may wait for its turn. */
@@ -42,13 +46,15 @@ interface Prepared {
   readonly values: Record<string, unknown>;
   /** Undefined where the agent does not ask. */
   readonly caller: Caller | undefined;
+  /** When its query began, counted from its arrival; only where traces are made. */
+  queuedMs?: number;
 }
 
 /**
  * Handles a call: finds its capability, checks its parameters and who calls, waits for memory and a slot, runs its query.
  */
 export function createRunCall(options: RunCallOptions): HandleCall {
-  const { now } = options;
+  const { now, traces } = options;
   return async (call) => {
     const served = options.served();
     if (call.capability === DESCRIBE_CAPABILITY) {
@@ -88,6 +94,14 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       ...(call.metadata['traceparent'] === undefined ? {} : { traceparent: call.metadata['traceparent'] }),
       ...(detail === undefined ? {} : { detail }),
     };
+    if (traces !== undefined) {
+      const queuedMs = 'outcome' in prepared ? undefined : prepared.queuedMs;
+      const trace = traces.end(call.metadata['traceparent'], record, {
+        queuedMs,
+        sqlState: ended.sqlState,
+      });
+      Object.assign(record, trace);
+    }
     options.observe(options.identify === undefined ? record : { ...record, ...callerFields(ended.caller) });
     return outcome;
   };
@@ -102,10 +116,11 @@ export function createRunCall(options: RunCallOptions): HandleCall {
   async function runWithinLimits(
     call: IncomingCall,
     capability: RunnableCapability,
-    { values, caller }: Prepared,
+    prepared: Prepared,
     timeoutMs: number,
     startedAt: number,
   ): Promise<Ended> {
+    const { values, caller } = prepared;
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
     const { resultMemory } = options;
     const principal = principalOf(call, caller);
@@ -126,6 +141,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       const waiting = reservation === undefined ? resultMemory.waitForSmall(left(), call.signal) : undefined;
       const refusal = waiting && (await waiting);
       if (refusal !== undefined) return { outcome: refused(refusal), caller };
+      if (traces !== undefined) prepared.queuedMs = Math.round((now() - startedAt) * 1000) / 1000;
       const result = await capability.query.run({
         values,
         apiKeyName: keyNameOf(call, caller, options.identify !== undefined),
@@ -141,7 +157,8 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       const { rows, count, truncated } = result;
       return { outcome: { kind: 'result', rows, count, truncated, release: releaseRows }, caller };
     } catch (error) {
-      return queryFailed(error, caller);
+      const sqlState = error instanceof DatabaseError ? error.sqlState : undefined;
+      return { ...queryFailed(error, caller), sqlState };
     } finally {
       release?.();
       releaseSlot();

@@ -2,6 +2,7 @@ import type { Level } from '../lint/finding.ts';
 import { fails, jsonReport, textReport } from '../lint/lint-report.ts';
 import { logOfCommand } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { warnOfLostDetails } from './lost-details.ts';
 import { printFaults } from './print-faults.ts';
 import { withCheckedFile } from './with-checked-file.ts';
 
@@ -27,6 +28,7 @@ export async function lintCommand({ file, failOn, offline, json, home }: LintOpt
       showFaults(faults) {
         if (json) process.stdout.write(jsonReport(file, failOn, [], faults));
         else printFaults(faults, process.stderr, file);
+        warnOfLostDetails(faults, home);
       },
     },
     async ({ outcome: { lint = [] } }) => {

@@ -1,3 +1,4 @@
+import type { OwnCode } from '@svc/edge';
 import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseChange } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
@@ -7,6 +8,10 @@ import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database
 
 /** The code of a worker's process, a text in this executable, so that one file is all there is to install. */
 declare const SVC_WORKER: string;
+
+export function workerCode(): OwnCode {
+  return { command: 'internal-worker', text: SVC_WORKER };
+}
 
 /** What runs the calls: this process, or workers. */
 export async function openDatabase(
@@ -29,6 +34,6 @@ export async function openDatabase(
       detail,
     });
   };
-  const database = await openWorkerDatabase({ code: SVC_WORKER, workers, config, onChange, onWorkerEnded });
+  const database = await openWorkerDatabase({ code: workerCode(), workers, config, onChange, onWorkerEnded });
   return { database, workerRestarts: () => database.restarts };
 }

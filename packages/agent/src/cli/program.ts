@@ -182,7 +182,7 @@ export const PROGRAM: ProgramSpec = {
       },
     },
     dev: {
-      does: 'Serve the capability file on this machine alone, and each save of it, until Ctrl-C. Starts the `svc-gateway` that stands beside this executable on 127.0.0.1, with an API key and a key pair made for this run, which take the place of what the file says of its gateway; of the link the file needs no key and no secrets. Prints the URL, the key and how to call. Each save is checked and served; while it has faults, what was there before is served on. A file with faults at the start ends with 2.',
+      does: 'Serve the capability file on this machine alone, and each save of it, until Ctrl-C. Starts the `svc-gateway` that stands beside this executable on 127.0.0.1, with an API key and a key pair made for this run, which take the place of what the file says of its gateway; of the link the file needs no key and no secrets. Prints the URL, the key, the address of a console that also shows the file with its faults, SQL and plans, and how to call. Each save is checked and served; while it has faults, what was there before is served on. A file with faults at the start ends with 2.',
       flags: {
         config: CONFIG,
         port: {
@@ -194,10 +194,10 @@ export const PROGRAM: ProgramSpec = {
           mayRepeat: true,
           does: '`name=text`, or `name:=json`: a claim of the API key, as in `svc-gateway create-key`, for capabilities that take one.',
         },
-        'no-gateway': { does: 'Serve nothing, and check each save only.' },
+        'no-gateway': { does: 'Serve nothing: check each save, and show it in the console.' },
         quiet: { does: 'Do not show the calls.' },
         json: {
-          does: 'Print one JSON object a line instead, each with `event` and `time`: `ready` (`url`, `api_key`, `openapi_url`, `mcp_url`, `mcp`, `file`, how many `capabilities` and, for one of them, `capability`, `params` and `curl`), or `watching` without a gateway; `served` or, without a gateway, `checked` (`capabilities`, how many the database was asked about as `checked`, `duration_ms`; of `served` the names that were `added`, `changed` and `removed`); `refused` (`faults` as in `check`, `serves_on`); `call` (`request_id`, `name`, `status`, `duration_ms`, and where there are some `error_code`, `rows`, `bytes`); `note` (`message`).',
+          does: 'Print one JSON object a line instead, each with `event` and `time`: `ready` (`url`, `api_key`, `console_url`, `openapi_url`, `mcp_url`, `mcp`, `file`, how many `capabilities` and, for one of them, `capability`, `params` and `curl`), or `watching` without a gateway (`file`, `capabilities`, `console_url`); `served` or, without a gateway, `checked` (`capabilities`, how many the database was asked about as `checked`, `duration_ms`; of `served` the names that were `added`, `changed` and `removed`); `refused` (`faults` as in `check`, `serves_on`); `call` (`request_id`, `name`, `status`, `duration_ms`, and where there are some `error_code`, `rows`, `bytes`); `note` (`message`).',
         },
       },
     },

@@ -14,6 +14,7 @@ import { createLocalCaller } from '../trial/local-caller.ts';
 import { openTrial, type Trial } from '../trial/open-trial.ts';
 import { logOfCommand } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { warnOfLostDetails } from './lost-details.ts';
 import { printFaults } from './print-faults.ts';
 import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
 
@@ -42,6 +43,7 @@ export async function testCommand(options: TestOptions): Promise<ExitCode> {
         if (reporter !== 'json') printFaults(faults, process.stderr, file);
         if (reporter === 'json') process.stdout.write(jsonReport({ file, results: [], ms: 0 }, faults));
         if (reporter === 'junit') process.stdout.write(junitReport({ file, results: [], ms: 0 }, faults));
+        warnOfLostDetails(faults, home);
       },
     },
     (checked) => makeCalls(checked, options),

@@ -7,6 +7,7 @@ import { createLocalCaller, type LocalPrincipal } from '../trial/local-caller.ts
 import { openTrial } from '../trial/open-trial.ts';
 import { claimsOf, givenTwice, paramsOf, readAssignments } from '../trial/read-arguments.ts';
 import { jsonReport, textReport, type TryReport } from '../trial/report.ts';
+import { warnOfLostDetails } from './lost-details.ts';
 import { flatFault, printFaults } from './print-faults.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
@@ -58,6 +59,7 @@ export async function tryCommand(options: TryOptions): Promise<ExitCode> {
           stdout.write(`${JSON.stringify({ ok: false, capability, faults: faults.map(flatFault), log })}\n`);
         else if (stdout.isTTY) printFaults(faults, stdout, file, { details: true });
         else printFaults(faults, stderr, file);
+        warnOfLostDetails(faults, home);
       },
     },
     (checked) => call(checked, options, given, report),

@@ -16,13 +16,14 @@ import {
 import { driverOf } from '../databases/drivers.ts';
 import { gatewayUrls } from './gateway-urls.ts';
 import { driverNameOf } from './driver-of-file.ts';
-import { parseDuration, readListenAddress } from '@svc/edge';
+import { parseDuration, readListenAddress, type TracesConfig } from '@svc/edge';
 import type { Path } from './path.ts';
 import { parseSize } from './size.ts';
 
 export interface BuildSecrets {
   readonly privateKeySeed: Uint8Array;
   readonly gatewayCa: string | undefined;
+  readonly traces: TracesConfig | undefined;
   /** Secrets and certificates of the database's section, by their keys. */
   readonly database: Readonly<Record<string, string>>;
 }
@@ -81,6 +82,7 @@ export function buildConfig(
       maxFiles: logging?.max_files ?? 5,
     },
     ...(metricsListen === undefined ? {} : { metricsListen }),
+    ...(secrets.traces === undefined ? {} : { traces: secrets.traces }),
     ...(identity === undefined ? {} : { identity: identityOf(identity) }),
     capabilities: buildCapabilities(file, positionOf),
   };

@@ -40,6 +40,7 @@ export interface CapabilityFile {
     readonly max_files?: number;
   };
   readonly metrics?: { readonly addr?: string };
+  readonly telemetry?: { readonly traces?: 'otlp'; readonly headers_file?: string };
   readonly defaults?: LimitsSpec & { readonly readonly?: true };
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
 }
@@ -50,7 +51,7 @@ export type OfferSections = Pick<CapabilityFile, 'service' | 'defaults' | 'capab
 /** The others; what they name may be on another machine. */
 export const UNSEEN_SECTIONS: ReadonlySet<string> = new Set<
   Exclude<keyof CapabilityFile, keyof OfferSections>
->(['gateway', 'database', 'identity', 'runtime', 'logging', 'metrics']);
+>(['gateway', 'database', 'identity', 'runtime', 'logging', 'metrics', 'telemetry']);
 
 export interface IdentitySpec {
   readonly trust: 'token' | 'gateway';

@@ -7,7 +7,43 @@ import { faultLines, fileText, load, testKey } from './load.fixture.ts';
 
 const seed = new Uint8Array(Buffer.from(testKey.seed, 'base64url'));
 
-const SECTIONS = 'service, runtime, gateway, database, identity, logging, metrics, defaults, capabilities';
+const SECTIONS =
+  'service, runtime, gateway, database, identity, logging, metrics, telemetry, defaults, capabilities';
+
+describe('telemetry', { tags: ['file:telemetry.traces', 'file:telemetry.headers_file'] }, () => {
+  const file = (telemetry: string): string => fileText({ telemetry: `telemetry: { ${telemetry} }` });
+  const GRPC = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER_ARG: '2' };
+
+  test('variables of OpenTelemetry count once traces are on', () => {
+    expect(load(fileText(), GRPC)).not.toHaveProperty('faults');
+    expect(load(fileText(), GRPC)).not.toHaveProperty('config.traces');
+    expect(faultLines(load(file('traces: otlp'), GRPC))).toEqual([
+      '5:22 telemetry.traces: OTEL_EXPORTER_OTLP_PROTOCOL is not accepted; accepted: http/protobuf, http/json; ' +
+        'OTEL_TRACES_SAMPLER_ARG is not accepted; accepted: a number from 0 to 1, such as 0.1',
+    ]);
+    expect(load(file('traces: otlp'), { OTEL_SERVICE_NAME: 'ours' })).toMatchObject({
+      config: { traces: { resource: { 'service.name': 'ours' } } },
+    });
+  });
+
+  test('headers come from a file, relative to this one', () => {
+    const on = file('traces: otlp, headers_file: headers');
+    const loaded = load(on, {}, { '/etc/svc/headers': 'Authorization: Bearer hidden\n' });
+    expect(loaded).toMatchObject({ config: { traces: { headers: { authorization: 'Bearer hidden' } } } });
+    const faults = [
+      ...faultLines(load(on)),
+      ...faultLines(load(on, {}, { '/etc/svc/headers': 'hidden' })),
+      ...faultLines(load(file('headers_file: headers'), {}, { '/etc/svc/headers': '' })),
+    ];
+    expect(faults).toEqual(
+      Array(3).fill(expect.stringMatching(/^5:\d+ telemetry\.headers_file: (?!.*hidden)/)),
+    );
+  });
+
+  test('there is one way to send them', () => {
+    expect(faultLines(load(file('traces: zipkin')))).toEqual([expect.stringContaining('otlp')]);
+  });
+});
 
 describe('types under the names that SQL has for them', () => {
   test.each([

@@ -9,6 +9,7 @@ import { createFaultLog, type FaultLog } from './fault-log.ts';
 import { isCapabilityFile, lint } from './schema/lint.ts';
 import { nameAnother } from './name-another.ts';
 import { readSecrets } from './secrets/read-secrets.ts';
+import { readTelemetry } from './secrets/read-telemetry.ts';
 import type { ReadFile } from './secrets/read-secrets.ts';
 import { readYaml } from './yaml/read-yaml.ts';
 import { isReplaced, replaceLink, type LinkOverride } from './replace-link.ts';
@@ -42,7 +43,8 @@ export function loadConfig({ path, env, readFile, link }: ConfigSource): LoadedC
   const root = link === undefined ? document.root : replaceLink(document.root, link);
   lint(root, faults);
   const warnings = checkFile(root, faults);
-  const { privateKeySeed, ...texts } = readSecrets(root, path, readFile, faults);
+  const { privateKeySeed, headersText, ...texts } = readSecrets(root, path, readFile, faults);
+  const traces = readTelemetry(root, { env, readFile, headersText }, faults);
 
   const found = faults.list().filter((fault) => link === undefined || !isReplaced(fault.path));
   if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) {
@@ -51,7 +53,7 @@ export function loadConfig({ path, env, readFile, link }: ConfigSource): LoadedC
   const positionOf = (at: readonly string[]) => faults.placeOf(at)?.key ?? { line: 1, column: 1 };
   const resolveFile = (name: string): string => resolve(dirname(path), name);
   return {
-    config: buildConfig(root, { privateKeySeed, ...texts }, { positionOf, resolveFile }),
+    config: buildConfig(root, { privateKeySeed, traces, ...texts }, { positionOf, resolveFile }),
     warnings: [
       ...warnings.map((message) => {
         const at = ['identity', 'issuers'];

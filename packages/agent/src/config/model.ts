@@ -1,4 +1,4 @@
-import type { ListenAddress } from '@svc/edge';
+import type { ListenAddress, TracesConfig } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
 import type { Position } from '../capabilities/fault.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
@@ -27,6 +27,8 @@ export interface AgentConfig {
   };
   /** Absent without metrics. */
   readonly metricsListen?: ListenAddress;
+  /** Absent where no traces are made. */
+  readonly traces?: TracesConfig;
   readonly capabilities: readonly Capability[];
   /** Absent where the agent does not ask who calls. */
   readonly identity?: IdentityConfig;

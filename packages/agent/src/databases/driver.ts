@@ -16,6 +16,8 @@ export interface Driver {
     readonly properties: Readonly<Record<string, JsonSchema>>;
     readonly required: readonly string[];
   };
+  /** What OpenTelemetry calls the kind of database: `db.system.name`. */
+  readonly systemName: string;
   /** Keys of the section that must be given, as text or as a file that the key with `_file` behind it names. */
   readonly secrets: readonly string[];
   /** Keys of the section that name a file of PEM certificates. */
@@ -76,6 +78,8 @@ export interface VerifierDatabase {
   findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
   /** What there is to declare of a statement that the capability `name` is to have. */
   describe(name: string, sql: string): Promise<StatementDescription>;
+  /** How the database means to run it, in lines for people. Nothing runs. Database text. Throws `DatabaseError`. */
+  plan(prepared: PreparedCapability): Promise<readonly string[]>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   close(): Promise<void>;

@@ -12,6 +12,7 @@ export type DatabaseErrorKind =
 
 export interface DatabaseErrorOptions extends ErrorOptions {
   readonly advice?: string | undefined;
+  readonly sqlState?: string | undefined;
 }
 
 /**
@@ -25,11 +26,14 @@ export class DatabaseError extends Error {
    * whose value the database does not take, and why, on one line.
    */
   readonly advice: string | undefined;
+  /** What the database calls the error; undefined where it did not say. */
+  readonly sqlState: string | undefined;
   constructor(kind: DatabaseErrorKind, message: string, options: DatabaseErrorOptions = {}) {
     super(message, options);
     this.name = 'DatabaseError';
     this.kind = kind;
     this.advice = options.advice;
+    this.sqlState = options.sqlState;
   }
 }
 

@@ -39,18 +39,21 @@ export function sizes(shown: readonly Capability[]): readonly Finding[] {
   ];
 }
 
-/** The schemas of results are most of it, and few clients show them to models. */
+/** The schemas of results may be most of it, and the gateway can leave them out. */
 function listSize(shown: readonly Capability[], all: number): readonly Finding[] {
   const [first] = shown;
   if (first === undefined || all <= LIST_TOKENS) return [];
-  const read = shown.reduce(
-    (sum, capability) => sum + tokensOf(JSON.stringify(withoutResult(capability))),
+  const texts = shown.map((capability) => JSON.stringify(withoutResult(capability)));
+  const read = texts.reduce((sum, text) => sum + tokensOf(text), 0);
+  const isLong = read > LIST_TOKENS;
+  const bytes = shown.reduce(
+    (sum, capability, at) =>
+      sum + Buffer.byteLength(toolText(capability)) - Buffer.byteLength(texts[at] ?? ''),
     0,
   );
-  const isLong = read > LIST_TOKENS;
   const message = isLong
     ? `are a list of about ${all} tokens, more than ${LIST_TOKENS}: ${OTHER_WAYS}`
-    : `are a list of about ${all} tokens, more than ${LIST_TOKENS}, but ${read} without the schemas of results, which most clients keep from models: where yours does not, set GATEWAY_MCP_OUTPUT_SCHEMA=false, ${OTHER_WAYS}`;
+    : `are a list of about ${all} tokens, more than ${LIST_TOKENS}, but ${read} without the schemas of results, which are ${bytes} bytes: GATEWAY_MCP_OUTPUT_SCHEMA=false leaves these out; or ${OTHER_WAYS}`;
   const level = isLong ? 'warn' : 'advice';
   return [
     { capability: '', rule: 'list-size', level, path: 'capabilities', message, position: first.position },

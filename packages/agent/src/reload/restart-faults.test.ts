@@ -1,8 +1,11 @@
+import { readTraces } from '@svc/edge';
 import { expect, test } from 'vitest';
 import type { AgentConfig } from '../config/model.ts';
 import { configOf } from './config.fixture.ts';
 import { restartFaults } from './restart-faults.ts';
 
+const { config: TRACES } = readTraces({ env: {}, readFile: String, serviceName: 'x' });
+if (TRACES === undefined) throw new Error('the defaults are faulty');
 const before = configOf();
 const changed = (changes: Partial<AgentConfig>): readonly string[] =>
   restartFaults(before, { ...before, ...changes }).map(({ path }) => path);
@@ -29,9 +32,15 @@ test('each of the others is, by its path in the file', () => {
     ['gateway.ca_file', { gateway: { ...gateway, ca: 'pem' } }],
     ['identity', { identity: { trust: 'gateway', acceptsKeys: true, issuers: [], issuerPositions: [] } }],
     ['logging', { logging: { ...before.logging, maxFiles: 3 } }],
+    ['telemetry', { traces: TRACES }],
     ['metrics.addr', { metricsListen: { host: '127.0.0.1', port: 1 } }],
   ];
   expect(cases.map(([, changes]) => changed(changes))).toEqual(cases.map(([path]) => [path]));
+});
+
+test('a renewed header for the collector is no difference', () => {
+  const renewed = { ...TRACES, headers: { authorization: 'other' } };
+  expect(restartFaults({ ...before, traces: TRACES }, { ...before, traces: renewed })).toEqual([]);
 });
 
 test('where issuers stand in the file is no difference', () => {

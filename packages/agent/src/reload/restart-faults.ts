@@ -16,7 +16,7 @@ export function restartFaults(before: AgentConfig, after: AgentConfig): readonly
 
 /** By the path in the file. */
 function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
-  const { serviceId, runtime, gateway, identity, logging, metricsListen } = config;
+  const { serviceId, runtime, gateway, identity, logging, metricsListen, traces } = config;
   return {
     'service.id': serviceId,
     'runtime.workers': runtime.workers,
@@ -28,5 +28,7 @@ function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
     identity: identity && { ...identity, issuerPositions: undefined },
     logging,
     'metrics.addr': metricsListen,
+    // What is renewed in a file of headers is taken up with the next start.
+    telemetry: traces && { ...traces, headers: undefined },
   };
 }

@@ -151,6 +151,10 @@ export interface CallEvent extends CallerFields {
   readonly rows: number;
   readonly bytes: number;
   readonly traceparent?: string;
+  /** Only where traces are made. */
+  readonly trace_id?: string;
+  /** `01` where that trace is recorded, else `00`. */
+  readonly trace_flags?: string;
   /** Database text, for the log file only. */
   readonly detail?: string;
 }

@@ -18,6 +18,8 @@ export interface AgentState {
   readonly databaseIsUp: () => boolean;
   readonly maxDatabaseConnections: () => number;
   readonly logRecordsLost: () => number;
+  /** Undefined where no traces are made. */
+  readonly tracesDropped?: (() => number) | undefined;
   /** Absent without workers. */
   readonly workerRestarts?: (() => number) | undefined;
 }
@@ -65,7 +67,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
         series.outcomes.set(event.outcome, (series.outcomes.get(event.outcome) ?? 0) + 1);
         series.rows += event.rows;
         series.bytes += event.bytes;
-        series.addDuration(event.duration_ms);
+        series.addDuration(event.duration_ms, event.trace_flags === '01' ? event.trace_id : undefined);
         return;
       }
       case 'connected':
@@ -289,6 +291,17 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
     },
     () => drifted,
   );
+  if (state.tracesDropped !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_agent_traces_dropped_total',
+        type: 'counter',
+        labels: [],
+        help: 'Spans lost because too many waited or the collector did not take them; with telemetry.traces only.',
+      },
+      state.tracesDropped,
+    );
+  }
   if (state.workerRestarts !== undefined) {
     register.addReading(
       {

@@ -6,7 +6,7 @@ export interface Display {
   /** Everything can be called; once. */
   ready(ready: Ready): void;
   /** Nothing can be called, since there is no gateway, but what is saved is checked; once. */
-  watching(watching: { readonly file: string; readonly capabilities: number }): void;
+  watching(watching: Pick<Ready, 'file' | 'capabilities' | 'consoleUrl'>): void;
   /** What was saved has passed the checks, and is served where there is a gateway. */
   accepted(accepted: Accepted): void;
   refused(refused: Refused): void;
@@ -20,6 +20,8 @@ interface Ready {
   readonly capabilities: number;
   readonly url: string;
   readonly apiKey: string;
+  /** With the token that opens it. */
+  readonly consoleUrl: string;
   /** Absent where no parameters could be made up for any. */
   readonly example?: ExampleCall | undefined;
 }

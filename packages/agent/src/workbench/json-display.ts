@@ -6,12 +6,13 @@ export function jsonDisplay(output: Output, showsCalls: boolean): Display {
   const write = (event: string, fields: object): void =>
     void output.write(`${JSON.stringify({ event, time: new Date().toISOString(), ...fields })}\n`);
   return {
-    ready({ file, capabilities, url, apiKey, example }) {
+    ready({ file, capabilities, url, apiKey, consoleUrl, example }) {
       write('ready', {
         file,
         capabilities,
         url,
         api_key: apiKey,
+        console_url: consoleUrl,
         openapi_url: `${url}/openapi.json`,
         mcp_url: `${url}/mcp`,
         mcp: clientConfiguration(url, apiKey),
@@ -19,7 +20,7 @@ export function jsonDisplay(output: Output, showsCalls: boolean): Display {
         ...(example === undefined ? {} : { curl: curlCommand(url, apiKey, example) }),
       });
     },
-    watching: (watching) => write('watching', watching),
+    watching: ({ consoleUrl, ...watching }) => write('watching', { ...watching, console_url: consoleUrl }),
     accepted({ served, capabilities, asked, added, changed, removed, durationMs }) {
       const lists = { added: namesOf(added), changed: namesOf(changed), removed: namesOf(removed) };
       write(served ? 'served' : 'checked', {

@@ -1,7 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import { isSea } from 'node:sea';
 
 /** A gateway on loopback that knows one agent and one API key, both made for it. */
 export interface WorkbenchGateway {
@@ -9,6 +10,8 @@ export interface WorkbenchGateway {
   readonly url: string;
   readonly port: number;
   readonly apiKey: string;
+  /** Of operators; undefined for a gateway that has none. */
+  readonly console: { readonly url: string; readonly token: string } | undefined;
   /** Of the agent: 32-byte Ed25519 seed. */
   readonly privateKeySeed: Uint8Array;
   /** Calls back for each record of its log from now on. */
@@ -51,6 +54,8 @@ export class GatewayFailed extends Error {
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot', 'TZ', 'NODE_OPTIONS'];
 const STDERR_MAX_CHARACTERS = 4000;
 const STOPPED_WITHIN_MS = 3000;
+/** Of the token of the console. */
+const TOKEN_BYTES = 32;
 /** Another process may take a port between being found free and being listened on. */
 const ATTEMPTS = 3;
 const MOST_PORTS = 100;
@@ -61,6 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<WorkbenchGa
   const [seed, raw] = [privateKey.export({ format: 'jwk' }).d, publicKey.export({ format: 'jwk' }).x];
   if (seed === undefined || raw === undefined) throw new Error('cannot make a key pair');
   const { apiKey, record } = await createKey(options);
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort(options.port);
     if (port === undefined) throw new GatewayFailed(`no port from ${options.port} on is free on 127.0.0.1`);
@@ -69,10 +75,19 @@ export async function startGateway(options: GatewayOptions): Promise<WorkbenchGa
       GATEWAY_ADDR: `127.0.0.1:${port}`,
       GATEWAY_AGENT_PUBLIC_KEY: raw,
       GATEWAY_API_KEYS_JSON: JSON.stringify([record]),
+      GATEWAY_CONSOLE_ADDR: '127.0.0.1:0',
+      GATEWAY_CONSOLE_TOKEN_SHA256: createHash('sha256').update(token).digest('hex'),
     });
     if (!('problem' in started)) {
-      const url = `http://127.0.0.1:${port}`;
-      return { ...started, url, port, apiKey, privateKeySeed: Buffer.from(seed, 'base64url') };
+      const { consoleAddress, ...gateway } = started;
+      return {
+        ...gateway,
+        url: `http://127.0.0.1:${port}`,
+        port,
+        apiKey,
+        console: consoleAddress === undefined ? undefined : { url: consoleAddress, token },
+        privateKeySeed: Buffer.from(seed, 'base64url'),
+      };
     }
     if (attempt === ATTEMPTS) throw new GatewayFailed(`svc-gateway does not start: ${started.problem}`);
   }
@@ -94,8 +109,8 @@ async function createKey({
     '--json',
   ];
   return new Promise((resolve, reject) => {
-    const words = [file, 'create-key', ...flags];
-    execFile(process.execPath, words, { env: inherited(env) }, (error, stdout, stderr) => {
+    const [program, ...words] = commandOf(file, 'create-key', ...flags);
+    execFile(program, words, { env: inherited(env) }, (error, stdout, stderr) => {
       if (error === null) {
         const { api_key: apiKey, record } = JSON.parse(stdout);
         resolve({ apiKey, record });
@@ -109,10 +124,13 @@ async function createKey({
   });
 }
 
-type Listening = Pick<WorkbenchGateway, 'onRecord' | 'ended' | 'stop'>;
+interface Listening extends Pick<WorkbenchGateway, 'onRecord' | 'ended' | 'stop'> {
+  readonly consoleAddress: string | undefined;
+}
 
 function listen(file: string, env: Environment): Promise<Listening | { readonly problem: string }> {
-  const child = spawn(process.execPath, [file], {
+  const [program, ...words] = commandOf(file);
+  const child = spawn(program, words, {
     env: { ...env, SVC_GATEWAY_ENDS_WITH_STDIN: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],
     // Ctrl-C at the terminal is for the workbench alone, which ends the gateway behind the agent.
@@ -128,14 +146,17 @@ function listen(file: string, env: Environment): Promise<Listening | { readonly 
     child.once('error', (error) => resolve(error.message));
     child.once('close', () => resolve(stderr.trim()));
   });
+  let consoleAddress: string | undefined;
   let onRecord = (_record: GatewayRecord): void => {};
   return new Promise((resolve) => {
     void ended.then((problem) => resolve({ problem }));
     createInterface({ input: child.stdout }).on('line', (line) => {
       const record: GatewayRecord = JSON.parse(line);
       onRecord(record);
+      if (record['event'] === 'console_listening') consoleAddress = String(record['url']);
       if (record['event'] !== 'listening') return;
       resolve({
+        consoleAddress,
         onRecord: (listener) => void (onRecord = listener),
         ended,
         async stop() {
@@ -147,6 +168,11 @@ function listen(file: string, env: Environment): Promise<Listening | { readonly 
       });
     });
   });
+}
+
+/** Whoever holds Node.js itself runs nothing but its own code, and has a gateway beside it that does, too. */
+function commandOf(file: string, ...words: readonly string[]): [string, ...string[]] {
+  return isSea() ? [file, ...words] : [process.execPath, file, ...words];
 }
 
 function inherited(env: Environment): Environment {

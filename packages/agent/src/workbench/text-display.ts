@@ -34,7 +34,7 @@ export function textDisplay(options: TextOptions): Display {
   }
 
   return {
-    ready({ file, capabilities, url, apiKey, example }) {
+    ready({ file, capabilities, url, apiKey, consoleUrl, example }) {
       const call =
         example === undefined
           ? ''
@@ -44,6 +44,7 @@ export function textDisplay(options: TextOptions): Display {
   API key  ${paint('bold', apiKey)}
   OpenAPI  ${url}/openapi.json
   MCP      ${url}/mcp
+  Console  ${consoleUrl}
 ${call}
 ${paint('bold', 'Connect an AI client')}
 
@@ -55,9 +56,9 @@ Serving ${counted(capabilities, 'capability', 'capabilities')} of ${file}: each 
 
 `);
     },
-    watching({ file, capabilities }) {
+    watching({ file, capabilities, consoleUrl }) {
       output.write(
-        `Checking each save of ${file} (${counted(capabilities, 'capability', 'capabilities')}). Run one with \`svc-agent try NAME\`; Ctrl-C ends this.\n`,
+        `Checking each save of ${file} (${counted(capabilities, 'capability', 'capabilities')}). Run one with \`svc-agent try NAME\`; Ctrl-C ends this.\nConsole  ${consoleUrl}\n`,
       );
     },
     accepted({ served, capabilities, asked, added, changed, removed, durationMs }) {

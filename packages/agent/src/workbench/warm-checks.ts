@@ -11,7 +11,8 @@ import { checkKeyFiles } from '../start-up/check-key-files.ts';
 import { auditAccount } from '../start-up/checks.ts';
 import { digestingReader } from '../start-up/file-digest.ts';
 import type { AuditFinding } from '../start-up/report.ts';
-import type { WarmOrder, WarmReport } from './warm-report.ts';
+import { inspect } from './author-console/inspect.ts';
+import type { InspectOrder, InspectReport, WarmOrder, WarmReport } from './warm-report.ts';
 import { workbenchConfig, WORKBENCH_LINK } from './workbench-config.ts';
 
 /** A capability that has passed. */
@@ -33,6 +34,11 @@ interface Warm {
   findings?: readonly AuditFinding[];
 }
 
+export interface WarmChecks {
+  check(order: WarmOrder): Promise<WarmReport>;
+  inspect(order: InspectOrder): Promise<InspectReport>;
+}
+
 /** As many as are verified at once. */
 const MOST_CONNECTIONS = 4;
 
@@ -40,9 +46,7 @@ const MOST_CONNECTIONS = 4;
  * The checks of a start, again and again: parser and connections stay, and the database is only asked about capabilities
  * whose definition is another than when they passed.
  */
-export function createWarmChecks(
-  env: Readonly<Record<string, string | undefined>>,
-): (order: WarmOrder) => Promise<WarmReport> {
+export function createWarmChecks(env: Readonly<Record<string, string | undefined>>): WarmChecks {
   let warm: Warm | undefined;
 
   async function warmFor(config: DatabaseConfig): Promise<Warm> {
@@ -63,7 +67,7 @@ export function createWarmChecks(
     await database?.close();
   }
 
-  async function check(config: AgentConfig): Promise<Pick<WarmReport, 'outcome' | 'asked'>> {
+  async function checkConfig(config: AgentConfig): Promise<Pick<WarmReport, 'outcome' | 'asked'>> {
     try {
       const current = await warmFor(config.database);
       const { database, verdicts, verifier } = current;
@@ -100,17 +104,19 @@ export function createWarmChecks(
     }
   }
 
-  return async ({ file, content }) => {
+  async function check({ file, content }: WarmOrder): Promise<WarmReport> {
     const { readFile, files } = digestingReader(file, content);
     const loaded = loadConfig({ path: file, env, readFile, link: WORKBENCH_LINK });
     if ('faults' in loaded) return { outcome: { step: 'refused', faults: loaded.faults }, files, asked: 0 };
     const config = workbenchConfig(loaded.config);
     const faults = config.identity === undefined ? [] : await checkKeyFiles(config.identity);
     if (faults.length > 0) return { outcome: { step: 'refused', faults }, files, asked: 0 };
-    const { outcome, asked } = await check(config);
+    const { outcome, asked } = await checkConfig(config);
     if (outcome.step !== 'verified') return { outcome, files, asked };
     return { outcome: { ...outcome, warnings: [...loaded.warnings, ...outcome.warnings] }, files, asked };
-  };
+  }
+
+  return { check, inspect: (order) => inspect(order, warm?.database) };
 }
 
 function hasPassed(capability: Capability, verdicts: Warm['verdicts']): boolean {

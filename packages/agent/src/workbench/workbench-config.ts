@@ -9,11 +9,12 @@ export const WORKBENCH_LINK: LinkOverride = {
 
 /**
  * What of a file counts at the workbench: what its capabilities are and do. One process beside one gateway that serves
- * nobody else needs no workers, service and metrics, which might stand in the way of an agent on the same machine.
+ * nobody else needs no workers, service, metrics and traces, which might stand in the way of an agent on the same machine.
  */
 export function workbenchConfig({
   serviceId: _service,
   metricsListen: _metrics,
+  traces: _traces,
   ...config
 }: AgentConfig): AgentConfig {
   const { runtime, identity } = config;

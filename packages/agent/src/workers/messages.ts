@@ -204,6 +204,7 @@ type SentError =
       readonly kind: DatabaseErrorKind;
       readonly message: string;
       readonly advice: string | undefined;
+      readonly sqlState: string | undefined;
       readonly cause: string | undefined;
     }
   | { readonly stack: string };
@@ -222,8 +223,8 @@ export function writeFailed(writer: MessageWriter, id: number, error: unknown): 
 
 function sentErrorOf(error: unknown): SentError {
   if (error instanceof DatabaseError) {
-    const { kind, message, advice, cause } = error;
-    return { kind, message, advice, cause: cause instanceof Error ? cause.message : undefined };
+    const { kind, message, advice, sqlState, cause } = error;
+    return { kind, message, advice, sqlState, cause: cause instanceof Error ? cause.message : undefined };
   }
   return { stack: error instanceof Error ? (error.stack ?? '').replace(error.message, '') : '' };
 }
@@ -232,5 +233,9 @@ export function readFailed(fields: MessageFields): Error {
   const sent: SentError = deserialize(fields.rest());
   if ('stack' in sent) return Object.assign(new Error(), { stack: sent.stack });
   const cause = sent.cause === undefined ? {} : { cause: new Error(sent.cause) };
-  return new DatabaseError(sent.kind, sent.message, { advice: sent.advice, ...cause });
+  return new DatabaseError(sent.kind, sent.message, {
+    advice: sent.advice,
+    sqlState: sent.sqlState,
+    ...cause,
+  });
 }

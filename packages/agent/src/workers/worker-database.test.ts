@@ -2,8 +2,10 @@ import { expect, test, vi } from 'vitest';
 import { openWorkerDatabase, type WorkerEnded } from './worker-database.ts';
 
 /** Says that it is ready, and ends at once. */
-const CODE =
-  "require('node:fs').writeSync(3, Buffer.from([0, 0, 0, 5, 1, 0, 0, 0, 0])); setTimeout(process.exit, 20, 3)";
+const CODE = {
+  command: 'internal-worker',
+  text: "require('node:fs').writeSync(3, Buffer.from([0, 0, 0, 5, 1, 0, 0, 0, 0])); setTimeout(process.exit, 20, 3)",
+};
 
 test('a worker is started again and again while no further process can be made', async () => {
   const ends: WorkerEnded[] = [];

@@ -1,4 +1,4 @@
-import { errorText, restartDelay } from '@svc/edge';
+import { errorText, restartDelay, type OwnCode } from '@svc/edge';
 import type {
   Database,
   DatabaseChange,
@@ -15,7 +15,7 @@ import { startWorkerProcess, type WorkerEnd, type WorkerProcess } from './worker
 
 export interface WorkerDatabaseOptions {
   /** The code of a worker's process. */
-  readonly code: string;
+  readonly code: OwnCode;
   /** How many workers, at most as many as connections. */
   readonly workers: number;
   readonly config: DatabaseConfig;

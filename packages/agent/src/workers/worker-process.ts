@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
+import { spawnOwnCode, type OwnCode } from '@svc/edge';
 import { createCallTable } from '@svc/protocol';
 import type {
   CallerShare,
@@ -57,7 +57,7 @@ export interface WorkerProcess {
 
 export interface WorkerProcessOptions {
   /** The code of the process. */
-  readonly code: string;
+  readonly code: OwnCode;
   /** With the part of the connections that the worker has. */
   readonly config: DatabaseConfig;
   readonly prepared: StartOrder['prepared'];
@@ -105,15 +105,13 @@ function lost(): DatabaseError {
 
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
   const { config, onReady, onState, onEnded } = options;
-  const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
-  // The code comes over standard input, and everything else over a socket of its own.
-  const child = spawn(process.execPath, [...flags, '--input-type=commonjs', '-'], {
+  // Its code may come over standard input; everything else comes over a socket of its own.
+  const child = spawnOwnCode(options.code, {
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
   });
-  const { stdin, stderr: errors } = child;
+  const { stderr: errors } = child;
   const stream = child.stdio[3];
-  if (stdin === null || errors === null || !(stream instanceof Duplex))
-    throw new Error('a worker has no pipes');
+  if (errors === null || !(stream instanceof Duplex)) throw new Error('a worker has no pipes');
   const writer = createMessageWriter(stream);
   const sent = createCallTable<Sent>();
   const shares = createSentShares(config.maxConnections);
@@ -206,13 +204,11 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   });
   // When its process has ended before it has read what was sent; 'close' says how.
   stream.on('error', () => {});
-  stdin.on('error', () => {});
   errors.setEncoding('utf8').on('data', (text: string) => {
     stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
   });
   child.on('error', (error) => ended(null, null, error.message));
   child.on('close', (code, signal) => ended(code, signal, stderr));
-  stdin.end(options.code);
   writeData(writer, TO_WORKER.start, { config, prepared: options.prepared } satisfies StartOrder);
 
   return {

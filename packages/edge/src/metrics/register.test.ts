@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMetricsRegister, DURATION_BOUNDS, type Sample } from './register.ts';
+import { createMetricsRegister, createMetricsSum, DURATION_BOUNDS, type Sample } from './register.ts';
 
 async function linesOf(register: { text(): Promise<string> }, name: string): Promise<readonly string[]> {
   return (await register.text()).split('\n').filter((line) => line.startsWith(name));
@@ -44,4 +44,32 @@ test('durations are milliseconds, a bound belongs to its own bucket', async () =
 test('bounds reach from half a millisecond to half a minute, and grow', () => {
   expect([DURATION_BOUNDS[0], DURATION_BOUNDS.at(-1)]).toEqual([0.0005, 30]);
   expect(DURATION_BOUNDS).toEqual(DURATION_BOUNDS.toSorted((a, b) => a - b));
+});
+
+test('OpenMetrics has the newest exemplar of each bucket, from all processes', async () => {
+  const metric = { name: 'd', type: 'histogram', labels: ['l'], help: 'Help "me".' } as const;
+  const traceId = (digit: string): string => digit.repeat(32);
+  const registers = await Promise.all([createMetricsRegister(true), createMetricsRegister(true)]);
+  for (const [at, register] of registers.entries()) {
+    const add = register.addDurations(metric)(['a\nb']);
+    add(3, traceId(String(at)));
+    add(4);
+    add(60_000, traceId('f'));
+    register.addReading({ name: 'c_total', type: 'counter', labels: [], help: 'Help.' }, () => 2);
+  }
+  const sum = await createMetricsSum();
+  const page = await sum.openMetricsText(await Promise.all(registers.map((register) => register.snapshot())));
+  const lines = page.split('\n');
+  expect(lines).toContain('# TYPE c counter');
+  expect(lines).toContain('c_total 4');
+  expect(lines).toContain('# HELP d Help \\"me\\".');
+  expect(page).toMatch(/^d_bucket\{le="0.005",l="a\\nb"\} 4 # \{trace_id="[01]{32}"\} 0.003 \d{10}\.\d{3}$/m);
+  expect(page).toMatch(/^d_bucket\{le="\+Inf",l="a\\nb"\} 6 # \{trace_id="f{32}"\} 60 \d{10}\.\d{3}$/m);
+  expect(lines.filter((line) => line.includes(' # {'))).toHaveLength(2);
+  expect(page.endsWith('\n# EOF\n')).toBe(true);
+  expect(await registers[0].text()).not.toContain('trace_id');
+});
+
+test('without exemplars there is one format', async () => {
+  expect(await createMetricsRegister()).toMatchObject({ openMetricsText: undefined });
 });

@@ -1,4 +1,12 @@
-import type { Histogram, MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { Histogram } from 'prom-client';
+import {
+  bucketKey,
+  exemplarsOf,
+  openMetricsText,
+  withExemplars,
+  type Exemplar,
+  type MetricsSnapshot,
+} from './open-metrics.ts';
 
 /** What a metric is, for scrapes and for the reference. */
 export interface Metric {
@@ -14,22 +22,28 @@ export type Sample = readonly [labels: readonly (string | number)[], value: numb
 /** The present value; one sample for each combination of labels that has occurred. */
 type Reading = () => number | Iterable<Sample>;
 
-/** Adds one duration, in milliseconds, to the series of one combination of labels. */
-export type AddDuration = (milliseconds: number) => void;
+/**
+ * Adds one duration, in milliseconds, to the series of one combination of labels. With the id of its trace, where that is
+ * recorded, it becomes an exemplar.
+ */
+export type AddDuration = (milliseconds: number, traceId?: string) => void;
 
-/** All metrics of a process as they are at one moment, to be summed elsewhere. */
-export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
+/** What is scraped. */
+export interface MetricsPage {
+  /** The text format of Prometheus, version 0.0.4. */
+  text(): Promise<string>;
+  /** OpenMetrics, for those who ask for it; absent where there are no exemplars to show. */
+  readonly openMetricsText?: (() => Promise<string>) | undefined;
+}
 
 /** The metrics of one process. */
-export interface MetricsRegister {
+export interface MetricsRegister extends MetricsPage {
   /** All but those of the process itself. */
   readonly metrics: readonly Metric[];
   /** Read at each scrape, so that no call pays for it. */
   addReading(metric: Metric & { readonly type: 'counter' | 'gauge' }, read: Reading): void;
   /** Returns what finds the series of some values of the labels; keep what it gives. */
   addDurations(metric: Metric & { readonly type: 'histogram' }): (labels: Sample[0]) => AddDuration;
-  /** The text format of Prometheus, version 0.0.4. */
-  text(): Promise<string>;
   snapshot(): Promise<MetricsSnapshot>;
 }
 
@@ -37,6 +51,7 @@ export interface MetricsRegister {
 export interface MetricsSum {
   /** As `text` of a register. What cannot be summed, as the time of the start, is that of the first. */
   text(snapshots: readonly MetricsSnapshot[]): Promise<string>;
+  openMetricsText(snapshots: readonly MetricsSnapshot[]): Promise<string>;
   /** What processes that have ended leave in every sum: their counters and histograms. */
   counted(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot>;
 }
@@ -54,13 +69,19 @@ const SUMS_OF_GAUGES = /^(# TYPE nodejs_\w+_total) gauge$/gm;
 
 const GROWING: ReadonlySet<string> = new Set(['counter', 'histogram']);
 
-/** Begins with memory, CPU, event loop and garbage collection, under the names that dashboards know. */
-export async function createMetricsRegister(): Promise<MetricsRegister> {
+/**
+ * Begins with memory, CPU, event loop and garbage collection, under the names that dashboards know. With `hasExemplars` its
+ * durations may name traces.
+ */
+export async function createMetricsRegister(hasExemplars = false): Promise<MetricsRegister> {
   // Loaded by those who want metrics only: it takes longer than all the rest of a start.
   const { collectDefaultMetrics, Gauge, Counter, Histogram, Registry } = await import('prom-client');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics: Metric[] = [];
+  const exemplars = new Map<string, Exemplar>();
+  const snapshot = async (): Promise<MetricsSnapshot> =>
+    withExemplars(await registry.getMetricsAsJSON(), exemplars);
   const optionsOf = ({ name, help, labels }: Metric) => ({
     name,
     help,
@@ -84,12 +105,24 @@ export async function createMetricsRegister(): Promise<MetricsRegister> {
       metrics.push(metric);
       const histogram: Histogram = new Histogram({ ...optionsOf(metric), buckets: [...DURATION_BOUNDS] });
       return (labels) => {
-        const series = histogram.labels(named(metric, labels));
-        return (milliseconds) => series.observe(milliseconds / 1000);
+        const names = named(metric, labels);
+        const series = histogram.labels(names);
+        if (!hasExemplars) return (milliseconds) => series.observe(milliseconds / 1000);
+        const keys = [...DURATION_BOUNDS, '+Inf'].map((le) =>
+          bucketKey(`${metric.name}_bucket`, { le, ...names }),
+        );
+        return (milliseconds, traceId = '') => {
+          const value = milliseconds / 1000;
+          series.observe(value);
+          if (traceId === '') return;
+          const at = DURATION_BOUNDS.findIndex((bound) => value <= bound);
+          exemplars.set(keys.at(at) ?? '', { traceId, value, time: Date.now() / 1000 });
+        };
       };
     },
     text: async () => typedText(await registry.metrics()),
-    snapshot: async () => registry.getMetricsAsJSON(),
+    openMetricsText: hasExemplars ? async () => openMetricsText(await snapshot()) : undefined,
+    snapshot,
   };
 }
 
@@ -98,12 +131,16 @@ export async function createMetricsSum(): Promise<MetricsSum> {
   // Its types say a registry, of which it takes what registries give as JSON.
   const sum = (snapshots: readonly MetricsSnapshot[]) =>
     AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot]));
+  const page = ([first = [], ...others]: readonly MetricsSnapshot[]) => {
+    const single = first.map((metric) =>
+      isSummed(metric) ? metric : { ...metric, aggregator: 'first' as const },
+    );
+    return sum([single, ...others.map((snapshot) => snapshot.filter(isSummed))]);
+  };
   return {
-    async text([first = [], ...others]) {
-      const single = first.map((metric) =>
-        isSummed(metric) ? metric : { ...metric, aggregator: 'first' as const },
-      );
-      return typedText(await sum([single, ...others.map((snapshot) => snapshot.filter(isSummed))]).metrics());
+    text: async (snapshots) => typedText(await page(snapshots).metrics()),
+    async openMetricsText(snapshots) {
+      return openMetricsText(withExemplars(await page(snapshots).getMetricsAsJSON(), exemplarsOf(snapshots)));
     },
     async counted(snapshots) {
       const grow = (snapshot: MetricsSnapshot): MetricsSnapshot =>

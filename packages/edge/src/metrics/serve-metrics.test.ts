@@ -42,3 +42,18 @@ test('closes at once, whoever is connected, and listens no longer', async () => 
   expect(performance.now() - since).toBeLessThan(4000);
   await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow('fetch failed');
 });
+
+test('answers OpenMetrics to those who take it, where there is something to gain', async () => {
+  const typeFor = async (hasExemplars: boolean, accept: string): Promise<string | undefined> => {
+    const listener = await serveMetrics(await createMetricsRegister(hasExemplars), HERE, 'SETTING', () => {});
+    const answer = await fetch(`http://127.0.0.1:${listener.port}/metrics`, { headers: { accept } });
+    await listener.close();
+    return answer.headers.get('content-type')?.split(';')[0];
+  };
+  const prometheus =
+    'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1';
+  expect(await typeFor(true, prometheus)).toBe('application/openmetrics-text');
+  expect(await typeFor(false, prometheus)).toBe('text/plain');
+  expect(await typeFor(true, 'text/plain')).toBe('text/plain');
+  expect(await typeFor(true, 'application/openmetrics-text;q=0')).toBe('text/plain');
+});

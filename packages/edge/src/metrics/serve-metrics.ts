@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listen, type AcceptFailure } from '../listen.ts';
 import type { ListenAddress } from '../listen-address.ts';
-import type { MetricsRegister } from './register.ts';
+import type { MetricsPage } from './register.ts';
 
 export interface MetricsListener {
   readonly address: string;
@@ -10,6 +10,8 @@ export interface MetricsListener {
 }
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const OPEN_METRICS = 'application/openmetrics-text';
+const OPEN_METRICS_TYPE = `${OPEN_METRICS}; version=1.0.0; charset=utf-8`;
 /** Few programs scrape; others that find the port must not use up the descriptors of the process. */
 const MAX_CONNECTIONS = 16;
 /** One connection is one scrape, whatever its other end does. */
@@ -20,7 +22,7 @@ const CONNECTION_MS = 5000;
  * `listen`.
  */
 export async function serveMetrics(
-  register: Pick<MetricsRegister, 'text'>,
+  register: MetricsPage,
   address: ListenAddress,
   setting: string,
   onAcceptFailure: (failure: AcceptFailure) => void,
@@ -46,7 +48,7 @@ export async function serveMetrics(
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  register: Pick<MetricsRegister, 'text'>,
+  register: MetricsPage,
 ): Promise<void> {
   const { method, url = '' } = request;
   const send = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): void => {
@@ -67,9 +69,19 @@ async function answer(
     send(405, 'the method is not allowed here\n', { Allow: 'GET, HEAD' });
   } else {
     try {
-      send(200, await register.text());
+      const { openMetricsText } = register;
+      if (openMetricsText !== undefined && takesOpenMetrics(request.headers.accept)) {
+        send(200, await openMetricsText(), { 'Content-Type': OPEN_METRICS_TYPE });
+      } else send(200, await register.text());
     } catch {
       send(500, 'the metrics cannot be read\n');
     }
   }
+}
+
+/** Whoever names it can read it: Prometheus does, before the older format. */
+function takesOpenMetrics(accept = ''): boolean {
+  return accept
+    .split(',')
+    .some((range) => range.trim().startsWith(OPEN_METRICS) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(range));
 }

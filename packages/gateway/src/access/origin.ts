@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { hostnameOf } from '@svc/edge';
 import { isLoopbackHost } from '@svc/protocol';
 
 export interface OriginRules {
@@ -60,10 +61,3 @@ export function createOriginCheck({ listenHost, publicUrl, corsOrigins }: Origin
     return allowed ? undefined : 'pages of this origin may not call; see GATEWAY_CORS_ALLOWED_ORIGINS';
   };
 }
-
-/** In lower case, IPv6 in brackets; undefined for what is not spelt as browsers spell a host. */
-function hostnameOf(host: string): string | undefined {
-  return HOST.exec(host.toLowerCase())?.[1];
-}
-
-const HOST = /^(\[[\da-f:.]+\]|[a-z\d-]+(?:\.[a-z\d-]+)*)(?::\d{1,5})?$/;

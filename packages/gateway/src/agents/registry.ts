@@ -27,7 +27,9 @@ export interface Registry {
   ): CallableLink | undefined;
   /** Whether all processes of the replica can call an agent, wherever it is connected. */
   readonly connected: boolean;
-  /** Of this process. */
+  /** Links of agents to this process. */
+  readonly sessions: Iterable<Pick<CallableLink, 'connId' | 'inFlight'>>;
+  /** How many they are. */
   readonly connections: number;
   /** Calls that the agents connected to this process have and have not answered. */
   readonly callsInFlight: number;
@@ -138,6 +140,9 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
     },
     get connected() {
       return sessions.size + remotes.size > unlisted.size;
+    },
+    get sessions() {
+      return sessions.values();
     },
     get connections() {
       return sessions.size;

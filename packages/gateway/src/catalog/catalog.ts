@@ -16,6 +16,8 @@ export interface Catalog {
   forgetUnknown(): void;
   /** One description made of all; the same object until its bytes change. Undefined before the first agent. */
   readonly description: Description | undefined;
+  /** Of all agents, in the order in which they came. */
+  readonly offers: readonly AgentOffer[];
   /** Whether an offer that is kept has the capability. */
   knows(capability: string): boolean;
   onDescription(listener: (description: Description) => void): void;
@@ -62,6 +64,9 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
     },
     get description() {
       return united?.description;
+    },
+    get offers() {
+      return kept.offers;
     },
     knows: (capability) => names.has(capability),
     onDescription(listener) {

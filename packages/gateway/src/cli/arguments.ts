@@ -25,6 +25,7 @@ export type Command =
       readonly json: boolean;
     }
   | { readonly command: 'create-agent-secret'; readonly json: boolean }
+  | { readonly command: 'create-console-token'; readonly json: boolean }
   | {
       readonly command: 'revoke-key';
       readonly keyId: string;
@@ -66,6 +67,8 @@ function commandOf(name: string | undefined, given: Given): Command {
       return revokeKeyCommand(given);
     case 'create-agent-secret':
       return { command: 'create-agent-secret', json: given.has('json') };
+    case 'create-console-token':
+      return { command: 'create-console-token', json: given.has('json') };
     default:
       return { command: 'run', envFile: given.value('env-file') };
   }

@@ -66,6 +66,10 @@ export const PROGRAM: ProgramSpec = {
       does: 'Create the key pair by which an agent proves itself to the gateway. Prints both keys with the settings that they belong to. Stores nothing.',
       flags: { json: { does: `${JSON_OUTPUT} \`{"agent_private_key": "...", "agent_public_key": "..."}\`` } },
     },
+    'create-console-token': {
+      does: 'Create the token that opens the console of operators. Prints it with the setting that its hash belongs to. Stores nothing.',
+      flags: { json: { does: `${JSON_OUTPUT} \`{"console_token": "...", "console_token_sha256": "..."}\`` } },
+    },
   },
   notes: `Required settings:
   GATEWAY_AGENT_PUBLIC_KEY                base64url public key of the agent; several with commas
@@ -108,6 +112,13 @@ Optional settings:
   GATEWAY_COMPRESS                        gzip compresses large answers of calls        (off)
   GATEWAY_MCP_OUTPUT_SCHEMA               false shortens tools/list                    (true)
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
+  GATEWAY_CONSOLE_PUBLIC                  true serves pages for callers at /console/  (false)
+  GATEWAY_CONSOLE_ADDR                    address for the console of operators          (off)
+  GATEWAY_CONSOLE_TOKEN_SHA256            hash of its token: create-console-token
+  GATEWAY_CONSOLE_BEHIND_TLS_PROXY        true where a proxy has its TLS              (false)
+  GATEWAY_TRACE_URL                       where traces are shown, with {trace_id}      (none)
+  GATEWAY_TRACES                          otlp sends traces, as OTEL_* say              (off)
+  GATEWAY_TRACES_HEADERS_FILE             file of headers for their collector
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
   GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)
 

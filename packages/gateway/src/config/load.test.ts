@@ -65,6 +65,8 @@ describe('loadConfig', () => {
         shutdownDelayMs: 0,
         readyAfterMs: 0,
         agentWaitMs: 0,
+        console: undefined,
+        consolePublic: false,
         compress: undefined,
         mcpOutputSchema: true,
         tls: undefined,

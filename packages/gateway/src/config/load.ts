@@ -1,5 +1,6 @@
-import { nearest } from '@svc/edge';
+import { nearest, type ListenAddress } from '@svc/edge';
 import { PARAMS_MAX_BYTES } from '@svc/protocol';
+import { readConsole } from './console.ts';
 import { parseCidr } from './parse/cidr.ts';
 import type { Cidr } from '../network/cidr.ts';
 import type { Fault } from './fault.ts';
@@ -12,6 +13,7 @@ import { createReadSettings, type Environment, type ReadSettings } from './read-
 import { readServices } from './services/read-services.ts';
 import { SETTINGS } from './settings.ts';
 import { readTlsFiles, type ReadFile } from './tls-files.ts';
+import { readTracesSettings } from './traces.ts';
 import { readValkey } from './valkey.ts';
 import { parseReplicas } from './parse/replicas.ts';
 import { parseWorkers } from './parse/workers.ts';
@@ -54,9 +56,24 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const principalRateLimit = readRate(settings, 'GATEWAY_PRINCIPAL_RATE_LIMIT');
   const { valkey, warnings: valkeyWarnings } = readValkey(settings, readFile);
   const address = listen ?? { host: undefined, port: 8080 };
-  if (metricsListen?.port === address.port && metricsListen.host === address.host && address.port !== 0) {
+  if (isSameAddress(metricsListen, address)) {
     const message = 'is the same as the address of the gateway itself (GATEWAY_ADDR); choose another port';
     faults.push({ setting: 'GATEWAY_METRICS_ADDR', message });
+  }
+  const tls = readTlsFiles(
+    read('GATEWAY_TLS_CERT_FILE', good),
+    read('GATEWAY_TLS_KEY_FILE', good),
+    readFile,
+    faults,
+  );
+  const operatorConsole = readConsole(settings, tls !== undefined);
+  for (const [setting, other] of [
+    ['GATEWAY_ADDR', address],
+    ['GATEWAY_METRICS_ADDR', metricsListen],
+  ] as const) {
+    if (!isSameAddress(operatorConsole?.listen, other)) continue;
+    const message = `is the same as ${setting}; choose another port`;
+    faults.push({ setting: 'GATEWAY_CONSOLE_ADDR', message });
   }
 
   const config: GatewayConfig = {
@@ -88,15 +105,13 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     shutdownDelayMs: read('GATEWAY_SHUTDOWN_DELAY', parseReplicaTime) ?? 0,
     readyAfterMs: read('GATEWAY_READY_AFTER', parseReplicaTime) ?? 0,
     agentWaitMs: read('GATEWAY_AGENT_WAIT', parseAgentWait) ?? 0,
-    tls: readTlsFiles(
-      read('GATEWAY_TLS_CERT_FILE', good),
-      read('GATEWAY_TLS_KEY_FILE', good),
-      readFile,
-      faults,
-    ),
+    tls,
     compress: read('GATEWAY_COMPRESS', parseCompress),
     mcpOutputSchema: read('GATEWAY_MCP_OUTPUT_SCHEMA', parseBoolean) ?? true,
     metricsListen,
+    consolePublic: read('GATEWAY_CONSOLE_PUBLIC', parseBoolean) ?? false,
+    console: operatorConsole,
+    traces: readTracesSettings(settings, env, readFile),
     workers: read('GATEWAY_WORKERS', parseWorkers) ?? 1,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
   };
@@ -118,6 +133,10 @@ export function loadServices(env: Environment, readFile: ReadFile): LoadedServic
   const { services, issuerWarnings, keyWarnings } = readServices(settings, readFile);
   const { faults } = settings;
   return faults.length > 0 ? { faults } : { services, warnings: [...issuerWarnings, ...keyWarnings] };
+}
+
+function isSameAddress(one: ListenAddress | undefined, other: ListenAddress | undefined): boolean {
+  return one !== undefined && one.port !== 0 && one.port === other?.port && one.host === other.host;
 }
 
 function unknownSettings(env: Environment): readonly string[] {

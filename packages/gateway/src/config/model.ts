@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../auth/api-keys/key-record.ts';
+import type { TracesConfig } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
 import type { Cidr } from '../network/cidr.ts';
 
@@ -44,6 +45,12 @@ export interface GatewayConfig {
   /** Whether `tools/list` has the schemas of results. */
   readonly mcpOutputSchema: boolean;
   readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
+  /** Whether callers find the pages of the console at the listener of their calls. */
+  readonly consolePublic: boolean;
+  /** That of operators, at a listener of its own; undefined for none. */
+  readonly console: ConsoleConfig | undefined;
+  /** Undefined where no traces are made. */
+  readonly traces: TracesConfig | undefined;
   /** Processes that serve; with 1 there is no other. */
   readonly workers: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
@@ -57,6 +64,16 @@ export interface ServiceConfig {
   readonly keys: readonly KeyRecord[];
   /** Undefined where no issuer's tokens are taken. */
   readonly tokens: TokenConfig | undefined;
+}
+
+export interface ConsoleConfig {
+  readonly listen: GatewayConfig['listen'];
+  /** Of the token that opens it, hex in lower case. */
+  readonly tokenSha256: string;
+  /** Somebody else's TLS stands before it. */
+  readonly behindTlsProxy: boolean;
+  /** Where a trace is shown, with `{trace_id}` in the place of its id; undefined for nowhere. */
+  readonly traceUrl: string | undefined;
 }
 
 interface RateConfig {

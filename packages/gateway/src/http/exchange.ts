@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { createAbort, type AbortSignalLike } from '@svc/edge';
 import { CallError, CallerGone, type CallErrorCode } from '../calls/call-error.ts';
 import type { CallerRecord, Observe, RequestEvent } from '../telemetry/events.ts';
+import type { CallTrace, GatewayTraces } from '../telemetry/traces.ts';
 import type { Cors } from '../access/cors.ts';
 import { errorResponse } from './error-response.ts';
 import { readRequestHeaders, type RequestHeaders } from './request/headers.ts';
@@ -20,6 +21,8 @@ export interface CallLog {
   cancelled: boolean;
   /** Milliseconds; undefined for as long as the request itself. */
   durationMs: number | undefined;
+  /** Undefined where there is none, or not yet. */
+  trace: CallTrace | undefined;
 }
 
 /** One request and its one answer, with what the log will say of it. */
@@ -85,6 +88,8 @@ export interface ExchangeOptions {
   readonly unknownCaller: CallerRecord | undefined;
   /** Likewise of the service; undefined where there is only the default one. */
   readonly unknownService: '' | undefined;
+  /** Undefined where none are made. */
+  readonly traces?: GatewayTraces | undefined;
   readonly observe: Observe;
   readonly now: () => number;
 }
@@ -95,7 +100,7 @@ export function openExchange(
   upgrade: Exchange['upgrade'],
   options: ExchangeOptions,
 ): Exchange {
-  const { observe, now } = options;
+  const { observe, now, traces } = options;
   const startedAt = now();
   const headers = readRequestHeaders(request.rawHeaders);
   const requestId =
@@ -112,6 +117,7 @@ export function openExchange(
     errorCode: '',
     cancelled: false,
     durationMs: undefined,
+    trace: undefined,
   };
   let answered = false;
 
@@ -135,6 +141,7 @@ export function openExchange(
       duration_ms: Math.round((call.durationMs ?? exchange.elapsedMs()) * 1000) / 1000,
       error_code: errorCode === '' ? call.errorCode : errorCode,
     };
+    if (traces !== undefined) addTrace(event, call.trace, traces);
     observe(log.caller === undefined ? event : Object.assign(event, log.caller));
   }
 
@@ -204,4 +211,12 @@ export function openExchange(
     },
   };
   return exchange;
+}
+
+const NO_TRACE = { trace_id: '', trace_flags: '' };
+
+/** It ends with the record of its call. */
+function addTrace(event: RequestEvent, trace: CallTrace | undefined, traces: GatewayTraces): void {
+  Object.assign(event, trace?.record ?? NO_TRACE);
+  if (trace !== undefined) traces.end(trace, event);
 }

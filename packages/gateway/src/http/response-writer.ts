@@ -24,6 +24,8 @@ export function bytesOf(part: AnswerPart): Uint8Array {
 
 /** On every answer. */
 const COMMON_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store'];
+/** On those that say themselves how long they hold, first. */
+const CACHED_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
 /** A caller that takes nothing of an answer for this long is cut off. */
 const STALLED_CALLER_MS = 10_000;
 /** Joined into one write below this, sent piece by piece above. */
@@ -93,7 +95,8 @@ function answerHeaders(
   extra: readonly string[],
   hasContent: boolean,
 ): string[] {
-  const all = [...COMMON_HEADERS, 'X-Request-Id', requestId, ...extra];
+  const common = extra[0] === 'Cache-Control' ? CACHED_HEADERS : COMMON_HEADERS;
+  const all = [...common, 'X-Request-Id', requestId, ...extra];
   if (cors !== undefined) all.push(...cors.answerHeaders(headers));
   if (hasContent && !extra.includes('Content-Type')) all.push('Content-Type', 'application/json');
   return all;

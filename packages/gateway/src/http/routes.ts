@@ -10,7 +10,7 @@ interface Common {
 /** Where a request leads. `template` is what the log says; methods are what `Allow` says. */
 export type Route =
   | (Common & { readonly kind: 'call'; readonly capability: string })
-  | (Common & { readonly kind: 'mcp' | 'openapi' | 'health' | 'ready' | 'agent' | 'metadata' });
+  | (Common & { readonly kind: 'mcp' | 'openapi' | 'health' | 'ready' | 'agent' | 'metadata' | 'console' });
 
 const READ = ['GET', 'HEAD'];
 const CALL_TEMPLATE = '/api/v1/capabilities/{name}';

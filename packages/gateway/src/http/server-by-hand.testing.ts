@@ -46,6 +46,7 @@ export async function startServer(
     bodyReadTimeoutMs: 10_000,
     unknownCaller: undefined,
     metadata: undefined,
+    console: undefined,
     services: undefined,
     unknownService: undefined,
     observe(event) {

@@ -43,8 +43,8 @@ export interface ServicesByPath {
   readonly nobody: ServiceHandlers;
 }
 
-/** Paths that describe how to get tokens. */
-export interface ServedMetadata {
+/** Paths that there are by configuration: those that describe how to get tokens, or the pages for callers. */
+export interface ServedPaths {
   find(path: string): Route | undefined;
   serve(exchange: Exchange): void;
 }
@@ -61,8 +61,11 @@ export interface ServerOptions {
   readonly workers: number;
   readonly unknownCaller: ExchangeOptions['unknownCaller'];
   readonly unknownService: ExchangeOptions['unknownService'];
+  readonly traces?: ExchangeOptions['traces'];
   /** Undefined where the gateway takes no tokens. */
-  readonly metadata: ServedMetadata | undefined;
+  readonly metadata: ServedPaths | undefined;
+  /** Undefined where callers have no pages. */
+  readonly console: ServedPaths | undefined;
   /** Undefined where there is only the default one. */
   readonly services: ServicesByPath | undefined;
   readonly observe: Observe;
@@ -71,6 +74,8 @@ export interface ServerOptions {
 
 export interface GatewayServer {
   readonly server: Server;
+  /** Serves a request that came to another listener as if it had come to this one. */
+  readonly accept: RequestListener;
   /** Requests accepted and not answered. */
   readonly inFlight: number;
   /**
@@ -91,12 +96,12 @@ const KEEP_ALIVE_MS = 65_000;
 const LAST_REQUESTS_MS = 500;
 
 export function createGatewayServer(options: ServerOptions): GatewayServer {
-  const { handlers, services, metadata } = options;
+  const { handlers, services, metadata, console: pages } = options;
   const sourcePolicy = createSourcePolicy(options);
   const validateRequest = createValidateRequest(
     sourcePolicy,
     createFindRoute({
-      find: (path) => metadata?.find(path),
+      find: (path) => metadata?.find(path) ?? pages?.find(path),
       ofServices: services !== undefined,
     }),
   );
@@ -157,6 +162,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
         return handlers.agent(exchange);
       case 'metadata':
         return metadata?.serve(exchange);
+      case 'console':
+        return pages?.serve(exchange);
     }
   }
 
@@ -253,6 +260,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
 
   return {
     server,
+    accept: onRequest,
     get inFlight() {
       return connections.inFlight;
     },

@@ -3,7 +3,7 @@ import { agentKeyId, DEFAULT_SERVICE } from '@svc/protocol';
 import type { AgentKey } from '../agents/handshake.ts';
 import type { ProtectedResource } from '../api/protected-resource.ts';
 import type { ServiceConfig } from '../config/model.ts';
-import type { ServedMetadata, ServicesByPath } from '../http/server.ts';
+import type { ServedPaths, ServicesByPath } from '../http/server.ts';
 import { createService, type Service, type ServiceParts } from './service.ts';
 
 /** The services of this process, which may change while it runs. */
@@ -13,7 +13,7 @@ export interface LiveServices extends ServicesByPath {
   find(id: string): Service | undefined;
   readonly all: Iterable<Service>;
   agentKey(keyId: string): AgentKey | undefined;
-  readonly metadata: ServedMetadata;
+  readonly metadata: ServedPaths;
   /** Whether any has an agent. */
   readonly agentConnected: boolean;
   /** Whether any service takes tokens. */

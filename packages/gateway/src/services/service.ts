@@ -25,6 +25,7 @@ import type { Compressor } from '../http/compress.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
 import type { ServiceHandlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
+import type { GatewayTraces } from '../telemetry/traces.ts';
 import type { OpenKeySet } from '../workers/shared/shared-issuers.ts';
 import { pathPrefixOf } from './service-id.ts';
 
@@ -72,6 +73,8 @@ export interface ServiceParts {
   readonly shuttingDown: HealthState['shuttingDown'];
   /** Of the gateway itself. */
   readonly version: string;
+  /** Undefined where none are made. */
+  readonly traces?: GatewayTraces | undefined;
   readonly observe: Observe;
   readonly now: () => number;
   readonly settling: Settling;
@@ -131,7 +134,7 @@ export function createService(
       principalRate,
       revocations,
     });
-    const { publicUrl, rateLimiter, refuseOrigin, sessions, mcpOutputSchema, version } = parts;
+    const { publicUrl, rateLimiter, refuseOrigin, sessions, mcpOutputSchema, version, traces } = parts;
     const prefix = pathPrefixOf(id);
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
@@ -149,6 +152,7 @@ export function createService(
         authenticate,
         permitCall,
         bodyLimits,
+        traces,
         fieldsOf: (capability) => describedFields(catalog.description, capability),
         compressor: parts.compressor,
       }),
@@ -165,6 +169,7 @@ export function createService(
           takesTokens,
           outputSchemas: mcpOutputSchema,
           version,
+          traces,
         }),
       }),
       openapi: createOpenApiHandler({ authenticate, catalog, ...described }),

@@ -78,6 +78,7 @@ async function start(content: string, changes: Environment = {}): Promise<void> 
     replica: createOnlyProcess(randomUUID(), randomBytes(32)),
     loadServices: (readFile) => loadServices(env, readFile),
     version: '0',
+    consoleAssets: '',
   });
 }
 

@@ -4,6 +4,15 @@ import type { KeysEvent } from '@svc/identity';
 export type GatewayEvent =
   | { readonly event: 'listening'; readonly url: string; readonly address: string; readonly port: number }
   | { readonly event: 'metrics_listening'; readonly address: string; readonly port: number }
+  /** Operators open the console there. */
+  | {
+      readonly event: 'console_listening';
+      readonly url: string;
+      readonly address: string;
+      readonly port: number;
+    }
+  /** Somebody sent a token to the console that is not its own. */
+  | { readonly event: 'console_token_refused'; readonly source: string }
   | {
       readonly event: 'accept_failed';
       readonly address: string;
@@ -120,6 +129,10 @@ export interface RequestEvent {
   readonly source: string;
   readonly duration_ms: number;
   readonly error_code: string;
+  /** Only where traces are made; empty for a request that is part of none. */
+  readonly trace_id?: string | undefined;
+  /** `01` where that trace is recorded, else `00`. */
+  readonly trace_flags?: string | undefined;
   readonly mcp_method?: string | undefined;
   readonly service?: string | undefined;
   readonly principal?: CallerRecord['principal'];

@@ -80,6 +80,7 @@ function levelOf(event: GatewayEvent): Level {
   switch (event.event) {
     case 'listening':
     case 'metrics_listening':
+    case 'console_listening':
     case 'request':
     case 'keys_reloaded':
     case 'agent_connected':
@@ -94,6 +95,7 @@ function levelOf(event: GatewayEvent): Level {
     case 'keys_fetched':
       return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':
+    case 'console_token_refused':
     case 'agent_rejected':
     case 'agent_single_link':
     case 'links_short':

@@ -20,6 +20,7 @@ async function metricsKnowing(names: ReadonlySet<string>, services?: readonly st
   const register = await createMetricsRegister();
   const observe = createGatewayMetrics(register, {
     hasServices: services !== undefined,
+    reloads: true,
     requestsInFlight: () => 0,
     agentConnections: () => services?.map((service): Sample => [[service], 1]) ?? 0,
     agentCallsInFlight: () => services?.map((service): Sample => [[service], 2]) ?? 0,
@@ -60,6 +61,15 @@ test('lost log records, remembered tokens and keys that could not be fetched are
   expect(await gateway.text()).toMatch(/^svc_gateway_token_cache_hits_total 1$/m);
   expect(await gateway.text()).toMatch(/^svc_gateway_token_cache_misses_total 2$/m);
   expect(await gateway.text()).toMatch(/^svc_gateway_issuer_keys_fetch_failures_total 3$/m);
+});
+
+test('files that were refused are told until files are taken', async () => {
+  const gateway = await metricsKnowing(new Set());
+  expect(await gateway.text()).toMatch(/^svc_gateway_reload_refused 0$/m);
+  gateway.observe({ event: 'keys_reload_failed', faults: 1, message: 'no such file' });
+  expect(await gateway.text()).toMatch(/^svc_gateway_reload_refused 1$/m);
+  gateway.observe({ event: 'keys_reloaded', services: 1, keys: 1 });
+  expect(await gateway.text()).toMatch(/^svc_gateway_reload_refused 0$/m);
 });
 
 test('with several services each sample of requests and agents names its own, up to a hundred of them', async () => {

@@ -7,6 +7,8 @@ export interface GatewayState {
   readonly requestsInFlight: () => number;
   /** Whether samples have the label `service`: then those of agents are of each service by itself. */
   readonly hasServices: boolean;
+  /** Whether files of keys or services are read again. */
+  readonly reloads: boolean;
   readonly agentConnections: () => number | readonly Sample[];
   readonly agentCallsInFlight: () => number | readonly Sample[];
   /** Undefined where agents have one link. */
@@ -23,6 +25,8 @@ export interface GatewayState {
   /** Undefined where no Valkey is configured. */
   readonly valkey: (() => ValkeyCounters) | undefined;
   readonly logRecordsLost: () => number;
+  /** Undefined where no traces are made. */
+  readonly tracesDropped?: (() => number) | undefined;
   /** Undefined where there are none. */
   readonly workerRestarts?: () => number;
   /** Calls of this process to agents of others; undefined where there are none. */
@@ -71,6 +75,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
   let connected = 0;
   let disconnected = 0;
   let rejected = 0;
+  let isReloadRefused = false;
 
   function label(service: string | undefined): string {
     if (service === undefined || service === '') return '';
@@ -104,7 +109,7 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         const service = hasServices ? label(event.service) : '';
         const { addDuration, statuses } = seriesOf(service, event.route, event.capability);
         statuses.set(event.http_status, (statuses.get(event.http_status) ?? 0) + 1);
-        addDuration(event.duration_ms);
+        addDuration(event.duration_ms, event.trace_flags === '01' ? event.trace_id : undefined);
         if (event.error_code !== '') {
           const counts = errors.get(service) ?? new Map<string, number>();
           if (counts.size === 0) errors.set(service, counts);
@@ -121,6 +126,12 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'agent_rejected':
         rejected++;
         return;
+      case 'keys_reloaded':
+        isReloadRefused = false;
+        return;
+      case 'keys_reload_failed':
+        isReloadRefused = true;
+        return;
       case 'listening':
       case 'agent_single_link':
       case 'links_short':
@@ -128,6 +139,8 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'replicas_lookup_failed':
       case 'replicas_lookup_back':
       case 'metrics_listening':
+      case 'console_listening':
+      case 'console_token_refused':
       case 'accept_failed':
       case 'shutting_down':
       case 'worker_ended':
@@ -139,8 +152,6 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
       case 'shared_limits_back':
       case 'revocations_unknown':
       case 'keys_revoked':
-      case 'keys_reloaded':
-      case 'keys_reload_failed':
       case 'internal_error':
     }
   };
@@ -283,6 +294,17 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
   );
   if (state.tokens !== undefined) addTokenReadings(register, state.tokens);
   if (state.valkey !== undefined) addValkeyReadings(register, state.valkey);
+  if (state.tracesDropped !== undefined) {
+    register.addReading(
+      {
+        name: 'svc_gateway_traces_dropped_total',
+        type: 'counter',
+        labels: [],
+        help: 'Spans lost because too many waited or the collector did not take them. With GATEWAY_TRACES.',
+      },
+      state.tracesDropped,
+    );
+  }
   if (state.workerRestarts !== undefined) {
     register.addReading(
       {
@@ -303,6 +325,17 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
         help: 'Calls that reached their agent over another worker. Where GATEWAY_WORKERS is above 1.',
       },
       state.siblingCalls,
+    );
+  }
+  if (state.reloads) {
+    register.addReading(
+      {
+        name: 'svc_gateway_reload_refused',
+        type: 'gauge',
+        labels: [],
+        help: '1 while the files of keys or services were refused when they were last read, so that what they held before counts, else 0. Where there are such files.',
+      },
+      () => Number(isReloadRefused),
     );
   }
   return observe;

@@ -4,6 +4,7 @@ import type { KnownForms } from '../auth/api-keys/known-forms.ts';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
 import type { LeaseQuestion, Pool } from './memory/lease.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
+import type { Batch } from '../telemetry/recent/batch.ts';
 import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
 import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
 
@@ -15,6 +16,8 @@ export interface Questions {
   readonly tokens: { readonly question: TokenQuestion; readonly answer: Grant | undefined };
   /** Whether a principal may have one more call under way; it is counted until it ends, or the worker does. */
   readonly call: { readonly question: { readonly principalId: string }; readonly answer: boolean };
+  /** Where to listen for calls that come over the console. */
+  readonly console_socket: { readonly question: undefined; readonly answer: string };
   /** Where to listen for the calls of siblings. */
   readonly sibling_socket: { readonly question: undefined; readonly answer: string };
   /** Of a worker that listens there: what there is of siblings and their agents. Changes follow right behind. */
@@ -42,6 +45,10 @@ export interface WorkerMessages {
   readonly alive: undefined;
   /** All of its metrics: when they are wanted, now and then, and at its end. */
   readonly metrics: MetricsSnapshot;
+  /** What the console shows: when it is wanted, now and then, and at its end. */
+  readonly recent: Batch;
+  /** It listens for calls that come over the console. */
+  readonly console_reachable: { readonly path: string };
   readonly lease_back: { readonly pool: Pool; readonly steps: number };
   /** What a service describes now. */
   readonly snapshot: { readonly service: string; readonly bytes: Uint8Array };
@@ -75,6 +82,7 @@ export interface PrimaryMessages {
   /** An issuer was asked for its keys: those that it has from now on. */
   readonly issuer_keys: { readonly id: string; readonly keys: ShownKeys };
   readonly metrics_wanted: undefined;
+  readonly recent_wanted: undefined;
   readonly shut_down: { readonly signal: string };
   readonly replica_changed: ReplicaChange;
   /** The services from now on, as their files have changed. */

@@ -67,17 +67,17 @@ function adapted(
     checkEveryMs === undefined
       ? configuration
       : configuration.replace(/inter \S+ fastinter \S+/, `inter ${checkEveryMs}ms`);
-  return checked
+  const rewritten = checked
     .replace(/bind .*/, `bind 127.0.0.1:${port}`)
-    .replaceAll(/^ +server gateway1 [^]*?server gateway3 .*$/gm, servers.join('\n'))
-    .replace(
-      agentsToFirst
-        ? /(?<=backend alive\n[^]*?server gateway1 .*)\n +server gateway2 [^]*?server gateway3 .*/
-        : '',
-      '',
-    )
-    .replace(
-      '\ndefaults\n',
-      '\nglobal\n    log stdout format raw local0\n    maxconn 4000\ndefaults\n    log global\n',
-    );
+    .replaceAll(/^ +server gateway1 [^]*?server gateway3 .*$/gm, servers.join('\n'));
+  const withAgents = agentsToFirst
+    ? rewritten.replace(
+        /(?<=backend alive\n[^]*?server gateway1 .*)\n +server gateway2 [^]*?server gateway3 .*/,
+        '',
+      )
+    : rewritten;
+  return withAgents.replace(
+    '\ndefaults\n',
+    '\nglobal\n    log stdout format raw local0\n    maxconn 4000\ndefaults\n    log global\n',
+  );
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { VerificationFault } from '../../databases/errors.ts';
 import { jsonReport, textReport } from './check-report.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { logOfCommand, LOG_FILE, notKept, writeProblem } from '../../telemetry/log-destination.ts';
+import { logOfCommand, LOG_FILE, writeProblem } from '../../telemetry/log-destination.ts';
+import { hasDetails, warnOfLostDetails } from '../lost-details.ts';
 import { readonlyAccountFaults, withCheckedFile } from '../with-checked-file.ts';
 
 export interface CheckOptions {
@@ -31,13 +31,9 @@ export async function checkCommand({ file, offline, details, json, home }: Check
       onWellFormed: ({ capabilities, identity, workers }) =>
         report.wellFormed(capabilities, identity, workers),
       showFaults(faults) {
-        const problem = hasDetails(faults) ? writeProblem(home) : undefined;
-        report.refused(
-          faults,
-          hasDetails(faults) && problem === undefined ? join(home, LOG_FILE) : undefined,
-        );
-        if (problem !== undefined)
-          process.stderr.write(`svc-agent: ${notKept(home, problem)}; --details shows it on a terminal\n`);
+        const kept = hasDetails(faults) && writeProblem(home) === undefined;
+        report.refused(faults, kept ? join(home, LOG_FILE) : undefined);
+        warnOfLostDetails(faults, home, '; --details shows it on a terminal');
       },
     },
     async ({ outcome, refuse }) => {
@@ -50,9 +46,4 @@ export async function checkCommand({ file, offline, details, json, home }: Check
   );
   report.end();
   return exitCode;
-}
-
-/** Whether the log file holds more of these faults than the report. */
-function hasDetails(faults: readonly VerificationFault[]): boolean {
-  return faults.some(({ message, detail }) => detail !== undefined || message.includes(LOG_FILE));
 }

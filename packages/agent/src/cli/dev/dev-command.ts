@@ -13,10 +13,13 @@ import {
 } from '../../workbench/check-save.ts';
 import { jsonDisplay } from '../../workbench/json-display.ts';
 import { GatewayFailed, startGateway } from '../../workbench/start-gateway.ts';
+import { openAuthorConsole, type AuthorConsole } from '../../workbench/author-console/open-author-console.ts';
+import type { Display } from '../../workbench/display.ts';
 import { textDisplay } from '../../workbench/text-display.ts';
 import { startWarmProcess } from '../../workbench/warm-process.ts';
 import { watchSaves, type SaveEnd, type WatchSaves } from '../../workbench/watch-saves.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { warnOfLostDetails } from '../lost-details.ts';
 import { printFaults } from '../print-faults.ts';
 import { serveWorkbench, createShowFindings, type WorkbenchParts } from './serve-workbench.ts';
 import { readonlyAccountFaults } from '../with-checked-file.ts';
@@ -35,6 +38,8 @@ export interface DevOptions {
   readonly claims: readonly string[];
   readonly json: boolean;
   readonly quiet: boolean;
+  /** The pages of the console, as they are embedded. */
+  readonly consoleAssets: () => string;
   /** Resolves with the signal that asks for the end. Before it is called a signal ends the process at once. */
   readonly untilSignal: () => Promise<NodeJS.Signals>;
 }
@@ -79,6 +84,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
     logFaults(faults, log);
     if (options.json || isTerminal) display.refused({ file, content, faults, servesOn: false });
     else printFaults(faults, stderr, file);
+    warnOfLostDetails(faults, home);
   };
   const progress = setTimeout(() => {
     if (stderr.isTTY) stderr.write(`Checking ${file} ...\n`);
@@ -88,6 +94,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   const check = async (): Promise<PassedSave | RefusedSave> =>
     judge(await checkSave(file, warm, (files) => void (read = files)));
   let watching: { close(): void } | undefined;
+  let author: AuthorConsole | undefined;
   const watch: WatchSaves = (take) => void (watching = watchSaves({ checked: () => read, take }));
   const starting = options.gateway
     ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims, env })
@@ -101,15 +108,35 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
       showFaults(first);
       return EXIT.usage;
     }
-    if (starting === undefined) {
-      display.watching({ file, capabilities: first.verified.config.capabilities.length });
-      showFindings(first);
-      watch(checksOf({ file, display, showFindings, log, check }));
+    const gateway = await starting;
+    const opened = await openAuthorConsole({
+      file,
+      url: gateway?.url,
+      first,
+      inspect: (order) => warm.inspect(order),
+      embedded: options.consoleAssets(),
+      ofGateway: gateway?.console,
+    });
+    author = opened;
+    const saves = {
+      file,
+      display: shownAlso(display, opened),
+      showFindings(save: PassedSave) {
+        opened.passed(save);
+        showFindings(save);
+      },
+      log,
+      check,
+    };
+    const consoleUrl = opened.url;
+    if (gateway === undefined) {
+      display.watching({ file, capabilities: first.verified.config.capabilities.length, consoleUrl });
+      saves.showFindings(first);
+      watch(checksOf(saves));
       await untilSignal();
       return EXIT.fine;
     }
-    const gateway = await starting;
-    const bench = { file, version, first, gateway, display, showFindings, log, check, watch, untilSignal };
+    const bench = { ...saves, version, first, gateway, consoleUrl, watch, untilSignal };
     const faults = await serveWorkbench(bench);
     if (faults === undefined) return EXIT.fine;
     showFaults({ content: first.content, faults });
@@ -121,10 +148,22 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   } finally {
     clearTimeout(progress);
     watching?.close();
+    await author?.close();
     warm.close();
     await starting?.then((gateway) => gateway.stop()).catch(() => {});
     await log.close();
   }
+}
+
+/** In the console, too. */
+function shownAlso(display: Display, author: AuthorConsole): Display {
+  return {
+    ...display,
+    refused(refused) {
+      author.refused(refused);
+      display.refused(refused);
+    },
+  };
 }
 
 function judge({ content, outcome, asked }: CheckedSave): PassedSave | RefusedSave {

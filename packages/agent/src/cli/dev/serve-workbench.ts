@@ -18,6 +18,8 @@ export interface WorkbenchParts {
   readonly version: string;
   readonly first: PassedSave;
   readonly gateway: WorkbenchGateway;
+  /** With the token that opens it. */
+  readonly consoleUrl: string;
   readonly display: Display;
   readonly showFindings: ShowFindings;
   readonly log: Log;
@@ -62,7 +64,7 @@ export async function serveWorkbench(
     throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
   });
   const agent = await startAgent(
-    { verified, opened, openDatabase: (changed) => openDatabase(changed, observe) },
+    { verified, opened, version, openDatabase: (changed) => openDatabase(changed, observe) },
     {
       observe,
       get recordsLost() {
@@ -77,7 +79,14 @@ export async function serveWorkbench(
     const first = await Promise.race([connected, gone, signal]);
     if (first === undefined) {
       const { url, apiKey } = gateway;
-      display.ready({ file, capabilities, url, apiKey, example: exampleCall(config.capabilities) });
+      display.ready({
+        file,
+        capabilities,
+        url,
+        apiKey,
+        consoleUrl: parts.consoleUrl,
+        example: exampleCall(config.capabilities),
+      });
       parts.showFindings(parts.first);
       parts.watch(saves.take);
     }

@@ -82,7 +82,7 @@ async function serve(
   });
   try {
     const agent = await startAgent(
-      { verified, opened, openDatabase: (changed) => openDatabase(changed, log.observe) },
+      { verified, opened, version, openDatabase: (changed) => openDatabase(changed, log.observe) },
       log,
     );
     const reloading = keepReloading({ agent, file, found: outcome, files, watch });

@@ -247,6 +247,15 @@ export function fileSchema(driver: string): JsonSchema {
             errorMessage: 'must be `:<port>` or `<host>:<port>`, such as `127.0.0.1:9090`',
           },
         }),
+        telemetry: section('Traces for OpenTelemetry.', {
+          traces: choice(
+            'Where spans of calls go: `otlp`, as the environment variables `OTEL_*` say; absent is off.',
+            ['otlp'],
+          ),
+          headers_file: filledText(
+            'File of HTTP headers for the collector, a `Name: value` on each line; relative to this file.',
+          ),
+        }),
         defaults: section('What holds for capabilities that do not say otherwise.', {
           readonly: {
             type: 'boolean',

@@ -15,6 +15,8 @@ export type ReadFile = (path: string) => Uint8Array;
 export interface FileSecrets {
   readonly privateKeySeed: Uint8Array | undefined;
   readonly gatewayCa: string | undefined;
+  /** For the collector of traces. */
+  readonly headersText: string | undefined;
   /** Of the database's section, by their keys. */
   readonly database: Readonly<Record<string, string>>;
 }
@@ -30,6 +32,7 @@ export function readSecrets(
   return {
     privateKeySeed: readPrivateKey(readSecret(root, ['gateway', 'agent_private_key'], read, faults), faults),
     gatewayCa: checkCertificate(read(['gateway', 'ca_file']), ['gateway', 'ca_file'], faults),
+    headersText: read(['telemetry', 'headers_file']),
     database: readDatabaseTexts(root, read, faults),
   };
 }

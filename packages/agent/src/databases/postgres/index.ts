@@ -5,6 +5,7 @@ import { connect } from './connect.ts';
 
 /** PostgreSQL 13 and later. */
 export const postgres: Driver = {
+  systemName: 'postgresql',
   section,
   secrets: ['password'],
   certificates: ['ssl_root_cert'],

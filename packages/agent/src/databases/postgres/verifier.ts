@@ -1,8 +1,10 @@
 import type { Verifier } from '../driver.ts';
 import { auditAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config.ts';
+import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createPool, ping } from './connect.ts';
 import { describeStatement } from './verify/describe-statement.ts';
+import { showPlan } from './verify/show-plan.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
 import { relationKeys } from './verify/relation-keys.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
@@ -24,6 +26,7 @@ export const verifier: Verifier = {
         return unorderedStatements(capabilities, await relationKeys(pool, capabilities));
       },
       describe: (name, sql) => describeStatement(pool, name, sql),
+      plan: (prepared: PreparedQuery) => showPlan(pool, prepared),
       auditAccount: (capabilities) => auditAccount(pool, capabilities),
       close: () => pool.close(),
     };

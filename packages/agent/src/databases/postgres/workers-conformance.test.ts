@@ -1,3 +1,4 @@
+import type { OwnCode } from '@svc/edge';
 import { beforeAll, describe } from 'vitest';
 import { openWorkerDatabase } from '../../workers/worker-database.ts';
 import { workerCode } from '../../workers/worker-code.fixture.ts';
@@ -5,7 +6,7 @@ import { describeDriver } from '../conformance/describe-driver.testing.ts';
 import { dialectOf } from './conformance.fixture.ts';
 
 describe('through two workers', () => {
-  let code = '';
+  let code: OwnCode;
   beforeAll(async () => {
     code = await workerCode();
   });

@@ -53,6 +53,7 @@ export async function serveBatch(
     errorCode: '',
     cancelled: false,
     durationMs: undefined,
+    trace: undefined,
   }));
   exchange.batch = logs;
   const raw = rawItems(body);

@@ -4,6 +4,7 @@ import { CallError, CallerGone } from '../../calls/call-error.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CallLog } from '../../http/exchange.ts';
 import type { RequestHeaders } from '../../http/request/headers.ts';
+import type { GatewayTraces } from '../../telemetry/traces.ts';
 import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './protocol/answer.ts';
 import { createListTools } from './tools/list-tools.ts';
 import { identityOf } from './protocol/server-info.ts';
@@ -24,6 +25,8 @@ export interface ServeMessageOptions {
   readonly outputSchemas: boolean;
   /** Of the gateway. */
   readonly version: string;
+  /** Undefined where none are made. */
+  readonly traces?: GatewayTraces | undefined;
 }
 
 /** Who sent the message, and with which headers. */
@@ -94,7 +97,9 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     if (typeof name !== 'string') throw new RpcError(RPC.invalidParams, 'params.name must be a string');
     if (era === 'stateless') checkNameHeader(sender.headers, name);
     const frame = identity.frames[era];
-    const traceparents = [...sender.traceparents, isObject(meta) ? meta['traceparent'] : undefined];
+    const { trace } = sender.log;
+    const traceparents =
+      trace === undefined ? [...sender.traceparents, traceparentIn(meta)] : [trace.traceparent];
     const cancellable = era === 'handshake' ? sessions.begin(sender, id, sender.signal) : undefined;
     try {
       const { principal, requestId, signal, log } = sender;
@@ -126,6 +131,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
         const named = sender.log.capability === '' ? '' : `: ${name}`;
         throw new RpcError(RPC.invalidParams, `unknown tool${named}`, { logCode: error.code });
       }
+      if (trace !== undefined) trace.failure = 'tool_error';
       return failedAnswer(id, frame, error, sender.requestId);
     } finally {
       cancellable?.end();
@@ -168,14 +174,20 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
       if (message.method === 'notifications/cancelled') cancel(message, sender);
       return ACCEPTED;
     }
+    sender.log.trace = options.traces?.beginMessage(traceparentIn(message.params['_meta']), sender.headers);
     try {
       return await answer(message.id, message, sender);
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       sender.log.errorCode = error.logCode;
+      if (sender.log.trace !== undefined) sender.log.trace.failure = error.code;
       return errorAnswer(message.id, error);
     }
   };
+}
+
+function traceparentIn(meta: unknown): unknown {
+  return isObject(meta) ? meta['traceparent'] : undefined;
 }
 
 /** As they were sent: the agent is to read what the caller wrote. */

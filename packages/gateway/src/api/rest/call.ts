@@ -3,6 +3,7 @@ import type { PermitCall } from '../../calls/permit-call.ts';
 import { CallError } from '../../calls/call-error.ts';
 import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
+import type { GatewayTraces } from '../../telemetry/traces.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import { sendResult, type SendResultOptions } from './send-result.ts';
 
@@ -10,6 +11,8 @@ export interface RestOptions extends SendResultOptions {
   readonly authenticate: Authenticate;
   readonly permitCall: PermitCall;
   readonly bodyLimits: BodyLimits;
+  /** Undefined where none are made. */
+  readonly traces?: GatewayTraces | undefined;
 }
 
 /** POST /api/v1/capabilities/{name}. */
@@ -17,10 +20,9 @@ export function createRestCall(options: RestOptions): (exchange: Exchange, name:
   return async (exchange, name) => {
     const principal = await options.authenticate(exchange);
     const { requestId, signal, log, headers } = exchange;
-    const call = options.permitCall(
-      { principal, requestId, traceparents: [headers.traceparent], signal, log },
-      name,
-    );
+    log.trace = options.traces?.begin(headers.traceparent);
+    const traceparents = [log.trace?.traceparent ?? headers.traceparent];
+    const call = options.permitCall({ principal, requestId, traceparents, signal, log }, name);
     const body = readJsonBody(exchange, options.bodyLimits);
     // It has nearly always arrived by now, and awaiting it makes garbage all the same.
     const params = body instanceof Promise ? await body : body;

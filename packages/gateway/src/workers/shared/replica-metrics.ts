@@ -1,8 +1,7 @@
-import type { MetricsRegister, MetricsSnapshot, MetricsSum } from '@svc/edge';
+import type { MetricsPage, MetricsRegister, MetricsSnapshot, MetricsSum } from '@svc/edge';
 import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
+import { createAskAll } from './ask-all.ts';
 
-/** A worker that does not answer in this time is shown as it was when it last did. */
-const ANSWER_MS = 1000;
 /** What a worker has counted and not yet told is lost when it is killed. */
 const TELL_EVERY_MS = 5000;
 
@@ -11,65 +10,40 @@ export function createReplicaMetrics(options: {
   readonly channel: PrimaryChannel;
   readonly own: MetricsRegister;
   readonly sum: MetricsSum;
-}): Pick<MetricsRegister, 'text'> {
-  const { channel, own, sum } = options;
+  /** Whether durations name traces. */
+  readonly hasExemplars?: boolean;
+}): MetricsPage {
+  const { channel, own, sum, hasExemplars = false } = options;
   /** Of each worker that runs, what it has told last. */
   const told = new Map<number, MetricsSnapshot>();
-  const joined = new Set<number>();
   /** Of all that have ended. */
   let counted: Promise<MetricsSnapshot> = Promise.resolve([]);
-  const waiting = new Set<{ readonly missing: Set<number>; readonly done: () => void }>();
 
-  function answered(worker: number): void {
-    for (const { missing, done } of waiting) {
-      missing.delete(worker);
-      if (missing.size === 0) done();
-    }
-  }
-
-  channel.onJoin((worker) => void joined.add(worker));
   channel.onLeave((worker) => {
-    joined.delete(worker);
     const last = told.get(worker);
     told.delete(worker);
     if (last !== undefined) counted = counted.then(async (before) => sum.counted([before, last]));
-    answered(worker);
   });
-  channel.on('metrics', (snapshot, worker) => {
+  const allAnswered = createAskAll(channel, 'metrics_wanted', 'metrics', (snapshot, worker) => {
     told.set(worker, snapshot);
-    answered(worker);
   });
 
-  function allAnswered(): Promise<void> {
-    return new Promise((resolve) => {
-      const asked = {
-        missing: new Set(joined),
-        done() {
-          clearTimeout(timer);
-          waiting.delete(asked);
-          resolve();
-        },
-      };
-      const timer = setTimeout(() => asked.done(), ANSWER_MS);
-      waiting.add(asked);
-      channel.broadcast('metrics_wanted', undefined);
-      if (asked.missing.size === 0) asked.done();
-    });
+  async function all(): Promise<readonly MetricsSnapshot[]> {
+    await allAnswered();
+    const primary = await own.snapshot();
+    let ended: MetricsSnapshot;
+    let of: Promise<MetricsSnapshot>;
+    do {
+      of = counted;
+      ended = await of;
+      // Another may have ended meanwhile: what it has counted must be in one of both.
+    } while (of !== counted);
+    return [primary, ...told.values(), ended];
   }
 
   return {
-    async text() {
-      await allAnswered();
-      const primary = await own.snapshot();
-      let ended: MetricsSnapshot;
-      let of: Promise<MetricsSnapshot>;
-      do {
-        of = counted;
-        ended = await of;
-        // Another may have ended meanwhile: what it has counted must be in one of both.
-      } while (of !== counted);
-      return sum.text([primary, ...told.values(), ended]);
-    },
+    text: async () => sum.text(await all()),
+    openMetricsText: hasExemplars ? async () => sum.openMetricsText(await all()) : undefined,
   };
 }
 

@@ -117,12 +117,16 @@ export function isCallerRefused(
 export function unavailable(cause: unknown): DatabaseError {
   if (cause instanceof DatabaseError) return cause;
   const advice = adviceFor(cause);
-  return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, { cause, advice });
+  return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, {
+    cause,
+    advice,
+    sqlState: sqlStateOf(cause),
+  });
 }
 
 /** For each call one of its own: a shared one would carry the stack of another. */
-export function copyOf({ kind, message, cause, advice }: DatabaseError): DatabaseError {
-  return new DatabaseError(kind, message, { cause, advice });
+export function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError): DatabaseError {
+  return new DatabaseError(kind, message, { cause, advice, sqlState });
 }
 
 function adviceFor(cause: unknown): string {

@@ -151,7 +151,7 @@ async function run(
       const isTooLate = failure.kind === 'timeout' && (!done.begun || timeoutMs < call.timeoutMs / 2);
       throw isTooLate ? pool.overdue(startedAt, failure.message) : failure;
     }
-    throw new DatabaseError('invalid_params', nameOf(error), { advice });
+    throw new DatabaseError('invalid_params', nameOf(error), { advice, sqlState: sqlStateOf(error) });
   }
 }
 
@@ -186,7 +186,7 @@ function isPinned({ param }: ParamProblem): boolean {
 
 function principalRefused(problems: readonly ParamProblem[], error: Error): DatabaseError {
   const details = [...problems.map(({ text }) => text), nameOf(error)];
-  return new DatabaseError('invalid_principal', details.join('; '));
+  return new DatabaseError('invalid_principal', details.join('; '), { sqlState: sqlStateOf(error) });
 }
 
 function settingsOf({ capability }: PreparedQuery, call: QueryCall): Transaction['settings'] {
@@ -259,17 +259,18 @@ function toDatabaseError(
   settings: Transaction['settings'],
 ): DatabaseError {
   // Without the error as cause: its texts quote values.
-  if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error));
+  const state = sqlStateOf(error);
+  const named = { sqlState: state };
+  if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error), named);
   if (!done.begun && isCallerRefused(error, settings)) {
     if (settings.caller !== undefined) return principalRefused([], error);
     const why = "the database's encoding cannot hold the name of the API key, give the key another name";
-    return new DatabaseError('failed', `${why}: ${nameOf(error)}`);
+    return new DatabaseError('failed', `${why}: ${nameOf(error)}`, named);
   }
-  const state = sqlStateOf(error);
   const timed = state === QUERY_CANCELED || state === LOCK_NOT_AVAILABLE;
   const kind = timed && tookItsTime(done, timeoutMs) ? 'timeout' : kindOf(error);
   const changed = CHANGED.test(state ?? '') ? `; ${CHANGED_HINT}` : '';
-  return new DatabaseError(kind, `${nameOf(error)}${changed}`);
+  return new DatabaseError(kind, `${nameOf(error)}${changed}`, named);
 }
 
 /** The server's message would tell time-outs apart, but it is in the server's language. */

@@ -187,16 +187,18 @@ export class SessionPool {
   }
 
   #assign(shortMs: number | undefined, share: CallerShare | undefined): DatabaseSession | undefined {
-    const isShort = shortMs !== undefined;
-    const joined = isShort && this.#shared >= SPREAD ? this.#joinable() : undefined;
+    const mayShare = shortMs !== undefined;
+    const joined = mayShare && this.#shared >= SPREAD ? this.#joinable() : undefined;
     // The most recently used one first: its caches are warm, and a pooler may let go the server connections of the others.
     const idle = joined === undefined && !this.#isKeptBack(shortMs, share) ? this.#idle.pop() : undefined;
-    const session = joined ?? idle ?? (isShort ? this.#leastBusy() : undefined);
+    const session = joined ?? idle ?? (mayShare ? this.#leastBusy() : undefined);
     const live = session && this.#live.get(session);
     if (session === undefined || live === undefined) return undefined;
     if (live.state !== 'idle' && live.state !== 'shared') {
       throw new Error(`assigned a session that is ${live.state}`);
     }
+    // A pooler that mistakes whose answers are under way would give those of one caller to another: there a call is alone.
+    const isShort = mayShare && session.facts.backend !== undefined;
     if (isShort && live.state === 'idle') this.#shared += 1;
     live.state = isShort ? 'shared' : 'exclusive';
     live.acquired += 1;

@@ -48,13 +48,17 @@ export function preparedName(): string {
  * deallocated in the same transaction: a rollback does not undo PREPARE, and behind a pooler the next transaction may run
  * on another connection.
  */
-export function explain(text: string, parameters: number): readonly Statement[] {
+export function explain(
+  text: string,
+  parameters: number,
+  options = 'verbose, format json',
+): readonly Statement[] {
   const name = preparedName();
   const nulls = parameters === 0 ? '' : `(${Array.from({ length: parameters }, () => 'null').join(', ')})`;
   return [
     { text: "select pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)" },
     { text: prepare(text, name) },
-    { text: `explain (verbose, format json) execute ${name}${nulls}` },
+    { text: `explain (${options}) execute ${name}${nulls}` },
     { text: `deallocate ${name}` },
   ];
 }

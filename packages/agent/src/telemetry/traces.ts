@@ -1,0 +1,54 @@
+import {
+  openTraces,
+  readTraceparent,
+  traceRecordOf,
+  type TraceRecord,
+  type Traces,
+  type TracesConfig,
+} from '@svc/edge';
+import type { CallEvent } from './events.ts';
+
+export interface AgentTraces extends Pick<Traces, 'dropped' | 'close'> {
+  /**
+   * Makes the span of a call that has ended, where its trace is recorded; `traceparent` is the span at the gateway. Returns
+   * what the record of the call says of it.
+   */
+  end(traceparent: string | undefined, call: CallEvent, ran: RanQuery): TraceRecord;
+}
+
+interface RanQuery {
+  /** Until its query began; undefined where it never did. */
+  readonly queuedMs: number | undefined;
+  readonly sqlState: string | undefined;
+}
+
+/** `system` is what OpenTelemetry calls the kind of database. */
+export async function openAgentTraces(
+  config: TracesConfig,
+  options: { readonly version: string; readonly instanceId: string; readonly system: string },
+): Promise<AgentTraces> {
+  const traces = await openTraces(config, options);
+  return {
+    end(traceparent, call, { queuedMs, sqlState }) {
+      const span = traces.begin(readTraceparent(traceparent));
+      const { capability, outcome, rows, request_id: requestId, duration_ms: durationMs } = call;
+      traces.end(span, () => {
+        const attributes: Record<string, string | number> = {
+          'db.system.name': options.system,
+          'db.query.summary': capability,
+          'svc.request_id': requestId,
+        };
+        if (outcome === 'OK') attributes['db.response.returned_rows'] = rows;
+        else attributes['error.type'] = outcome;
+        if (sqlState !== undefined) attributes['db.response.status_code'] = sqlState;
+        if (queuedMs !== undefined) attributes['svc.queue_ms'] = queuedMs;
+        return { name: capability, kind: 'client', durationMs, attributes, failed: outcome !== 'OK' };
+      });
+      return traceRecordOf(span);
+    },
+    get dropped() {
+      return traces.dropped;
+    },
+    close: () => traces.close(),
+  };
+}

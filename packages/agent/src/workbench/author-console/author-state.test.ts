@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import type { PassedSave } from '../check-save.ts';
+import { createAuthorState } from './author-state.ts';
+
+function saveOf(name: string): PassedSave {
+  const config = { capabilities: [{ name, position: { line: 1, column: 1 } }] };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is read of a save
+  return { content: undefined, asked: 1, warnings: [], verified: { config, prepared: [] } } as never;
+}
+
+test('findings of a file that was saved meanwhile are not shown beside the new one', async () => {
+  const answers: (() => void)[] = [];
+  const state = createAuthorState({
+    file: 'capability.yaml',
+    url: undefined,
+    first: saveOf('old'),
+    inspect: (order) =>
+      new Promise((resolve) => {
+        if (order.inspect !== 'lint') throw new Error('no plan is asked for');
+        const finding = { capability: '', rule: 'order-missing', level: 'warn', path: '' } as const;
+        const message = `about ${order.capabilities[0]?.name}`;
+        answers.push(() => resolve({ lint: [{ ...finding, message }] }));
+        if (answers.length > 1) answers.at(-1)?.();
+      }),
+  });
+  const asked = state.file();
+  await expect.poll(() => answers.length).toBe(1);
+  state.passed(saveOf('new'));
+  answers[0]?.();
+  expect(JSON.parse(await asked)).toMatchObject({
+    capabilities: [{ name: 'new' }],
+    lint: [{ message: 'about new' }],
+  });
+});

@@ -1,0 +1,149 @@
+import { setTimeout as after } from 'node:timers/promises';
+import { errorText } from '@svc/edge';
+import type { AuthorFile, AuthoredCapability } from '@svc/console/data';
+import type { PassedSave, RefusedSave } from '../check-save.ts';
+import type { WarmProcess } from '../warm-process.ts';
+import type { InspectOrder, InspectReport } from '../warm-report.ts';
+import { capabilityOf, faultOf, findingOf, SHOWN_MAX } from './shown.ts';
+
+/** The capability file, as its author is shown it. */
+export interface AuthorState {
+  /** It is served, where anything is. */
+  passed(save: PassedSave): void;
+  refused(save: RefusedSave): void;
+  /** JSON. */
+  file(): Promise<string>;
+  /** JSON; undefined where what passed last has none of that name. */
+  capability(name: string): Promise<string | undefined>;
+}
+
+export interface AuthorStateOptions {
+  /** The capability file. */
+  readonly file: string;
+  /** Where it is served; undefined where it is not. */
+  readonly url: string | undefined;
+  readonly first: PassedSave;
+  readonly inspect: WarmProcess['inspect'];
+}
+
+type Inspected = InspectReport['inspected'];
+
+/** What passed last, and what is known of it; nothing is asked for before somebody looks. */
+interface Accepted {
+  readonly save: PassedSave;
+  readonly plans: Map<string, Promise<Inspected>>;
+  lint?: Promise<Inspected>;
+}
+
+/** An answer does not wait longer for the database; the next one will have what has come. */
+const WAIT_MS = 500;
+/** Who looks at more than that at once is told to come again. */
+const WAITING_MAX = 20;
+
+/** Asks the warm process for one thing at a time, so that of its connections most are there for the next save. */
+export function createAuthorState({ file, url, first, inspect }: AuthorStateOptions): AuthorState {
+  let accepted: Accepted = { save: first, plans: new Map() };
+  let refused: RefusedSave | undefined;
+  let checkedAt = new Date();
+  /** The answer about the file, until something else is to be said. */
+  let text: string | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+
+  function inTurn(order: InspectOrder, of: Accepted): Promise<Inspected> {
+    waiting += 1;
+    const inspected = turn.then(async (): Promise<Inspected> => {
+      if (of !== accepted) return { problem: 'the file has been saved since' };
+      return inspect(order).catch((error: unknown) => ({ problem: errorText(error) }));
+    });
+    turn = inspected.finally(() => (waiting -= 1));
+    return inspected;
+  }
+
+  function lintOf(of: Accepted): Promise<Inspected> {
+    const { config } = of.save.verified;
+    const order = {
+      inspect: 'lint',
+      capabilities: config.capabilities,
+      warnings: of.save.warnings,
+    } as const;
+    of.lint ??= inTurn(order, of).then((inspected) => {
+      text = undefined;
+      // Asked for again by the next who looks.
+      if ('problem' in inspected) delete of.lint;
+      return inspected;
+    });
+    return within(of.lint);
+  }
+
+  function planOf(name: string, of: Accepted): Promise<Inspected> {
+    const asked = of.plans.get(name);
+    if (asked !== undefined) return within(asked);
+    const prepared = of.save.verified.prepared.find(({ capability }) => capability === name);
+    if (prepared === undefined || waiting >= WAITING_MAX)
+      return Promise.resolve({ problem: 'not yet known' });
+    const plan = inTurn({ inspect: 'plan', prepared }, of).then((inspected) => {
+      if ('problem' in inspected) of.plans.delete(name);
+      return inspected;
+    });
+    of.plans.set(name, plan);
+    return within(plan);
+  }
+
+  return {
+    passed(save) {
+      accepted = { save, plans: new Map() };
+      refused = undefined;
+      checkedAt = new Date();
+      text = undefined;
+    },
+    refused(save) {
+      refused = save;
+      checkedAt = new Date();
+      text = undefined;
+    },
+    async file() {
+      if (text !== undefined) return text;
+      const of = accepted;
+      const lint = await lintOf(of);
+      // Saved meanwhile: these findings are no longer those of the file.
+      if (of !== accepted) return this.file();
+      const { capabilities } = of.save.verified.config;
+      const faults = refused?.faults ?? [];
+      const known = 'lint' in lint ? lint.lint : undefined;
+      const made = JSON.stringify({
+        file,
+        checked_at: checkedAt.toISOString(),
+        accepted: refused === undefined,
+        url,
+        faults: faults.slice(0, SHOWN_MAX).map((fault) => faultOf(fault, refused?.content)),
+        fault_count: faults.length,
+        lint: known?.slice(0, SHOWN_MAX).map(findingOf),
+        lint_count: known?.length,
+        lint_problem: 'problem' in lint ? lint.problem : undefined,
+        capabilities: capabilities.map(({ name, position }) => ({ name, line: position.line })),
+      } satisfies AuthorFile);
+      if (known !== undefined) text = made;
+      return made;
+    },
+    async capability(name) {
+      const of = accepted;
+      const capability = of.save.verified.config.capabilities.find((each) => each.name === name);
+      if (capability === undefined) return undefined;
+      const [plan, lint] = await Promise.all([planOf(name, of), lintOf(of)]);
+      return JSON.stringify({
+        ...capabilityOf(capability),
+        plan: 'plan' in plan ? plan.plan : undefined,
+        plan_problem: 'problem' in plan ? plan.problem : undefined,
+        lint:
+          'lint' in lint
+            ? lint.lint.filter((finding) => finding.capability === name).map(findingOf)
+            : undefined,
+      } satisfies AuthoredCapability);
+    },
+  };
+}
+
+async function within(inspected: Promise<Inspected>): Promise<Inspected> {
+  return Promise.race([inspected, after(WAIT_MS, { problem: 'not yet known' }, { ref: false })]);
+}

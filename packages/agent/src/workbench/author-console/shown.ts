@@ -1,0 +1,61 @@
+import type { AuthoredCapability, AuthorFault, AuthorFinding } from '@svc/console/data';
+import type { Capability } from '../../capabilities/model.ts';
+import type { VerificationFault } from '../../databases/errors.ts';
+import type { Finding } from '../../lint/finding.ts';
+import { sourceExcerpt } from '../source-excerpt.ts';
+
+/** Of faults and findings: whoever has more of them mends the first. */
+export const SHOWN_MAX = 200;
+
+/** `content`: of the file. */
+export function faultOf(fault: VerificationFault, content: Uint8Array | undefined): AuthorFault {
+  const { path, message, position, detail, hint } = fault;
+  const said = [detail, hint].filter((text) => text !== undefined && text !== '');
+  return {
+    path,
+    message,
+    ...position,
+    detail: said.length === 0 ? undefined : said.join('; '),
+    excerpt: sourceExcerpt(content, path, position),
+  };
+}
+
+export function findingOf({ rule, level, path, message, position }: Finding): AuthorFinding {
+  return { rule, level, path, message, ...position };
+}
+
+/** What the file says of it, with every default. */
+export function capabilityOf(capability: Capability): Omit<AuthoredCapability, 'plan' | 'lint'> {
+  const { name, description, sql, position, sqlPosition, params, result, limits, examples } = capability;
+  return {
+    name,
+    line: position.line,
+    description,
+    sql,
+    sql_line: sqlPosition.line,
+    params: params.map((param) => ({
+      name: param.name,
+      required: param.required,
+      description: param.description,
+      from: param.from,
+      schema: { ...param.schema },
+    })),
+    result: result.map((field) => ({
+      name: field.name,
+      type: field.format ?? field.type,
+      nullable: field.nullable,
+      description: field.description,
+    })),
+    limits: {
+      timeout_ms: limits.timeoutMs,
+      max_rows: limits.maxRows,
+      max_bytes: limits.maxBytes,
+      on_limit: limits.onLimit,
+    },
+    examples: (examples ?? []).map((example) => ({
+      line: example.position.line,
+      params: example.params,
+      expect: { ...example.expect },
+    })),
+  };
+}

@@ -1,0 +1,41 @@
+import type { Param } from './openapi.ts';
+
+/** What is sent of a parameter: nothing is something else than null. */
+export type Sent = { readonly kind: 'absent' | 'null' } | { readonly kind: 'value'; readonly text: string };
+
+export type Inputs = Readonly<Record<string, Sent>>;
+
+export function initialInputs(params: readonly Param[], example: Readonly<Record<string, unknown>>): Inputs {
+  return Object.fromEntries(
+    params.map(({ name, isRequired }): [string, Sent] => {
+      const value = example[name];
+      if (value === null) return [name, { kind: 'null' }];
+      if (value !== undefined) {
+        return [name, { kind: 'value', text: typeof value === 'string' ? value : JSON.stringify(value) }];
+      }
+      return [name, isRequired ? { kind: 'value', text: '' } : { kind: 'absent' }];
+    }),
+  );
+}
+
+/** The body of a call as JSON. Numbers stay as they are written: JavaScript would round long ones. */
+export function bodyOf(params: readonly Param[], inputs: Inputs): string {
+  const fields = params.flatMap(({ name, type }) => {
+    const sent = inputs[name];
+    if (sent === undefined || sent.kind === 'absent') return [];
+    const value = sent.kind === 'value' ? jsonOf(type, sent.text) : 'null';
+    return [`${JSON.stringify(name)}:${value}`];
+  });
+  return `{${fields.join(',')}}`;
+}
+
+/** What is no JSON is sent as text, so that the answer says what is wrong with it. */
+function jsonOf(type: string, text: string): string {
+  if (type === 'string') return JSON.stringify(text);
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return JSON.stringify(text);
+  }
+}

@@ -1,0 +1,250 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AuthoredCapability, AuthorFault, AuthorFile, AuthorFinding } from '../data.ts';
+import { clock } from '../format.ts';
+import { Fresh } from '../parts/fresh.tsx';
+import { Scroll } from '../parts/scroll.tsx';
+import { usePolled } from '../poll.ts';
+
+/** The capability file as `svc-agent dev` has checked it last, and what it says of one capability. */
+export function AuthorPage(): JSX.Element {
+  const polled = usePolled<AuthorFile>('author');
+  const [name, setName] = useState('');
+  return (
+    <>
+      <h1>File</h1>
+      <Fresh polled={polled}>
+        {(data) => {
+          const { capabilities } = data;
+          const chosen = capabilities.find((each) => each.name === name) ?? capabilities[0];
+          return (
+            <>
+              <Verdict {...data} />
+              {data.faults.length > 0 && <Faults faults={data.faults} count={data.fault_count} />}
+              {chosen !== undefined && (
+                <>
+                  <h2>Capability</h2>
+                  <label for="authored">Name</label>{' '}
+                  <select
+                    id="authored"
+                    value={chosen.name}
+                    onChange={({ currentTarget }) => setName(currentTarget.value)}
+                  >
+                    {capabilities.map((each) => (
+                      <option key={each.name} value={each.name}>
+                        {each.name}
+                      </option>
+                    ))}
+                  </select>
+                  <Details key={chosen.name} name={chosen.name} />
+                </>
+              )}
+              <h2>Lint</h2>
+              {data.lint === undefined ? (
+                <p class="muted">{data.lint_problem ?? 'not yet known'}</p>
+              ) : (
+                <Findings name="Findings" findings={data.lint} count={data.lint_count ?? 0} />
+              )}
+            </>
+          );
+        }}
+      </Fresh>
+    </>
+  );
+}
+
+function Verdict(data: AuthorFile): JSX.Element {
+  return (
+    <>
+      <p role="status">
+        <code>{data.file}</code>: {verdictOf(data)} at {clock(data.checked_at)}
+      </p>
+      {data.url !== undefined && (
+        <p class="muted">
+          Calls go to <code>{data.url}</code>
+        </p>
+      )}
+    </>
+  );
+}
+
+function verdictOf({ accepted, fault_count: faults, url }: AuthorFile): string {
+  if (accepted) return url === undefined ? 'accepted' : 'accepted and served';
+  const many = faults === 1 ? '1 fault' : `${faults} faults`;
+  return `refused for ${many}${url === undefined ? '' : '; what was there before is served on'}, checked`;
+}
+
+function Faults({
+  faults,
+  count,
+}: {
+  readonly faults: readonly AuthorFault[];
+  readonly count: number;
+}): JSX.Element {
+  return (
+    <section class="warnings" aria-label="Faults">
+      <ul>
+        {faults.map((each, at) => (
+          <li key={at}>
+            <strong>{placeOf(each)}</strong> <span dir="auto">{`${each.path}: ${each.message}`}</span>
+            {each.excerpt !== undefined && (
+              <pre class="scroll" tabIndex={0}>
+                {each.excerpt}
+              </pre>
+            )}
+            {each.detail !== undefined && <p dir="auto">{each.detail}</p>}
+          </li>
+        ))}
+      </ul>
+      {count > faults.length && <p>And {count - faults.length} more.</p>}
+    </section>
+  );
+}
+
+function Findings(props: {
+  readonly name: string;
+  readonly findings: readonly AuthorFinding[];
+  readonly count: number;
+}): JSX.Element {
+  const { name, findings, count } = props;
+  if (findings.length === 0) return <p class="muted">Nothing to say.</p>;
+  return (
+    <>
+      <Scroll name={name}>
+        <table>
+          <thead>
+            <tr>
+              {['Line', 'Level', 'Rule', 'What'].map((title) => (
+                <th scope="col" key={title}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {findings.map((each, at) => (
+              <tr key={at}>
+                <td>{each.line ?? '–'}</td>
+                <td>{each.level}</td>
+                <td>{each.rule}</td>
+                <td dir="auto">{`${each.path}: ${each.message}`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {count > findings.length && <p class="muted">And {count - findings.length} more.</p>}
+    </>
+  );
+}
+
+function Details({ name }: { readonly name: string }): JSX.Element {
+  const polled = usePolled<AuthoredCapability>(`author?name=${encodeURIComponent(name)}`);
+  return <Fresh polled={polled}>{(data) => <Authored {...data} />}</Fresh>;
+}
+
+function Authored(data: AuthoredCapability): JSX.Element {
+  const { name, params, result, limits, plan, examples } = data;
+  return (
+    <>
+      <p dir="auto">{data.description === '' ? 'It has no description.' : data.description}</p>
+      <p class="muted">
+        Line {data.line}. Limits: {limits['max_rows']} {limits['max_rows'] === 1 ? 'row' : 'rows'},{' '}
+        {limits['max_bytes']} bytes, {limits['timeout_ms']} ms.
+      </p>
+      <Text title={`SQL, line ${data.sql_line}`} text={data.sql} />
+      <Text
+        title="Plan, for any parameters"
+        text={plan?.join('\n') ?? data.plan_problem ?? 'not yet known'}
+      />
+      {params.length > 0 && (
+        <Fields
+          title="Parameters"
+          fields={params.map((param) => [
+            param.name,
+            param.required ? 'required' : 'may be left out',
+            JSON.stringify(param.schema),
+            [param.from === undefined ? '' : `from ${param.from}`, param.description ?? '']
+              .filter((part) => part !== '')
+              .join(': '),
+          ])}
+        />
+      )}
+      <Fields
+        title="Result"
+        fields={result.map((field) => [
+          field.name,
+          field.nullable ? 'may be null' : 'never null',
+          field.type,
+          field.description ?? '',
+        ])}
+      />
+      <h3>Examples</h3>
+      {examples.length === 0 ? (
+        <p class="muted">It has none.</p>
+      ) : (
+        <>
+          <ul>
+            {examples.map((example) => (
+              <li key={example.line}>
+                Line {example.line}: <code dir="auto">{JSON.stringify(example.params)}</code> gives{' '}
+                <code dir="auto">{JSON.stringify(example.expect)}</code>
+              </li>
+            ))}
+          </ul>
+          <p>
+            Whether they hold: <code>svc-agent test {name}</code>
+          </p>
+        </>
+      )}
+      {data.lint !== undefined && data.lint.length > 0 && (
+        <>
+          <h3>Lint of {name}</h3>
+          <Findings name={`Findings of ${name}`} findings={data.lint} count={data.lint.length} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Text({ title, text }: { readonly title: string; readonly text: string }): JSX.Element {
+  return (
+    <>
+      <h3>{title}</h3>
+      <pre class="scroll" tabIndex={0} role="region" aria-label={title}>
+        {text}
+      </pre>
+    </>
+  );
+}
+
+function Fields(props: {
+  readonly title: string;
+  readonly fields: readonly (readonly string[])[];
+}): JSX.Element {
+  return (
+    <>
+      <h3>{props.title}</h3>
+      <Scroll name={props.title}>
+        <table>
+          <tbody>
+            {props.fields.map(([name, need, type, about]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>{need}</td>
+                <td>
+                  <code>{type}</code>
+                </td>
+                <td dir="auto">{about}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}
+
+function placeOf({ line, column }: AuthorFault): string {
+  return line === undefined ? 'In the file' : `Line ${line}:${column ?? 1}`;
+}

@@ -1,0 +1,140 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { bodyOf, initialInputs } from '../body.ts';
+import { capabilitiesOf, type Capability, type OpenApi } from '../openapi.ts';
+import { Copied } from '../parts/copied.tsx';
+import { KeyForm } from '../parts/key-form.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { ParamField } from '../parts/param-field.tsx';
+import { Result, type Outcome } from '../parts/result.tsx';
+import { apiKey, headersFor, isOperator } from '../session.ts';
+import { snippets } from '../snippets.ts';
+
+interface Described {
+  readonly url: string;
+  readonly capabilities: readonly Capability[];
+}
+
+export function CapabilitiesPage(): JSX.Element {
+  const [described, setDescribed] = useState<Described>();
+  const [fault, setFault] = useState<string>();
+  const [name, setName] = useState('');
+  const key = apiKey.value;
+
+  useEffect(() => {
+    setDescribed(undefined);
+    setFault(undefined);
+    if (key === '') return;
+    void fetchDescription().then(setDescribed, (error: unknown) => setFault(String(error)));
+  }, [key]);
+
+  const chosen =
+    described?.capabilities.find((candidate) => candidate.name === name) ?? described?.capabilities[0];
+  return (
+    <>
+      <h1>Capabilities</h1>
+      {key === '' || fault !== undefined ? (
+        <KeyForm
+          onKey={(next) => {
+            setFault(undefined);
+            apiKey.value = next;
+          }}
+        />
+      ) : (
+        <p>
+          <button type="button" onClick={() => (apiKey.value = '')}>
+            Forget the key
+          </button>
+        </p>
+      )}
+      {key !== '' && described === undefined && <Notice fault={fault} />}
+      {described !== undefined && chosen === undefined && <p role="status">This key may call nothing.</p>}
+      {described !== undefined && chosen !== undefined && (
+        <>
+          <label for="capability">Capability</label>{' '}
+          <select
+            id="capability"
+            value={chosen.name}
+            onChange={({ currentTarget }) => setName(currentTarget.value)}
+          >
+            {described.capabilities.map((capability) => (
+              <option key={capability.name} value={capability.name}>
+                {capability.name}
+              </option>
+            ))}
+          </select>
+          <CallForm key={chosen.name} capability={chosen} url={described.url} />
+        </>
+      )}
+    </>
+  );
+}
+
+function CallForm({
+  capability,
+  url,
+}: {
+  readonly capability: Capability;
+  readonly url: string;
+}): JSX.Element {
+  const { path, params, description, tokens, example } = capability;
+  const [inputs, setInputs] = useState(() => initialInputs(params, example));
+  const [outcome, setOutcome] = useState<Outcome>();
+  const [isRunning, setIsRunning] = useState(false);
+
+  async function run(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    if (isRunning) return;
+    setIsRunning(true);
+    setOutcome(await call(path, bodyOf(params, inputs)));
+    setIsRunning(false);
+  }
+
+  return (
+    <>
+      <p dir="auto">{description}</p>
+      <p class="muted">Some {tokens} tokens to a model.</p>
+      <form class="panel" onSubmit={(event) => void run(event)}>
+        {params.map((param) => (
+          <ParamField
+            key={param.name}
+            param={param}
+            sent={inputs[param.name] ?? { kind: 'absent' }}
+            onSent={(sent) => setInputs({ ...inputs, [param.name]: sent })}
+          />
+        ))}
+        {/* Disabled, it would lose the focus. */}
+        <button type="submit" aria-disabled={isRunning}>
+          Run
+        </button>
+      </form>
+      {outcome !== undefined && <Result {...outcome} />}
+      <Copied texts={snippets(url, path, bodyOf(params, inputs))} />
+    </>
+  );
+}
+
+async function fetchDescription(): Promise<Described> {
+  const response = await fetch('/openapi.json', { headers: headersFor({ 'X-API-Key': apiKey.value }) });
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.error.message);
+  const document: OpenApi = body;
+  const [server] = document.servers ?? [];
+  // The console of operators is no place that callers reach.
+  const fallback = isOperator ? '$URL' : location.origin;
+  const url = server !== undefined && /^https?:/.test(server.url) ? server.url.replace(/\/$/, '') : fallback;
+  return { url, capabilities: capabilitiesOf(document) };
+}
+
+async function call(path: string, body: string): Promise<Outcome> {
+  const started = performance.now();
+  try {
+    const headers = headersFor({ 'X-API-Key': apiKey.value, 'Content-Type': 'application/json' });
+    const response = await fetch(path, { method: 'POST', headers, body });
+    const text = await response.text();
+    return { status: response.status, text, ms: performance.now() - started };
+  } catch {
+    const error = { code: 'no answer', message: 'the gateway does not answer' };
+    return { status: 0, text: JSON.stringify({ error }), ms: performance.now() - started };
+  }
+}

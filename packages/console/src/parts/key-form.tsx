@@ -1,0 +1,32 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+
+interface Props {
+  readonly onKey: (key: string) => void;
+}
+
+/** Asks for the API key by which capabilities are shown and called. */
+export function KeyForm({ onKey }: Props): JSX.Element {
+  const [text, setText] = useState('');
+  return (
+    <form
+      class="panel"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onKey(text.trim());
+      }}
+    >
+      <label for="key">API key</label>
+      <input
+        id="key"
+        type="password"
+        autocomplete="off"
+        required
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <p>You see and call what this key may. It stays in this page's memory.</p>
+      <button type="submit">Use this key</button>
+    </form>
+  );
+}

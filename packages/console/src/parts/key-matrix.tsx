@@ -1,0 +1,65 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Keys, KeyUse, OfferedCapability } from '../data.ts';
+import { Scroll } from './scroll.tsx';
+
+/** More would be drawn anew with each poll for nobody to read. */
+const ROWS_MAX = 100;
+
+/** Which key may call which of the capabilities on offer. */
+export function KeyMatrix({ keys, capabilities }: Keys): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false);
+  const [part, setPart] = useState('');
+  const found = capabilities.filter((capability) => nameOf(capability).includes(part.trim()));
+  return (
+    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>Who may call what</summary>
+      {isOpen && (
+        <>
+          <p>
+            <label>
+              Capability <input value={part} onInput={({ currentTarget }) => setPart(currentTarget.value)} />
+            </label>
+          </p>
+          <Scroll name="Who may call what">
+            <table class="matrix">
+              <caption>
+                {found.length > ROWS_MAX
+                  ? `The first ${ROWS_MAX} of ${found.length} capabilities`
+                  : `${found.length} capabilities`}
+              </caption>
+              <thead>
+                <tr>
+                  <th scope="col">Capability</th>
+                  {keys.map((key) => (
+                    <th scope="col" key={nameOf(key)} dir="auto">
+                      {nameOf(key)}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {found.slice(0, ROWS_MAX).map((capability) => (
+                  <tr key={nameOf(capability)}>
+                    <th scope="row">{nameOf(capability)}</th>
+                    {keys.map((key) => (
+                      <td key={nameOf(key)}>{mayCall(key, capability) ? 'yes' : '–'}</td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        </>
+      )}
+    </details>
+  );
+}
+
+function nameOf({ name, service }: KeyUse | OfferedCapability): string {
+  return service === undefined ? name : `${service}/${name}`;
+}
+
+function mayCall(key: KeyUse, { name, service }: OfferedCapability): boolean {
+  return key.service === service && (key.wildcard || key.permissions.includes(name));
+}

@@ -1,0 +1,96 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { milliseconds } from '../format.ts';
+import { Scroll } from './scroll.tsx';
+
+export interface Outcome {
+  readonly status: number;
+  readonly text: string;
+  readonly ms: number;
+}
+
+interface Answer {
+  readonly rows?: readonly Readonly<Record<string, unknown>>[];
+  readonly count?: number;
+  readonly truncated?: boolean;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** What a call gave, as a table or as the JSON that came. */
+export function Result({ status, text, ms }: Outcome): JSX.Element {
+  const [asJson, setAsJson] = useState(false);
+  const { rows, count, truncated, error } = parsed(text);
+  const size = `${new Blob([text]).size} B`;
+  const summary =
+    error === undefined
+      ? `${milliseconds(ms)}, ${count ?? 0} ${count === 1 ? 'row' : 'rows'}${truncated === true ? ', truncated' : ''}, ${size}`
+      : `${status} ${error.code}: ${error.message}`;
+  return (
+    <section aria-label="Result">
+      <p role={error === undefined ? 'status' : 'alert'} dir="auto">
+        {summary}
+      </p>
+      {rows !== undefined && (
+        <label>
+          <input
+            type="checkbox"
+            checked={asJson}
+            onChange={({ currentTarget }) => setAsJson(currentTarget.checked)}
+          />{' '}
+          JSON
+        </label>
+      )}
+      {rows === undefined || asJson ? (
+        <pre class="scroll" tabIndex={0} dir="auto">
+          {text}
+        </pre>
+      ) : (
+        <RowTable rows={rows} />
+      )}
+    </section>
+  );
+}
+
+function RowTable({ rows }: Required<Pick<Answer, 'rows'>>): JSX.Element {
+  const columns = Object.keys(rows[0] ?? {});
+  return (
+    <Scroll name="Rows">
+      <table>
+        <caption>Rows</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" key={column} dir="auto">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {columns.map((column) => (
+                <td key={column} dir="auto">
+                  <Cell value={row[column]} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function Cell({ value }: { readonly value: unknown }): JSX.Element {
+  if (value === null) return <em>null</em>;
+  return <>{typeof value === 'string' ? value : JSON.stringify(value)}</>;
+}
+
+function parsed(text: string): Answer {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

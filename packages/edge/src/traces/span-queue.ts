@@ -1,0 +1,94 @@
+import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { TracesConfig } from './traces-config.ts';
+
+/** Spans on their way to the collector. No call waits for it. */
+export interface SpanQueue extends SpanProcessor {
+  /** Spans that never reached the collector: too many waited, or it did not take them. */
+  readonly dropped: number;
+  /** Takes nothing more and sends what waits, for at most `withinMs`; what is left then counts as dropped. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** Of `ExportResultCode`, whose package nothing else is needed of. */
+const SUCCESS = 0;
+/** The exporter gives up by itself before that. */
+const GRACE_MS = 1000;
+
+/**
+ * One batch is under way at a time, when there are enough spans for it or the oldest has waited for `delayMs`. Our own
+ * one since the processors of the SDK do not say what they drop.
+ */
+export function createSpanQueue(
+  exporter: SpanExporter,
+  { queue: { maxSpans, batchSpans, delayMs }, timeoutMs }: Pick<TracesConfig, 'queue' | 'timeoutMs'>,
+): SpanQueue {
+  let waiting: ReadableSpan[] = [];
+  let underWay = 0;
+  let dropped = 0;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let onEmpty: (() => void) | undefined;
+
+  function next(): void {
+    if (underWay > 0) return;
+    if (waiting.length >= batchSpans || (closed && waiting.length > 0)) send();
+    else if (waiting.length > 0) timer ??= setTimeout(send, delayMs).unref();
+    else onEmpty?.();
+  }
+
+  function send(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const batch = waiting.slice(0, batchSpans);
+    waiting = waiting.slice(batchSpans);
+    underWay = batch.length;
+    let settled = false;
+    const settle = (arrived: boolean): void => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(overdue);
+      if (!arrived) dropped += batch.length;
+      underWay = 0;
+      next();
+    };
+    const overdue = setTimeout(() => settle(false), timeoutMs + GRACE_MS).unref();
+    try {
+      exporter.export(batch, (result: { readonly code: number }) => settle(result.code === SUCCESS));
+    } catch {
+      settle(false);
+    }
+  }
+
+  return {
+    onStart() {},
+    onEnd(span) {
+      if (closed || waiting.length >= maxSpans) {
+        dropped++;
+        return;
+      }
+      waiting.push(span);
+      if (underWay === 0 && (timer === undefined || waiting.length >= batchSpans)) next();
+    },
+    get dropped() {
+      return dropped;
+    },
+    async close(withinMs) {
+      closed = true;
+      if (underWay > 0 || waiting.length > 0) {
+        await new Promise<void>((resolve) => {
+          const late = setTimeout(resolve, withinMs);
+          onEmpty = () => {
+            clearTimeout(late);
+            resolve();
+          };
+          next();
+        });
+      }
+      clearTimeout(timer);
+      dropped += waiting.length + underWay;
+      waiting = [];
+    },
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+}

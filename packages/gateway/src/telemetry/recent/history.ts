@@ -1,0 +1,115 @@
+import type { RequestEvent } from '../events.ts';
+import { RECORDS_MAX, type Batch, type ServiceOffers } from './batch.ts';
+import { createBusiest, createSeries, type CallSeries } from './busiest.ts';
+
+/** What the console shows of a replica: in memory, of the last quarter of an hour. */
+export interface History {
+  /** `worker`: which process has seen it; undefined for the only one. */
+  add(batch: Batch, worker?: number): void;
+  /** That process is gone, and all of its links. */
+  left(worker: number): void;
+  readonly total: CallSeries;
+  readonly capabilities: Iterable<CallSeries>;
+  /** The newest first. */
+  readonly records: readonly KeptRecord[];
+  readonly dropped: number;
+  useOf(service: string, key: string): KeyUse | undefined;
+  readonly links: Iterable<KnownLink>;
+  readonly offers: readonly ServiceOffers[];
+}
+
+export interface KeptRecord {
+  /** Newer ones have greater numbers. */
+  readonly id: number;
+  readonly timeMs: number;
+  readonly event: RequestEvent;
+}
+
+interface KeyUse {
+  readonly requests: number;
+  readonly lastMs: number;
+}
+
+interface KnownLink {
+  readonly service: string | undefined;
+  readonly instanceId: string;
+  readonly keyId: string;
+  readonly source: string;
+  readonly sinceMs: number;
+  readonly capabilities: number;
+  readonly inFlight: number;
+}
+
+/** Of keys that there were, too. */
+const KEYS_MAX = 20_000;
+
+export function createHistory(): History {
+  const total = createSeries('', '');
+  const busiest = createBusiest();
+  const records: KeptRecord[] = [];
+  const keys = new Map<string, { requests: number; lastMs: number }>();
+  const links = new Map<string, KnownLink & { readonly worker: number | undefined; inFlight: number }>();
+  let offers: readonly ServiceOffers[] = [];
+  let lastId = 0;
+  let dropped = 0;
+
+  function keep({ timeMs, event }: Batch['records'][number]): void {
+    const record = { id: ++lastId, timeMs, event };
+    if (records.length < RECORDS_MAX) records.push(record);
+    else records[(lastId - 1) % RECORDS_MAX] = record;
+  }
+
+  function addLink({ timeMs, event }: Batch['links'][number], worker: number | undefined): void {
+    if (event.event === 'agent_disconnected') {
+      links.delete(event.conn_id);
+      return;
+    }
+    const { service, conn_id: connId, instance_id: instanceId, key_id: keyId, source, capabilities } = event;
+    const link = { service, instanceId, keyId, source, capabilities, sinceMs: timeMs, inFlight: 0, worker };
+    links.set(connId, link);
+  }
+
+  return {
+    add(batch, worker) {
+      const { step, state } = batch;
+      total.add(step, batch.total);
+      for (const counted of batch.capabilities) busiest.add(step, counted);
+      for (const { service, name, requests, lastMs } of batch.keys) {
+        const use = keys.get(`${service} ${name}`) ?? { requests: 0, lastMs: 0 };
+        if (keys.size < KEYS_MAX) keys.set(`${service} ${name}`, use);
+        use.requests += requests;
+        use.lastMs = Math.max(use.lastMs, lastMs);
+      }
+      for (const record of batch.records) keep(record);
+      dropped += batch.dropped;
+      for (const change of batch.links) addLink(change, worker);
+      for (const link of links.values()) if (link.worker === worker) link.inFlight = 0;
+      for (const [connId, calls] of state.inFlight) {
+        const link = links.get(connId);
+        if (link !== undefined) link.inFlight = calls;
+      }
+      if (state.offers !== undefined) ({ offers } = state);
+    },
+    left(worker) {
+      for (const [connId, link] of links) if (link.worker === worker) links.delete(connId);
+    },
+    total,
+    get capabilities() {
+      return busiest.all;
+    },
+    get records() {
+      // What processes have seen at the same time comes from one after the other.
+      return records.toSorted((a, b) => b.timeMs - a.timeMs || b.id - a.id);
+    },
+    get dropped() {
+      return dropped;
+    },
+    useOf: (service, key) => keys.get(`${service} ${key}`),
+    get links() {
+      return links.values();
+    },
+    get offers() {
+      return offers;
+    },
+  };
+}

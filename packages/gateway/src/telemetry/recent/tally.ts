@@ -1,0 +1,168 @@
+import type { Observe, RequestEvent } from '../events.ts';
+import {
+  RECORDS_MAX,
+  STEP_MS,
+  type Batch,
+  type CountedCapability,
+  type CountedKey,
+  type LinkChange,
+  type ProcessState,
+  type TimedRequest,
+} from './batch.ts';
+import { LATENCY_BUCKETS, latencyBucket } from './latency-buckets.ts';
+
+/** Counts for the console what happens in one process. A call costs it a few counters and one place of a list. */
+export interface Tally {
+  readonly observe: Observe;
+  /** Hands over what there is since the last time. */
+  flush(): void;
+}
+
+export interface TallyOptions {
+  /** Whether an agent of the service, connected or away, has this capability: callers make up no others. */
+  readonly isCapability: (name: string, service: string | undefined) => boolean;
+  readonly state: () => ProcessState;
+  readonly onBatch: (batch: Batch) => void;
+  readonly wallClock: () => number;
+}
+
+/** Nobody's calls: probes, and the links of agents. */
+const UNKEPT: ReadonlySet<string> = new Set([
+  '',
+  '/healthz',
+  '/readyz',
+  '/s/{service}/readyz',
+  '/ws/agent',
+  '/console/',
+]);
+
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
+
+export function createTally({ isCapability, state, onBatch, wallClock }: TallyOptions): Tally {
+  let total = newCounts('', '');
+  const capabilities = new Map<string, Map<string, Writable<CountedCapability>>>();
+  const keys = new Map<string, Map<string, Writable<CountedKey>>>();
+  let events: RequestEvent[] = [];
+  const times = new Float64Array(RECORDS_MAX);
+  let oldest = 0;
+  let dropped = 0;
+  let links: LinkChange[] = [];
+  let step = Math.floor(wallClock() / STEP_MS);
+
+  function countsOf(service: string, capability: string): Writable<CountedCapability> | undefined {
+    const ofService = within(capabilities, service);
+    const known = ofService.get(capability);
+    if (known !== undefined) return known;
+    if (!isCapability(capability, service === '' ? undefined : service)) return undefined;
+    const created = newCounts(service, capability);
+    ofService.set(capability, created);
+    return created;
+  }
+
+  function keep(timeMs: number, event: RequestEvent): void {
+    if (events.length < RECORDS_MAX) {
+      times[events.length] = timeMs;
+      events.push(event);
+      return;
+    }
+    times[oldest] = timeMs;
+    events[oldest] = event;
+    oldest = oldest === RECORDS_MAX - 1 ? 0 : oldest + 1;
+    dropped++;
+  }
+
+  function countKey(timeMs: number, service: string, name: string): void {
+    const ofService = within(keys, service);
+    const counted = ofService.get(name);
+    if (counted === undefined) {
+      ofService.set(name, { service, name, requests: 1, lastMs: timeMs });
+      return;
+    }
+    counted.requests++;
+    counted.lastMs = timeMs;
+  }
+
+  /** The oldest first. */
+  function records(): readonly TimedRequest[] {
+    const all = events.map((event, at): TimedRequest => ({ timeMs: times[at] ?? 0, event }));
+    return [...all.slice(oldest), ...all.slice(0, oldest)];
+  }
+
+  function flush(): void {
+    onBatch({
+      step,
+      total,
+      capabilities: [...capabilities.values()].flatMap((ofService) => [...ofService.values()]),
+      keys: [...keys.values()].flatMap((ofService) => [...ofService.values()]),
+      records: records(),
+      dropped,
+      links,
+      state: state(),
+    });
+    total = newCounts('', '');
+    capabilities.clear();
+    keys.clear();
+    events = [];
+    oldest = 0;
+    dropped = 0;
+    links = [];
+    step = Math.floor(wallClock() / STEP_MS);
+  }
+
+  /** Now. What steps before have left is handed over first, so that never more than one waits. */
+  function timeInStep(): number {
+    const timeMs = wallClock();
+    if (Math.floor(timeMs / STEP_MS) !== step) flush();
+    return timeMs;
+  }
+
+  return {
+    flush,
+    observe(event) {
+      if (event.event === 'request') {
+        const { route } = event;
+        if (UNKEPT.has(route)) return;
+        const timeMs = timeInStep();
+        keep(timeMs, event);
+        const service = event.service ?? '';
+        if (event.api_key_name !== '') countKey(timeMs, service, event.api_key_name);
+        if (event.capability === '') {
+          if (!isCall(event)) return;
+        } else count(countsOf(service, event.capability), event);
+        count(total, event);
+      } else if (event.event === 'agent_connected' || event.event === 'agent_disconnected') {
+        // First: it may begin another list.
+        const timeMs = timeInStep();
+        links.push({ timeMs, event });
+      }
+    },
+  };
+}
+
+/** One that was refused before it was known what it calls. */
+function isCall({ route, mcp_method: mcpMethod }: RequestEvent): boolean {
+  return route.endsWith('/{name}') || mcpMethod === 'tools/call';
+}
+
+function count(counts: Writable<CountedCapability> | undefined, event: RequestEvent): void {
+  if (counts === undefined) return;
+  counts.calls++;
+  const bucket = latencyBucket(event.duration_ms);
+  counts.latency[bucket] = (counts.latency[bucket] ?? 0) + 1;
+  if (event.error_code === '') return;
+  counts.errors++;
+  counts.lastError = event.error_code;
+}
+
+function newCounts(service: string, capability: string): Writable<CountedCapability> {
+  const latency = new Uint32Array(LATENCY_BUCKETS);
+  return { service, capability, calls: 0, errors: 0, lastError: '', latency };
+}
+
+function within<T>(maps: Map<string, Map<string, T>>, name: string): Map<string, T> {
+  const known = maps.get(name);
+  if (known !== undefined) return known;
+  const created = new Map<string, T>();
+  maps.set(name, created);
+  return created;
+}

@@ -1,0 +1,129 @@
+import {
+  openTraces,
+  readTraceparent,
+  traceparentOf,
+  traceRecordOf,
+  type OpenSpan,
+  type SpanContext,
+  type TraceRecord,
+  type TracesConfig,
+} from '@svc/edge';
+import type { RequestEvent } from './events.ts';
+import { mcpSpan, type McpFailure } from './mcp-span.ts';
+
+/** The trace that a call is part of, from when its caller is known. */
+export interface CallTrace {
+  /** What the records of the call have. */
+  readonly record: TraceRecord;
+  /** For the agent: what it does is part of this call. */
+  readonly traceparent: string;
+  /** Over MCP, where it fails. */
+  failure: McpFailure | undefined;
+  readonly span: OpenSpan;
+  /** What else came with it. */
+  readonly link: SpanContext | undefined;
+  readonly mcpVersion: string | undefined;
+}
+
+export interface GatewayTraces {
+  begin(traceparent: string | undefined): CallTrace;
+  /** A message of MCP names its parent itself; the one that a header names has to do with the HTTP request. */
+  beginMessage(ofMessage: unknown, headers: McpHeaders): CallTrace;
+  /** `request` is the record of the call. */
+  end(trace: CallTrace, request: RequestEvent): void;
+  /** Spans that never reached the collector. */
+  readonly dropped: number;
+  close(): Promise<void>;
+}
+
+interface McpHeaders {
+  readonly traceparent: string | undefined;
+  readonly mcpProtocolVersion: string | undefined;
+}
+
+export interface TracesOptions {
+  readonly config: TracesConfig;
+  readonly version: string;
+  readonly replicaId: string;
+  /** Whether callers come by HTTPS. */
+  readonly secure: boolean;
+  /** That share what callers may ask for. */
+  readonly workers: number;
+  readonly now: () => number;
+}
+
+/** Traces a second that are recorded because their callers say so, whatever the sampler's share is. */
+const CALLERS_PER_SECOND = 100;
+/** A revision is a date; another text is the caller's own. */
+const REVISION = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
+
+/** Spans of calls whose callers are known: others can neither make any nor have them made. */
+export async function openGatewayTraces(options: TracesOptions): Promise<GatewayTraces> {
+  const { config, version, replicaId, secure, workers, now } = options;
+  const perSecond = Math.ceil(CALLERS_PER_SECOND / workers);
+  const traces = await openTraces(config, { version, instanceId: replicaId }, { perSecond, now });
+
+  function begin(parent: SpanContext | undefined, link?: SpanContext, mcpVersion?: string): CallTrace {
+    const span = traces.begin(parent);
+    return {
+      record: traceRecordOf(span),
+      traceparent: traceparentOf(span),
+      failure: undefined,
+      span,
+      link,
+      mcpVersion,
+    };
+  }
+
+  return {
+    begin: (traceparent) => begin(readTraceparent(traceparent)),
+    beginMessage(ofMessage, { traceparent, mcpProtocolVersion: revision = '' }) {
+      const [own, ofRequest] = [readTraceparent(ofMessage), readTraceparent(traceparent)];
+      const mcpVersion = REVISION.test(revision) ? revision : undefined;
+      return own === undefined ? begin(ofRequest, undefined, mcpVersion) : begin(own, ofRequest, mcpVersion);
+    },
+    end(trace, request) {
+      traces.end(trace.span, () => {
+        const { name, attributes } = describe(request, trace, secure);
+        return {
+          name,
+          kind: 'server',
+          durationMs: request.duration_ms,
+          attributes,
+          failed: 'error.type' in attributes,
+          link: trace.link,
+        };
+      });
+    },
+    get dropped() {
+      return traces.dropped;
+    },
+    close: () => traces.close(),
+  };
+}
+
+interface Described {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string | number>>;
+}
+
+function describe(request: RequestEvent, { failure, mcpVersion }: CallTrace, secure: boolean): Described {
+  const { method, route, capability, service, http_status: status, error_code: code } = request;
+  const attributes: Record<string, string | number> = {
+    'http.request.method': method,
+    'http.route': route,
+    'url.path': route.replace('{name}', capability).replace('{service}', service ?? ''),
+    'url.scheme': secure ? 'https' : 'http',
+    'http.response.status_code': status,
+    'client.address': request.source,
+    'svc.request_id': request.request_id,
+  };
+  if (capability !== '') attributes['svc.capability'] = capability;
+  if (service !== undefined && service !== '') attributes['svc.service'] = service;
+  if (code !== '') attributes['svc.error_code'] = code;
+  // What is wrong with a request is no error of the server, says the convention for HTTP.
+  if (status >= 500) attributes['error.type'] = code === '' ? String(status) : code;
+  if (request.mcp_method === undefined) return { name: `${method} ${route}`, attributes };
+  const ofMcp = mcpSpan(request, failure, mcpVersion);
+  return { name: ofMcp.name, attributes: Object.assign(attributes, ofMcp.attributes) };
+}

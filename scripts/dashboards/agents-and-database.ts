@@ -1,0 +1,262 @@
+import { AGENT_METRICS } from '../docs/metrics.ts';
+import type { DashboardParts } from './dashboard.ts';
+import { lines, rows, stat, states } from './panels.ts';
+import { processRow } from './process-row.ts';
+import { createQueries } from './queries.ts';
+
+const ANCHOR = 'svc_agent_connected';
+const q = createQueries(AGENT_METRICS, ANCHOR);
+
+const CALLS = 'svc_agent_calls_total';
+const DURATION = 'svc_agent_call_duration_seconds';
+const byInstance = { by: ['instance'] };
+const byCapability = { by: ['capability'] };
+
+export const AGENTS_AND_DATABASE: DashboardParts = {
+  uid: 'svc-agents',
+  title: 'svc: agents and database',
+  description:
+    'How agents and the database of each fare: calls, what they wait for, links to the gateways, what is served.',
+  other: { uid: 'svc-gateway', title: 'svc: gateway and callers' },
+  choices: { capability: CALLS },
+  anchor: ANCHOR,
+  instance: 'Instance',
+  queries: q,
+  rows: {
+    Overview: [
+      stat(
+        {
+          title: 'Agents not connected',
+          description: 'Agents that run and have no gateway. Their log says why; a wrong key is 4401.',
+          unit: 'short',
+          steps: [[1, 'red']],
+        },
+        { agents: `count(${q.value(ANCHOR, byInstance)} == 0) or vector(0)` },
+      ),
+      stat(
+        {
+          title: 'Databases away',
+          description: 'Agents that reach their database no more. `database_lost` records have the reason.',
+          unit: 'short',
+          steps: [[1, 'red']],
+        },
+        { agents: `count(${q.value('svc_agent_database_up', byInstance)} == 0) or vector(0)` },
+      ),
+      stat(
+        { title: 'Calls', description: 'Calls that the agents chosen have answered.', unit: 'reqps' },
+        { calls: q.rate(CALLS) },
+      ),
+      stat(
+        {
+          title: 'Calls that wait',
+          description:
+            'For a slot of runtime.max_concurrent_requests, or for a connection to the database. Now and then is fine; all the time, the agent or its database has too little.',
+          unit: 'short',
+          steps: [
+            [1, 'orange'],
+            [100, 'red'],
+          ],
+        },
+        {
+          'for a slot': q.value('svc_agent_calls_queued'),
+          'for a connection': q.value('svc_agent_database_waiting_calls'),
+        },
+      ),
+      stat(
+        {
+          title: 'Files refused',
+          description:
+            'Agents that serve an older capability file, since the present one is refused. The `reload_refused` record has every fault.',
+          unit: 'short',
+          steps: [[1, 'red']],
+        },
+        { agents: q.value('svc_agent_reload_refused') },
+      ),
+      stat(
+        {
+          title: 'Capabilities drifted',
+          description:
+            'Capabilities that the database has left behind; the `drift` record names them. With runtime.reverify only.',
+          unit: 'short',
+          steps: [[1, 'red']],
+        },
+        { capabilities: q.value('svc_agent_capabilities_drifted') },
+      ),
+      rows(
+        {
+          title: 'Agents',
+          description:
+            'Each agent and its database. Connected and Database are 1 where all is well, Refused and Drifted are 0.',
+        },
+        'instance',
+        {
+          Connected: [q.value(ANCHOR, byInstance), 'none'],
+          Database: [q.value('svc_agent_database_up', byInstance), 'none'],
+          Refused: [q.value('svc_agent_reload_refused', byInstance), 'none'],
+          Drifted: [q.value('svc_agent_capabilities_drifted', byInstance), 'none'],
+          Links: [q.value('svc_agent_links', byInstance), 'none'],
+          'Calls/s': [q.rate(CALLS, byInstance), 'reqps'],
+          Running: [q.value('svc_agent_calls_running', byInstance), 'none'],
+        },
+      ),
+    ],
+    Calls: [
+      lines(
+        {
+          title: 'Calls by capability',
+          description: 'Which capabilities are called how often.',
+          unit: 'reqps',
+        },
+        { '{{capability}}': q.rate(CALLS, byCapability) },
+      ),
+      lines(
+        {
+          title: 'Calls that fail, by capability',
+          description: 'By capability and code. `detail` of the `call` records has what the database said.',
+          unit: 'reqps',
+        },
+        {
+          '{{capability}} {{outcome}}': q.rate(CALLS, {
+            by: ['capability', 'outcome'],
+            where: 'outcome!="OK"',
+          }),
+        },
+      ),
+      lines(
+        {
+          title: 'Time by capability, 95 of 100',
+          description:
+            'From the arrival of a call to its outcome, waiting included. `svc-agent try NAME --explain` says why one is slow.',
+          unit: 's',
+        },
+        { '{{capability}}': q.quantile(0.95, DURATION, byCapability) },
+      ),
+      lines(
+        {
+          title: 'Calls that run and wait',
+          description:
+            'A queue that stays is too few slots, or a database that is too slow for the load: see "Connections to the database".',
+          unit: 'short',
+        },
+        {
+          'running {{instance}}': q.value('svc_agent_calls_running', byInstance),
+          'waiting {{instance}}': q.value('svc_agent_calls_queued', byInstance),
+        },
+      ),
+      lines(
+        { title: 'Rows by capability', description: 'Rows in the results.', unit: 'ops' },
+        { '{{capability}}': q.rate('svc_agent_rows_total', byCapability) },
+      ),
+      lines(
+        {
+          title: 'Bytes by capability',
+          description: 'JSON in the results. What is large here is slow for models, and dear.',
+          unit: 'Bps',
+        },
+        { '{{capability}}': q.rate('svc_agent_result_bytes_total', byCapability) },
+      ),
+    ],
+    Database: [
+      states(
+        {
+          title: 'Database',
+          description:
+            'Whether there is a connection or one can be made. `database_lost` and `database_back` records have the reasons.',
+        },
+        { '{{instance}}': q.value('svc_agent_database_up', { ...byInstance, merge: 'min' }) },
+        { one: 'up', zero: 'away', good: 'one' },
+      ),
+      lines(
+        {
+          title: 'Connections to the database',
+          description:
+            'At most database.max_connections. Where all are busy and calls wait, give it more, or make the slow capabilities faster.',
+          unit: 'short',
+        },
+        {
+          '{{state}} {{instance}}': q.value('svc_agent_database_connections', { by: ['instance', 'state'] }),
+          'at most {{instance}}': q.value('svc_agent_database_connections_max', byInstance),
+        },
+      ),
+      lines(
+        {
+          title: 'Calls that wait for a connection',
+          description: 'Above 0 for minutes: the pool is used up.',
+          unit: 'short',
+        },
+        { '{{instance}}': q.value('svc_agent_database_waiting_calls', byInstance) },
+      ),
+    ],
+    'Links to gateways': [
+      lines(
+        {
+          title: 'Links',
+          description:
+            'Links that gateways have accepted, and how many there should be. Fewer for minutes: a gateway cannot be reached, or gateway.max_links is too low.',
+          unit: 'short',
+        },
+        {
+          'links {{instance}}': q.value('svc_agent_links', byInstance),
+          'wanted {{instance}}': q.value('svc_agent_links_wanted', byInstance),
+        },
+      ),
+      lines(
+        {
+          title: 'Attempts by outcome',
+          description:
+            'What became of attempts to make a link. `refused` is a wrong key or URL; `failed` a gateway that cannot be reached.',
+          unit: 'ops',
+        },
+        { '{{outcome}}': q.rate('svc_agent_dials_total', { by: ['outcome'] }) },
+      ),
+      lines(
+        {
+          title: 'Connections lost and refused',
+          description:
+            'Connections made again, and attempts that no gateway accepted: the log has the reasons.',
+          unit: 'ops',
+        },
+        {
+          'made again {{instance}}': q.rate('svc_agent_reconnects_total', byInstance),
+          'not accepted {{instance}}': q.rate('svc_agent_connect_failures_total', byInstance),
+        },
+      ),
+    ],
+    'What is served': [
+      states(
+        {
+          title: 'Capability file',
+          description:
+            'Whether the file as it is now is served. While it is refused, what was there before is.',
+        },
+        { '{{instance}}': q.value('svc_agent_reload_refused', { ...byInstance, merge: 'max' }) },
+        { one: 'refused', zero: 'served', good: 'zero' },
+      ),
+      lines(
+        {
+          title: 'Reloads and drift',
+          description:
+            'How often the file was loaded again in an hour, by outcome, and capabilities that have drifted.',
+          unit: 'short',
+        },
+        {
+          '{{outcome}}': q.increase('svc_agent_reloads_total', '1h', { by: ['outcome'] }),
+          'drifted {{instance}}': q.value('svc_agent_capabilities_drifted', byInstance),
+        },
+      ),
+      lines(
+        {
+          title: 'Log records lost, workers started again',
+          description:
+            'In an hour. A log with gaps: look at the disk. Workers that end: `worker_ended` records say why.',
+          unit: 'short',
+        },
+        {
+          'records lost {{instance}}': q.increase('svc_agent_log_records_lost_total', '1h', byInstance),
+          'workers {{instance}}': q.increase('svc_agent_worker_restarts_total', '1h', byInstance),
+        },
+      ),
+    ],
+    Process: processRow(q, 'svc_agent_traces_dropped_total'),
+  },
+};

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { npm, root } from '../install.mjs';
+import { need, NotMade, run } from './not-made.mjs';
+import { removeAtEnd } from './removed-at-end.mjs';
+
+/** What goes into the binaries: a package with the executable of that release, its licence, and no scripts. */
+const VERSION = '26.10.0';
+const INTEGRITY = {
+  x64: 'sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==',
+  arm64: 'sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==',
+};
+/** The first that makes executables by itself. */
+const FIRST_MAJOR = 26;
+
+/** The Node.js that binaries are made with and of: paths of the executable and of its licence, and its `process.versions`. */
+export async function findNode(given) {
+  if (process.platform !== 'linux' || INTEGRITY[process.arch] === undefined) {
+    throw new NotMade(`made on Linux (${Object.keys(INTEGRITY).join(', ')}) only`);
+  }
+  const node = given === undefined ? await download() : resolve(given);
+  const licence = join(dirname(dirname(node)), 'LICENSE');
+  if (!existsSync(licence)) throw new NotMade(`there is no licence of Node.js at ${licence}`);
+  const versions = JSON.parse(run(node, ['-p', 'JSON.stringify(process.versions)'], { Failure: NotMade }));
+  if (Number(versions.node.split('.')[0]) < FIRST_MAJOR) {
+    throw new NotMade(`needs Node.js ${FIRST_MAJOR} or newer, and ${node} is ${versions.node}`);
+  }
+  return { file: node, licence, versions };
+}
+
+/** A registry that does not answer costs six minutes, in place of npm's fifteen. */
+const BOUNDED = ['--fetch-retries=2', '--fetch-timeout=120000'];
+
+/** Once; kept where git sees nothing. */
+async function download() {
+  need('tar');
+  const name = `node-linux-${process.arch}`;
+  const folder = join(root, '.cache/package-tools', `${name}-${VERSION}`);
+  const node = join(folder, 'bin/node');
+  if (existsSync(node)) return node;
+  process.stderr.write(`Downloading Node.js ${VERSION} for the binaries ...\n`);
+  const draft = `${folder}.${process.pid}.tmp`;
+  removeAtEnd(draft);
+  try {
+    mkdirSync(draft, { recursive: true });
+    const { code, output } = await npm(['pack', '--ignore-scripts', ...BOUNDED, `${name}@${VERSION}`], draft);
+    if (code !== 0) {
+      throw new NotMade(`cannot download Node.js ${VERSION}: ${reasonOf(output)}`);
+    }
+    const tarball = join(draft, `${name}-${VERSION}.tgz`);
+    const digest = createHash('sha512').update(readFileSync(tarball)).digest('base64');
+    if (`sha512-${digest}` !== INTEGRITY[process.arch]) {
+      throw new Error(`${name}@${VERSION} is not the package that it was: its sha512 is ${digest}`);
+    }
+    run('tar', ['-xzf', tarball, '--strip-components=1', 'package/bin/node', 'package/LICENSE'], {
+      cwd: draft,
+    });
+    rmSync(tarball);
+    renameSync(draft, folder);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+  return node;
+}
+
+/** npm says it among codes, advice and where its log is. */
+function reasonOf(output) {
+  const lines = output.trim().split('\n');
+  const said = lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line));
+  return (said ?? lines[0]).replace('npm error ', '');
+}
