@@ -1,5 +1,5 @@
 import { startFaultProxy, testDatabase, type TestDatabase } from '@svc/testkit';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Query } from '../../driver.ts';
 import {
   callOf,
@@ -37,14 +37,9 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-async function backends(): Promise<number> {
-  const where = `${ours} and state = 'active' and query not like '%pg_terminate_backend%'`;
-  const rows = await server.query<{ n: string }>(`select count(*) as n from pg_stat_activity where ${where}`);
-  return Number(rows[0]?.n);
-}
-
-async function active(): Promise<number> {
-  const where = `${ours} and state = 'active'`;
+/** How many of the agent's connections run a query, of those that fit the condition. */
+async function backends(condition = 'true'): Promise<number> {
+  const where = `${ours} and state = 'active' and ${condition}`;
   const rows = await server.query<{ n: string }>(`select count(*) as n from pg_stat_activity where ${where}`);
   return Number(rows[0]?.n);
 }
@@ -53,15 +48,15 @@ async function active(): Promise<number> {
  * Calls again and again with little time each. Returns the most of the agent's queries that ran at one time, without the
  * one that checks orphaned sessions.
  */
-async function attack(query: Query, calls: number): Promise<number> {
+async function attack(query: Query, s: number, calls: number): Promise<number> {
   let most = 0;
   let over = false;
   const watching = (async () => {
-    while (!over) most = Math.max(most, await backends());
+    while (!over) most = Math.max(most, await backends("query not like '%pg_terminate_backend%'"));
   })();
   const signal = new AbortController().signal;
   for (let n = 0; n < calls; n += MAX) {
-    const pair = Array.from({ length: MAX }, () => query.run(callOf({ s: 20 }, { signal, timeoutMs: 200 })));
+    const pair = Array.from({ length: MAX }, () => query.run(callOf({ s }, { signal, timeoutMs: 200 })));
     for (const { status } of await Promise.allSettled(pair)) expect(status).toBe('rejected');
   }
   over = true;
@@ -75,16 +70,17 @@ const stubborn: readonly [string, CapabilityOptions] = [
 ];
 
 test.each([
-  ['catches its cancellation', ...stubborn],
+  ['catches its cancellation', 60, ...stubborn],
   [
     'looks for its cancellation late',
+    20,
     "select length(format('%' || (:s * 3000000)::text || 's', 'x')) as a",
     { params: { s: { type: 'integer' } } },
   ],
-] as const)('a query that %s takes no more connections than there may be', async (_title, sql, options) => {
+] as const)('a query that %s takes no more connections than there may be', async (_title, s, sql, options) => {
   const query = await queryOf(database, capabilityOf(sql, options));
-  expect(await attack(query, 6)).toBeLessThanOrEqual(MAX);
-  await expect.poll(active, { timeout: 12_000 }).toBe(0);
+  expect(await attack(query, s, 6)).toBeLessThanOrEqual(MAX);
+  await expect.poll(() => backends()).toBe(0);
   const plain = await queryOf(database, capabilityOf('select 1 as a'));
   expect((await plain.run(callOf())).count).toBe(1);
   await expect.poll(() => database.connections.busy).toBe(0);
@@ -98,17 +94,22 @@ describe('through a network that keeps back the closing of connections', () => {
     const network = await startFaultProxy({ target: server });
     const { host, port } = network;
     const distant = openPostgres(configOf({ ...server, host, port }, { maxConnections, sslmode: 'disable' }));
+    onTestFinished(async () => {
+      await distant.close();
+      await network.close();
+    });
     const query = await queryOf(distant, capabilityOf(...stubborn));
-    const runs = Array.from({ length: MAX }, () => query.run(callOf({ s: 30 }, { timeoutMs: 300 })));
-    while ((await active()) < MAX);
+    const caller = new AbortController();
+    const call = callOf({ s: 60 }, { signal: caller.signal, timeoutMs: 60_000 });
+    const runs = Array.from({ length: MAX }, () => query.run(call));
+    await expect.poll(() => backends("query like '%stubborn%'")).toBe(MAX);
     network.strand();
+    caller.abort();
     await Promise.allSettled(runs);
     expect(distant.connections.busy).toBeGreaterThan(0);
-    await expect.poll(active).toBe(0);
+    await expect.poll(() => backends()).toBe(0);
     const plain = await queryOf(distant, capabilityOf('select 1 as a'));
     expect((await plain.run(callOf())).count).toBe(1);
     await expect.poll(() => distant.connections.busy).toBe(0);
-    await distant.close();
-    await network.close();
   });
 });
