@@ -267,7 +267,7 @@ async function untilOneRuns(): Promise<void> {
       );
       expect(active).toHaveLength(1);
     },
-    { interval: 20, timeout: 5000 },
+    { interval: 20, timeout: 20_000 },
   );
 }
 
