@@ -30,9 +30,11 @@ export async function openAgentTraces(
   const traces = await openTraces(config, options);
   return {
     end(traceparent, call, { queuedMs, sqlState }) {
-      const span = traces.begin(readTraceparent(traceparent));
+      const parent = readTraceparent(traceparent);
+      const part = traces.join(parent);
+      if (!part.sampled) return traceRecordOf(part);
       const { capability, outcome, rows, request_id: requestId, duration_ms: durationMs } = call;
-      traces.end(span, () => {
+      traces.end({ traceId: part.traceId, spanId: traces.newSpanId(), sampled: true, parent }, () => {
         const attributes: Record<string, string | number> = {
           'db.system.name': options.system,
           'db.query.summary': capability,
@@ -44,7 +46,7 @@ export async function openAgentTraces(
         if (queuedMs !== undefined) attributes['svc.queue_ms'] = queuedMs;
         return { name: capability, kind: 'client', durationMs, attributes, failed: outcome !== 'OK' };
       });
-      return traceRecordOf(span);
+      return traceRecordOf(part);
     },
     get dropped() {
       return traces.dropped;

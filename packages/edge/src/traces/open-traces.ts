@@ -1,4 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { TracesConfig } from './traces-config.ts';
 import { createRandomIds } from './random-ids.ts';
 import { createDecide, type FlagBudget } from './sampling.ts';
@@ -9,6 +10,9 @@ import type { SpanContext } from './trace-context.ts';
 export interface OpenSpan extends SpanContext {
   readonly parent: SpanContext | undefined;
 }
+
+/** Of `SpanContext` what all spans of this process have in common. */
+export type TracePart = Omit<SpanContext, 'spanId'>;
 
 /** What is said of a span that has ended just now. */
 export interface EndedSpan {
@@ -22,9 +26,10 @@ export interface EndedSpan {
 }
 
 export interface Traces {
-  /** Decides whether the span will be made. Its ids are there in either case. */
-  begin(parent: SpanContext | undefined): OpenSpan;
-  /** Makes the span, where it is to be made. Until now it was some ids: unsampled calls are most. */
+  /** Decides whether the spans of this process will be made: it knows no other part of the trace than `parent`. */
+  join(parent: SpanContext | undefined): TracePart;
+  newSpanId(): string;
+  /** Makes the span when it is sent, where it is to be made: by then no call waits, and what is dropped cost nothing. */
   end(span: OpenSpan, ended: () => EndedSpan): void;
   /** Spans that never reached the collector. */
   readonly dropped: number;
@@ -53,53 +58,55 @@ export async function openTraces(
     ratio.shouldSample(api.ROOT_CONTEXT, traceId).decision === sdk.SamplingDecision.RECORD_AND_SAMPLED;
   const decide = createDecide(config.sampler, isOfRatio, budget);
   const now = createWallClock();
-  /** Of the span that is being made. */
-  let making: SpanContext = { traceId: '', spanId: '', sampled: true };
-  const provider = new sdk.TracerProvider({
-    resource: defaultResource().merge(
-      resourceFromAttributes({
-        'service.version': version,
-        'service.instance.id': instanceId,
-        ...config.resource,
-      }),
-    ),
-    // What is made has been decided on before.
-    sampler: new sdk.AlwaysOnSampler(),
-    idGenerator: { generateTraceId: () => making.traceId, generateSpanId: () => making.spanId },
-    spanProcessors: [queue],
-  });
-  const tracer = provider.getTracer('svc', version);
-  const contextOf = ({ traceId, spanId, sampled }: SpanContext) => ({
+  const resource = defaultResource().merge(
+    resourceFromAttributes({
+      'service.version': version,
+      'service.instance.id': instanceId,
+      ...config.resource,
+    }),
+  );
+  const instrumentationScope = { name: 'svc', version };
+  const contextOf = ({ traceId, spanId, sampled }: SpanContext, isRemote: boolean) => ({
     traceId,
     spanId,
     traceFlags: sampled ? api.TraceFlags.SAMPLED : api.TraceFlags.NONE,
-    isRemote: true,
+    isRemote,
   });
 
+  function make(open: OpenSpan, ended: EndedSpan, endedAt: number): ReadableSpan {
+    const { name, kind, durationMs, attributes, failed, link } = ended;
+    const context = contextOf(open, false);
+    return {
+      name,
+      kind: kind === 'server' ? api.SpanKind.SERVER : api.SpanKind.CLIENT,
+      spanContext: () => context,
+      ...(open.parent && { parentSpanContext: contextOf(open.parent, true) }),
+      startTime: hrTimeOf(endedAt - durationMs),
+      endTime: hrTimeOf(endedAt),
+      duration: hrTimeOf(durationMs),
+      ended: true,
+      status: { code: failed ? api.SpanStatusCode.ERROR : api.SpanStatusCode.UNSET },
+      attributes,
+      links: link === undefined ? [] : [{ context: contextOf(link, true) }],
+      events: [],
+      resource,
+      instrumentationScope,
+      droppedAttributesCount: 0,
+      droppedEventsCount: 0,
+      droppedLinksCount: 0,
+    };
+  }
+
   return {
-    begin(parent) {
+    join(parent) {
       const traceId = parent?.traceId ?? randomId(32);
-      return { traceId, spanId: randomId(16), sampled: decide(traceId, parent), parent };
+      return { traceId, sampled: decide(traceId, parent) };
     },
+    newSpanId: () => randomId(16),
     end(open, ended) {
       if (!open.sampled) return;
-      making = open;
-      const { name, kind, durationMs, attributes, failed, link } = ended();
       const endedAt = now();
-      const options = {
-        kind: kind === 'server' ? api.SpanKind.SERVER : api.SpanKind.CLIENT,
-        startTime: endedAt - durationMs,
-        attributes,
-        links: link === undefined ? [] : [{ context: contextOf(link) }],
-      };
-      const { parent } = open;
-      const around =
-        parent === undefined
-          ? api.ROOT_CONTEXT
-          : api.trace.setSpanContext(api.ROOT_CONTEXT, contextOf(parent));
-      const span = tracer.startSpan(name, options, around);
-      if (failed) span.setStatus({ code: api.SpanStatusCode.ERROR });
-      span.end(endedAt);
+      queue.add(() => make(open, ended(), endedAt));
     },
     get dropped() {
       return queue.dropped;
@@ -121,6 +128,11 @@ async function createExporter({ url, protocol, headers, compression, timeoutMs, 
     timeoutMillis: timeoutMs,
     httpAgentOptions: { keepAlive: true, ...tls },
   });
+}
+
+/** Seconds and nanoseconds, as the SDK has times. */
+function hrTimeOf(ms: number): [number, number] {
+  return [Math.floor(ms / 1000), Math.floor((ms % 1000) * 1e6)];
 }
 
 /** Milliseconds of the wall clock with fractions; it follows when that is set. */

@@ -20,7 +20,7 @@ const LIMITS = { queue: { maxSpans: 5, batchSpans: 2, delayMs: 60_000 }, timeout
 test('one batch is under way, so many wait, the rest is dropped', () => {
   const { exporter, batches } = exporterByHand();
   const queue = createSpanQueue(exporter, LIMITS);
-  for (let count = 0; count < 10; count++) queue.onEnd(span());
+  for (let count = 0; count < 10; count++) queue.add(span);
   expect(batches.map(({ size }) => size)).toEqual([2]);
   expect(queue.dropped).toBe(3);
   batches[0]?.done({ code: 0 });
@@ -33,7 +33,7 @@ test('one batch is under way, so many wait, the rest is dropped', () => {
 test('few wait for the delay', async () => {
   const { exporter, batches } = exporterByHand();
   const queue = createSpanQueue(exporter, { ...LIMITS, queue: { ...LIMITS.queue, delayMs: 1 } });
-  queue.onEnd(span());
+  queue.add(span);
   expect(batches).toEqual([]);
   await expect.poll(() => batches.length).toBe(1);
 });
@@ -41,7 +41,7 @@ test('few wait for the delay', async () => {
 test('at the end what waits is sent, and what is not taken in time is dropped', async () => {
   const { exporter, batches } = exporterByHand();
   const queue = createSpanQueue(exporter, LIMITS);
-  for (let count = 0; count < 5; count++) queue.onEnd(span());
+  for (let count = 0; count < 5; count++) queue.add(span);
   const closed = queue.close(60_000);
   for (const at of [0, 1, 2]) batches[at]?.done({ code: 0 });
   await closed;
@@ -49,8 +49,8 @@ test('at the end what waits is sent, and what is not taken in time is dropped', 
   expect(queue.dropped).toBe(0);
 
   const other = createSpanQueue(exporter, LIMITS);
-  for (let count = 0; count < 5; count++) other.onEnd(span());
+  for (let count = 0; count < 5; count++) other.add(span);
   await other.close(1);
-  other.onEnd(span());
+  other.add(span);
   expect(other.dropped).toBe(6);
 });

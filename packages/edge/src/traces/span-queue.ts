@@ -1,8 +1,10 @@
-import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { TracesConfig } from './traces-config.ts';
 
 /** Spans on their way to the collector. No call waits for it. */
-export interface SpanQueue extends SpanProcessor {
+export interface SpanQueue {
+  /** `make` is called once the span is sent. */
+  add(make: () => ReadableSpan): void;
   /** Spans that never reached the collector: too many waited, or it did not take them. */
   readonly dropped: number;
   /** Takes nothing more and sends what waits, for at most `withinMs`; what is left then counts as dropped. */
@@ -22,7 +24,7 @@ export function createSpanQueue(
   exporter: SpanExporter,
   { queue: { maxSpans, batchSpans, delayMs }, timeoutMs }: Pick<TracesConfig, 'queue' | 'timeoutMs'>,
 ): SpanQueue {
-  let waiting: ReadableSpan[] = [];
+  let waiting: (() => ReadableSpan)[] = [];
   let underWay = 0;
   let dropped = 0;
   let closed = false;
@@ -53,20 +55,20 @@ export function createSpanQueue(
     };
     const overdue = setTimeout(() => settle(false), timeoutMs + GRACE_MS).unref();
     try {
-      exporter.export(batch, (result: { readonly code: number }) => settle(result.code === SUCCESS));
+      const spans = batch.map((make) => make());
+      exporter.export(spans, (result: { readonly code: number }) => settle(result.code === SUCCESS));
     } catch {
       settle(false);
     }
   }
 
   return {
-    onStart() {},
-    onEnd(span) {
+    add(make) {
       if (closed || waiting.length >= maxSpans) {
         dropped++;
         return;
       }
-      waiting.push(span);
+      waiting.push(make);
       if (underWay === 0 && (timer === undefined || waiting.length >= batchSpans)) next();
     },
     get dropped() {
@@ -88,7 +90,5 @@ export function createSpanQueue(
       dropped += waiting.length + underWay;
       waiting = [];
     },
-    forceFlush: () => Promise.resolve(),
-    shutdown: () => Promise.resolve(),
   };
 }

@@ -26,10 +26,10 @@ export interface TraceRecord {
   readonly trace_flags: string;
 }
 
-export function traceRecordOf(span: SpanContext): TraceRecord {
+export function traceRecordOf(span: Omit<SpanContext, 'spanId'>): TraceRecord {
   return { trace_id: span.traceId, trace_flags: flagsOf(span) };
 }
 
-function flagsOf({ sampled }: SpanContext): string {
+function flagsOf({ sampled }: Pick<SpanContext, 'sampled'>): string {
   return sampled ? '01' : '00';
 }

@@ -64,7 +64,8 @@ export async function openGatewayTraces(options: TracesOptions): Promise<Gateway
   const traces = await openTraces(config, { version, instanceId: replicaId }, { perSecond, now });
 
   function begin(parent: SpanContext | undefined, link?: SpanContext, mcpVersion?: string): CallTrace {
-    const span = traces.begin(parent);
+    const { traceId, sampled } = traces.join(parent);
+    const span = { traceId, spanId: traces.newSpanId(), sampled, parent };
     return {
       record: traceRecordOf(span),
       traceparent: traceparentOf(span),

@@ -77,14 +77,17 @@ test.each([
     "select length(format('%' || (:s * 3000000)::text || 's', 'x')) as a",
     { params: { s: { type: 'integer' } } },
   ],
-] as const)('a query that %s takes no more connections than there may be', async (_title, s, sql, options) => {
-  const query = await queryOf(database, capabilityOf(sql, options));
-  expect(await attack(query, s, 6)).toBeLessThanOrEqual(MAX);
-  await expect.poll(() => backends()).toBe(0);
-  const plain = await queryOf(database, capabilityOf('select 1 as a'));
-  expect((await plain.run(callOf())).count).toBe(1);
-  await expect.poll(() => database.connections.busy).toBe(0);
-});
+] as const)(
+  'a query that %s takes no more connections than there may be',
+  async (_title, s, sql, options) => {
+    const query = await queryOf(database, capabilityOf(sql, options));
+    expect(await attack(query, s, 6)).toBeLessThanOrEqual(MAX);
+    await expect.poll(() => backends()).toBe(0);
+    const plain = await queryOf(database, capabilityOf('select 1 as a'));
+    expect((await plain.run(callOf())).count).toBe(1);
+    await expect.poll(() => database.connections.busy).toBe(0);
+  },
+);
 
 describe('through a network that keeps back the closing of connections', () => {
   test.each([
