@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
   createAgentSecret,
@@ -31,6 +32,16 @@ const CALL = '/api/v1/capabilities/echo';
 const JSON_BODY = { 'Content-Type': 'application/json' };
 const POST = { method: 'POST', body: '{"n":7}' };
 const ROWS = '{"rows":[{"n":7}],"count":1}';
+
+/** By a socket, since a client of Node.js refuses to send it. */
+async function sendTrailer(at: string): Promise<string> {
+  const { hostname, port, host } = new URL(at);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${CALL} HTTP/1.1\r\nHost: ${host}\r\nTrailer: a\r\nConnection: close\r\n\r\n`);
+  let answer = '';
+  for await (const chunk of socket.setEncoding('utf8')) answer += chunk;
+  return answer;
+}
 
 let service: Service;
 let url: string;
@@ -239,6 +250,9 @@ test(
       });
       expect(await dataOf(at, 'keys')).toMatchObject({ keys: [{ calls: 4, unknown_permissions: [] }] });
       expect(await dataOf(at, 'overview')).toMatchObject({ agents: 1, capabilities: [{ name: 'echo' }] });
+      // Sent on without a chunked body, it makes Node.js throw in the primary.
+      expect(await sendTrailer(at)).toMatch(/^HTTP\/1\.1 40\d /);
+      expect((await dataOf<Calls>(at, 'calls')).calls.length).toBeGreaterThan(0);
     } finally {
       await replica.stop();
     }

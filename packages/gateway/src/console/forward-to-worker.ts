@@ -8,10 +8,11 @@ import type { PrimaryChannel, WorkerChannel } from '../workers/channel.ts';
 
 /** Who sent the request to the primary. Only processes of the gateway's user reach the socket that this comes over. */
 const SOURCE = 'Svc-Console-Source';
-/** What the primary and a worker say to each other about the connection between them. */
+/** What the primary and a worker say to each other about the connection between them. Node.js throws on a sent Trailer. */
 const OF_CONNECTION = new Set([
   'connection',
   'keep-alive',
+  'trailer',
   'transfer-encoding',
   'upgrade',
   SOURCE.toLowerCase(),
