@@ -12,7 +12,7 @@ export interface OpenSpan extends SpanContext {
 }
 
 /** Of `SpanContext` what all spans of this process have in common. */
-export type TracePart = Omit<SpanContext, 'spanId'>;
+type TracePart = Omit<SpanContext, 'spanId'>;
 
 /** What is said of a span that has ended just now. */
 export interface EndedSpan {
