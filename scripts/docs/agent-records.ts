@@ -7,6 +7,14 @@ const GATEWAY = 'wss://gateway.example.com/ws/agent';
 
 const WITH_IDENTITY = 'Only with `identity` in the capability file; empty when there is none.';
 
+const WHICH_DATABASE = {
+  database: {
+    type: 'string',
+    meaning: 'Which of `databases`.',
+    optional: true,
+  },
+} as const;
+
 export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   starting: {
     level: 'info',
@@ -206,6 +214,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'No connection to the database is left, and none can be made. Once for each outage. Also on standard error.',
     fields: {
+      ...WHICH_DATABASE,
       reason: { type: 'string', meaning: 'What to check.' },
       detail: { type: 'string', meaning: 'What the attempt to connect met.' },
     },
@@ -218,13 +227,17 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   database_back: {
     level: 'info',
     when: 'A connection to the lost database could be made again, which the agent tries by itself, too.',
-    fields: { away_ms: { type: 'number', meaning: 'Milliseconds since it was lost.' } },
+    fields: {
+      ...WHICH_DATABASE,
+      away_ms: { type: 'number', meaning: 'Milliseconds since it was lost.' },
+    },
     example: { event: 'database_back', away_ms: 2310 },
   },
   worker_ended: {
     level: 'warn',
     when: 'A worker has ended though it should run; with `runtime.workers` above 1 only. It is started again; calls that it has had for more than a second fail, the others are run once more. Also on standard error.',
     fields: {
+      ...WHICH_DATABASE,
       worker: { type: 'number', meaning: 'Which one, from 0.' },
       code: {
         type: 'number',
@@ -245,6 +258,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'At start, and at a reload where it was not found the last time: the database account may do more than read. One for each finding.',
     fields: {
+      ...WHICH_DATABASE,
       problem: { type: 'string', meaning: 'What it may do.' },
       remedy: {
         type: 'string',

@@ -19,7 +19,10 @@ const ENTRY_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Every key that a capability file can have, in the order of the schema that checks it. */
-export const FILE_FIELDS: readonly Field[] = fieldsOf(fileSchema(DEFAULT_DRIVER), '');
+export const FILE_FIELDS: readonly Field[] = fieldsOf(fileSchema({ '': DEFAULT_DRIVER }), '').filter(
+  // Each of them has the keys of `database`.
+  ({ path }) => !path.startsWith('databases.'),
+);
 
 function fieldsOf(schema: JsonSchema, prefix: string): readonly Field[] {
   const { properties, required } = schema;

@@ -21,6 +21,7 @@ export const PARTS: Readonly<Record<string, Readonly<Record<string, () => string
     service: () => fieldTable('service'),
     gateway: () => fieldTable('gateway'),
     database: () => fieldTable('database'),
+    databases: () => fieldTable('databases'),
     runtime: () => fieldTable('runtime'),
     defaults: () => fieldTable('defaults'),
     identity: () => fieldTable('identity'),

@@ -15,7 +15,7 @@ export async function checkFile(
   await runStartUpChecks({ file, content: undefined, offline }, env, (found) => {
     switch (found.step) {
       case 'well_formed':
-        report.wellFormed(found.capabilities);
+        report.wellFormed(found);
         break;
       case 'readable':
         break;

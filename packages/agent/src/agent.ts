@@ -9,11 +9,12 @@ import { createResultMemory } from './calls/result-memory.ts';
 import { createRunCall } from './calls/run-call.ts';
 import { prepareSet } from './calls/served-set.ts';
 import type { AgentConfig } from './config/model.ts';
-import { driverOf } from './databases/drivers.ts';
+import { UNNAMED } from './capabilities/database-names.ts';
 import { openAllLinks } from './gateway-link/all-links.ts';
 import type { Place } from './gateway-link/link-slots.ts';
 import type { Swapped } from './reload/reloader.ts';
-import { createServing, setContentOf, type OpenedDatabase } from './reload/serving.ts';
+import { databasesOf, type OpenedDatabase, type OpenedDatabases } from './databases/opened.ts';
+import { createServing, setContentOf } from './reload/serving.ts';
 import type { LinkPlace, Observe } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { createAgentMetrics } from './telemetry/metrics.ts';
@@ -33,11 +34,11 @@ export interface RunningAgent {
 
 export interface AgentParts {
   readonly verified: VerifiedAgent;
-  readonly opened: OpenedDatabase;
+  readonly opened: OpenedDatabases;
   /** Of the agent. */
   readonly version: string;
-  /** For a file that names another database. */
-  readonly openDatabase: (config: AgentConfig) => Promise<OpenedDatabase>;
+  /** For one that a file has not had yet, or has with other settings. */
+  readonly openDatabase: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
 }
 
 /**
@@ -50,7 +51,8 @@ export async function startAgent(
 ): Promise<RunningAgent> {
   const { config } = verified;
   const { runtime, gateway } = config;
-  const set = await prepareSet(setContentOf(verified), opened.database);
+  const isNamed = !Object.hasOwn(config.databases, UNNAMED);
+  const set = await prepareSet(setContentOf(verified), databasesOf(opened));
   const concurrencyLimit = createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize);
   const instanceId = randomUUID();
   const traces =
@@ -58,7 +60,7 @@ export async function startAgent(
     (await openAgentTraces(config.traces, {
       version,
       instanceId,
-      system: driverOf(config.database.driver).systemName,
+      systemOf: (capability) => serving.systemOf(capability),
     }));
   const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
   let { observe } = log;
@@ -69,12 +71,12 @@ export async function startAgent(
       dials: () => links.dials,
       callsRunning: () => concurrencyLimit.running,
       callsQueued: () => concurrencyLimit.queued,
-      database: () => serving.database.connections,
-      databaseIsUp: () => serving.database.isUp,
-      maxDatabaseConnections: () => serving.config.database.maxConnections,
+      databasesNamed: isNamed,
+      databases: () => serving.databases,
+      maxConnectionsOf: (name) => serving.config.databases[name]?.maxConnections ?? 0,
       logRecordsLost: () => log.recordsLost,
       tracesDropped: traces && (() => traces.dropped),
-      ...(opened.workerRestarts === undefined ? {} : { workerRestarts: () => serving.workerRestarts ?? 0 }),
+      ...(runtime.workers === 1 ? {} : { workerRestarts: () => serving.workerRestarts ?? 0 }),
     });
     observe = (event) => {
       log.observe(event);

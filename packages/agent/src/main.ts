@@ -89,6 +89,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         home,
         name: given.operands[0] ?? '',
         sqlFile: given.value('sql-file') ?? '',
+        database: given.value('database'),
         print: given.has('print'),
         json: given.has('json'),
       });

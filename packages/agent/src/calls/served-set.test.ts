@@ -55,7 +55,11 @@ function preparing(
     text: sql + suffix,
     params,
   }));
-  return prepareSet({ capabilities, prepared, description: Buffer.from('{}') }, database, before);
+  return prepareSet(
+    { capabilities, prepared, description: Buffer.from('{}') },
+    new Map([['', database]]),
+    before,
+  );
 }
 
 const queryOf = ({ served }: PreparedSet, name: string): Query | undefined =>

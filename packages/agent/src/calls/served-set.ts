@@ -4,6 +4,7 @@ import { compileParameters } from '../capabilities/parameters.ts';
 import { compilePinned, type PinParameters } from '../capabilities/pinned-parameters.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
 import type { Database, PreparedCapability, Query } from '../databases/driver.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
 
 /** A capability as the agent runs it. */
 export interface RunnableCapability {
@@ -31,13 +32,15 @@ export interface ServedSet {
 /** A set, and what it was made of. */
 export interface PreparedSet {
   readonly served: ServedSet;
-  readonly database: Database;
+  /** By name. */
+  readonly databases: ReadonlyMap<string, Database>;
   readonly sources: ReadonlyMap<string, Source>;
 }
 
 interface Source {
   readonly capability: Capability;
   readonly prepared: PreparedCapability;
+  readonly database: Database;
 }
 
 export interface SetContent {
@@ -50,10 +53,10 @@ export interface SetContent {
 /** Compiling the parameters of a thousand capabilities takes a second: calls get their turn in between. */
 const SLICE_MS = 5;
 
-/** What is in `before` already, for the same database, is taken over with all that is known of how it runs. */
+/** What is in `before` already, of the same database, is taken over with all that is known of how it runs. */
 export async function prepareSet(
   { capabilities, prepared, description }: SetContent,
-  database: Database,
+  databases: ReadonlyMap<string, Database>,
   before?: PreparedSet,
 ): Promise<PreparedSet> {
   const preparedByName = new Map(prepared.map((each) => [each.capability, each]));
@@ -64,19 +67,22 @@ export async function prepareSet(
     const { name } = capability;
     const verified = preparedByName.get(name);
     if (verified === undefined) throw new Error(`cannot serve: ${name} has not been verified`);
-    const source = { capability, prepared: verified };
-    const known = before?.database === database ? before.sources.get(name) : undefined;
-    const running = known && sameSource(known, source) ? before?.served.capabilities.get(name) : undefined;
+    const database = databases.get(capability.database ?? UNNAMED);
+    if (database === undefined) throw new Error(`cannot serve: ${name} has no database`);
+    const source = { capability, prepared: verified, database };
+    const known = before?.sources.get(name);
+    const isSame = known?.database === database && sameSource(known, source);
+    const running = isSame ? before?.served.capabilities.get(name) : undefined;
     sources.set(name, source);
-    runnable.set(name, running ?? runnableOf(source, database));
+    runnable.set(name, running ?? runnableOf(source));
     if (performance.now() < sliceEnd) continue;
     await new Promise((resolve) => setImmediate(resolve));
     sliceEnd = performance.now() + SLICE_MS;
   }
-  return { served: createServedSet(runnable, description), database, sources };
+  return { served: createServedSet(runnable, description), databases, sources };
 }
 
-function runnableOf({ capability, prepared }: Source, database: Database): RunnableCapability {
+function runnableOf({ capability, prepared, database }: Source): RunnableCapability {
   const { timeoutMs, maxBytes } = capability.limits;
   const pin = compilePinned(capability.params);
   return {

@@ -18,6 +18,8 @@ export interface AddOptions {
   readonly name: string;
   /** `-` for standard input. */
   readonly sqlFile: string;
+  /** One of the file's; absent: that of its defaults, or the only one. */
+  readonly database?: string | undefined;
   readonly print: boolean;
   readonly json: boolean;
 }
@@ -53,6 +55,7 @@ export async function addCommand(options: AddOptions): Promise<ExitCode> {
       content,
       name,
       sql,
+      database: options.database,
     });
   } catch (error) {
     await logged(home, [{ event: 'crashed', detail: String(error) }]);

@@ -2,7 +2,8 @@ import type { OwnCode } from '@svc/edge';
 import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseChange } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
-import type { OpenedDatabase } from '../reload/serving.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
+import type { OpenedDatabase, OpenedDatabases } from '../databases/opened.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database.ts';
 
@@ -13,20 +14,33 @@ export function workerCode(): OwnCode {
   return { command: 'internal-worker', text: SVC_WORKER };
 }
 
-/** What runs the calls: this process, or workers. */
+/** What runs the calls of all databases of the file. */
+export async function openDatabases(config: AgentConfig, observe: Observe): Promise<OpenedDatabases> {
+  const opened = new Map<string, OpenedDatabase>();
+  for (const name of Object.keys(config.databases))
+    opened.set(name, await openDatabase(config, name, observe));
+  return opened;
+}
+
+/** What runs the calls of one: this process, or workers. */
 export async function openDatabase(
-  { database: config, runtime }: AgentConfig,
+  { databases, runtime }: AgentConfig,
+  name: string,
   observe: Observe,
 ): Promise<OpenedDatabase> {
+  const config = databases[name];
+  if (config === undefined) throw new Error(`the file has no database ${name}`);
   const { workers } = runtime;
+  const which = name === UNNAMED ? {} : { database: name };
   const onChange = (change: DatabaseChange): void => {
-    if (change.isUp) observe({ event: 'database_back', away_ms: change.awayMs });
-    else observe({ event: 'database_lost', reason: change.advice, detail: change.detail });
+    if (change.isUp) observe({ event: 'database_back', ...which, away_ms: change.awayMs });
+    else observe({ event: 'database_lost', ...which, reason: change.advice, detail: change.detail });
   };
   if (workers === 1) return { database: driverOf(config.driver).connect(config, onChange) };
   const onWorkerEnded = ({ worker, code, signal, restartInMs, detail }: WorkerEnded): void => {
     observe({
       event: 'worker_ended',
+      ...which,
       worker,
       ...(code === null ? {} : { code }),
       ...(signal === null ? {} : { signal }),

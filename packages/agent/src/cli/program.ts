@@ -31,7 +31,7 @@ export const PROGRAM: ProgramSpec = {
           does: 'Where standard output is a terminal, print below each fault what the database says of it: names of functions and columns, the line within the SQL, its advice. Elsewhere, and with --json, that stays in the log file alone.',
         },
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`). Nothing is printed when the check itself fails, which ends with 1.',
+          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `databases` (their names; absent where the file has `database`), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`, and the `database` where it has a name). Nothing is printed when the check itself fails, which ends with 1.',
         },
       },
     },
@@ -140,6 +140,10 @@ export const PROGRAM: ProgramSpec = {
           isRequired: true,
           does: 'The file with the SELECT, its parameters written as `:name`; `-` is standard input.',
           suggest: 'file',
+        },
+        database: {
+          value: 'name',
+          does: 'The one of `databases` that it asks; needed where there are several and `defaults` names none.',
         },
         print: { does: 'Print what would be added, and leave the file as it is.' },
         json: {

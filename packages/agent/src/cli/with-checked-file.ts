@@ -1,5 +1,7 @@
 import type { AgentConfig } from '../config/model.ts';
+import type { DatabaseConfig } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
+import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
 import { recordsOf } from '../reload/found-records.ts';
 import type { AuditFinding, StartUpOutcome, WellFormed } from '../start-up/report.ts';
@@ -84,20 +86,34 @@ export async function withCheckedFile(
   return exitCode;
 }
 
-/** What is wrong when the file requires an account that can only read, and this one may do more; else nothing. */
+/** What is wrong where the file requires an account that can only read, and it may do more. */
 export function readonlyAccountFaults(
-  { database }: AgentConfig,
+  { databases }: AgentConfig,
   findings: readonly AuditFinding[],
 ): readonly VerificationFault[] {
-  if (findings.length === 0 || !database.requireReadonlyAccount) return [];
+  return Object.entries(databases).flatMap(([name, config]) =>
+    faultsOfAccount(
+      name,
+      config,
+      findings.filter(({ database = UNNAMED }) => database === name),
+    ),
+  );
+}
+
+function faultsOfAccount(
+  name: string,
+  config: DatabaseConfig,
+  findings: readonly AuditFinding[],
+): readonly VerificationFault[] {
+  if (findings.length === 0 || !config.requireReadonlyAccount) return [];
   const audited = findings.every(({ detail }) => detail === undefined);
   const why = audited
     ? `the account may do more than read: ${LOG_FILE} lists what and how to mend it`
     : `the account could not be audited (${LOG_FILE} says why)`;
-  const position = database.requireReadonlyAccountPosition;
+  const position = config.requireReadonlyAccountPosition;
   return [
     {
-      path: 'database.require_readonly_account',
+      path: [...sectionOf(name), 'require_readonly_account'].join('.'),
       message: `is true, but ${why}`,
       ...(position === undefined ? {} : { position }),
     },

@@ -8,12 +8,14 @@ import {
   type CapabilitySpec,
   type ExampleSpec,
   type IdentitySpec,
-  type LimitsSpec,
+  type DefaultsSpec,
   type OfferSections,
   GATEWAY_DEFAULTS,
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
+import type { DatabaseConfig, DatabaseSection } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
+import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import { gatewayUrls } from './gateway-urls.ts';
 import { driverNameOf } from './driver-of-file.ts';
 import { parseDuration, readListenAddress, type TracesConfig } from '@svc/edge';
@@ -24,8 +26,8 @@ export interface BuildSecrets {
   readonly privateKeySeed: Uint8Array;
   readonly gatewayCa: string | undefined;
   readonly traces: TracesConfig | undefined;
-  /** Secrets and certificates of the database's section, by their keys. */
-  readonly database: Readonly<Record<string, string>>;
+  /** Secrets and certificates of each database's section, by their keys. */
+  readonly databases: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** Where things of the file are. */
@@ -43,9 +45,11 @@ export function buildConfig(
   secrets: BuildSecrets,
   { positionOf, resolveFile }: Places,
 ): AgentConfig {
-  const { service, runtime, gateway, database, identity, logging, metrics } = file;
+  const { service, runtime, gateway, database, databases, identity, logging, metrics } = file;
+  const sections = databases ?? (database === undefined ? {} : { [UNNAMED]: database });
   const { max_concurrent_requests, queue_size, workers } = { ...RUNTIME_DEFAULTS, ...runtime };
   const reverify = runtime?.reverify;
+  const usual = usualDatabase(Object.keys(sections), file);
   const urls = gatewayUrls(gateway.url);
   const identityOf = (spec: IdentitySpec): IdentityConfig =>
     buildIdentity(spec, {
@@ -70,12 +74,12 @@ export function buildConfig(
       privateKeySeed: secrets.privateKeySeed,
       ...(secrets.gatewayCa === undefined ? {} : { ca: secrets.gatewayCa }),
     },
-    database: {
-      ...driverOf(driverNameOf(file)).configure(database, secrets.database),
-      ...(database.require_readonly_account === undefined
-        ? {}
-        : { requireReadonlyAccountPosition: positionOf(['database', 'require_readonly_account']) }),
-    },
+    databases: Object.fromEntries(
+      Object.entries(sections).map(([name, section]) => [
+        name,
+        buildDatabase(file, name, section, secrets, positionOf),
+      ]),
+    ),
     logging: {
       output: logging?.output ?? 'file',
       maxSizeBytes: parseSize(logging?.max_size ?? '10MB'),
@@ -84,7 +88,24 @@ export function buildConfig(
     ...(metricsListen === undefined ? {} : { metricsListen }),
     ...(secrets.traces === undefined ? {} : { traces: secrets.traces }),
     ...(identity === undefined ? {} : { identity: identityOf(identity) }),
-    capabilities: buildCapabilities(file, positionOf),
+    ...(usual === undefined ? {} : { usualDatabase: usual }),
+    capabilities: buildCapabilities(file, usual, positionOf),
+  };
+}
+
+function buildDatabase(
+  file: CapabilityFile,
+  name: string,
+  section: DatabaseSection,
+  secrets: BuildSecrets,
+  positionOf: PositionOf,
+): DatabaseConfig {
+  const path = sectionOf(name);
+  return {
+    ...driverOf(driverNameOf(file, path)).configure(section, secrets.databases[name] ?? {}),
+    ...(section.require_readonly_account === undefined
+      ? {}
+      : { requireReadonlyAccountPosition: positionOf([...path, 'require_readonly_account']) }),
   };
 }
 
@@ -96,19 +117,33 @@ export function buildService({ service }: OfferSections): ServiceInfo {
   };
 }
 
+/** What capabilities ask that name no database. */
+export function usualDatabase(
+  names: readonly string[],
+  { defaults }: Pick<OfferSections, 'defaults'>,
+): string | undefined {
+  const only = names.length === 1 && names[0] !== UNNAMED ? names[0] : undefined;
+  return defaults?.database ?? only;
+}
+
 export function buildCapabilities(
-  { capabilities, defaults }: OfferSections,
+  { capabilities, defaults = {} }: OfferSections,
+  usual: string | undefined,
   positionOf: PositionOf,
 ): readonly Capability[] {
-  return Object.entries(capabilities).map(([name, spec]) =>
-    buildCapability(name, spec, defaults ?? {}, positionOf),
-  );
+  return Object.entries(capabilities).map(([name, spec]) => {
+    const database = spec.database ?? usual;
+    return {
+      ...buildCapability(name, spec, defaults, positionOf),
+      ...(database === undefined ? {} : { database }),
+    };
+  });
 }
 
 function buildCapability(
   name: string,
   spec: CapabilitySpec,
-  defaults: LimitsSpec,
+  defaults: DefaultsSpec,
   positionOf: PositionOf,
 ): Capability {
   const path = ['capabilities', name];

@@ -31,8 +31,10 @@ export interface CapabilityFile {
     readonly agent_private_key_file?: string;
     readonly ca_file?: string;
   };
-  /** What its driver's schema says. */
-  readonly database: DatabaseSection;
+  /** What its driver's schema says; either this or `databases`. */
+  readonly database?: DatabaseSection;
+  /** By name. */
+  readonly databases?: Readonly<Record<string, DatabaseSection>>;
   readonly identity?: IdentitySpec;
   readonly logging?: {
     readonly output?: 'file' | 'stdout';
@@ -41,7 +43,7 @@ export interface CapabilityFile {
   };
   readonly metrics?: { readonly addr?: string };
   readonly telemetry?: { readonly traces?: 'otlp'; readonly headers_file?: string };
-  readonly defaults?: LimitsSpec & { readonly readonly?: true };
+  readonly defaults?: DefaultsSpec;
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
 }
 
@@ -51,7 +53,7 @@ export type OfferSections = Pick<CapabilityFile, 'service' | 'defaults' | 'capab
 /** The others; what they name may be on another machine. */
 export const UNSEEN_SECTIONS: ReadonlySet<string> = new Set<
   Exclude<keyof CapabilityFile, keyof OfferSections>
->(['gateway', 'database', 'identity', 'runtime', 'logging', 'metrics', 'telemetry']);
+>(['gateway', 'database', 'databases', 'identity', 'runtime', 'logging', 'metrics', 'telemetry']);
 
 export interface IdentitySpec {
   readonly trust: 'token' | 'gateway';
@@ -61,7 +63,12 @@ export interface IdentitySpec {
   readonly issuers?: readonly unknown[];
 }
 
-export interface LimitsSpec {
+export interface DefaultsSpec extends LimitsSpec {
+  readonly readonly?: true;
+  readonly database?: string;
+}
+
+interface LimitsSpec {
   readonly timeout?: string;
   readonly max_rows?: number;
   readonly max_bytes?: string | number;
@@ -69,6 +76,7 @@ export interface LimitsSpec {
 
 export interface CapabilitySpec {
   readonly description?: string;
+  readonly database?: string;
   readonly sql: string;
   readonly params?: Readonly<Record<string, ParamSpec>>;
   readonly policy?: PolicySpec;

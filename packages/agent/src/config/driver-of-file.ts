@@ -1,8 +1,21 @@
+import { isRecord } from '../capabilities/is-record.ts';
 import { DEFAULT_DRIVER, DRIVER_NAMES } from '../databases/drivers.ts';
-import { valueAt } from './path.ts';
+import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
+import { valueAt, type Path } from './path.ts';
 
-/** The driver that the file names, whatever else is wrong with it; the default one where it names none that exists. */
-export function driverNameOf(root: unknown): string {
-  const name = valueAt(root, ['database', 'driver']);
+/** The names of the databases of the file, whatever else is wrong with it. */
+export function databaseNamesOf(root: unknown): readonly string[] {
+  if (!isRecord(root) || !Object.hasOwn(root, 'databases')) return [UNNAMED];
+  return isRecord(root['databases']) ? Object.keys(root['databases']) : [];
+}
+
+/** The driver that the section names; the default one where it names none that exists. */
+export function driverNameOf(root: unknown, section: Path): string {
+  const name = valueAt(root, [...section, 'driver']);
   return typeof name === 'string' && DRIVER_NAMES.includes(name) ? name : DEFAULT_DRIVER;
+}
+
+/** Those of all databases, by their names. */
+export function driversOf(root: unknown): Readonly<Record<string, string>> {
+  return Object.fromEntries(databaseNamesOf(root).map((name) => [name, driverNameOf(root, sectionOf(name))]));
 }

@@ -8,7 +8,7 @@ import { faultLines, fileText, load, testKey } from './load.fixture.ts';
 const seed = new Uint8Array(Buffer.from(testKey.seed, 'base64url'));
 
 const SECTIONS =
-  'service, runtime, gateway, database, identity, logging, metrics, telemetry, defaults, capabilities';
+  'service, runtime, gateway, database, databases, identity, logging, metrics, telemetry, defaults, capabilities';
 
 describe('telemetry', { tags: ['file:telemetry.traces', 'file:telemetry.headers_file'] }, () => {
   const file = (telemetry: string): string => fileText({ telemetry: `telemetry: { ${telemetry} }` });
@@ -149,16 +149,18 @@ describe('a file without faults', () => {
           resolveIntervalMs: 10_000,
           privateKeySeed: seed,
         },
-        database: {
-          driver: 'postgres',
-          host: 'db',
-          port: 5432,
-          name: 'library',
-          user: 'reader',
-          password: 'pw',
-          sslmode: 'prefer',
-          maxConnections: 10,
-          requireReadonlyAccount: false,
+        databases: {
+          '': {
+            driver: 'postgres',
+            host: 'db',
+            port: 5432,
+            name: 'library',
+            user: 'reader',
+            password: 'pw',
+            sslmode: 'prefer',
+            maxConnections: 10,
+            requireReadonlyAccount: false,
+          },
         },
         logging: { output: 'file', maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 },
         capabilities: [
@@ -204,9 +206,9 @@ capabilities:
   a: { sql: SELECT 1, result: { one: { type: integer } } }
 `);
     if ('faults' in loaded) expect.unreachable(faultLines(loaded).join('\n'));
-    const { runtime, database, logging, capabilities } = loaded.config;
+    const { runtime, databases, logging, capabilities } = loaded.config;
     expect(runtime).toEqual({ maxConcurrentRequests: 3, queueSize: 0, workers: 2 });
-    expect(database).toMatchObject({
+    expect(databases['']).toMatchObject({
       sslmode: 'verify-full',
       maxConnections: 2,
       requireReadonlyAccount: true,
@@ -241,7 +243,9 @@ capabilities:
       'database: { host: "${H}.local", port: "${PORT}", name: n, user: u, password: "${PW}", require_readonly_account: "${RO}" }';
     const loaded = load(fileText({ database }), { H: 'db', PORT: '6543', PW: '12345', RO: 'true' });
     expect(loaded).toMatchObject({
-      config: { database: { host: 'db.local', port: 6543, password: '12345', requireReadonlyAccount: true } },
+      config: {
+        databases: { '': { host: 'db.local', port: 6543, password: '12345', requireReadonlyAccount: true } },
+      },
     });
   });
 
@@ -255,7 +259,7 @@ capabilities:
     const database = `database: { host: h, name: n, user: u, password_file: ${join(folder, 'pw')} }`;
     writeFileSync(path, fileText({ gateway, database }));
     expect(loadConfig({ path, env: {}, readFile: (name) => readFileSync(name) })).toMatchObject({
-      config: { gateway: { privateKeySeed: seed }, database: { password: 'two lines\n' } },
+      config: { gateway: { privateKeySeed: seed }, databases: { '': { password: 'two lines\n' } } },
     });
   });
 });

@@ -2,7 +2,7 @@ import type { ListenAddress, TracesConfig } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
 import type { Position } from '../capabilities/fault.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
-import type { DatabaseConfig } from '../databases/driver.ts';
+import type { DatabaseConfigs } from '../databases/driver.ts';
 
 /** The capability file after parsing: every value checked, every default applied, every secret resolved. */
 export interface AgentConfig {
@@ -18,7 +18,10 @@ export interface AgentConfig {
     readonly reverifyMs?: number;
   };
   readonly gateway: GatewayLinkConfig;
-  readonly database: DatabaseConfig;
+  /** By name; that of the only one, where the file has `database`, is empty. */
+  readonly databases: DatabaseConfigs;
+  /** That of capabilities which name none; absent where each has to. */
+  readonly usualDatabase?: string;
   readonly logging: {
     /** Of the running agent. */
     readonly output: 'file' | 'stdout';

@@ -50,6 +50,9 @@ export interface DatabaseConfig {
   readonly requireReadonlyAccountPosition?: Position;
 }
 
+/** By the names of the file. */
+export type DatabaseConfigs = Readonly<Record<string, DatabaseConfig>>;
+
 export interface Explainer {
   /** Connects like `Driver.connect`; queries run as always, and answer with a `QueryPlan`, as JSON, instead of rows. */
   connect(config: DatabaseConfig): Database;

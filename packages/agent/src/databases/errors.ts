@@ -13,6 +13,7 @@ export type DatabaseErrorKind =
 export interface DatabaseErrorOptions extends ErrorOptions {
   readonly advice?: string | undefined;
   readonly sqlState?: string | undefined;
+  readonly database?: string | undefined;
 }
 
 /**
@@ -28,12 +29,15 @@ export class DatabaseError extends Error {
   readonly advice: string | undefined;
   /** What the database calls the error; undefined where it did not say. */
   readonly sqlState: string | undefined;
+  /** Which one it comes from; undefined where the file has only one, unnamed. */
+  readonly database: string | undefined;
   constructor(kind: DatabaseErrorKind, message: string, options: DatabaseErrorOptions = {}) {
     super(message, options);
     this.name = 'DatabaseError';
     this.kind = kind;
     this.advice = options.advice;
     this.sqlState = options.sqlState;
+    this.database = options.database;
   }
 }
 
@@ -49,5 +53,21 @@ export function databaseFault(error: unknown): VerificationFault {
   if (!(error instanceof DatabaseError)) throw error;
   const advice = error.advice ?? 'it does not answer as it should';
   const message = `cannot use the database: ${advice} (the log file has the details)`;
-  return { path: 'database', message, detail: error.message };
+  return { path: pathOf(error.database), message, detail: error.message };
+}
+
+/** The same error, of the database of that name; what is no `DatabaseError` as it is. */
+export function ofDatabase(database: string, error: unknown): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  const { kind, message, cause, advice, sqlState } = error;
+  return new DatabaseError(kind, message, { cause, advice, sqlState, database });
+}
+
+/** Whether it is that the database cannot be used, which may pass without a change of the file. */
+export function isDatabaseAway({ path }: VerificationFault): boolean {
+  return path === 'database' || /^databases\.[^.]+$/.test(path);
+}
+
+function pathOf(database: string | undefined): string {
+  return database === undefined ? 'database' : `databases.${database}`;
 }

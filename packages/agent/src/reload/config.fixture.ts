@@ -11,7 +11,7 @@ export function configOf(service: Partial<AgentConfig['service']> = {}): AgentCo
       resolveIntervalMs: 10_000,
       privateKeySeed: new Uint8Array(32),
     },
-    database: { driver: 'postgres', maxConnections: 2, requireReadonlyAccount: false },
+    databases: { '': { driver: 'postgres', maxConnections: 2, requireReadonlyAccount: false } },
     logging: { output: 'file', maxSizeBytes: 1000, maxFiles: 2 },
     capabilities: [],
   };

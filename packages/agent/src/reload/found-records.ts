@@ -31,5 +31,7 @@ export function createNewsOf(atStart: Found, observe: Observe): (found: Found) =
 
 /** Without the remedy, which names what the capabilities read. */
 function identityOf(record: FoundRecord): string {
-  return record.event === 'account_finding' ? record.problem : `${record.path}: ${record.message}`;
+  return record.event === 'account_finding'
+    ? `${record.database ?? ''} ${record.problem}`
+    : `${record.path}: ${record.message}`;
 }

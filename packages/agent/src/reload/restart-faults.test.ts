@@ -15,7 +15,7 @@ test('what a running agent can take up is no fault', () => {
     changed({
       service: { title: 'Other', version: '2', description: 'other' },
       runtime: { maxConcurrentRequests: 1, queueSize: 0, workers: 1, reverifyMs: 1000 },
-      database: { driver: 'other', maxConnections: 9, requireReadonlyAccount: true },
+      databases: { '': { driver: 'other', maxConnections: 9, requireReadonlyAccount: true } },
     }),
   ).toEqual([]);
 });
@@ -24,6 +24,10 @@ test('each of the others is, by its path in the file', () => {
   const { gateway } = before;
   const cases: readonly (readonly [string, Partial<AgentConfig>])[] = [
     ['service.id', { serviceId: 'other' }],
+    [
+      'databases',
+      { databases: { shop: { driver: 'postgres', maxConnections: 2, requireReadonlyAccount: false } } },
+    ],
     ['runtime.workers', { runtime: { ...before.runtime, workers: 2 } }],
     ['gateway.url', { gateway: { ...gateway, urls: [...gateway.urls, 'wss://other/ws/agent'] } }],
     ['gateway.max_links', { gateway: { ...gateway, maxLinks: 1 } }],

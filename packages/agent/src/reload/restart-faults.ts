@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig } from '../config/model.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
 
 /** What a running agent cannot take up: faults that say so, none where `after` differs in nothing but what it can. */
 export function restartFaults(before: AgentConfig, after: AgentConfig): readonly Fault[] {
@@ -16,7 +17,7 @@ export function restartFaults(before: AgentConfig, after: AgentConfig): readonly
 
 /** By the path in the file. */
 function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
-  const { serviceId, runtime, gateway, identity, logging, metricsListen, traces } = config;
+  const { serviceId, runtime, gateway, databases, identity, logging, metricsListen, traces } = config;
   return {
     'service.id': serviceId,
     'runtime.workers': runtime.workers,
@@ -25,6 +26,8 @@ function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
     'gateway.resolve_interval': gateway.resolveIntervalMs,
     'gateway.agent_private_key': gateway.privateKeySeed,
     'gateway.ca_file': gateway.ca,
+    // Metrics have a label for each of several, and none for the only one.
+    databases: !Object.hasOwn(databases, UNNAMED),
     identity: identity && { ...identity, issuerPositions: undefined },
     logging,
     'metrics.addr': metricsListen,

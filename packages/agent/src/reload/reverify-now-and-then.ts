@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
+import { isDatabaseAway } from '../databases/errors.ts';
 import { reverifyInChildProcess } from '../start-up/child-process.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
@@ -30,8 +31,7 @@ export function reverifyNowAndThen({ serving, observe }: ReverifyOptions): { clo
     const faults = await verify(config);
     lastAt = performance.now();
     // What has taken its place meanwhile has just been verified. A lost database is told of elsewhere.
-    if (closing.signal.aborted || serving() !== config || faults.some(({ path }) => path === 'database'))
-      return;
+    if (closing.signal.aborted || serving() !== config || faults.some(isDatabaseAway)) return;
     const duration_ms = Math.round(lastAt - startedAt);
     if (faults.length === 0)
       observe({ event: 'reverified', capabilities: config.capabilities.length, duration_ms });

@@ -8,24 +8,29 @@ import {
   type SetContent,
 } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
-import type { Database, Query } from '../databases/driver.ts';
+import type { Database, DatabaseConfig, Query } from '../databases/driver.ts';
+import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
 import { DatabaseError } from '../databases/errors.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
+import {
+  closeAll,
+  databasesOf,
+  pingAll,
+  type OpenedDatabase,
+  type OpenedDatabases,
+} from '../databases/opened.ts';
 import type { HandleCall } from '../gateway-link/call-session.ts';
 import type { LinkOffer, Renewal } from '../gateway-link/gateway-links.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Swapped } from './reloader.ts';
 
-/** What runs the calls of a set. */
-export interface OpenedDatabase {
-  readonly database: Database;
-  /** How often a worker was started again; absent where this process runs the calls itself. */
-  readonly workerRestarts?: (() => number) | undefined;
-}
-
 /** What the agent serves: the file of its start, until another takes its place. */
 export interface Serving {
   readonly config: AgentConfig;
-  readonly database: Database;
+  /** By name. */
+  readonly databases: ReadonlyMap<string, Database>;
+  /** What OpenTelemetry calls the kind of the database that the capability asks. */
+  systemOf(capability: string): string;
   /** Undefined without workers. */
   readonly workerRestarts: number | undefined;
   /** What links say of themselves that are made from now on. */
@@ -43,8 +48,8 @@ export interface ServingOptions {
   /** Of the start. */
   readonly config: AgentConfig;
   readonly set: PreparedSet;
-  readonly opened: OpenedDatabase;
-  readonly open: (config: AgentConfig) => Promise<OpenedDatabase>;
+  readonly opened: OpenedDatabases;
+  readonly open: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
   /** Handles calls by the set that is served when they come. */
   readonly handlerOf: (served: () => ServedSet) => HandleCall;
   /** Bounds of what runs and waits. */
@@ -78,63 +83,79 @@ export function createServing(options: ServingOptions): Serving {
     return offered;
   }
 
-  async function openChanged(changed: AgentConfig): Promise<OpenedDatabase> {
-    const next = await options.open(changed);
+  /** Those that the file has not had yet, or has with other settings. */
+  async function openChanged(changed: AgentConfig): Promise<OpenedDatabases> {
+    const fresh = new Map<string, OpenedDatabase>();
     try {
+      for (const [name, settings] of Object.entries(changed.databases)) {
+        const former = config.databases[name];
+        if (former !== undefined && isDeepStrictEqual(connectionOf(former), connectionOf(settings))) continue;
+        fresh.set(name, await options.open(changed, name));
+      }
       // Without this connection the first caller would wait for one.
-      await next.database.ping();
-      return next;
+      await pingAll(fresh);
+      return fresh;
     } catch (error) {
-      await next.database.close();
+      await closeAll(fresh);
       throw error;
     }
   }
 
-  /** Closes the database of a set once no set needs it: calls that wait for a connection would fail. */
+  function restartsOf(databases: Iterable<OpenedDatabase>): number {
+    return Array.from(databases, ({ workerRestarts }) => workerRestarts?.() ?? 0).reduce(
+      (sum, n) => sum + n,
+      0,
+    );
+  }
+
+  /** Closes the databases of a set once no set needs them: calls that wait for a connection would fail. */
   async function retire(before: PreparedSet, unlinked: Promise<void>): Promise<void> {
     living.add(set);
     await unlinked;
     await before.served.idle();
     living.delete(before);
-    const { database } = before;
-    const others = [...living].filter((other) => other.database === database);
-    if (others.length === 0) {
-      await database.close();
-      return;
-    }
+    const needed = new Set([...living].flatMap(({ databases }) => [...databases.values()]));
     // A set takes over queries of the one before it.
-    const used = new Set(others.flatMap(queriesOf));
-    for (const query of queriesOf(before)) if (!used.has(query)) database.forget(query);
+    const used = new Set([...living].flatMap(queriesOf));
+    for (const [name, { database }] of before.sources) {
+      const query = before.served.capabilities.get(name)?.query;
+      if (query !== undefined && needed.has(database) && !used.has(query)) database.forget(query);
+    }
+    const unneeded = [...before.databases.values()].filter((database) => !needed.has(database));
+    await Promise.all(unneeded.map((database) => database.close()));
   }
 
   return {
     get config() {
       return config;
     },
-    get database() {
-      return set.database;
+    get databases() {
+      return set.databases;
+    },
+    systemOf(capability) {
+      const name = set.sources.get(capability)?.capability.database ?? UNNAMED;
+      return driverOf(config.databases[name]?.driver ?? DEFAULT_DRIVER).systemName;
     },
     get workerRestarts() {
-      const restarts = opened.workerRestarts?.();
-      return restarts === undefined ? undefined : formerRestarts + restarts;
+      return config.runtime.workers === 1 ? undefined : formerRestarts + restartsOf(opened.values());
     },
     get offer() {
       return offer;
     },
     async swap(verified) {
-      const databaseChanged = !isDeepStrictEqual(
-        connectionOf(config.database),
-        connectionOf(verified.config.database),
-      );
-      const next = databaseChanged ? await openChanged(verified.config) : opened;
-      const prepared = await prepareSet(setContentOf(verified), next.database, set);
+      const fresh = await openChanged(verified.config);
+      const names = Object.keys(verified.config.databases);
+      const kept = new Map([...opened].filter(([name]) => names.includes(name) && !fresh.has(name)));
+      const databaseChanged = fresh.size > 0 || kept.size < opened.size;
+      const next: OpenedDatabases = new Map([...kept, ...fresh]);
+      const prepared = await prepareSet(setContentOf(verified), databasesOf(next), set);
       if (closed) {
-        if (databaseChanged) await next.database.close();
+        await closeAll(fresh);
         throw new DatabaseError('unavailable', 'the agent ends');
       }
       const before = set;
       const changes = changesBetween(before, prepared);
-      if (databaseChanged) formerRestarts += opened.workerRestarts?.() ?? 0;
+      formerRestarts += restartsOf([...opened].flatMap(([name, each]) => (kept.has(name) ? [] : [each])));
       [config, opened, set] = [verified.config, next, prepared];
       options.resize(config.runtime.maxConcurrentRequests, config.runtime.queueSize);
       const nextOffer = offerOf(prepared, config);
@@ -152,7 +173,7 @@ export function createServing(options: ServingOptions): Serving {
     },
     async close() {
       closed = true;
-      const databases = new Set(Array.from(living, ({ database }) => database));
+      const databases = new Set([...living].flatMap((each) => [...each.databases.values()]));
       await Promise.all(Array.from(databases, (database) => database.close()));
     },
   };
@@ -171,6 +192,6 @@ function connectionOf({
   requireReadonlyAccount: _required,
   requireReadonlyAccountPosition: _position,
   ...connection
-}: AgentConfig['database']): unknown {
+}: DatabaseConfig): unknown {
   return connection;
 }

@@ -2,7 +2,11 @@ import type { DescribedStatement } from '../databases/describe-statement.ts';
 import type { CapabilitySection } from '../config/yaml/insert-capability.ts';
 
 /** What a capability file says of a capability with this statement, as its database describes it. */
-export function sectionOf(sql: string, { params, fields }: DescribedStatement): CapabilitySection {
+export function sectionOf(
+  sql: string,
+  { params, fields }: DescribedStatement,
+  database?: string,
+): CapabilitySection {
   const declared = params.map(({ name, schema, required }) => [
     name,
     required ? { ...schema, required } : schema,
@@ -12,6 +16,7 @@ export function sectionOf(sql: string, { params, fields }: DescribedStatement): 
     { type, ...(format === undefined ? {} : { format }), ...(nullable ? {} : { nullable }) },
   ]);
   return {
+    ...(database === undefined ? {} : { database }),
     // Else it would be the name of an environment variable. In a text that takes another's place `$$` would be one `$`.
     sql: sql.replaceAll('${', () => '$${'),
     ...(declared.length === 0 ? {} : { params: Object.fromEntries(declared) as unknown }),

@@ -4,16 +4,14 @@ import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
-import type { VerifierDatabase } from '../databases/driver.ts';
-import { driverOf } from '../databases/drivers.ts';
-import { DatabaseError, databaseFault } from '../databases/errors.ts';
+import { databaseFault } from '../databases/errors.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
 import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from './check-key-files.ts';
-import { databaseWarnings } from './database-warnings.ts';
 import { digestingReader } from './file-digest.ts';
+import { driversOf, loadFileVerifier } from './file-verifier.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import type {
-  AuditFinding,
   IdentitySummary,
   ReverifyOrder,
   ReverifyReport,
@@ -51,11 +49,12 @@ export async function runStartUpChecks(
     logging: config.logging,
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
+    ...(Object.hasOwn(config.databases, UNNAMED) ? {} : { databases: Object.keys(config.databases) }),
   });
   const known = { warnings: linted.warnings, lint };
   const outcome =
     only === undefined
-      ? await (offline ? readStatements(config, known) : askDatabase(config, known))
+      ? await (offline ? readStatements(config, known) : askDatabases(config, known))
       : await askForOne(config, only, known);
   report(withCauses(outcome, linted.warnings));
 }
@@ -92,10 +91,10 @@ function summaryOf(
 
 /** The checks that need no database: each statement as it is written. */
 async function readStatements(
-  { database, capabilities }: AgentConfig,
+  { databases, capabilities }: AgentConfig,
   known: KnownOfFile,
 ): Promise<StartUpOutcome> {
-  const verifier = await driverOf(database.driver).loadVerifier();
+  const verifier = await loadFileVerifier(driversOf(databases));
   const faults = await verifier.readStatements(capabilities);
   if (faults.length > 0) return { step: 'refused', faults };
   const warnings = [...known.warnings, ...(await verifier.findWarnings(capabilities))];
@@ -106,7 +105,11 @@ async function readStatements(
 
 async function askForOne(config: AgentConfig, name: string, known: KnownOfFile): Promise<StartUpOutcome> {
   const capabilities = config.capabilities.filter((capability) => capability.name === name);
-  if (capabilities.length === 1) return askDatabase({ ...config, capabilities }, known, false);
+  if (capabilities.length === 1) {
+    const [{ database = UNNAMED } = {}] = capabilities;
+    const own = Object.entries(config.databases).filter(([each]) => each === database);
+    return askDatabases({ ...config, databases: Object.fromEntries(own), capabilities }, known, false);
+  }
   const close = nearestWithin(
     name,
     config.capabilities.map((capability) => capability.name),
@@ -115,59 +118,46 @@ async function askForOne(config: AgentConfig, name: string, known: KnownOfFile):
   return { step: 'refused', faults: [{ path: 'capabilities', message: `has none of that name${hint}` }] };
 }
 
-async function askDatabase(config: AgentConfig, known: KnownOfFile, audits = true): Promise<StartUpOutcome> {
-  const verifier = await driverOf(config.database.driver).loadVerifier();
-  const database = verifier.open(config.database);
+async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = true): Promise<StartUpOutcome> {
+  const verifier = await loadFileVerifier(driversOf(config.databases));
+  const databases = verifier.open(config.databases);
   try {
-    await database.ping();
-    const { prepared, capabilities, faults } = await database.verify(config.capabilities);
+    const away = await databases.ping();
+    if (away.length > 0) return { step: 'refused', faults: away };
+    const { prepared, capabilities, faults } = await databases.verify(config.capabilities);
     if (faults.length > 0) return { step: 'refused', faults };
     const checked = { ...config, capabilities };
     const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
-    const findings = audits ? await auditAccount(database, config.capabilities) : [];
+    const findings = audits ? await databases.auditAccounts(config.capabilities) : [];
     const warnings = [
       ...known.warnings,
       ...(await verifier.findWarnings(config.capabilities)),
-      ...(await databaseWarnings(database, config.capabilities)),
+      ...(await databases.findWarnings(config.capabilities)),
     ];
     const verified = { config: checked, prepared, description };
     if (!known.lint) return { step: 'verified', verified, warnings, findings };
-    const unordered = await database.findUnordered(capabilities);
+    const unordered = await databases.findUnordered(capabilities);
     const lint = lintCapabilities(capabilities, { warnings, unordered });
     return { step: 'verified', verified, warnings, findings, lint };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {
-    await database.close();
+    await databases.close();
   }
 }
 
 /** Only what the database says of the capabilities may have changed since they were verified. */
 export async function reverify({ reverify: config }: ReverifyOrder): Promise<ReverifyReport> {
-  const verifier = await driverOf(config.database.driver).loadVerifier();
-  const database = verifier.open(config.database);
+  const verifier = await loadFileVerifier(driversOf(config.databases));
+  const databases = verifier.open(config.databases);
   try {
-    await database.ping();
-    const { faults } = await database.verify(config.capabilities);
+    const away = await databases.ping();
+    if (away.length > 0) return { faults: away };
+    const { faults } = await databases.verify(config.capabilities);
     return { faults };
   } catch (error) {
     return { faults: [databaseFault(error)] };
   } finally {
-    await database.close();
-  }
-}
-
-/** What the account may do beyond reading; not being able to tell is a finding too. */
-export async function auditAccount(
-  database: VerifierDatabase,
-  capabilities: readonly Capability[],
-): Promise<readonly AuditFinding[]> {
-  try {
-    return await database.auditAccount(capabilities);
-  } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    const problem = 'the account could not be audited';
-    const remedy = 'let it read the system catalog that the detail in the log file names';
-    return [{ problem, remedy, detail: error.message }];
+    await databases.close();
   }
 }

@@ -3,16 +3,17 @@ import type { Fault } from '../capabilities/fault.ts';
 import { sectionOf } from './capability-section.ts';
 import { loadConfig } from '../config/load.ts';
 import { insertCapability } from '../config/yaml/insert-capability.ts';
-import { driverOf } from '../databases/drivers.ts';
 import { databaseFault } from '../databases/errors.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
 import type { StatementDescription } from '../databases/describe-statement.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { runStartUpChecks } from './checks.ts';
+import { driversOf, loadFileVerifier } from './file-verifier.ts';
 import type { AdditionOrder, AdditionReport, StartUpReport } from './report.ts';
 
 /** Adds a capability to the text of a file and runs all start-up checks of the outcome; writes nothing. */
 export async function proposeCapability(
-  { addTo: file, content, name, sql }: AdditionOrder,
+  { addTo: file, content, name, sql, database: wanted }: AdditionOrder,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<AdditionReport> {
   const readFile = (path: string): Uint8Array => (path === file ? content : readFileSync(path));
@@ -27,14 +28,22 @@ export async function proposeCapability(
       message: 'is there already: choose another name, or change it in the file',
     });
   }
-  const described = await describe(config, name, sql);
+  const names = Object.keys(config.databases);
+  const database = wanted ?? config.usualDatabase ?? names[0] ?? UNNAMED;
+  if (
+    !names.includes(database) ||
+    (wanted === undefined && config.usualDatabase === undefined && names.length > 1)
+  ) {
+    return refused({ path: 'databases', message: `choose one by \`--database\`: ${names.join(', ')}` });
+  }
+  const described = await describe(config, database, name, sql);
   if (!described.ok) {
     // They stand in no file yet.
     const faults = described.faults.map(({ position: _position, ...fault }) => fault);
     return { step: 'refused', faults };
   }
   const text = Buffer.from(content).toString();
-  const added = insertCapability(text, name, sectionOf(sql, described.statement));
+  const added = insertCapability(text, name, sectionOf(sql, described.statement, wanted));
   if (added === undefined) {
     return refused({ path: 'capabilities', message: `has no place for ${name}: write them as a mapping` });
   }
@@ -53,16 +62,22 @@ export async function proposeCapability(
   }
 }
 
-async function describe(config: AgentConfig, name: string, sql: string): Promise<StatementDescription> {
-  const verifier = await driverOf(config.database.driver).loadVerifier();
-  const database = verifier.open(config.database);
+async function describe(
+  { databases: all }: AgentConfig,
+  database: string,
+  name: string,
+  sql: string,
+): Promise<StatementDescription> {
+  const configs = Object.fromEntries(Object.entries(all).filter(([each]) => each === database));
+  const verifier = await loadFileVerifier(driversOf(configs));
+  const databases = verifier.open(configs);
   try {
-    await database.ping();
-    return await database.describe(name, sql);
+    const faults = await databases.ping();
+    return faults.length > 0 ? { ok: false, faults } : await databases.describe(database, name, sql);
   } catch (error) {
     return { ok: false, faults: [databaseFault(error)] };
   } finally {
-    await database.close();
+    await databases.close();
   }
 }
 

@@ -1,5 +1,5 @@
 import { loadOffer } from '../config/load-offer.ts';
-import { driverOf } from '../databases/drivers.ts';
+import { loadFileVerifier } from './file-verifier.ts';
 import type { OffersOrder, OffersReport } from './report.ts';
 
 /** Reads what the files offer and whether their statements can be read, without a database. */
@@ -14,8 +14,8 @@ export async function readOffers(
       offers.push(loaded);
       continue;
     }
-    const { driver, ...offer } = loaded.offer;
-    const verifier = await driverOf(driver).loadVerifier();
+    const { drivers, ...offer } = loaded.offer;
+    const verifier = await loadFileVerifier(drivers);
     const faults = await verifier.readStatements(offer.capabilities);
     offers.push(faults.length > 0 ? { faults } : { offer });
   }

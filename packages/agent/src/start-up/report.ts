@@ -52,6 +52,8 @@ export interface WellFormed {
   readonly identity?: IdentitySummary;
   /** How many processes run the calls; absent where it is the agent alone. */
   readonly workers?: number;
+  /** Names of the databases; absent where the file has only one, unnamed. */
+  readonly databases?: readonly string[];
 }
 
 /** What `identity` means for the file, as `svc-agent check --json` prints it. */
@@ -96,6 +98,8 @@ export interface VerifiedAgent {
 }
 
 export interface AuditFinding extends AccountFinding {
+  /** Whose account it is; absent where the file has only one, unnamed. */
+  readonly database?: string;
   /** Database text, for the log file only. */
   readonly detail?: string;
 }
@@ -108,7 +112,7 @@ export interface OffersOrder {
 /** One for each file of the order. */
 export interface OffersReport {
   readonly offers: readonly (
-    | { readonly offer: Omit<Offer, 'driver'> }
+    | { readonly offer: Omit<Offer, 'drivers'> }
     | { readonly faults: readonly Fault[] }
   )[];
 }
@@ -120,6 +124,8 @@ export interface AdditionOrder {
   readonly content: Uint8Array;
   readonly name: string;
   readonly sql: string;
+  /** The database that it is to ask; absent where the file says or has only one. */
+  readonly database?: string | undefined;
 }
 
 export type AdditionReport =

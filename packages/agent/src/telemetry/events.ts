@@ -40,13 +40,16 @@ export type AgentEvent =
   | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
   | {
       readonly event: 'database_lost';
+      /** Its name, where it has one. */
+      readonly database?: string;
       readonly reason: string;
       /** Database text, for the log file only. */
       readonly detail: string;
     }
-  | { readonly event: 'database_back'; readonly away_ms: number }
+  | { readonly event: 'database_back'; readonly database?: string; readonly away_ms: number }
   | {
       readonly event: 'worker_ended';
+      readonly database?: string;
       /** From 0. */
       readonly worker: number;
       /** Exactly one of the two, where its process could be started. */
@@ -58,6 +61,7 @@ export type AgentEvent =
     }
   | {
       readonly event: 'account_finding';
+      readonly database?: string;
       readonly problem: string;
       readonly remedy: string;
       /** Database text, for the log file only. */

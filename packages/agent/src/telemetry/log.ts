@@ -176,10 +176,10 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'labels_changed':
       return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
     case 'database_lost':
-      return `the database is lost: ${event.reason}; calls fail until it is back, which ${logName} will say`;
+      return `the database${event.database === undefined ? '' : ` ${event.database}`} is lost: ${event.reason}; calls fail until it is back, which ${logName} will say`;
     case 'worker_ended': {
       const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
-      return `worker ${event.worker} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
+      return `worker ${event.worker}${event.database === undefined ? '' : ` of ${event.database}`} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
     }
     case 'account_audited':
       return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); ${logName} says what, and how to mend it`;

@@ -34,9 +34,9 @@ test.each<readonly [string, readonly AgentEvent[], readonly [number, number, num
     dials: () => [['failed', 4]],
     callsRunning: () => 0,
     callsQueued: () => 0,
-    database: () => ({ idle: 0, busy: 0, opening: 0, waiting: 0 }),
-    databaseIsUp: () => true,
-    maxDatabaseConnections: () => 1,
+    databasesNamed: false,
+    databases: () => [],
+    maxConnectionsOf: () => 1,
     logRecordsLost: () => 7,
   });
   for (const event of events) observe(event);

@@ -9,19 +9,21 @@ export interface AgentState {
   readonly dials: () => Iterable<readonly [outcome: string, count: number]>;
   readonly callsRunning: () => number;
   readonly callsQueued: () => number;
-  readonly database: () => {
-    readonly idle: number;
-    readonly busy: number;
-    readonly opening: number;
-    readonly waiting: number;
-  };
-  readonly databaseIsUp: () => boolean;
-  readonly maxDatabaseConnections: () => number;
+  /** Whether the file names its databases, which then are a label. */
+  readonly databasesNamed: boolean;
+  /** By name. */
+  readonly databases: () => Iterable<readonly [name: string, database: DatabaseState]>;
+  readonly maxConnectionsOf: (name: string) => number;
   readonly logRecordsLost: () => number;
   /** Undefined where no traces are made. */
   readonly tracesDropped?: (() => number) | undefined;
   /** Absent without workers. */
   readonly workerRestarts?: (() => number) | undefined;
+}
+
+interface DatabaseState {
+  readonly connections: Readonly<Record<'idle' | 'busy' | 'opening' | 'waiting', number>>;
+  readonly isUp: boolean;
 }
 
 interface Series {
@@ -46,6 +48,18 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
   const reloads = { reloaded: 0, refused: 0 };
   let isRefused = false;
   let drifted = 0;
+  const ofDatabase = state.databasesNamed ? ['database'] : [];
+
+  function labelsOf(name: string): readonly string[] {
+    return state.databasesNamed ? [name] : [];
+  }
+
+  function ofEach(read: (database: DatabaseState, name: string) => number): readonly Sample[] {
+    return Array.from(state.databases(), ([name, database]): Sample => [
+      labelsOf(name),
+      read(database, name),
+    ]);
+  }
 
   function seriesOf(capability: string): Series {
     const known = byCapability.get(capability);
@@ -216,44 +230,43 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
     {
       name: 'svc_agent_database_up',
       type: 'gauge',
-      labels: [],
+      labels: ofDatabase,
       help: '1 while there is a connection to the database or one can be made, else 0.',
     },
-    () => (state.databaseIsUp() ? 1 : 0),
+    () => ofEach(({ isUp }) => (isUp ? 1 : 0)),
   );
   register.addReading(
     {
       name: 'svc_agent_database_connections',
       type: 'gauge',
-      labels: ['state'],
+      labels: [...ofDatabase, 'state'],
       help: 'Connections to the database: idle, busy with a call, or opening.',
     },
-    () => {
-      const { idle, busy, opening } = state.database();
-      return [
-        [['idle'], idle],
-        [['busy'], busy],
-        [['opening'], opening],
-      ];
-    },
+    () =>
+      Array.from(state.databases(), ([name, { connections }]) =>
+        (['idle', 'busy', 'opening'] as const).map((each): Sample => [
+          [...labelsOf(name), each],
+          connections[each],
+        ]),
+      ).flat(),
   );
   register.addReading(
     {
       name: 'svc_agent_database_connections_max',
       type: 'gauge',
-      labels: [],
+      labels: ofDatabase,
       help: 'How many there may be: database.max_connections.',
     },
-    state.maxDatabaseConnections,
+    () => ofEach((_database, name) => state.maxConnectionsOf(name)),
   );
   register.addReading(
     {
       name: 'svc_agent_database_waiting_calls',
       type: 'gauge',
-      labels: [],
+      labels: ofDatabase,
       help: 'Calls that wait for a connection to the database.',
     },
-    () => state.database().waiting,
+    () => ofEach(({ connections }) => connections.waiting),
   );
   register.addReading(
     {

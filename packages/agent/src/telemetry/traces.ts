@@ -22,10 +22,14 @@ interface RanQuery {
   readonly sqlState: string | undefined;
 }
 
-/** `system` is what OpenTelemetry calls the kind of database. */
+/** `systemOf` says what OpenTelemetry calls the kind of database that a capability asks. */
 export async function openAgentTraces(
   config: TracesConfig,
-  options: { readonly version: string; readonly instanceId: string; readonly system: string },
+  options: {
+    readonly version: string;
+    readonly instanceId: string;
+    readonly systemOf: (capability: string) => string;
+  },
 ): Promise<AgentTraces> {
   const traces = await openTraces(config, options);
   return {
@@ -34,9 +38,10 @@ export async function openAgentTraces(
       const part = traces.join(parent);
       if (!part.sampled) return traceRecordOf(part);
       const { capability, outcome, rows, request_id: requestId, duration_ms: durationMs } = call;
+      const system = options.systemOf(capability);
       traces.end({ traceId: part.traceId, spanId: traces.newSpanId(), sampled: true, parent }, () => {
         const attributes: Record<string, string | number> = {
-          'db.system.name': options.system,
+          'db.system.name': system,
           'db.query.summary': capability,
           'svc.request_id': requestId,
         };

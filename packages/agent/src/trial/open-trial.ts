@@ -8,6 +8,7 @@ import { createRunCall } from '../calls/run-call.ts';
 import { prepareSet } from '../calls/served-set.ts';
 import type { Caller } from '../capabilities/caller.ts';
 import { driverOf } from '../databases/drivers.ts';
+import { closeAll, databasesOf, pingAll, type OpenedDatabase } from '../databases/opened.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 
@@ -51,7 +52,7 @@ export interface TrialOptions {
 }
 
 /**
- * Opens the database, so that the first call does not wait for a connection, and runs calls as the agent runs those of
+ * Opens the databases, so that the first call does not wait for a connection, and runs calls as the agent runs those of
  * a gateway: the same parameters, limits, transactions and rows. Only who calls is taken as it is said. Rejects with
  * DatabaseError.
  */
@@ -60,17 +61,22 @@ export async function openTrial(
   { observe, explain = false }: TrialOptions = {},
 ): Promise<Trial> {
   const { runtime, identity } = config;
-  const driver = driverOf(config.database.driver);
-  const database = explain
-    ? (await driver.loadExplain()).connect(config.database)
-    : driver.connect(config.database, () => {});
+  const opened = new Map<string, OpenedDatabase>();
+  for (const [name, settings] of Object.entries(config.databases)) {
+    const driver = driverOf(settings.driver);
+    const database = explain
+      ? (await driver.loadExplain()).connect(settings)
+      : driver.connect(settings, () => {});
+    opened.set(name, { database });
+  }
   try {
-    await database.ping();
+    await pingAll(opened);
   } catch (error) {
-    await database.close();
+    await closeAll(opened);
     throw error;
   }
-  const { served } = await prepareSet({ capabilities: config.capabilities, prepared, description }, database);
+  const content = { capabilities: config.capabilities, prepared, description };
+  const { served } = await prepareSet(content, databasesOf(opened));
   /** Of the calls under way, by their ids. */
   const callers = new Map<string, Caller>();
   const details = new Map<string, string>();
@@ -126,6 +132,6 @@ export async function openTrial(
       const { rows, count, truncated } = outcome;
       return { kind: 'rows', rows, count, truncated, durationMs };
     },
-    close: () => database.close(),
+    close: () => closeAll(opened),
   };
 }

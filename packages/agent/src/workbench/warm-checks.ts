@@ -3,13 +3,16 @@ import { describeCapabilities } from '../capabilities/openapi/describe-capabilit
 import { sameCapability } from '../capabilities/same-capability.ts';
 import { loadConfig } from '../config/load.ts';
 import type { AgentConfig } from '../config/model.ts';
-import type { DatabaseConfig, PreparedCapability, Verifier, VerifierDatabase } from '../databases/driver.ts';
-import { driverOf } from '../databases/drivers.ts';
+import type { DatabaseConfigs, PreparedCapability } from '../databases/driver.ts';
 import { databaseFault, type VerificationFault } from '../databases/errors.ts';
-import { databaseWarnings } from '../start-up/database-warnings.ts';
 import { checkKeyFiles } from '../start-up/check-key-files.ts';
-import { auditAccount } from '../start-up/checks.ts';
 import { digestingReader } from '../start-up/file-digest.ts';
+import {
+  driversOf,
+  loadFileVerifier,
+  type FileDatabases,
+  type FileVerifier,
+} from '../start-up/file-verifier.ts';
 import type { AuditFinding } from '../start-up/report.ts';
 import { inspect } from './author-console/inspect.ts';
 import type { InspectOrder, InspectReport, WarmOrder, WarmReport } from './warm-report.ts';
@@ -24,11 +27,11 @@ interface Verdict {
   readonly prepared: PreparedCapability;
 }
 
-/** What is kept for as long as the file names the same database. */
+/** What is kept for as long as the file names the same databases. */
 interface Warm {
   readonly key: string;
-  readonly verifier: Verifier;
-  readonly database: VerifierDatabase;
+  readonly verifier: FileVerifier;
+  readonly databases: FileDatabases;
   /** By name. */
   readonly verdicts: Map<string, Verdict>;
   findings?: readonly AuditFinding[];
@@ -49,37 +52,45 @@ const MOST_CONNECTIONS = 4;
 export function createWarmChecks(env: Readonly<Record<string, string | undefined>>): WarmChecks {
   let warm: Warm | undefined;
 
-  async function warmFor(config: DatabaseConfig): Promise<Warm> {
-    const { requireReadonlyAccountPosition: _, ...settings } = config;
+  async function warmFor(configs: DatabaseConfigs): Promise<Warm> {
+    const settings = Object.entries(configs).map(([name, config]) => {
+      const { requireReadonlyAccountPosition: _, ...rest } = config;
+      const maxConnections = Math.min(config.maxConnections, MOST_CONNECTIONS);
+      return [name, { ...rest, maxConnections }] as const;
+    });
     const key = JSON.stringify(settings);
     if (warm?.key === key) return warm;
     await cool();
-    const verifier = await driverOf(config.driver).loadVerifier();
-    const maxConnections = Math.min(config.maxConnections, MOST_CONNECTIONS);
-    const database = verifier.open({ ...config, maxConnections });
-    warm = { key, verifier, database, verdicts: new Map() };
+    const verifier = await loadFileVerifier(driversOf(configs));
+    const databases = verifier.open(Object.fromEntries(settings));
+    warm = { key, verifier, databases, verdicts: new Map() };
     return warm;
   }
 
   async function cool(): Promise<void> {
-    const { database } = warm ?? {};
+    const { databases } = warm ?? {};
     warm = undefined;
-    await database?.close();
+    await databases?.close();
   }
 
   async function checkConfig(config: AgentConfig): Promise<Pick<WarmReport, 'outcome' | 'asked'>> {
     try {
-      const current = await warmFor(config.database);
-      const { database, verdicts, verifier } = current;
+      const current = await warmFor(config.databases);
+      const { databases, verdicts, verifier } = current;
       const changed = config.capabilities.filter((capability) => !hasPassed(capability, verdicts));
-      await database.ping();
+      const away = await databases.ping();
+      if (away.length > 0) {
+        // Whatever its connections have seen, the next check begins with others.
+        await cool();
+        return { outcome: { step: 'refused', faults: away }, asked: 0 };
+      }
       const faults = await verify(current, changed);
       if (faults.length > 0) return { outcome: { step: 'refused', faults }, asked: changed.length };
       const names = new Set(config.capabilities.map(({ name }) => name));
       for (const name of verdicts.keys()) if (!names.has(name)) verdicts.delete(name);
       const passed = config.capabilities.flatMap(({ name }) => verdicts.get(name) ?? []);
       const checked = { ...config, capabilities: passed.map(({ capability }) => capability) };
-      current.findings ??= await auditAccount(database, config.capabilities);
+      current.findings ??= await databases.auditAccounts(config.capabilities);
       return {
         outcome: {
           step: 'verified',
@@ -90,7 +101,7 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
           },
           warnings: [
             ...(await verifier.findWarnings(config.capabilities)),
-            ...(await databaseWarnings(database, config.capabilities)),
+            ...(await databases.findWarnings(config.capabilities)),
           ],
           findings: current.findings,
         },
@@ -116,7 +127,7 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
     return { outcome: { ...outcome, warnings: [...loaded.warnings, ...outcome.warnings] }, files, asked };
   }
 
-  return { check, inspect: (order) => inspect(order, warm?.database) };
+  return { check, inspect: (order) => inspect(order, warm?.databases) };
 }
 
 function hasPassed(capability: Capability, verdicts: Warm['verdicts']): boolean {
@@ -126,11 +137,11 @@ function hasPassed(capability: Capability, verdicts: Warm['verdicts']): boolean 
 
 /** Notes which of them pass; returns what is wrong with the others. */
 async function verify(
-  { database, verdicts }: Warm,
+  { databases, verdicts }: Warm,
   changed: readonly Capability[],
 ): Promise<readonly VerificationFault[]> {
   if (changed.length === 0) return [];
-  const { capabilities, prepared, faults } = await database.verify(changed);
+  const { capabilities, prepared, faults } = await databases.verify(changed);
   const passed = new Map(capabilities.map((each) => [each.name, each]));
   const queries = new Map(prepared.map((each) => [each.capability, each]));
   for (const defined of changed) {

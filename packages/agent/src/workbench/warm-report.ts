@@ -28,7 +28,7 @@ export type InspectOrder =
       /** Of their check. */
       readonly warnings: readonly Fault[];
     }
-  | { readonly inspect: 'plan'; readonly prepared: PreparedCapability };
+  | { readonly inspect: 'plan'; readonly database: string; readonly prepared: PreparedCapability };
 
 export interface InspectReport {
   readonly inspected:

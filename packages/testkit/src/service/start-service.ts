@@ -8,8 +8,11 @@ import { createAgentSecret, createKey, type AgentSecret } from './secrets.ts';
 import { makeAgentFolder, startAgent } from './start-agent.ts';
 import { gatewaySettings, startGateway } from './start-gateway.ts';
 
+type NamedDatabase = ServerAddress & { readonly name: string };
+
 export interface ServiceOptions {
-  readonly database: ServerAddress & { readonly name: string };
+  /** The only one, or several by name. */
+  readonly database: NamedDatabase | Readonly<Record<string, NamedDatabase>>;
   /** YAML of the sections `capabilities`, and of any other that is not about gateway and database. */
   readonly capabilities: string;
   readonly gatewayEnv?: Readonly<Record<string, string>>;
@@ -148,12 +151,26 @@ function capabilityFile(
 gateway:
   url: ws://127.0.0.1:${port}/ws/agent
   agent_private_key: ${secret.agent_private_key}
-database:
-  driver: postgres
-  host: ${database.host}
-  port: ${database.port}
-  name: ${database.name}
-  user: ${JSON.stringify(database.user)}
-  password: ${JSON.stringify(database.password)}
+${databaseSections(database)}
 ${capabilities}`;
+}
+
+function databaseSections(database: ServiceOptions['database']): string {
+  if (isNamed(database)) return databaseSection('database', database, '');
+  const sections = Object.entries(database).map(([name, each]) => databaseSection(`  ${name}`, each, '  '));
+  return ['databases:', ...sections].join('\n');
+}
+
+function isNamed(database: ServiceOptions['database']): database is NamedDatabase {
+  return typeof database['port'] === 'number';
+}
+
+function databaseSection(key: string, database: NamedDatabase, indent: string): string {
+  return `${key}:
+${indent}  driver: postgres
+${indent}  host: ${database.host}
+${indent}  port: ${database.port}
+${indent}  name: ${database.name}
+${indent}  user: ${JSON.stringify(database.user)}
+${indent}  password: ${JSON.stringify(database.password)}`;
 }

@@ -28,8 +28,7 @@ export async function checkCommand({ file, offline, details, json, home }: Check
       offline,
       // Standard output has the report, so the log is a file whatever logging.output says.
       logTo: (logging) => logOfCommand(home, logging),
-      onWellFormed: ({ capabilities, identity, workers }) =>
-        report.wellFormed(capabilities, identity, workers),
+      onWellFormed: (wellFormed) => report.wellFormed(wellFormed),
       showFaults(faults) {
         const kept = hasDetails(faults) && writeProblem(home) === undefined;
         report.refused(faults, kept ? join(home, LOG_FILE) : undefined);

@@ -15,7 +15,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'a sound file',
     false,
     (report) => {
-      report.wellFormed(1);
+      report.wellFormed({ capabilities: 1 });
       report.warned([]);
       report.verified([]);
     },
@@ -24,7 +24,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'a sound file offline',
     true,
     (report) => {
-      report.wellFormed(2);
+      report.wellFormed({ capabilities: 2 });
       report.warned([]);
     },
   ],
@@ -32,7 +32,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'an account that may write',
     false,
     (report) => {
-      report.wellFormed(1);
+      report.wellFormed({ capabilities: 1 });
       report.warned([]);
       report.verified(FINDINGS);
     },
@@ -41,7 +41,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'an account that must only read',
     false,
     (report) => {
-      report.wellFormed(1);
+      report.wellFormed({ capabilities: 1 });
       report.warned([]);
       report.verified(FINDINGS);
       report.refused(FAULTS, '/a folder/svc-agent.log');
@@ -51,7 +51,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'a database that is away',
     false,
     (report) => {
-      report.wellFormed(1);
+      report.wellFormed({ capabilities: 1 });
       report.refused(FAULTS.slice(0, 1), '/a folder/svc-agent.log');
     },
   ],
@@ -59,7 +59,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'wrong SQL offline',
     true,
     (report) => {
-      report.wellFormed(1);
+      report.wellFormed({ capabilities: 1 });
       report.refused(FAULTS.slice(1), undefined);
     },
   ],
@@ -67,7 +67,10 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'a file that verifies tokens',
     true,
     (report) => {
-      report.wellFormed(2, { ...IDENTITY, trust: 'token', issuers: ['a', 'b'], max_age_s: 60 });
+      report.wellFormed({
+        capabilities: 2,
+        identity: { ...IDENTITY, trust: 'token', issuers: ['a', 'b'], max_age_s: 60 },
+      });
       report.warned([]);
     },
   ],
@@ -75,7 +78,10 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'a file that verifies tokens and takes keys',
     true,
     (report) => {
-      report.wellFormed(2, { ...IDENTITY, trust: 'token', issuers: ['a'], accepts_keys: true });
+      report.wellFormed({
+        capabilities: 2,
+        identity: { ...IDENTITY, trust: 'token', issuers: ['a'], accepts_keys: true },
+      });
       report.warned([]);
     },
   ],
@@ -83,7 +89,10 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'a file that believes the gateway',
     true,
     (report) => {
-      report.wellFormed(2, { ...IDENTITY, trust: 'gateway', accepts_keys: true, capabilities: 1 });
+      report.wellFormed({
+        capabilities: 2,
+        identity: { ...IDENTITY, trust: 'gateway', accepts_keys: true, capabilities: 1 },
+      });
       report.warned([]);
     },
   ],
@@ -91,7 +100,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'a file with workers',
     true,
     (report) => {
-      report.wellFormed(2, undefined, 3);
+      report.wellFormed({ capabilities: 2, workers: 3 });
       report.warned([]);
     },
   ],
@@ -100,7 +109,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     'warnings',
     true,
     (report) => {
-      report.wellFormed(1);
+      report.wellFormed({ capabilities: 1 });
       report.warned(FAULTS);
     },
   ],

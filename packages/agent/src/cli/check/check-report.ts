@@ -1,11 +1,13 @@
 import { counted, printable } from '@svc/edge';
 import type { Fault } from '../../capabilities/fault.ts';
 import type { VerificationFault } from '../../databases/errors.ts';
-import type { IdentitySummary } from '../../start-up/report.ts';
+import type { IdentitySummary, WellFormed } from '../../start-up/report.ts';
 import { flatFault, printFaults } from '../print-faults.ts';
 
 /** What the account may do beyond reading, and the statement that mends it. */
 interface Finding {
+  /** Whose account; absent where the file names no database. */
+  readonly database?: string;
   readonly problem: string;
   readonly remedy: string;
   /** Database text. */
@@ -14,7 +16,7 @@ interface Finding {
 
 /** What `svc-agent check` says of the capability file `file`. */
 export interface CheckReport {
-  wellFormed(capabilities: number, identity?: IdentitySummary, workers?: number): void;
+  wellFormed(file: Pick<WellFormed, 'capabilities' | 'identity' | 'workers' | 'databases'>): void;
   /** The database answers, and every capability has passed. */
   verified(findings: readonly Finding[]): void;
   /** What is allowed, and fails at some calls or is hardly meant. */
@@ -39,8 +41,10 @@ export function textReport(
   output: Output,
   details: Details = 'unasked',
 ): CheckReport {
+  let names: readonly string[] | undefined;
   return {
-    wellFormed(capabilities, identity, workers) {
+    wellFormed({ capabilities, identity, workers, databases }) {
+      names = databases;
       output.write(`${file}: well formed, ${counted(capabilities, 'capability', 'capabilities')}\n`);
       if (identity !== undefined) output.write(`identity: ${meaningOf(identity)}\n`);
       if (workers !== undefined) {
@@ -51,9 +55,11 @@ export function textReport(
       }
     },
     verified(findings) {
-      output.write('database: answers; every capability only reads and yields what it declares\n');
-      for (const { problem, remedy, detail } of findings) {
-        output.write(`account: ${problem}; to mend it: ${remedy}\n`);
+      const who = names === undefined ? 'database: answers' : `databases: ${names.join(', ')} answer`;
+      output.write(`${who}; every capability only reads and yields what it declares\n`);
+      for (const { database, problem, remedy, detail } of findings) {
+        const whose = database === undefined ? 'account' : `account of ${database}`;
+        output.write(`${whose}: ${problem}; to mend it: ${remedy}\n`);
         if (details === 'shown' && detail !== undefined) output.write(`    ${printable(detail)}\n`);
       }
     },
@@ -76,16 +82,15 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
   /** Absent also when the file has none. */
   let identity: IdentitySummary | undefined;
   let workers: number | undefined;
+  let databases: readonly string[] | undefined;
   let account: readonly Finding[] = [];
   let warned: readonly Fault[] = [];
   let refused: readonly Fault[] = [];
   /** Absent where it has no more to say. */
   let log: string | undefined;
   return {
-    wellFormed(count, summary, processes) {
-      capabilities = count;
-      identity = summary;
-      workers = processes;
+    wellFormed(known) {
+      ({ capabilities, identity, workers, databases } = known);
     },
     verified(findings) {
       account = findings;
@@ -100,9 +105,9 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
     end() {
       const faults = refused.map(flatFault);
       const warnings = warned.map(flatFault);
-      const findings = account.map(({ problem, remedy }) => ({ problem, remedy }));
+      const findings = account.map(({ database, problem, remedy }) => ({ database, problem, remedy }));
       const ok = faults.length === 0;
-      const known = { capabilities, identity, workers };
+      const known = { capabilities, identity, workers, databases };
       const report = { ok, file, offline, ...known, faults, warnings, log, account: findings };
       output.write(`${JSON.stringify(report)}\n`);
     },

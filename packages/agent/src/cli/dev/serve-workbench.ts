@@ -10,7 +10,8 @@ import type { PassedSave, RefusedSave } from '../../workbench/check-save.ts';
 import { exampleCall } from '../../workbench/example-call.ts';
 import { GatewayFailed, type WorkbenchGateway } from '../../workbench/start-gateway.ts';
 import type { SaveEnd, WatchSaves } from '../../workbench/watch-saves.ts';
-import { openDatabase } from '../open-database.ts';
+import { closeAll, pingAll } from '../../databases/opened.ts';
+import { openDatabase, openDatabases } from '../open-database.ts';
 
 export interface WorkbenchParts {
   /** The capability file. */
@@ -44,16 +45,16 @@ export async function serveWorkbench(
   const observe = (event: AgentEvent): void => {
     log.observe(event);
     if (event.event === 'call') calls.ofAgent(event);
-    if (event.event === 'database_lost') display.note(`the database is lost: ${event.reason}`);
-    if (event.event === 'database_back') display.note('the database is back');
+    if (event.event === 'database_lost') display.note(`${databaseOf(event)} is lost: ${event.reason}`);
+    if (event.event === 'database_back') display.note(`${databaseOf(event)} is back`);
   };
   const { config } = verified;
-  const opened = await openDatabase(config, observe);
+  const opened = await openDatabases(config, observe);
   try {
     // The connections of the checks are those of another process.
-    await opened.database.ping();
+    await pingAll(opened);
   } catch (error) {
-    await opened.database.close();
+    await closeAll(opened);
     return [databaseFault(error)];
   }
   const signal = parts.untilSignal();
@@ -64,7 +65,7 @@ export async function serveWorkbench(
     throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
   });
   const agent = await startAgent(
-    { verified, opened, version, openDatabase: (changed) => openDatabase(changed, observe) },
+    { verified, opened, version, openDatabase: (changed, name) => openDatabase(changed, name, observe) },
     {
       observe,
       get recordsLost() {
@@ -96,6 +97,10 @@ export async function serveWorkbench(
     saves.close();
     await agent.shutDown(ending);
   }
+}
+
+function databaseOf({ database }: { readonly database?: string }): string {
+  return database === undefined ? 'the database' : `the database ${database}`;
 }
 
 function untilConnected(

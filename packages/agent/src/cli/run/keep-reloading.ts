@@ -1,4 +1,5 @@
 import type { RunningAgent } from '../../agent.ts';
+import { isDatabaseAway } from '../../databases/errors.ts';
 import { createReloader, type Checked } from '../../reload/reloader.ts';
 import { reverifyNowAndThen } from '../../reload/reverify-now-and-then.ts';
 import { watchFiles } from '../../reload/watch-files.ts';
@@ -54,8 +55,7 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
   async function reloadChanged(): Promise<void> {
     clearTimeout(tryAgain);
     const end = await reloader.reload('watch');
-    if (end === undefined || !('faults' in end) || end.faults.every(({ path }) => path !== 'database'))
-      return;
+    if (end === undefined || !('faults' in end) || !end.faults.some(isDatabaseAway)) return;
     tryAgain = setTimeout(() => void reloadChanged(), TRY_AGAIN_MS);
   }
 

@@ -1,11 +1,12 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../../agent.ts';
 import { databaseFault } from '../../databases/errors.ts';
+import { closeAll, pingAll } from '../../databases/opened.ts';
 import type { FileDigests } from '../../start-up/report.ts';
 import { logOfRunningAgent } from '../../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { keepReloading } from './keep-reloading.ts';
-import { openDatabase } from '../open-database.ts';
+import { openDatabase, openDatabases } from '../open-database.ts';
 import { printFaults } from '../print-faults.ts';
 import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from '../with-checked-file.ts';
 
@@ -63,13 +64,12 @@ async function serve(
   const faults = readonlyAccountFaults(config, findings);
   if (faults.length > 0) return refuse(faults);
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
-  const opened = await openDatabase(config, log.observe);
-  const { database } = opened;
+  const opened = await openDatabases(config, log.observe);
   try {
-    // The connections of the checks ended with the child process: without this one the first caller would wait.
-    await database.ping();
+    // The connections of the checks ended with the child process: without these the first caller would wait.
+    await pingAll(opened);
   } catch (error) {
-    await database.close();
+    await closeAll(opened);
     return refuse([databaseFault(error)]);
   }
   // Before the first record, so that whoever has seen that may send a signal and have the agent end gracefully.
@@ -82,7 +82,12 @@ async function serve(
   });
   try {
     const agent = await startAgent(
-      { verified, opened, version, openDatabase: (changed) => openDatabase(changed, log.observe) },
+      {
+        verified,
+        opened,
+        version,
+        openDatabase: (changed, name) => openDatabase(changed, name, log.observe),
+      },
       log,
     );
     const reloading = keepReloading({ agent, file, found: outcome, files, watch });
@@ -93,7 +98,7 @@ async function serve(
     return EXIT.fine;
   } catch (error) {
     if (!(error instanceof CannotListen)) throw error;
-    await database.close();
+    await closeAll(opened);
     process.stderr.write(`svc-agent: cannot start: ${error.message}\n`);
     log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
     return EXIT.failure;

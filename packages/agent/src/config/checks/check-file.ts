@@ -1,5 +1,6 @@
 import { MAX_INFLIGHT_MAX } from '@svc/protocol';
 import { RUNTIME_DEFAULTS } from '../capability-file.ts';
+import { checkDatabases } from './check-databases.ts';
 import { checkIdentity, checkPinned } from './check-identity.ts';
 import { checkExamples } from './check-examples.ts';
 import { checkPaging } from './check-paging.ts';
@@ -7,10 +8,11 @@ import { checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
 import { driverOf } from '../../databases/drivers.ts';
-import { driverNameOf } from '../driver-of-file.ts';
+import { sectionOf } from '../../capabilities/database-names.ts';
+import { databaseNamesOf, driverNameOf } from '../driver-of-file.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
-import { valueAt, type Path } from '../path.ts';
+import { dottedPath, valueAt, type Path } from '../path.ts';
 import { formatSize, parseSize } from '../size.ts';
 
 const LONGEST_RESOLVE_INTERVAL_MS = 60 * 60 * 1000;
@@ -24,6 +26,7 @@ const LEAST_LOG_BYTES = 1024;
 /** Checks what the schema cannot express. Takes any tree, and skips values that the schema refuses. Returns warnings. */
 export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
   checkRuntime(root, faults);
+  checkDatabases(root, faults);
   checkWorkers(root, faults);
   checkReverify(root, faults);
   checkGateway(root, faults);
@@ -59,13 +62,16 @@ function checkRuntime(root: unknown, faults: FaultLog): void {
 }
 
 function checkWorkers(root: unknown, faults: FaultLog): void {
-  const { properties } = driverOf(driverNameOf(root)).section;
-  const usual = properties['max_connections']?.['default'];
   const workers = valueAt(root, ['runtime', 'workers']);
-  const connections = valueAt(root, ['database', 'max_connections']) ?? usual;
-  if (typeof workers !== 'number' || typeof connections !== 'number' || workers <= connections) return;
-  const most = `\`database.max_connections\` (${connections})`;
-  faults.add(['runtime', 'workers'], `must be <= ${most}, for each worker needs a connection`);
+  for (const name of databaseNamesOf(root)) {
+    const section = sectionOf(name);
+    const { properties } = driverOf(driverNameOf(root, section)).section;
+    const usual = properties['max_connections']?.['default'];
+    const connections = valueAt(root, [...section, 'max_connections']) ?? usual;
+    if (typeof workers !== 'number' || typeof connections !== 'number' || workers <= connections) continue;
+    const most = `\`${dottedPath([...section, 'max_connections'])}\` (${connections})`;
+    faults.add(['runtime', 'workers'], `must be <= ${most}, for each worker needs a connection`);
+  }
 }
 
 function checkReverify(root: unknown, faults: FaultLog): void {

@@ -1,4 +1,5 @@
 import { DEFAULT_DRIVER } from '../../databases/drivers.ts';
+import { UNNAMED } from '../../capabilities/database-names.ts';
 import type { JsonSchema } from '../../capabilities/json-schema.ts';
 import { fileSchema } from './file-schema.ts';
 import { REFERENCE_PATTERN } from '../yaml/interpolate.ts';
@@ -9,7 +10,12 @@ import { isRecord } from '../../capabilities/is-record.ts';
  * reference is accepted wherever a number, a boolean or a text of a certain form is.
  */
 export function editorSchema(): JsonSchema {
-  return withReferences(fileSchema(DEFAULT_DRIVER));
+  const { required: _required, ...schema } = fileSchema({ [UNNAMED]: DEFAULT_DRIVER });
+  return {
+    ...withReferences(schema),
+    required: ['gateway', 'capabilities'],
+    oneOf: [{ required: ['database'] }, { required: ['databases'] }],
+  };
 }
 
 function withReferences(schema: JsonSchema): JsonSchema {

@@ -3,6 +3,7 @@ import { stringFormats } from '../../capabilities/values/string-formats.ts';
 import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
 import { GATEWAY_DEFAULTS, RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
+import { UNNAMED } from '../../capabilities/database-names.ts';
 import { choice, count, filledText, flag, text, type JsonSchema } from '../../capabilities/json-schema.ts';
 import { examplesSection } from './examples-section.ts';
 import { identitySection } from './identity-section.ts';
@@ -10,6 +11,7 @@ import { duration, named, section, size } from './section-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const WORKERS_MAX = 64;
+const DATABASE_NAME_PATTERN = '^[a-z][a-z0-9_]{0,31}$';
 const PARAM_NAME_PATTERN = '^[a-z_][a-z0-9_]{0,62}$';
 const PARAM_NAME_MESSAGE =
   'this is no parameter name: use 1 to 63 lower-case letters, digits and `_`, not beginning with a digit';
@@ -124,6 +126,9 @@ const capabilitySchema: JsonSchema = section(
   'A named, parameterised, read-only query.',
   {
     description: text('What the capability does, for callers and models.'),
+    database: filledText(
+      'The one of `databases` that is asked; by default that of `defaults`, or the only one.',
+    ),
     sql: filledText('One SELECT, with parameters written as `:name`.'),
     params: named('Input parameters by name.', PARAM_NAME_PATTERN, PARAM_NAME_MESSAGE, paramSchema),
     policy: policySchema,
@@ -154,8 +159,9 @@ const capabilitySchema: JsonSchema = section(
   ['sql', 'result'],
 );
 
-/** The capability file with a database of this driver: what the lint checks and editors complete. */
-export function fileSchema(driver: string): JsonSchema {
+/** The capability file with databases of these drivers, by their names: what the lint checks and editors complete. */
+export function fileSchema(drivers: Readonly<Record<string, string>>): JsonSchema {
+  const isNamed = !Object.hasOwn(drivers, UNNAMED);
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'capability.yaml',
@@ -227,7 +233,17 @@ export function fileSchema(driver: string): JsonSchema {
           },
           ['url'],
         ),
-        database: databaseSection(driver),
+        database: databaseSection(drivers[UNNAMED] ?? DEFAULT_DRIVER),
+        databases: {
+          ...named(
+            'Several databases by name, instead of `database`; callers are told of none.',
+            DATABASE_NAME_PATTERN,
+            'this is no name of a database: use 1 to 32 lower-case letters, digits and `_`, beginning with a letter',
+            databaseSection(DEFAULT_DRIVER),
+          ),
+          ...(isNamed ? { properties: mapValues(drivers, databaseSection) } : {}),
+          minProperties: 1,
+        },
         identity: identitySection,
         logging: section('The log.', {
           output: choice(
@@ -264,6 +280,7 @@ export function fileSchema(driver: string): JsonSchema {
             description: 'Always true.',
             errorMessage: 'must be true: the service only reads, so remove the key or write `true`',
           },
+          database: filledText('The one of `databases` that is asked.'),
           timeout: limits.timeout('30s'),
           max_rows: limits.maxRows(1000),
           max_bytes: limits.maxBytes('1MB'),
@@ -275,9 +292,16 @@ export function fileSchema(driver: string): JsonSchema {
           capabilitySchema,
         ),
       },
-      ['gateway', 'database', 'capabilities'],
+      ['gateway', isNamed ? 'databases' : 'database', 'capabilities'],
     ),
   };
+}
+
+function mapValues<Value, Result>(
+  record: Readonly<Record<string, Value>>,
+  make: (value: Value) => Result,
+): Readonly<Record<string, Result>> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, make(value)]));
 }
 
 function databaseSection(name: string): JsonSchema {

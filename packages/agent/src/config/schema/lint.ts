@@ -6,7 +6,7 @@ import {
   type OfferSections,
   type ParamSpec,
 } from '../capability-file.ts';
-import { driverNameOf } from '../driver-of-file.ts';
+import { driversOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
 import { lintMessage, unknownKeyMessage } from './lint-message.ts';
@@ -25,8 +25,8 @@ const ajv = new Ajv({
 });
 ajv.addKeyword('errorMessage');
 
-/** The section of the database is that of its driver. */
-const fileValidators = new Map<string, ValidateFunction<CapabilityFile>>();
+/** For a file with these drivers; the sections of databases are those of their drivers. */
+let latest: { readonly drivers: string; readonly validate: ValidateFunction<CapabilityFile> } | undefined;
 const validateParam: ValidateFunction<ParamSpec> = ajv.compile<ParamSpec>(paramSchema);
 
 export function isCapabilityFile(root: unknown): root is CapabilityFile {
@@ -59,10 +59,11 @@ export function lint(root: unknown, faults: FaultLog): void {
 }
 
 function validatorFor(root: unknown): ValidateFunction<CapabilityFile> {
-  const driver = driverNameOf(root);
-  const validator = fileValidators.get(driver) ?? ajv.compile<CapabilityFile>(fileSchema(driver));
-  fileValidators.set(driver, validator);
-  return validator;
+  const byName = driversOf(root);
+  const drivers = JSON.stringify(byName);
+  if (latest?.drivers !== drivers)
+    latest = { drivers, validate: ajv.compile<CapabilityFile>(fileSchema(byName)) };
+  return latest.validate;
 }
 
 function report(root: unknown, error: ErrorObject, faults: FaultLog): void {

@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { readProblem } from '@svc/edge';
 import { driverOf } from '../../databases/drivers.ts';
-import { driverNameOf } from '../driver-of-file.ts';
+import { sectionOf } from '../../capabilities/database-names.ts';
+import { databaseNamesOf, driverNameOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 import { valueAt } from '../path.ts';
@@ -17,8 +18,8 @@ export interface FileSecrets {
   readonly gatewayCa: string | undefined;
   /** For the collector of traces. */
   readonly headersText: string | undefined;
-  /** Of the database's section, by their keys. */
-  readonly database: Readonly<Record<string, string>>;
+  /** Of the section of each database, by their keys. */
+  readonly databases: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** Reads the secrets that stand in the file and those it names files for, relative to its own folder. */
@@ -33,20 +34,23 @@ export function readSecrets(
     privateKeySeed: readPrivateKey(readSecret(root, ['gateway', 'agent_private_key'], read, faults), faults),
     gatewayCa: checkCertificate(read(['gateway', 'ca_file']), ['gateway', 'ca_file'], faults),
     headersText: read(['telemetry', 'headers_file']),
-    database: readDatabaseTexts(root, read, faults),
+    databases: Object.fromEntries(
+      databaseNamesOf(root).map((name) => [name, readDatabaseTexts(root, sectionOf(name), read, faults)]),
+    ),
   };
 }
 
 function readDatabaseTexts(
   root: unknown,
+  section: Path,
   read: (path: Path) => string | undefined,
   faults: FaultLog,
 ): Readonly<Record<string, string>> {
-  const { secrets, certificates } = driverOf(driverNameOf(root));
+  const { secrets, certificates } = driverOf(driverNameOf(root, section));
   const texts = [
-    ...secrets.map((key) => [key, readSecret(root, ['database', key], read, faults)?.text] as const),
+    ...secrets.map((key) => [key, readSecret(root, [...section, key], read, faults)?.text] as const),
     ...certificates.map((key) => {
-      const path = ['database', key];
+      const path = [...section, key];
       return [key, checkCertificate(read(path), path, faults)] as const;
     }),
   ];

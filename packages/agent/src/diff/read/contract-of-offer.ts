@@ -10,7 +10,7 @@ export function contractOfOffer({
   serviceId,
   capabilities,
   identity,
-}: Omit<Offer, 'driver'>): Contract {
+}: Omit<Offer, 'drivers'>): Contract {
   const { openapi } = describeCapabilities({
     service,
     capabilities: capabilities.map((capability) => ({ ...capability, exposeInOpenapi: true })),

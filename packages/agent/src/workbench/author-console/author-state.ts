@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { errorText } from '@svc/edge';
 import type { AuthorFile, AuthoredCapability } from '@svc/console/data';
+import { UNNAMED } from '../../capabilities/database-names.ts';
 import type { PassedSave, RefusedSave } from '../check-save.ts';
 import type { WarmProcess } from '../warm-process.ts';
 import type { InspectOrder, InspectReport } from '../warm-report.ts';
@@ -79,10 +80,12 @@ export function createAuthorState({ file, url, first, inspect }: AuthorStateOpti
   function planOf(name: string, of: Accepted): Promise<Inspected> {
     const asked = of.plans.get(name);
     if (asked !== undefined) return within(asked);
-    const prepared = of.save.verified.prepared.find(({ capability }) => capability === name);
+    const { config, prepared: all } = of.save.verified;
+    const { database = UNNAMED } = config.capabilities.find((each) => each.name === name) ?? {};
+    const prepared = all.find(({ capability }) => capability === name);
     if (prepared === undefined || waiting >= WAITING_MAX)
       return Promise.resolve({ problem: 'not yet known' });
-    const plan = inTurn({ inspect: 'plan', prepared }, of).then((inspected) => {
+    const plan = inTurn({ inspect: 'plan', database, prepared }, of).then((inspected) => {
       if ('problem' in inspected) of.plans.delete(name);
       return inspected;
     });

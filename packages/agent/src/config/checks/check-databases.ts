@@ -1,0 +1,41 @@
+import { nearestWithin } from '@svc/edge';
+import { isRecord } from '../../capabilities/is-record.ts';
+import type { FaultLog } from '../fault-log.ts';
+import { valueAt, type Path } from '../path.ts';
+
+/** Each capability asks one database of the file. */
+export function checkDatabases(root: unknown, faults: FaultLog): void {
+  const several = valueAt(root, ['databases']);
+  const names = isRecord(several) ? Object.keys(several) : undefined;
+  if (names !== undefined && valueAt(root, ['database']) !== undefined) {
+    faults.addForKey(['databases'], '`database` and `databases` are both given: remove one of them');
+    return;
+  }
+  checkName(root, ['defaults', 'database'], names, faults);
+  const usual = valueAt(root, ['defaults', 'database']) ?? (names?.length === 1 ? names[0] : undefined);
+  const capabilities = valueAt(root, ['capabilities']);
+  for (const name of isRecord(capabilities) ? Object.keys(capabilities) : []) {
+    const path = ['capabilities', name, 'database'];
+    checkName(root, path, names, faults);
+    if (names === undefined || names.length === 0 || (valueAt(root, path) ?? usual) !== undefined) continue;
+    faults.add(
+      path,
+      `is required, for there are several: ${names.join(', ')}; or give \`defaults.database\``,
+    );
+  }
+}
+
+function checkName(root: unknown, path: Path, names: readonly string[] | undefined, faults: FaultLog): void {
+  const name = valueAt(root, path);
+  if (typeof name !== 'string') return;
+  if (names === undefined) {
+    faults.addForKey(
+      path,
+      'names a database, but the file has no `databases`: remove it, or name them there',
+    );
+  } else if (!names.includes(name)) {
+    const close = nearestWithin(name, names);
+    const hint = close === undefined ? '' : `: did you mean ${close}?`;
+    faults.add(path, `is none of \`databases\`${hint}`);
+  }
+}

@@ -1,0 +1,158 @@
+import type { Fault } from '../capabilities/fault.ts';
+import type { Capability } from '../capabilities/model.ts';
+import type { StatementDescription } from '../databases/describe-statement.ts';
+import type {
+  DatabaseConfigs,
+  PreparedCapability,
+  Verification,
+  Verifier,
+  VerifierDatabase,
+} from '../databases/driver.ts';
+import { driverOf } from '../databases/drivers.ts';
+import { DatabaseError, databaseFault, ofDatabase, type VerificationFault } from '../databases/errors.ts';
+import { byDatabase, UNNAMED } from '../capabilities/database-names.ts';
+import type { AuditFinding } from './report.ts';
+
+/** Proves the capabilities of a file, each with the driver of its database. */
+export interface FileVerifier extends Omit<Verifier, 'open'> {
+  open(configs: DatabaseConfigs): FileDatabases;
+}
+
+/** The databases of a file. What they throw names the one that it comes from. */
+export interface FileDatabases extends Pick<VerifierDatabase, 'verify' | 'findUnordered' | 'close'> {
+  /** What to say of those that cannot be used. */
+  ping(): Promise<readonly VerificationFault[]>;
+  /** None where the database does not tell: a warning must not keep the agent from starting. */
+  findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
+  /** What the accounts may do beyond reading; not being able to tell is a finding too. */
+  auditAccounts(capabilities: readonly Capability[]): Promise<readonly AuditFinding[]>;
+  describe(database: string, name: string, sql: string): Promise<StatementDescription>;
+  plan(database: string, prepared: PreparedCapability): Promise<readonly string[]>;
+}
+
+/** By the names of the databases. */
+export function driversOf(databases: DatabaseConfigs): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(databases).map(([name, { driver }]) => [name, driver]));
+}
+
+/** `drivers`: the driver of each database, by its name. */
+export async function loadFileVerifier(drivers: Readonly<Record<string, string>>): Promise<FileVerifier> {
+  const verifiers = new Map<string, Verifier>();
+  for (const [name, driver] of Object.entries(drivers))
+    verifiers.set(name, await driverOf(driver).loadVerifier());
+
+  return {
+    readStatements: async (capabilities) =>
+      inFileOrder(await each(capabilities, verifiers, (own, verifier) => verifier.readStatements(own))),
+    findWarnings: async (capabilities) =>
+      inFileOrder(await each(capabilities, verifiers, (own, verifier) => verifier.findWarnings(own))),
+    findUnordered: async (capabilities) =>
+      (await each(capabilities, verifiers, (own, verifier) => verifier.findUnordered(own))).flat(),
+    open: (configs) =>
+      openDatabases(
+        new Map(Object.entries(configs).map(([name, config]) => [name, at(verifiers, name).open(config)])),
+      ),
+  };
+}
+
+function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDatabases {
+  return {
+    async ping() {
+      const faults = Array.from(databases, async ([name, database]) => {
+        try {
+          await named(name, database.ping());
+          return [];
+        } catch (error) {
+          return [databaseFault(error)];
+        }
+      });
+      return (await Promise.all(faults)).flat();
+    },
+    async verify(capabilities) {
+      const verified = await each(capabilities, databases, (own, database) => database.verify(own));
+      const [first, ...others] = verified;
+      return first !== undefined && others.length === 0 ? first : together(capabilities, verified);
+    },
+    findWarnings: async (capabilities) =>
+      inFileOrder(
+        await each(capabilities, databases, (own, database) => untold(database.findWarnings(own), () => [])),
+      ),
+    findUnordered: async (capabilities) =>
+      (await each(capabilities, databases, (own, database) => database.findUnordered(own))).flat(),
+    async auditAccounts(capabilities) {
+      const groups = byDatabase(capabilities);
+      const findings = Array.from(databases, async ([name, database]) => {
+        const found: readonly AuditFinding[] = await untold(
+          database.auditAccount(groups.get(name) ?? []),
+          ({ message }) => [{ ...UNAUDITED, detail: message }],
+        );
+        return name === UNNAMED ? found : found.map((finding) => ({ database: name, ...finding }));
+      });
+      return (await Promise.all(findings)).flat();
+    },
+    describe: (database, name, sql) => named(database, at(databases, database).describe(name, sql)),
+    plan: (database, prepared) => named(database, at(databases, database).plan(prepared)),
+    async close() {
+      await Promise.all(Array.from(databases.values(), (database) => database.close()));
+    },
+  };
+}
+
+const UNAUDITED = {
+  problem: 'the account could not be audited',
+  remedy: 'let it read the system catalog that the detail in the log file names',
+};
+
+/** Asks for the capabilities of each database what its own `part` knows of them. */
+function each<Part, Result>(
+  capabilities: readonly Capability[],
+  parts: ReadonlyMap<string, Part>,
+  ask: (own: readonly Capability[], part: Part) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const groups = Array.from(byDatabase(capabilities), ([name, own]) =>
+    named(name, ask(own, at(parts, name))),
+  );
+  return Promise.all(groups);
+}
+
+function at<Part>(parts: ReadonlyMap<string, Part>, name: string): Part {
+  const part = parts.get(name);
+  if (part === undefined) throw new Error(`the file has no database ${name}`);
+  return part;
+}
+
+async function named<Result>(name: string, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw name === UNNAMED ? error : ofDatabase(name, error);
+  }
+}
+
+/** What the database says, or what is to be said where it cannot. */
+async function untold<Result>(
+  work: Promise<Result>,
+  otherwise: (error: DatabaseError) => Result,
+): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return otherwise(error);
+  }
+}
+
+function inFileOrder<Found extends Fault>(groups: readonly (readonly Found[])[]): readonly Found[] {
+  const [first, ...others] = groups;
+  if (others.length === 0) return first ?? [];
+  return groups.flat().toSorted((a, b) => (a.position?.line ?? 0) - (b.position?.line ?? 0));
+}
+
+function together(capabilities: readonly Capability[], verified: readonly Verification[]): Verification {
+  const passed = new Map(verified.flatMap((each) => each.capabilities.map((one) => [one.name, one])));
+  return {
+    prepared: verified.flatMap(({ prepared }) => prepared),
+    capabilities: capabilities.flatMap(({ name }) => passed.get(name) ?? []),
+    faults: inFileOrder(verified.map(({ faults }) => faults)),
+  };
+}
