@@ -36,11 +36,14 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       stat(
         {
           title: 'Databases away',
-          description: 'Agents that reach their database no more. `database_lost` records have the reason.',
+          description:
+            'Agents that reach a database of theirs no more. `database_lost` records have the reason.',
           unit: 'short',
           steps: [[1, 'red']],
         },
-        { agents: `count(${q.value('svc_agent_database_up', byInstance)} == 0) or vector(0)` },
+        {
+          agents: `count(${q.value('svc_agent_database_up', { ...byInstance, merge: 'min' })} == 0) or vector(0)`,
+        },
       ),
       stat(
         { title: 'Calls', description: 'Calls that the agents chosen have answered.', unit: 'reqps' },
@@ -91,7 +94,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         'instance',
         {
           Connected: [q.value(ANCHOR, byInstance), 'none'],
-          Database: [q.value('svc_agent_database_up', byInstance), 'none'],
+          Database: [q.value('svc_agent_database_up', { ...byInstance, merge: 'min' }), 'none'],
           Refused: [q.value('svc_agent_reload_refused', byInstance), 'none'],
           Drifted: [q.value('svc_agent_capabilities_drifted', byInstance), 'none'],
           Links: [q.value('svc_agent_links', byInstance), 'none'],
