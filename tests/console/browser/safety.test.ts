@@ -83,6 +83,12 @@ describe.skipIf(CHROMIUM === undefined)('what is shown is text', () => {
       await page.getByRole('button', { name: language, exact: true }).click();
       await expectOnlyText(page);
     }
+    await chosen.selectOption('long');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('cell', { name: '9007199254740993' }).waitFor();
+    await page.route('**/capabilities/long', (route) => route.fulfill({ status: 502, body: '<html>' }));
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('alert').getByText('502 is not an answer of the gateway').waitFor();
     await chosen.selectOption('fails');
     await page
       .getByLabel('n', { exact: true })
@@ -91,8 +97,11 @@ describe.skipIf(CHROMIUM === undefined)('what is shown is text', () => {
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByRole('alert').getByText('AGENT_INVALID_PARAMS').waitFor();
     await expectOnlyText(page);
-    // The browser tells of the refusal by itself.
-    expect(faults).toEqual([expect.stringContaining('400 (Bad Request)')]);
+    // The browser tells of the refusals by itself.
+    expect(faults).toEqual([
+      expect.stringContaining('502 (Bad Gateway)'),
+      expect.stringContaining('400 (Bad Request)'),
+    ]);
     await close();
   });
 });

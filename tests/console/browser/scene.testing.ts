@@ -37,6 +37,11 @@ capabilities:
     result:
       i: { type: integer }
       word: { type: string }
+  long:
+    description: A number that JavaScript would round
+    sql: select 9007199254740993 as i
+    result:
+      i: { type: integer }
   fails:
     description: Divides by nothing
     sql: select 1 / :n as n

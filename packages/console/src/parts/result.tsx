@@ -11,7 +11,6 @@ export interface Outcome {
 
 interface Answer {
   readonly rows?: readonly Readonly<Record<string, unknown>>[];
-  readonly count?: number;
   readonly truncated?: boolean;
   readonly error?: { readonly code: string; readonly message: string };
 }
@@ -19,15 +18,15 @@ interface Answer {
 /** What a call gave, as a table or as the JSON that came. */
 export function Result({ status, text, ms }: Outcome): JSX.Element {
   const [asJson, setAsJson] = useState(false);
-  const { rows, count, truncated, error } = parsed(text);
+  const { rows, truncated, error } = parsed(text);
   const size = `${new Blob([text]).size} B`;
   const summary =
-    error === undefined
-      ? `${milliseconds(ms)}, ${count ?? 0} ${count === 1 ? 'row' : 'rows'}${truncated === true ? ', truncated' : ''}, ${size}`
-      : `${status} ${error.code}: ${error.message}`;
+    rows === undefined
+      ? `${status} ${error === undefined ? 'is not an answer of the gateway' : `${error.code}: ${error.message}`}`
+      : `${milliseconds(ms)}, ${rows.length} ${rows.length === 1 ? 'row' : 'rows'}${truncated === true ? ', truncated' : ''}, ${size}`;
   return (
     <section aria-label="Result">
-      <p role={error === undefined ? 'status' : 'alert'} dir="auto">
+      <p role={rows === undefined ? 'alert' : 'status'} dir="auto">
         {summary}
       </p>
       {rows !== undefined && (
@@ -87,9 +86,24 @@ function Cell({ value }: { readonly value: unknown }): JSX.Element {
   return <>{typeof value === 'string' ? value : JSON.stringify(value)}</>;
 }
 
+declare global {
+  /** What TypeScript does not know yet. */
+  interface JSON {
+    parse(
+      text: string,
+      revive: (key: string, value: unknown, at: { readonly source?: string }) => unknown,
+    ): Answer;
+    /** Browsers of before 2025 have none. */
+    readonly rawJSON?: (text: string) => unknown;
+  }
+}
+
+/** With the numbers as they came: JavaScript would round long ones. */
 function parsed(text: string): Answer {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, (_, value, { source }) =>
+      typeof value === 'number' && source !== undefined ? (JSON.rawJSON?.(source) ?? value) : value,
+    );
   } catch {
     return {};
   }
