@@ -24,8 +24,19 @@ export function CapabilitiesPage(): JSX.Element {
   useEffect(() => {
     setDescribed(undefined);
     setFault(undefined);
-    if (key === '') return;
-    void fetchDescription().then(setDescribed, (error: unknown) => setFault(String(error)));
+    if (key === '') return undefined;
+    let isOver = false;
+    async function describe(): Promise<void> {
+      const next = await fetchDescription().catch(String);
+      // Of a key that was forgotten meanwhile nothing is shown.
+      if (isOver) return;
+      if (typeof next === 'string') setFault(next);
+      else setDescribed(next);
+    }
+    void describe();
+    return () => {
+      isOver = true;
+    };
   }, [key]);
 
   const chosen =
