@@ -200,7 +200,6 @@ export interface AuthoredCapability {
   readonly plan?: readonly string[] | undefined;
   /** Why it will not be known. */
   readonly plan_problem?: string | undefined;
-  readonly lint?: readonly AuthorFinding[] | undefined;
   readonly examples: readonly AuthoredExample[];
 }
 

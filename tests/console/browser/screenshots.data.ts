@@ -194,6 +194,5 @@ export const AUTHORED: AuthoredCapability = {
     'Index Scan using film_pkey on film  (cost=0.28..8.29 rows=1 width=19)',
     '  Index Cond: (film_id = $1)',
   ],
-  lint: [],
   examples: [],
 };

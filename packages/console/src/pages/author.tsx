@@ -43,7 +43,7 @@ export function AuthorPage(): JSX.Element {
               {data.lint === undefined ? (
                 <p class="muted">{data.lint_problem ?? 'not yet known'}</p>
               ) : (
-                <Findings name="Findings" findings={data.lint} count={data.lint_count ?? 0} />
+                <Findings findings={data.lint} count={data.lint_count ?? 0} />
               )}
             </>
           );
@@ -101,16 +101,17 @@ function Faults({
   );
 }
 
-function Findings(props: {
-  readonly name: string;
+function Findings({
+  findings,
+  count,
+}: {
   readonly findings: readonly AuthorFinding[];
   readonly count: number;
 }): JSX.Element {
-  const { name, findings, count } = props;
   if (findings.length === 0) return <p class="muted">Nothing to say.</p>;
   return (
     <>
-      <Scroll name={name}>
+      <Scroll name="Findings">
         <table>
           <thead>
             <tr>
@@ -133,7 +134,11 @@ function Findings(props: {
           </tbody>
         </table>
       </Scroll>
-      {count > findings.length && <p class="muted">And {count - findings.length} more.</p>}
+      {count > findings.length && (
+        <p class="muted">
+          And {count - findings.length} more: <code>svc-agent lint</code>
+        </p>
+      )}
     </>
   );
 }
@@ -195,12 +200,6 @@ function Authored(data: AuthoredCapability): JSX.Element {
           <p>
             Whether they hold: <code>svc-agent test {name}</code>
           </p>
-        </>
-      )}
-      {data.lint !== undefined && data.lint.length > 0 && (
-        <>
-          <h3>Lint of {name}</h3>
-          <Findings name={`Findings of ${name}`} findings={data.lint} count={data.lint.length} />
         </>
       )}
     </>

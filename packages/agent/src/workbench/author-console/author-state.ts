@@ -133,15 +133,11 @@ export function createAuthorState({ file, url, first, inspect }: AuthorStateOpti
       const of = accepted;
       const capability = of.save.verified.config.capabilities.find((each) => each.name === name);
       if (capability === undefined) return undefined;
-      const [plan, lint] = await Promise.all([planOf(name, of), lintOf(of)]);
+      const plan = await planOf(name, of);
       return JSON.stringify({
         ...capabilityOf(capability),
         plan: 'plan' in plan ? plan.plan : undefined,
         plan_problem: 'problem' in plan ? plan.problem : undefined,
-        lint:
-          'lint' in lint
-            ? lint.lint.filter((finding) => finding.capability === name).map(findingOf)
-            : undefined,
       } satisfies AuthoredCapability);
     },
   };

@@ -25,7 +25,7 @@ export function findingOf({ rule, level, path, message, position }: Finding): Au
 }
 
 /** What the file says of it, with every default. */
-export function capabilityOf(capability: Capability): Omit<AuthoredCapability, 'plan' | 'lint'> {
+export function capabilityOf(capability: Capability): Omit<AuthoredCapability, 'plan'> {
   const { name, description, sql, position, sqlPosition, params, result, limits, examples } = capability;
   return {
     name,
