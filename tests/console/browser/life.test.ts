@@ -95,6 +95,28 @@ describe.skipIf(CHROMIUM === undefined)('as time goes on', () => {
     await close();
   });
 
+  test('of many capabilities those are listed that have what is typed, and the one that is chosen', async () => {
+    const { page, faults, close } = await watchPage(browser, scene.caller);
+    await page.route('**/openapi.json', async (route) => {
+      const { paths, ...json } = await (await route.fetch()).json();
+      const [path = ''] = Object.keys(paths);
+      const named = (name: string): [string, unknown] => [
+        `/api/v1/capabilities/${name}`,
+        { post: { ...paths[path].post, operationId: name } },
+      ];
+      const names = ['first', ...Array.from({ length: 200 }, (_, at) => `list_${at}`)];
+      await route.fulfill({ json: { ...json, paths: Object.fromEntries(names.map(named)) } });
+    });
+    await page.goto(`${scene.caller}/console/`);
+    await page.getByLabel('API key').fill(scene.service.apiKeys['all'] ?? '');
+    await page.getByRole('button', { name: 'Use this key' }).click();
+    await page.getByLabel('Filter').fill('List_199');
+    const options = page.getByLabel('Capability').getByRole('option');
+    await expect.poll(() => options.allTextContents()).toEqual(['first', 'list_199']);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
   test("the colours are the system's until they are switched, and charts are drawn in them", async () => {
     const { page, faults, close } = await watchPage(browser, scene.operator, { colorScheme: 'light' });
     await page.goto(`${scene.operator}/console/#token=${TOKEN}`);

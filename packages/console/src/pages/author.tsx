@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { AuthoredCapability, AuthorFault, AuthorFile, AuthorFinding } from '../data.ts';
 import { clock } from '../format.ts';
 import { Fresh } from '../parts/fresh.tsx';
+import { NameChoice } from '../parts/name-choice.tsx';
 import { Scroll } from '../parts/scroll.tsx';
 import { usePolled } from '../poll.ts';
 
@@ -24,18 +25,13 @@ export function AuthorPage(): JSX.Element {
               {chosen !== undefined && (
                 <>
                   <h2>Capability</h2>
-                  <label for="authored">Name</label>{' '}
-                  <select
+                  <NameChoice
                     id="authored"
-                    value={chosen.name}
-                    onChange={({ currentTarget }) => setName(currentTarget.value)}
-                  >
-                    {capabilities.map((each) => (
-                      <option key={each.name} value={each.name}>
-                        {each.name}
-                      </option>
-                    ))}
-                  </select>
+                    label="Name"
+                    names={capabilities.map((each) => each.name)}
+                    chosen={chosen.name}
+                    onChosen={setName}
+                  />
                   <Details key={chosen.name} name={chosen.name} />
                 </>
               )}

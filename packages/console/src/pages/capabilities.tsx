@@ -4,6 +4,7 @@ import { bodyOf, initialInputs } from '../body.ts';
 import { capabilitiesOf, type Capability, type OpenApi } from '../openapi.ts';
 import { Copied } from '../parts/copied.tsx';
 import { KeyForm } from '../parts/key-form.tsx';
+import { NameChoice } from '../parts/name-choice.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { ParamField } from '../parts/param-field.tsx';
 import { Result, type Outcome } from '../parts/result.tsx';
@@ -62,18 +63,13 @@ export function CapabilitiesPage(): JSX.Element {
       {described !== undefined && chosen === undefined && <p role="status">This key may call nothing.</p>}
       {described !== undefined && chosen !== undefined && (
         <>
-          <label for="capability">Capability</label>{' '}
-          <select
+          <NameChoice
             id="capability"
-            value={chosen.name}
-            onChange={({ currentTarget }) => setName(currentTarget.value)}
-          >
-            {described.capabilities.map((capability) => (
-              <option key={capability.name} value={capability.name}>
-                {capability.name}
-              </option>
-            ))}
-          </select>
+            label="Capability"
+            names={described.capabilities.map((capability) => capability.name)}
+            chosen={chosen.name}
+            onChosen={setName}
+          />
           <CallForm key={chosen.name} capability={chosen} url={described.url} />
         </>
       )}
