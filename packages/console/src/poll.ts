@@ -7,6 +7,8 @@ export interface Polled<T> {
 }
 
 const EVERY_MS = 2000;
+/** Through a tunnel that is gone no answer comes, and no error either. */
+const ANSWER_MS = 10_000;
 
 /** What a data endpoint says, asked for again and again while the page can be seen. */
 export function usePolled<T>(path: string): Polled<T> {
@@ -37,7 +39,8 @@ export function usePolled<T>(path: string): Polled<T> {
 
 async function fetchData<T>(path: string): Promise<Polled<T>> {
   try {
-    const response = await fetch(`/console/data/${path}`, { headers: headersFor() });
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const response = await fetch(`/console/data/${path}`, { headers: headersFor(), signal });
     if (response.ok) return { data: await response.json(), fault: undefined };
     const { error } = await response.json();
     if (response.status === 401) {
