@@ -3,7 +3,7 @@ export function snippets(url: string, path: string, body: string): Readonly<Reco
   const quoted = body.replaceAll("'", '\\u0027');
   const address = JSON.stringify(`${url}${path}`);
   return {
-    curl: `curl -sS '${url}${path}' -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${quoted}'`,
+    curl: `curl -sS "${url}${path}" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${quoted}'`,
     fetch: `const response = await fetch(${address}, {
   method: 'POST',
   headers: { Authorization: \`Bearer \${process.env.KEY}\`, 'Content-Type': 'application/json' },
