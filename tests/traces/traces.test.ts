@@ -26,8 +26,8 @@ capabilities:
     params: { by: { type: integer, required: true } }
     result: { n: { type: integer } }
   wait:
-    sql: select pg_sleep(1.5)::text as slept
-    policy: { timeout: 10s, allow_functions: [pg_sleep] }
+    sql: select pg_sleep(3)::text as slept
+    policy: { timeout: 30s, allow_functions: [pg_sleep] }
     result: { slept: { type: string } }
 `;
 const TELEMETRY = 'telemetry: { traces: otlp }\n';
@@ -427,7 +427,7 @@ test(
     });
     try {
       const calling = service.call('wait', {}, { headers: { traceparent: header(CALLER) } });
-      await untilRuns('pg_sleep(1.5)');
+      await untilRuns('pg_sleep(3)');
       const back = nextRecord(service.gateway, 'agent_connected');
       network.cut();
       await back;
