@@ -42,3 +42,16 @@ test.each([
 ])('has no order: %s', { tags: ['command:lint'] }, async (sql) => {
   expect(await isOrdered(sql)).toBe(false);
 });
+
+test('what else the process has to do goes between', { tags: ['command:lint'] }, async () => {
+  const capabilities = Array.from({ length: 50 }, () => capabilityOf('select title from film'));
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await unorderedStatements(capabilities);
+  clearImmediate(next);
+  expect(turns).toBeGreaterThanOrEqual(50);
+});

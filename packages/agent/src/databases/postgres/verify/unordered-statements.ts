@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../capabilities/model.ts';
 import { readStatement } from './statement/read-statement.ts';
@@ -34,14 +35,16 @@ export async function unorderedStatements(
   keys: RelationKeys = new Map(),
 ): Promise<readonly string[]> {
   await loadModule();
-  return capabilities
-    .filter((capability) => {
-      const result = readStatement(capability);
-      if (!result.ok) return false;
-      const { tree } = result.read.inspected;
-      return !isOrdered(tree) && !findsOneRow(tree, keys);
-    })
-    .map(({ name }) => name);
+  const names: string[] = [];
+  for (const capability of capabilities) {
+    // The workbench asks this of the process that also checks saves, which would wait for a second.
+    await setImmediate();
+    const result = readStatement(capability);
+    if (!result.ok) continue;
+    const { tree } = result.read.inspected;
+    if (!isOrdered(tree) && !findsOneRow(tree, keys)) names.push(capability.name);
+  }
+  return names;
 }
 
 function isOrdered(select: TreeNode): boolean {

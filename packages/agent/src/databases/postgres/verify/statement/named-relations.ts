@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { quoteIdentifier } from './quote-identifier.ts';
@@ -9,6 +10,8 @@ export async function namedRelations(capabilities: readonly Capability[]): Promi
   await loadModule();
   const found = new Set<string>();
   for (const capability of capabilities) {
+    // As in `unorderedStatements`.
+    await setImmediate();
     const result = readStatement(capability);
     if (!result.ok) continue;
     const own = new Set<unknown>();
