@@ -150,6 +150,7 @@ function serverOptions(
     // Of a cluster that nobody needs after a crash.
     'innodb-flush-log-at-trx-commit': '0',
     'sync-binlog': '0',
+    'log-bin-trust-function-creators': 'ON',
     'skip-name-resolve': 'ON',
     // MySQL's second protocol has a port of its own, always the same.
     'loose-mysqlx': 'OFF',

@@ -40,3 +40,15 @@ export const knownFunctions: ReadonlySet<string> = new Set(
     .trim()
     .split(/\s+/),
 );
+
+/** Functions of the servers that do more than read, or whose answer is the session's: no file may allow them. */
+export const forbiddenFunctions: ReadonlySet<string> = new Set(
+  `
+  sleep benchmark load_file get_lock release_lock release_all_locks is_free_lock is_used_lock last_insert_id nextval
+  lastval setval master_pos_wait master_gtid_wait source_pos_wait wait_for_executed_gtid_set
+  wait_until_sql_thread_after_gtids row_count found_rows connection_id name_const uuid_short sys_guid extractvalue
+  updatexml encrypt des_encrypt des_decrypt old_password password validate_password_strength
+  `
+    .trim()
+    .split(/\s+/),
+);
