@@ -240,7 +240,8 @@ function optionsOf(config: MysqlConfig, isEncrypted: boolean): ConnectionOptions
     ...(isEncrypted
       ? {
           ssl: {
-            rejectUnauthorized: isVerified,
+            // As with libpq an authority that is named is asked, also where the name is not looked at.
+            rejectUnauthorized: isVerified || (config.sslmode === 'require' && sslRootCert !== undefined),
             // The library leaves it off.
             verifyIdentity: isVerified,
             ...(sslRootCert === undefined ? {} : { ca: sslRootCert }),
