@@ -4,7 +4,7 @@ import type { MysqlConfig } from './config.ts';
 import { isLoss, poolRules, unavailable } from './connection/server-errors.ts';
 import { openSession, type MysqlSession } from './connection/session.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
-import { createQuery, NEVER, type KillQuery } from './execute/run-query.ts';
+import { createQuery, type KillQuery } from './execute/run-query.ts';
 
 /** How long a question of our own may take: a little more than making a connection. */
 const ASK_MS = 11_000;
@@ -21,7 +21,7 @@ export async function withSession<Result>(
   pool: Pool<MysqlSession>,
   work: (session: MysqlSession) => Promise<Result>,
 ): Promise<Result> {
-  const session = await pool.acquire({ signal: NEVER, timeoutMs: ASK_MS });
+  const session = await pool.acquire({ signal: new AbortController().signal, timeoutMs: ASK_MS });
   try {
     const result = await work(session);
     pool.release(session);
@@ -44,7 +44,7 @@ export async function ping(pool: Pool<MysqlSession>): Promise<void> {
 export function connect(config: MysqlConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
   const kill: KillQuery = async (threadId) => {
-    const session = await openSession(config, NEVER);
+    const session = await openSession(config, new AbortController().signal);
     session.onEnd(() => {});
     await session.ask(`kill query ${threadId}`).finally(() => session.close());
   };

@@ -62,6 +62,15 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     }
   });
 
+  test('a function of the database is not taken for one of the server that this server lacks', async () => {
+    const name = address.kind === 'mysql' ? 'nvl' : 'bin_to_uuid';
+    await execute(`create function ${name}(n int) returns int not deterministic no sql begin do sleep(n); return 1; end;
+      grant execute on function ${nameOf('name')}.${name} to '${nameOf('user')}'@'%'`);
+    const sql = `select ${name}(0) as a`;
+    expect(await problems(capabilityOf(sql))).toEqual([expect.stringContaining(`calls ${name}`)]);
+    expect(await problems(capabilityOf({ sql, allowFunctions: [name] }))).toEqual([]);
+  });
+
   test('a view is read, and what it hides is found behind other views', async () => {
     await execute('create view good as select id as a from book where id < 3');
     expect(await tested.rowsOf(capabilityOf('select a from good order by a'))).toBe('[{"a":1},{"a":2}]');

@@ -10,6 +10,6 @@ export interface PreparedQuery extends PreparedCapability {
   readonly limits: CapabilityLimits;
   /** Fields that must not be null, by the numbers that the second column of a row gives. */
   readonly required: readonly string[];
-  /** Whether it calls functions that somebody has made, which may change the session. */
+  /** Whether it may call functions that somebody has made, be it in a view, which may change the session. */
   readonly callsOwn: boolean;
 }

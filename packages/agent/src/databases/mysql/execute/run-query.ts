@@ -1,4 +1,3 @@
-import type { AbortSignalLike } from '@svc/edge';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -258,6 +257,3 @@ function toDatabaseError(
   const isPrincipals = params.some(({ from }) => from !== undefined);
   return new DatabaseError(isPrincipals ? 'invalid_principal' : 'failed', nameOf(error), { sqlState });
 }
-
-/** For a signal that never aborts. */
-export const NEVER: AbortSignalLike = new AbortController().signal;

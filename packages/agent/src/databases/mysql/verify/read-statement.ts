@@ -15,7 +15,6 @@ export interface ReadStatement {
   readonly select: OneSelect;
   /** With a `?` for each reference of the template. */
   readonly text: string;
-  readonly callsOwn: boolean;
 }
 
 export type ReadResult =
@@ -43,8 +42,7 @@ export function readStatement(capability: Capability): ReadResult {
   const { template } = cut;
   const placeholders = template.references.map((number) => ({ number }));
   const { text } = fillTemplate(template, placeholders, () => ({ text: '?', offset: 0 }));
-  const callsOwn = unknownFunctions(select.functions, knownFunctions, []).length > 0;
-  return { ok: true, read: { template, select, text, callsOwn } };
+  return { ok: true, read: { template, select, text } };
 }
 
 /** The same rules for the text of a view, which a statement runs when it reads the view. */

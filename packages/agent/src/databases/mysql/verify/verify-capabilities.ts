@@ -11,6 +11,7 @@ import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { convertColumn, type Column } from './convert-column.ts';
 import { judgeViews } from './judge-views.ts';
 import { faultAt, readStatement, type ReadStatement } from './read-statement.ts';
+import { shadowingFunctions } from './shadowing-functions.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
 
 type CheckResult =
@@ -58,6 +59,11 @@ async function check(
   const { read } = result;
   const described = await prepared(session, capability, read.text, read);
   if (!described.ok) return described;
+  const shadowing = await shadowingFunctions(session, read.select.functions, capability.allowFunctions);
+  if (shadowing.length > 0) {
+    const message = `calls ${shadowing.join(', ')}, of which the database has one of its own: rename that, or add it to allow_functions where it only reads`;
+    return { ok: false, faults: [faultAt(capability, { message })] };
+  }
   const problem = await judgeViews(session, read.select, config.name, capability.allowFunctions);
   if (problem !== undefined) return { ok: false, faults: [faultAt(capability, problem)] };
   const faults: VerificationFault[] = [];
@@ -75,7 +81,7 @@ async function check(
       params: template.references.flatMap((index) => template.params[index] ?? []),
       limits: capability.limits,
       required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
-      callsOwn: read.callsOwn,
+      callsOwn: capability.allowFunctions.length > 0,
     },
   };
 }
