@@ -200,6 +200,8 @@ describe('the commands', () => {
     const unsaid = await run(CAPABILITIES, 'add', 'list_orders', '--sql-file', sql);
     expect(unsaid.code).toBe(2);
     expect(unsaid.stderr).toContain('choose one by `--database`: canary_library, canary_shop');
+    const wrong = await run(CAPABILITIES, 'add', 'list_orders', '--sql-file', sql, '--database', 'shp');
+    expect(wrong).toMatchObject({ code: 2, stderr: unsaid.stderr });
     const said = await run(
       CAPABILITIES,
       'add',

@@ -64,8 +64,9 @@ export function ofDatabase(database: string, error: unknown): unknown {
 }
 
 /** Whether it is that the database cannot be used, which may pass without a change of the file. */
-export function isDatabaseAway({ path }: VerificationFault): boolean {
-  return path === 'database' || /^databases\.[^.]+$/.test(path);
+export function isDatabaseAway({ path, position }: VerificationFault): boolean {
+  // What is wrong with the text of the file has a place in it.
+  return position === undefined && (path === 'database' || /^databases\.[^.]+$/.test(path));
 }
 
 function pathOf(database: string | undefined): string {

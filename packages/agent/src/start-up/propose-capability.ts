@@ -30,6 +30,9 @@ export async function proposeCapability(
   }
   const names = Object.keys(config.databases);
   const database = wanted ?? config.usualDatabase ?? names[0] ?? UNNAMED;
+  if (wanted !== undefined && names.includes(UNNAMED)) {
+    return refused({ path: 'database', message: 'has no name: leave out `--database`' });
+  }
   if (
     !names.includes(database) ||
     (wanted === undefined && config.usualDatabase === undefined && names.length > 1)

@@ -67,6 +67,15 @@ test.each([
   ['none', fileText({ database: '' }), ['database: is required']],
   ['an empty mapping', file({}), ['databases: must have at least 1 entry']],
   [
+    'no mapping',
+    fileText({
+      database: '',
+      databases: 'databases: [a]',
+      capabilities: `capabilities: { one: { database: shop, sql: SELECT 1 AS one, ${RESULT} } }`,
+    }),
+    ['databases: must be a mapping'],
+  ],
+  [
     'none chosen of several',
     file({ library: SECTION, shop: SECTION }),
     [
@@ -105,7 +114,7 @@ test.each([
     [
       'databases.shop.password: is required; or give `password_file`',
       'databases.shop.prot: unknown key, did you mean `port`?',
-      'databases.shop.driver: must be postgres',
+      'databases.shop.driver: must be one of postgres, mariadb, mysql',
     ],
   ],
 ])('%s', (_title, text, faults) => {

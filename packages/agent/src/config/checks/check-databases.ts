@@ -11,6 +11,8 @@ export function checkDatabases(root: unknown, faults: FaultLog): void {
     faults.addForKey(['databases'], '`database` and `databases` are both given: remove one of them');
     return;
   }
+  // What it is instead of a mapping is told already.
+  if (names === undefined && isRecord(root) && Object.hasOwn(root, 'databases')) return;
   checkName(root, ['defaults', 'database'], names, faults);
   const usual = valueAt(root, ['defaults', 'database']) ?? (names?.length === 1 ? names[0] : undefined);
   const capabilities = valueAt(root, ['capabilities']);
