@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   createAgentSecret,
-  freePort,
   runProcess,
   startProcess,
   SVC_AGENT,
@@ -81,7 +80,7 @@ const MISTAKES: readonly (readonly [string, FileOptions | (() => Promise<FileOpt
   ],
   [
     'a database that cannot be reached',
-    async () => ({ database: { port: await freePort() } }),
+    { database: { port: 1 } },
     'database: cannot use the database: nothing listens there: check host and port',
     /ECONNREFUSED/,
   ],

@@ -1,6 +1,7 @@
 import type { AbortSignalLike, TurnQueue } from '@svc/edge';
-import type { CallerShare } from '../driver.ts';
-import { DatabaseError } from '../errors.ts';
+import type { CallerShare } from '../../driver.ts';
+import { DatabaseError } from '../../errors.ts';
+import type { DatabaseSession } from '../connection/database-session.ts';
 
 /** How long a transaction may take, waiting for a session included: until the time is up or the signal aborts. */
 export interface TimeLimit {
@@ -11,24 +12,24 @@ export interface TimeLimit {
 }
 
 /** Transactions that wait, by their callers. */
-export type WaitQueue<Session> = TurnQueue<CallerShare | undefined, Waiter<Session>>;
+export type WaitQueue = TurnQueue<CallerShare | undefined, Waiter>;
 
 /** A transaction that waits for a session. */
-interface Waiter<Session> {
-  /** How long it is expected to take, where it may share a session. */
+interface Waiter {
+  /** See `LatencyTracker`. */
   readonly shortMs: number | undefined;
   readonly share: CallerShare | undefined;
-  readonly give: (session: Session) => void;
+  readonly give: (session: DatabaseSession) => void;
   readonly refuse: (error: DatabaseError) => void;
 }
 
 /** Adds a waiter to the end of its caller's queue, which it leaves when it is given a session, refused, aborted or late. */
-export function joinWaitQueue<Session>(
-  queue: WaitQueue<Session>,
+export function joinWaitQueue(
+  queue: WaitQueue,
   limit: TimeLimit,
   shortMs: number | undefined,
   whyLate: () => DatabaseError,
-): Promise<Session> {
+): Promise<DatabaseSession> {
   const { share } = limit;
   return new Promise((resolve, reject) => {
     const leave = (): void => {
@@ -36,7 +37,7 @@ export function joinWaitQueue<Session>(
       limit.signal.removeEventListener('abort', onAbort);
       queue.delete(share, waiter);
     };
-    const waiter: Waiter<Session> = {
+    const waiter: Waiter = {
       shortMs,
       share,
       give: (session) => {
