@@ -112,6 +112,7 @@ const FOLDERS = {
 const LIBRARIES = {
   ws: ['gateway/src/agents/endpoint.ts', 'agent/src/gateway-link/connection.ts'],
   pg: ['agent/src/databases/postgres/'],
+  mysql2: ['agent/src/databases/mysql/'],
   'pg-protocol': ['agent/src/databases/postgres/connection/'],
   'libpg-query': ['agent/src/databases/postgres/verify/'],
   bcryptjs: ['gateway/src/auth/api-keys/'],
@@ -243,17 +244,20 @@ export default {
       'driver-list',
       'Only the list of drivers and the drivers themselves know which databases there are.',
       { path: SHIPPED, pathNot: [...TEST_CODE, `${DATABASES}drivers\\.ts$`, `${DATABASES}[^/]+/`] },
-      { path: `${DATABASES}(?!sql/|conformance/)[^/]+/`, pathNot: `${DATABASES}[^/]+/config-schema\\.ts$` },
+      {
+        path: `${DATABASES}(?!sql/|sessions/|conformance/)[^/]+/`,
+        pathNot: `${DATABASES}[^/]+/config-schema\\.ts$`,
+      },
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in the files beside them and in sql.',
+      'No driver imports another; what they share stands in the files beside them, in sql and in sessions.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
         pathNot: [
           `${DATABASES}$1/`,
-          `${DATABASES}sql/`,
+          `${DATABASES}(?:sql|sessions)/`,
           `${DATABASES}(?:driver|catalog|describe-statement|explain|errors)\\.ts$`,
         ],
       },

@@ -3,6 +3,8 @@ import { requirements } from './tests/requirements/manifest.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
 const database = 'packages/agent/src/databases/**/*.test.ts';
+/** They need servers that are unpacked for them: `npm run test:mysql`. */
+const mysql = 'packages/agent/src/databases/mysql/**/*-server.test.ts';
 /** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `test:chart`, `test:clients`, `test:packages`, `test:ops`, `test:console`. */
 const withPrograms = [
   'tests/fleet/programs/**',
@@ -47,7 +49,13 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         extends: true,
-        test: { name: 'database', include: [database], sequence: { groupOrder: 1 }, ...withPostgres },
+        test: {
+          name: 'database',
+          include: [database],
+          exclude: [...configDefaults.exclude, mysql],
+          sequence: { groupOrder: 1 },
+          ...withPostgres,
+        },
       },
       {
         extends: true,

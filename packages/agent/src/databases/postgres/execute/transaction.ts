@@ -25,7 +25,7 @@ import {
   UNLOCK,
   type TransactionSettings,
 } from '../connection/transaction-settings.ts';
-import type { TimeLimit } from '../pool/wait-queue.ts';
+import type { TimeLimit } from '../../sessions/wait-queue.ts';
 
 export interface Transaction {
   readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId' | 'caller'>;

@@ -2,7 +2,7 @@ import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../errors.ts';
 import type { Backend, DatabaseSession } from '../connection/database-session.ts';
 import { terminateOrphans } from './orphaned-backends.ts';
-import type { TimeLimit } from './wait-queue.ts';
+import type { TimeLimit } from '../../sessions/wait-queue.ts';
 
 /** Sessions that were left with their query running, until the server is known to have ended it. */
 export interface OrphanedSessions {

@@ -1,14 +1,14 @@
 import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../errors.ts';
 import type { CallerShare, DatabaseConnections, DatabaseChange } from '../../driver.ts';
-import { unavailable, copyOf } from '../connection/server-errors.ts';
+import { unavailable, copyOf, refusalRules } from '../connection/server-errors.ts';
 import { closeGracefully, destroy, orphan, type DatabaseSession } from '../connection/database-session.ts';
 import { LATE_MS } from '../connection/pipeline-queue.ts';
 import { createExclusiveHolders } from './exclusive-holders.ts';
 import { createOrphanedSessions, type CheckSession, type OrphanedSessions } from './orphaned-sessions.ts';
 import type { LiveSession, Opening } from './live-session.ts';
-import { createOutage, type Outage } from './outage.ts';
-import { joinWaitQueue, type TimeLimit, type WaitQueue } from './wait-queue.ts';
+import { createOutage, type Outage } from '../../sessions/outage.ts';
+import { joinWaitQueue, type TimeLimit, type WaitQueue } from '../../sessions/wait-queue.ts';
 
 /** How long an idle session may take to close when another got no answer: one whose server still answers closes at once. */
 const DOUBTFUL_CLOSE_MS = 250;
@@ -54,7 +54,7 @@ export class SessionPool {
   #refusedAt = Number.NEGATIVE_INFINITY;
   readonly #openings = new Set<Opening>();
   readonly #outage: Outage;
-  readonly #waiters: WaitQueue = createTurnQueue();
+  readonly #waiters: WaitQueue<DatabaseSession> = createTurnQueue();
   readonly #holders = createExclusiveHolders();
   #closing = false;
   #onClosed: (() => void) | undefined;
@@ -67,7 +67,7 @@ export class SessionPool {
   ) {
     this.#open = open;
     this.#max = max;
-    this.#outage = createOutage(onChange);
+    this.#outage = createOutage(refusalRules, onChange);
     this.#orphans = createOrphanedSessions(
       (limit) => this.#acquireForCheck(limit),
       (session) => this.discard(session),

@@ -1,7 +1,6 @@
 import type { AbortSignalLike, TurnQueue } from '@svc/edge';
-import type { CallerShare } from '../../driver.ts';
-import { DatabaseError } from '../../errors.ts';
-import type { DatabaseSession } from '../connection/database-session.ts';
+import type { CallerShare } from '../driver.ts';
+import { DatabaseError } from '../errors.ts';
 
 /** How long a transaction may take, waiting for a session included: until the time is up or the signal aborts. */
 export interface TimeLimit {
@@ -12,24 +11,24 @@ export interface TimeLimit {
 }
 
 /** Transactions that wait, by their callers. */
-export type WaitQueue = TurnQueue<CallerShare | undefined, Waiter>;
+export type WaitQueue<Session> = TurnQueue<CallerShare | undefined, Waiter<Session>>;
 
 /** A transaction that waits for a session. */
-interface Waiter {
-  /** See `LatencyTracker`. */
+interface Waiter<Session> {
+  /** How long it is expected to take, where it may share a session. */
   readonly shortMs: number | undefined;
   readonly share: CallerShare | undefined;
-  readonly give: (session: DatabaseSession) => void;
+  readonly give: (session: Session) => void;
   readonly refuse: (error: DatabaseError) => void;
 }
 
 /** Adds a waiter to the end of its caller's queue, which it leaves when it is given a session, refused, aborted or late. */
-export function joinWaitQueue(
-  queue: WaitQueue,
+export function joinWaitQueue<Session>(
+  queue: WaitQueue<Session>,
   limit: TimeLimit,
   shortMs: number | undefined,
   whyLate: () => DatabaseError,
-): Promise<DatabaseSession> {
+): Promise<Session> {
   const { share } = limit;
   return new Promise((resolve, reject) => {
     const leave = (): void => {
@@ -37,7 +36,7 @@ export function joinWaitQueue(
       limit.signal.removeEventListener('abort', onAbort);
       queue.delete(share, waiter);
     };
-    const waiter: Waiter = {
+    const waiter: Waiter<Session> = {
       shortMs,
       share,
       give: (session) => {

@@ -1,12 +1,15 @@
-import type { DatabaseChange } from '../../driver.ts';
-import type { DatabaseError } from '../../errors.ts';
-import {
-  ADMIN_SHUTDOWN,
-  isWithoutTls,
-  kindOf,
-  sqlStateOf,
-  TOO_MANY_CONNECTIONS,
-} from '../connection/server-errors.ts';
+import type { DatabaseChange } from '../driver.ts';
+import type { DatabaseError } from '../errors.ts';
+
+/** What a refused connection says, which each kind of server says in its own way. */
+export interface RefusalRules {
+  /** The server is there, and only has too many connections. */
+  hasTooMany(refusal: DatabaseError): boolean;
+  /** It is the word of an administrator who has ended a session, as poolers repeat it. */
+  isOfEndedSession(refusal: DatabaseError): boolean;
+  /** The next attempt may succeed without a change of the account or the settings. */
+  mayPass(refusal: DatabaseError): boolean;
+}
 
 /** What a pool without any connection knows of why it has none. */
 export interface Outage {
@@ -43,6 +46,7 @@ const HOPELESS_PAUSE_MS = [1000, 10_000] as const;
  * the loss and once for its end; a database that was never reached cannot be lost.
  */
 export function createOutage(
+  rules: RefusalRules,
   onChange: (change: DatabaseChange) => void,
   now: () => number = () => performance.now(),
 ): Outage {
@@ -68,7 +72,7 @@ export function createOutage(
   }
 
   function isHopeless(): boolean {
-    if (!wasReached || !mayPass(refusal)) return true;
+    if (!wasReached || refusal === undefined || !rules.mayPass(refusal)) return true;
     return lostAt !== undefined && now() - lostAt >= SHORT_OUTAGE_MS;
   }
 
@@ -93,9 +97,8 @@ export function createOutage(
     refused(error) {
       refusal = error;
       refusedSince ??= now();
-      const state = sqlStateOf(error.cause);
-      const isEndedSession = state === ADMIN_SHUTDOWN && now() - refusedSince < ENDED_SESSIONS_MS;
-      if (state === TOO_MANY_CONNECTIONS) {
+      const isEndedSession = rules.isOfEndedSession(error) && now() - refusedSince < ENDED_SESSIONS_MS;
+      if (rules.hasTooMany(error)) {
         answers();
       } else if (wasReached && lostAt === undefined && !isEndedSession) {
         lostAt = now();
@@ -126,10 +129,4 @@ export function createOutage(
     },
     stopTrying,
   };
-}
-
-/** Whether the next attempt may succeed without a change of the account or the settings. */
-function mayPass(refusal: DatabaseError | undefined): boolean {
-  const cause = refusal?.cause;
-  return cause !== undefined && !isWithoutTls(cause) && kindOf(cause) === 'unavailable';
 }

@@ -1,0 +1,70 @@
+import type { AccountFinding } from '../../driver.ts';
+import type { Pool } from '../../sessions/pool.ts';
+import { withSession } from '../connect.ts';
+import { unavailable } from '../connection/server-errors.ts';
+import type { MysqlSession } from '../connection/session.ts';
+
+/** What an account that reads may have. */
+const READING = new Set(['SELECT', 'SHOW VIEW', 'USAGE']);
+const GRANT =
+  /^GRANT (.+) ON (?:(FUNCTION|PROCEDURE|PACKAGE|PACKAGE BODY|TABLE) )?(\S+|`[^`]*`\.`[^`]*`) TO (.+)$/;
+
+/** What the account may do beyond reading, each with its remedy. Throws `DatabaseError`. */
+export async function auditAccount(pool: Pool<MysqlSession>): Promise<readonly AccountFinding[]> {
+  try {
+    return await withSession(pool, async (session) => {
+      const findings = (await allGrants(session)).flatMap(judgeGrant);
+      return [...new Map(findings.map((finding) => [finding.remedy, finding])).values()];
+    });
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** Those of the account, of each role that it may take on, and of everybody. */
+async function allGrants(session: MysqlSession): Promise<readonly string[]> {
+  const own = await grantsOf(session, 'show grants for current_user()');
+  const roles = own.flatMap((line) => (/ ON /.test(line) ? [] : rolesOf(line)));
+  if (!session.isMariaDb) {
+    if (roles.length === 0) return own;
+    return grantsOf(session, `show grants for current_user() using ${roles.join(', ')}`);
+  }
+  const others = await Promise.all(
+    // PUBLIC came with 10.11; an older server refuses the question.
+    [...roles, 'public'].map((role) => grantsOf(session, `show grants for ${role}`).catch(() => [])),
+  );
+  return [...own, ...others.flat()];
+}
+
+async function grantsOf(session: MysqlSession, question: string): Promise<readonly string[]> {
+  const rows = await session.ask(question);
+  return rows.flatMap((row) => Object.values(row).map(String));
+}
+
+/** As in GRANT `a`@`%`,`b`@`%` TO `me`@`%`, and in MariaDB's GRANT `a` TO `me`@`%`. */
+function rolesOf(line: string): readonly string[] {
+  const list = /^GRANT (.+) TO /.exec(line)?.[1] ?? '';
+  return list.match(/[`'](?:[^`']|``|'')+[`'](?:@[`'][^`']*[`'])?/g) ?? [];
+}
+
+function judgeGrant(line: string): readonly AccountFinding[] {
+  const match = GRANT.exec(line);
+  if (match === null) return [];
+  const [, list = '', kind = '', object = '', rest = ''] = match;
+  const [account = ''] = /^\S+/.exec(rest) ?? [];
+  const on = kind === '' ? object : `${kind} ${object}`;
+  // Those of columns stand in parentheses behind the privilege.
+  const privileges = list.match(/[A-Z_][A-Z_ ]*[A-Z](?: \([^)]*\))?/g) ?? [];
+  const beyond = privileges.filter((privilege) => {
+    const name = privilege.replace(/ \(.*/, '');
+    // Statements call only those that the file allows.
+    if (name === 'EXECUTE' && kind === 'FUNCTION') return false;
+    if (name === 'SELECT' && /^(?:\*|`mysql`)\./.test(object)) return true;
+    return !READING.has(name);
+  });
+  const findings = [...beyond];
+  if (/ WITH GRANT OPTION/.test(rest)) findings.push('GRANT OPTION');
+  if (findings.length === 0) return [];
+  const what = findings.join(', ');
+  return [{ problem: `the account may ${what} on ${on}`, remedy: `REVOKE ${what} ON ${on} FROM ${account}` }];
+}

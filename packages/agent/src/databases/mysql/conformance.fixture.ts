@@ -1,0 +1,207 @@
+import { executeMysql, startFaultProxy, type MysqlAddress } from '@svc/testkit';
+import type { ParamSchema } from '../../capabilities/model.ts';
+import type { Account, Dialect, TestServer } from '../conformance/dialect.testing.ts';
+
+const PASSWORD = 'reader-password';
+const LEFT = "concat_ws(' ', @left, @@time_zone, is_used_lock(concat('left', connection_id())) is not null)";
+
+function schemaOf(database: string): readonly string[] {
+  return [
+    `create database ${database} character set utf8mb4; use ${database};
+    create table book (id int primary key, title varchar(100) not null);
+    insert into book with recursive n (i) as (select 1 union all select i + 1 from n where i < 50)
+      select i, concat('book ', i) from n;
+    create view sleeping as select sleep(1) as a;
+    create view hiding as select a from sleeping;
+    create table other (b bit(1), t tinyint(1), y year, f float, d decimal(40, 20), z int(6) zerofill, m enum('sad', 'glad'),
+      dt datetime(6), ts timestamp null, da date, bin varbinary(10));
+    insert into other values (b'1', 1, 2024, 0.5, 12345678901234567890.123456789, 7, 'glad', '2024-02-29 12:30:00.5',
+      '2024-02-29 10:30:00', '2024-02-29', x'00ff')`,
+    `create function writes() returns int not deterministic modifies sql data
+      begin delete from book; return 1; end`,
+    `create function slowly(n int) returns int not deterministic no sql begin do sleep(n / 1000); return 1; end`,
+    `create function shout(v text) returns text not deterministic no sql
+      begin signal sqlstate '45000' set message_text = v, column_name = v, table_name = v; return v; end`,
+    `create function leave_variable(n int) returns int not deterministic no sql begin set @left = n; return n; end`,
+    `create function leave_lock(n int) returns int not deterministic no sql
+      begin return get_lock(concat('left', connection_id()), 0); end`,
+    `create function leave_zone(n int) returns int not deterministic no sql
+      begin set session time_zone = '+09:00'; return n; end`,
+    `create function left_over() returns text not deterministic no sql begin return ${LEFT}; end`,
+  ];
+}
+
+let databases = 0;
+
+async function start(address: MysqlAddress): Promise<TestServer> {
+  databases += 1;
+  const name = `test_${process.pid}_${databases}`;
+  const user = `reader_${process.pid}_${databases}`;
+  const writer = `writer_${process.pid}_${databases}`;
+  for (const sql of schemaOf(name))
+    await executeMysql(address, sql, sql.includes('create database') ? undefined : name);
+  const functions = ['writes', 'slowly', 'shout', 'leave_variable', 'leave_lock', 'leave_zone', 'left_over'];
+  await executeMysql(
+    address,
+    `create user '${user}'@'%' identified by '${PASSWORD}'; create user '${writer}'@'%' identified by '${PASSWORD}';
+    grant select, show view on ${name}.* to '${user}'@'%'; grant all on ${name}.* to '${writer}'@'%';
+    ${functions.map((each) => `grant execute on function ${name}.${each} to '${user}'@'%';`).join('\n')}`,
+  );
+  let network = await startFaultProxy({ target: address });
+  const { host, port } = network;
+  const accountOf = (account: string): Account => ({
+    section: {
+      driver: address.kind,
+      host,
+      port,
+      name,
+      user: account,
+      sslmode: 'disable',
+    } as Account['section'],
+    texts: { password: PASSWORD },
+  });
+  const processes = (condition: string): Promise<readonly Record<string, unknown>[]> =>
+    executeMysql(
+      address,
+      `select id from information_schema.processlist where db = '${name}' and ${condition}`,
+    );
+  const count = async (condition: string): Promise<number> => (await processes(condition)).length;
+
+  return {
+    reader: accountOf(user),
+    writer: accountOf(writer),
+    sessions: () => count('true'),
+    busySessions: () => count("command <> 'Sleep'"),
+    slowSessions: () => count("state = 'User sleep'"),
+    endSessions: async () => {
+      const ids = (await processes('true')).map(({ id, ID }) => String(id ?? ID));
+      for (const id of ids) await executeMysql(address, `kill ${id}`).catch(() => {});
+      while (ids.length > 0 && (await count(`id in (${ids.join(', ')})`)) > 0);
+    },
+    goAway: () => network.close(),
+    comeBack: async () => {
+      network = await startFaultProxy({ target: address, port });
+    },
+    stop: async () => {
+      await network.close();
+      await executeMysql(
+        address,
+        `drop database ${name}; drop user '${user}'@'%'; drop user '${writer}'@'%'`,
+      );
+    },
+  };
+}
+
+/** The expression that gives a parameter back as its type, which the servers do not take from the value. */
+function param(name: string, { type }: ParamSchema): string {
+  switch (type) {
+    case 'integer':
+      return `cast(:${name} as signed)`;
+    case 'number':
+      return `cast(:${name} as decimal(40, 10)) + 0e0`;
+    case 'boolean':
+      return `(:${name} = 1)`;
+    case 'date':
+      return `cast(:${name} as date)`;
+    case 'datetime':
+      return `cast(:${name} as datetime(6))`;
+    default:
+      return `cast(:${name} as char)`;
+  }
+}
+
+export function dialectOf(address: MysqlAddress): Dialect {
+  const isMysql = address.kind === 'mysql';
+  const json = (name: string): string => (isMysql ? `cast(:${name} as json)` : `cast(:${name} as char)`);
+  return {
+    requiresReadonlyAccount: true,
+    start: () => start(address),
+    quoted: (name) => `\`${name.replaceAll('`', '``')}\``,
+    param: (name, schema) =>
+      schema.type === 'array' || schema.type === 'object' ? json(name) : param(name, schema),
+    slow: (ms) => ({ sql: `select slowly(${ms}) as a`, allowFunctions: ['slowly'] }),
+    columns: [
+      ['integer', 'cast(7 as signed)', '7'],
+      ['integer', '18446744073709551615', '18446744073709551615'],
+      ['integer', '(select y from other)', '2024'],
+      ['integer', '(select z from other)', '7'],
+      ['integer', 'cast(12345678901234567890123 as decimal(30, 0))', '12345678901234567890123'],
+      ['number', '0.1e0', '0.1'],
+      ['number', '(select d from other)', '12345678901234567890.12345678900000000000'],
+      ['number', '(select f from other)', '0.5'],
+      ['number', 'nullif(1, 1) + 0e0', 'null'],
+      ['string', String.raw`concat('a"b\\c', char(10 using utf8mb4), 'é😀')`, String.raw`"a\"b\\c\né😀"`],
+      ['string', '(select m from other)', '"glad"'],
+      ['string', '(select bin from other)', String.raw`"\\x00ff"`],
+      ['boolean', '1 = 1', 'true'],
+      ['boolean', '1 = 2', 'false'],
+      ['boolean', '(select b from other)', 'true'],
+      ['boolean', 't as a from other #', 'true'],
+      ['date', "cast('2024-02-29' as date)", '"2024-02-29"'],
+      ['datetime', '(select dt from other)', '"2024-02-29T12:30:00.5+00:00"'],
+      ['datetime', '(select ts from other)', '"2024-02-29T10:30:00+00:00"'],
+      ['array', `json_array('a', null, 'b c')`, isMysql ? '["a", null, "b c"]' : '["a",null,"b c"]'],
+      ['array', `json_object('a', 1)`, 'null'],
+      ['object', `json_object('b', 1)`, isMysql ? '{"b": 1}' : '{"b":1}'],
+    ],
+    misfits: [
+      ['integer', 'title'],
+      ['integer', '1.5'],
+      ['number', 'title'],
+      ['boolean', 'id'],
+      ['date', 'now()'],
+      ['datetime', 'id'],
+      ['array', 'id'],
+      ['object', 'id'],
+    ],
+    writes: [
+      "insert into book values (51, 'x')",
+      'delete from book',
+      'with x as (select 1 as id) delete from book where id in (select id from x)',
+      "select id as a from book into outfile 'x'",
+      'select id from book into @a',
+      'select id as a from book for update',
+      'select id as a from book lock in share mode',
+      'select 1 as a; delete from book',
+      'select 1 as a) q; delete from book; -- ',
+      'commit; delete from book',
+      'start transaction read write; delete from book',
+      'set session transaction read write',
+      'set statement max_statement_time = 0 for select 1 as a',
+      'select /*!50000 1 as a, */ 2 as b',
+      'do sleep(1)',
+      'handler book open',
+      'lock tables book read',
+      'truncate book',
+      'drop table book',
+      'call p()',
+      'explain select 1',
+      'select writes() as a',
+      'select sleep(0) as a',
+      'select sleep/**/(0) as a',
+      'select `sleep`(0) as a',
+      "select get_lock('a', 0) as a",
+      'select benchmark(1, 1) as a',
+      "select load_file('/etc/passwd') is null as a",
+      'select last_insert_id(7) as a',
+      'select nextval(book) as a',
+      'select next value for book as a',
+      'select @a := 1 as a',
+      'select a from sleeping',
+      'select a from hiding',
+      'select id as a from book procedure analyse()',
+    ],
+    allowedWrites: [{ sql: 'select writes() as a', allowFunctions: ['writes'] }],
+    failures: [{ sql: 'select length(shout(:v)) as a', allowFunctions: ['shout'] }],
+    refusedValue: {
+      sql: "select cast('a' regexp :v as char) as a",
+      schema: { type: 'string' },
+      value: '(zq7marker',
+    },
+    risky: ['select id as a from book limit :n', 'select id as a from book limit 5 offset :n'],
+    leftovers: ['leave_variable', 'leave_lock', 'leave_zone'].map((name) => ({
+      leave: { sql: `select ${name}(1) as a`, allowFunctions: [name] },
+      look: { sql: 'select left_over() as a', allowFunctions: ['left_over'] },
+    })),
+  };
+}

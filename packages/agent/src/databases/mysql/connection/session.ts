@@ -1,0 +1,256 @@
+import type { Connection, ConnectionOptions, PrepareStatementInfo, RowDataPacket } from 'mysql2';
+import type { AbortSignalLike } from '@svc/edge';
+import { DatabaseError } from '../../errors.ts';
+import type { PlainSession } from '../../sessions/pool.ts';
+import type { MysqlConfig } from '../config.ts';
+import type { BoundTypes } from '../execute/bind-values.ts';
+
+const CONNECT_MS = 10_000;
+/** A graceful end is not waited for longer. */
+const CLOSE_MS = 1000;
+
+/**
+ * What is assumed of every session, whatever the server's own settings. ANSI_QUOTES, NO_BACKSLASH_ESCAPES, PIPES_AS_CONCAT
+ * and IGNORE_SPACE would change what the verified text means; without the strict modes values would be cut silently.
+ */
+const SETTINGS = [
+  "sql_mode = 'STRICT_TRANS_TABLES,STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO'",
+  "time_zone = '+00:00'",
+  'autocommit = 1',
+  'sql_select_limit = default',
+  'group_concat_max_len = 16777216',
+];
+
+/** MariaDB gives what it has when the limit is reached, with a mere warning; MySQL fails. Here the time limit ends it. */
+const RECURSION = 'max_recursive_iterations = 4294967295';
+
+/** One connection. Its settings are pinned, and nothing is sent on it that is not prepared or a constant of ours. */
+export class MysqlSession implements PlainSession {
+  readonly connection: Connection;
+  readonly isMariaDb: boolean;
+  /** As the server tells it, such as `11.4.5-MariaDB`. */
+  readonly version: string;
+  readonly madeAt: number = performance.now();
+  /** The library's, which is loaded with the first connection. */
+  readonly types: BoundTypes;
+  #limitMs: number | undefined;
+
+  constructor(connection: Connection, types: BoundTypes, version: string) {
+    this.types = types;
+    this.version = version;
+    this.connection = connection;
+    this.isMariaDb = /MariaDB/i.test(version);
+  }
+
+  get threadId(): number {
+    return this.connection.threadId ?? 0;
+  }
+
+  /** Runs a statement of our own, without values. */
+  ask(sql: string): Promise<readonly RowDataPacket[]> {
+    return new Promise((resolve, reject) => {
+      this.connection.query<RowDataPacket[]>(sql, (error, rows) => {
+        if (error === null) resolve(Array.isArray(rows) ? rows : []);
+        else reject(error);
+      });
+    });
+  }
+
+  /** Runs a statement of our own. */
+  askWith(sql: string, values: readonly (string | null)[]): Promise<readonly RowDataPacket[]> {
+    return new Promise((resolve, reject) => {
+      this.connection.execute<RowDataPacket[]>(sql, [...values], (error, rows) => {
+        if (error === null) resolve(rows);
+        else reject(error);
+      });
+    });
+  }
+
+  prepare(sql: string): Promise<PrepareStatementInfo> {
+    return new Promise((resolve, reject) => {
+      this.connection.prepare(sql, (error, statement) => {
+        if (error === null) resolve(statement);
+        else reject(error);
+      });
+    });
+  }
+
+  /**
+   * Has the server end a statement by itself, should nobody else do it. Set anew only where what stands there would end
+   * the statement too early or much too late, for it costs a round trip.
+   */
+  async limitTime(leftMs: number): Promise<void> {
+    const limit = this.#limitMs;
+    if (limit !== undefined && limit >= leftMs && limit <= leftMs * 1.25) return;
+    const wanted = Math.ceil(Math.min(leftMs * 1.1, 2_147_483_647));
+    await this.ask(
+      this.isMariaDb
+        ? `set session max_statement_time = ${wanted / 1000}`
+        : `set session max_execution_time = ${wanted}`,
+    );
+    this.#limitMs = wanted;
+  }
+
+  /** Undoes whatever a function may have left behind: locks, variables, settings. */
+  async reset(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.connection.reset((error) => {
+        if (error === null) resolve();
+        else reject(error);
+      });
+    });
+    this.#limitMs = undefined;
+    await this.pin();
+  }
+
+  async pin(): Promise<void> {
+    await this.ask('set names utf8mb4');
+    const own = this.isMariaDb ? [RECURSION] : [];
+    await this.ask(`set session ${[...SETTINGS, ...own].join(', ')}`);
+  }
+
+  onEnd(ended: () => void): void {
+    let isOver = false;
+    const once = (): void => {
+      if (isOver) return;
+      isOver = true;
+      ended();
+    };
+    // What ends a connection that nobody uses is an event alone.
+    this.connection.on('error', once);
+    this.connection.on('end', once);
+  }
+
+  destroy(): void {
+    this.connection.destroy();
+  }
+
+  close(): void {
+    const timer = setTimeout(() => this.connection.destroy(), CLOSE_MS);
+    this.connection.end(() => clearTimeout(timer));
+  }
+}
+
+export async function openSession(config: MysqlConfig, signal: AbortSignalLike): Promise<MysqlSession> {
+  if (config.sslmode !== 'prefer') return open(config, signal, config.sslmode !== 'disable');
+  try {
+    return await open(config, signal, true);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'HANDSHAKE_NO_SSL_SUPPORT'))
+      throw error;
+    return open(config, signal, false);
+  }
+}
+
+async function open(
+  config: MysqlConfig,
+  signal: AbortSignalLike,
+  isEncrypted: boolean,
+): Promise<MysqlSession> {
+  // Loaded when a database of this kind is first connected to: the others do without.
+  const { createConnection, TypedParameter } = await import('mysql2');
+  const connection = createConnection(optionsOf(config, isEncrypted));
+  let giveUp = (): void => {};
+  try {
+    await new Promise<void>((resolve, reject) => {
+      giveUp = () => reject(new DatabaseError('cancelled', 'given up while connecting'));
+      signal.addEventListener('abort', giveUp);
+      // Without a listener of its own an error would end the process.
+      connection.on('error', reject);
+      connection.on('end', () => reject(new DatabaseError('unavailable', 'the connection was closed')));
+      connection.connect((error) => {
+        if (error === null) resolve();
+        else reject(error);
+      });
+    });
+    const [facts] = await askVersion(connection);
+    const version = String(facts?.['version']);
+    checkServer(config.driver, version);
+    const session = new MysqlSession(connection, TypedParameter, version);
+    await session.pin();
+    return session;
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+/** Older ones lack a time limit, a read-only transaction or a function that calls need. */
+const OLDEST: Readonly<Record<string, readonly [number, number, number]>> = {
+  mariadb: [10, 6, 0],
+  mysql: [8, 0, 22],
+};
+
+function isOlder(version: string, oldest: readonly number[] = []): boolean {
+  const parts = /(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number) ?? [];
+  const at = oldest.findIndex((part, index) => part !== parts[index]);
+  return at >= 0 && (parts[at] ?? 0) < (oldest[at] ?? 0);
+}
+
+function askVersion(connection: Connection): Promise<readonly RowDataPacket[]> {
+  return new Promise((resolve, reject) => {
+    connection.query<RowDataPacket[]>('select version() as version', (error, rows) => {
+      if (error === null) resolve(rows);
+      else reject(error);
+    });
+  });
+}
+
+/** Throws `DatabaseError` for a server that is none of those that `driver` names. */
+function checkServer(driver: string, version: string): void {
+  const actual = /MariaDB/i.test(version)
+    ? 'mariadb'
+    : /TiDB|Vitess|SingleStore/i.test(version)
+      ? 'another'
+      : 'mysql';
+  if (actual === driver && !isOlder(version, OLDEST[driver])) return;
+  const advice =
+    actual === driver
+      ? `it is too old: ${driver} from ${OLDEST[driver]?.join('.')} on is supported`
+      : actual === 'another'
+        ? 'it speaks the protocol of MySQL, but is none: it is not supported'
+        : `it is no server of that kind: write driver: ${actual}`;
+  throw new DatabaseError('unavailable', `the server is ${version}`, { advice });
+}
+
+function optionsOf(config: MysqlConfig, isEncrypted: boolean): ConnectionOptions {
+  const { host, port, user, password, name, sslRootCert } = config;
+  const isVerified = config.sslmode === 'verify-full';
+  return {
+    ...(host.startsWith('/') ? { socketPath: host } : { host, port }),
+    user,
+    password,
+    database: name,
+    charset: 'UTF8MB4_GENERAL_CI',
+    connectTimeout: CONNECT_MS,
+    // Code made of what a server says of its columns is what CVE-2024-21508 was about.
+    disableEval: true,
+    multipleStatements: false,
+    // A server may ask for a file of the agent's, and for the password as it is.
+    flags: ['-LOCAL_FILES'],
+    infileStreamFactory: refuseFile,
+    enableCleartextPlugin: false,
+    rowsAsArray: false,
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    jsonStrings: true,
+    dateStrings: true,
+    ...(isEncrypted
+      ? {
+          ssl: {
+            // As with libpq an authority that is named is asked, also where the name is not looked at.
+            rejectUnauthorized: isVerified || (config.sslmode === 'require' && sslRootCert !== undefined),
+            // The library leaves it off.
+            verifyIdentity: isVerified,
+            ...(sslRootCert === undefined ? {} : { ca: sslRootCert }),
+          },
+        }
+      : {}),
+  };
+}
+
+function refuseFile(): never {
+  throw new DatabaseError('failed', 'the server asked for a file of this machine');
+}

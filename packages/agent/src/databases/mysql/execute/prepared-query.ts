@@ -1,0 +1,15 @@
+import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
+import type { PreparedCapability } from '../../driver.ts';
+
+/** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
+export interface PreparedQuery extends PreparedCapability {
+  /** What is sent: see `wrapSelect` for the rows that it yields. */
+  readonly text: string;
+  /** In the order of the placeholders; one that stands in several places is there as often. */
+  readonly params: readonly Param[];
+  readonly limits: CapabilityLimits;
+  /** Fields that must not be null, by the numbers that the second column of a row gives. */
+  readonly required: readonly string[];
+  /** Whether it may call functions that somebody has made, be it in a view, which may change the session. */
+  readonly callsOwn: boolean;
+}

@@ -1,0 +1,259 @@
+import type { CapabilityLimits } from '../../../capabilities/model.ts';
+import type { Query, QueryCall, QueryResult } from '../../driver.ts';
+import { DatabaseError } from '../../errors.ts';
+import type { Pool } from '../../sessions/pool.ts';
+import { callersMistake, isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
+import type { MysqlSession } from '../connection/session.ts';
+import { bindValue } from './bind-values.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+
+/** How long the answer of a query that was stopped is waited for, before its connection is given up. */
+const STOP_MS = 1000;
+/** What may still come behind a result that is complete, before the query is stopped instead. */
+const MOST_EXCESS = 65_536;
+
+/** Ends the query that a connection runs, over another connection. */
+export type KillQuery = (threadId: number) => Promise<void>;
+
+export function createQuery(pool: Pool<MysqlSession>, kill: KillQuery, verified: PreparedQuery): Query {
+  return { run: (call) => run(pool, kill, verified, call) };
+}
+
+async function run(
+  pool: Pool<MysqlSession>,
+  kill: KillQuery,
+  verified: PreparedQuery,
+  call: QueryCall,
+): Promise<QueryResult> {
+  const startedAt = performance.now();
+  const deadline = startedAt + call.timeoutMs;
+  for (;;) {
+    const { signal, share } = call;
+    const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
+    const isFresh = session.madeAt > startedAt;
+    const transaction = new Transaction(session, kill, verified, call);
+    const outcome = await transaction.run(deadline);
+    if (outcome.isFit) pool.release(session);
+    else pool.discard(session);
+    if (outcome.error === undefined) return transaction.result();
+    // One that died while idle says nothing of the query; one made for this call may have died of it.
+    const isLostBefore = !outcome.hasBegun && isLoss(outcome.error) && !isFresh;
+    if (isLostBefore && transaction.stopped === undefined && deadline > performance.now()) continue;
+    throw toDatabaseError(outcome.error, transaction.stopped, verified, call);
+  }
+}
+
+interface Outcome {
+  readonly error: unknown;
+  /** Whether the query itself was sent. */
+  readonly hasBegun: boolean;
+  /** Whether the session may serve another call. */
+  readonly isFit: boolean;
+}
+
+/**
+ * One run: BEGIN, the query, ROLLBACK. `stopped` is set once, by the time limit, the abort or an answer that is too
+ * large; from then on nothing that comes counts, and the session is not used again.
+ */
+class Transaction {
+  readonly #session: MysqlSession;
+  readonly #kill: KillQuery;
+  readonly #verified: PreparedQuery;
+  readonly #call: QueryCall;
+  readonly #rows: RowCollector;
+  #hasBegun = false;
+  #stop: ((why: 'timeout' | 'cancelled' | 'complete') => void) | undefined;
+  stopped: 'timeout' | 'cancelled' | 'complete' | undefined;
+
+  constructor(session: MysqlSession, kill: KillQuery, verified: PreparedQuery, call: QueryCall) {
+    this.#session = session;
+    this.#kill = kill;
+    this.#verified = verified;
+    this.#call = call;
+    this.#rows = new RowCollector(verified.limits, verified.required);
+  }
+
+  result(): QueryResult {
+    return this.#rows.result();
+  }
+
+  async run(deadline: number): Promise<Outcome> {
+    const { signal } = this.#call;
+    const stopping = new Promise<void>((resolve) => {
+      this.#stop = (why) => {
+        this.stopped ??= why;
+        resolve();
+      };
+    });
+    const onAbort = (): void => this.#stop?.('cancelled');
+    const timer = setTimeout(() => this.#stop?.('timeout'), Math.max(0, deadline - performance.now()));
+    signal.addEventListener('abort', onAbort);
+    const work = this.#work(deadline);
+    try {
+      const ended = await Promise.race([work, stopping]);
+      if (ended !== undefined) return ended;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    }
+    if (this.#hasBegun) await this.#end(work);
+    const error = this.stopped === 'complete' ? undefined : new Error(this.stopped);
+    return { error, hasBegun: this.#hasBegun, isFit: false };
+  }
+
+  async #work(deadline: number): Promise<Outcome> {
+    const session = this.#session;
+    try {
+      await session.limitTime(Math.max(1, deadline - performance.now()));
+      await session.ask('start transaction read only');
+    } catch (error) {
+      return { error, hasBegun: false, isFit: false };
+    }
+    if (this.stopped !== undefined) return { error: new Error(this.stopped), hasBegun: false, isFit: false };
+    this.#hasBegun = true;
+    let error: unknown;
+    try {
+      await this.#execute();
+    } catch (reason) {
+      error = reason;
+    }
+    if (error !== undefined && isLoss(error)) return { error, hasBegun: true, isFit: false };
+    try {
+      await session.ask('rollback');
+      if (this.#verified.callsOwn) await session.reset();
+    } catch {
+      // The rows are there; only the session is lost.
+      return { error, hasBegun: true, isFit: false };
+    }
+    return { error, hasBegun: true, isFit: this.stopped === undefined };
+  }
+
+  #execute(): Promise<void> {
+    const { text, params } = this.#verified;
+    const { values } = this.#call;
+    const bound = params.map(({ name, schema }) =>
+      bindValue(this.#session.types, schema, Object.hasOwn(values, name) ? values[name] : undefined),
+    );
+    return new Promise((resolve, reject) => {
+      const { connection } = this.#session;
+      const command = connection.execute({ sql: text, values: bound, rowsAsArray: true });
+      // A connection that is lost tells its commands only in part of the cases.
+      const onLoss = (error?: Error): void => reject(error ?? new Error('the connection was closed'));
+      const over = (): void => {
+        connection.removeListener('error', onLoss);
+        connection.removeListener('end', onLoss);
+      };
+      connection.once('error', onLoss);
+      connection.once('end', onLoss);
+      command.on('result', (row: unknown) => {
+        if (this.#rows.add(row) > MOST_EXCESS) this.#stop?.('complete');
+      });
+      command.on('error', (error: Error) => {
+        over();
+        reject(error);
+      });
+      command.on('end', () => {
+        over();
+        resolve();
+      });
+    });
+  }
+
+  /** The server goes on with a query whose connection is closed, so it is told first. */
+  async #end(work: Promise<unknown>): Promise<void> {
+    const enough = new AbortController();
+    const late = new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, STOP_MS);
+      enough.signal.addEventListener('abort', () => clearTimeout(timer));
+    });
+    await Promise.race([this.#kill(this.#session.threadId).catch(() => {}), late]);
+    await Promise.race([work, late]);
+    enough.abort();
+  }
+}
+
+/** Takes rows as they come: as many of the first as the caps allow. */
+class RowCollector {
+  readonly #limits: CapabilityLimits;
+  readonly #required: readonly string[];
+  readonly #rows: Buffer[] = [];
+  /** Of the array: brackets, rows and commas. */
+  #bytes = 2;
+  #excess = 0;
+  #isTruncated = false;
+  #error: DatabaseError | undefined;
+
+  constructor(limits: CapabilityLimits, required: readonly string[]) {
+    this.#limits = limits;
+    this.#required = required;
+  }
+
+  /** Returns how many bytes have come behind those that count. */
+  add(row: unknown): number {
+    const [json, missing] = Array.isArray(row) ? row : [];
+    const length = Buffer.isBuffer(json) ? json.length : 0;
+    if (this.#isTruncated || this.#error !== undefined) {
+      this.#excess += length;
+      return this.#excess;
+    }
+    const { maxRows, maxBytes, onLimit } = this.#limits;
+    if (this.#rows.length >= maxRows) {
+      this.#cut(`max_rows (${maxRows})`, onLimit);
+    } else if (!Buffer.isBuffer(json) || length + 2 > maxBytes) {
+      // The server gives NULL for a text that is longer than its max_allowed_packet.
+      this.#error = new DatabaseError('too_large', `one row alone is longer than max_bytes (${maxBytes})`);
+    } else if (this.#bytes + length + Math.min(1, this.#rows.length) > maxBytes) {
+      this.#cut(`max_bytes (${maxBytes})`, onLimit);
+    } else if (missing !== undefined && missing !== null) {
+      const field = this.#required[Number(missing)] ?? '';
+      this.#error = new DatabaseError('failed', `field ${field} is null, and its nullable is false`);
+    } else {
+      this.#bytes += length + Math.min(1, this.#rows.length);
+      this.#rows.push(json);
+    }
+    return this.#excess;
+  }
+
+  /** Throws `DatabaseError` for rows that must not be given. */
+  result(): QueryResult {
+    if (this.#error !== undefined) throw this.#error;
+    const rows = Buffer.allocUnsafe(this.#bytes);
+    let at = rows.write('[', 0);
+    for (const [index, row] of this.#rows.entries()) {
+      if (index > 0) at += rows.write(',', at);
+      at += row.copy(rows, at);
+    }
+    rows.write(']', at);
+    return { rows, count: this.#rows.length, truncated: this.#isTruncated };
+  }
+
+  #cut(cap: string, onLimit: CapabilityLimits['onLimit']): void {
+    this.#isTruncated = true;
+    if (onLimit === 'error') {
+      this.#error = new DatabaseError('too_large', `more than ${cap}, and on_limit is error`);
+    }
+  }
+}
+
+function toDatabaseError(
+  error: unknown,
+  stopped: Transaction['stopped'],
+  { params }: PreparedQuery,
+  { values }: QueryCall,
+): DatabaseError {
+  // Without the error as cause: its texts quote values.
+  const sqlState = sqlStateOf(error);
+  if (stopped === 'timeout' || stopped === 'cancelled') {
+    return new DatabaseError(stopped, `stopped: ${stopped}`, { sqlState });
+  }
+  const mistake = callersMistake(error);
+  const given = params.filter(({ name, from }) => from === undefined && (values[name] ?? null) !== null);
+  const names = [...new Set(given.map(({ name }) => name))];
+  if (mistake === undefined) return new DatabaseError(kindOf(error), nameOf(error), { sqlState });
+  if (names.length > 0) {
+    const advice = `${names.join(', ')}: ${mistake}`;
+    return new DatabaseError('invalid_params', nameOf(error), { advice, sqlState });
+  }
+  const isPrincipals = params.some(({ from }) => from !== undefined);
+  return new DatabaseError(isPrincipals ? 'invalid_principal' : 'failed', nameOf(error), { sqlState });
+}

@@ -1,0 +1,28 @@
+import type { Driver } from '../driver.ts';
+import { configure } from './config.ts';
+import { section } from './config-schema.ts';
+import { connect } from './connect.ts';
+import { DatabaseError } from '../errors.ts';
+
+/** MariaDB from 10.6 and MySQL from 8.0.22, which speak one protocol. */
+function driver(systemName: string): Driver {
+  return {
+    systemName,
+    section,
+    secrets: ['password'],
+    certificates: ['ssl_root_cert'],
+    configure,
+    connect,
+    loadExplain: () => Promise.reject(unsupported('--explain')),
+    loadVerifier: async () => (await import('./verifier.ts')).verifier,
+    loadCatalog: () => Promise.reject(unsupported('init')),
+  };
+}
+
+export const mariadb: Driver = driver('mariadb');
+export const mysql: Driver = driver('mysql');
+
+function unsupported(what: string): DatabaseError {
+  const advice = `${what} is for PostgreSQL alone`;
+  return new DatabaseError('failed', advice, { advice });
+}

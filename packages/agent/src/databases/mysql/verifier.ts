@@ -1,0 +1,38 @@
+import type { Verifier } from '../driver.ts';
+import { auditAccount } from './audit/account.ts';
+import type { MysqlConfig } from './config.ts';
+import { createPool, ping, withSession } from './connect.ts';
+import type { PreparedQuery } from './execute/prepared-query.ts';
+import { describeStatement } from './verify/describe-statement.ts';
+import { readStatement } from './verify/read-statement.ts';
+import { rowCountWarnings } from './verify/row-count-warnings.ts';
+import { serverWarnings } from './verify/server-warnings.ts';
+import { unorderedStatements } from './verify/unordered-statements.ts';
+import { verifyCapabilities } from './verify/verify-capabilities.ts';
+
+export const verifier: Verifier = {
+  readStatements: async (capabilities) =>
+    capabilities.flatMap((capability) => {
+      const result = readStatement(capability);
+      return result.ok ? [] : result.faults;
+    }),
+  findWarnings: async (capabilities) => rowCountWarnings(capabilities),
+  findUnordered: async (capabilities) => unorderedStatements(capabilities),
+  open(config: MysqlConfig) {
+    const pool = createPool(config);
+    return {
+      ping: () => ping(pool),
+      verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
+      findWarnings: () => withSession(pool, async (session) => serverWarnings(session)),
+      findUnordered: async (capabilities) => unorderedStatements(capabilities),
+      describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
+      async plan({ text, params }: PreparedQuery) {
+        const values = params.map(() => null);
+        const rows = await withSession(pool, (session) => session.askWith(`explain ${text}`, values));
+        return rows.map((row) => Object.values(row).map(String).join('  '));
+      },
+      auditAccount: () => auditAccount(pool),
+      close: () => pool.close(),
+    };
+  },
+};

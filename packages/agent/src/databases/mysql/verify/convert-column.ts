@@ -1,0 +1,150 @@
+import type { ResultField } from '../../../capabilities/model.ts';
+
+/** What the server says of a column of the result. */
+export interface Column {
+  readonly name: string;
+  /** By its number in the protocol. */
+  readonly type: number;
+  readonly length: number;
+  readonly decimals: number;
+  readonly isBinary: boolean;
+  readonly isUnsigned: boolean;
+}
+
+export type Conversion =
+  | {
+      readonly ok: true;
+      /** The JSON text of a value. NULL says that the text is longer than the server makes any. */
+      readonly json: string;
+      /** The condition on which JSON has null in its place. */
+      readonly absent: string;
+    }
+  | { readonly ok: false; readonly problem: string };
+
+const TYPE = {
+  decimal: 0,
+  tiny: 1,
+  short: 2,
+  long: 3,
+  float: 4,
+  double: 5,
+  null: 6,
+  timestamp: 7,
+  longlong: 8,
+  int24: 9,
+  date: 10,
+  time: 11,
+  datetime: 12,
+  year: 13,
+  bit: 16,
+  json: 245,
+  newDecimal: 246,
+  geometry: 255,
+} as const;
+
+const INTEGERS = new Set<number>([
+  TYPE.tiny,
+  TYPE.short,
+  TYPE.long,
+  TYPE.longlong,
+  TYPE.int24,
+  TYPE.year,
+  TYPE.bit,
+]);
+const DECIMALS = new Set<number>([TYPE.decimal, TYPE.newDecimal]);
+const TIMES = new Set<number>([TYPE.timestamp, TYPE.datetime]);
+/** VARCHAR, the BLOBs, which the TEXTs are too, ENUM, SET and CHAR, and what is known only once there are values. */
+const TEXTS = new Set<number>([TYPE.null, 15, 247, 248, 249, 250, 251, 252, 253, 254]);
+
+/** How a column is given as the declared type; `value` is what names it in SQL. */
+export function convertColumn(
+  { type }: Pick<ResultField, 'type'>,
+  column: Column,
+  value: string,
+  isMariaDb: boolean,
+): Conversion {
+  const json = jsonOf(type, column, value, isMariaDb);
+  if (json === undefined) {
+    return {
+      ok: false,
+      problem: `cannot be given as ${type}: declare what the column is, or CAST it in the SQL`,
+    };
+  }
+  return { ok: true, json, absent: absentOf(type, column, value) };
+}
+
+function jsonOf(
+  type: ResultField['type'],
+  column: Column,
+  value: string,
+  isMariaDb: boolean,
+): string | undefined {
+  const isInteger = INTEGERS.has(column.type) || (DECIMALS.has(column.type) && column.decimals === 0);
+  switch (type) {
+    case 'integer':
+      // Adding nothing takes the zeros away that ZEROFILL puts in front.
+      return isInteger ? `concat(${value} + 0)` : undefined;
+    case 'number':
+      if (isInteger || DECIMALS.has(column.type)) return `concat(${value} + 0)`;
+      // FLOAT as text has six digits only.
+      return column.type === TYPE.double || column.type === TYPE.float ? `concat(${value} + 0e0)` : undefined;
+    case 'boolean':
+      return isBoolean(column) ? `if(${value}, 'true', 'false')` : undefined;
+    case 'string':
+      return textOf(column, value);
+    case 'date':
+      return column.type === TYPE.date ? `concat('"', date_format(${value}, '%Y-%m-%d'), '"')` : undefined;
+    case 'datetime':
+      return TIMES.has(column.type) ? timeOf(value) : undefined;
+    case 'array':
+    case 'object':
+      return documentOf(column, value, isMariaDb);
+  }
+}
+
+/** Dates with a zero for the year, the month or the day are none, and a document of another kind is not the declared one. */
+function absentOf(type: ResultField['type'], column: Column, value: string): string {
+  const parts = [`year(${value})`, `month(${value})`, `dayofmonth(${value})`];
+  switch (type) {
+    case 'date':
+    case 'datetime':
+      return `coalesce(${parts.map((part) => `${part} = 0`).join(' or ')}, 1)`;
+    case 'array':
+    case 'object': {
+      const kind = `coalesce(json_type(${value}), '') <> '${type.toUpperCase()}'`;
+      return column.type === TYPE.json ? kind : `if(coalesce(json_valid(${value}), 0), ${kind}, 1)`;
+    }
+    default:
+      return `${value} is null`;
+  }
+}
+
+/** What a comparison gives is an integer of one digit. */
+function isBoolean({ type, length }: Column): boolean {
+  return (
+    length === 1 && (type === TYPE.tiny || type === TYPE.bit || type === TYPE.longlong || type === TYPE.long)
+  );
+}
+
+function textOf({ type, isBinary }: Column, value: string): string | undefined {
+  if (type === TYPE.geometry) return undefined;
+  if (type === TYPE.bit) return `json_quote(concat(${value} + 0))`;
+  if (TEXTS.has(type)) {
+    return isBinary && type !== TYPE.null
+      ? String.raw`concat('"\\\\x', lower(hex(${value})), '"')`
+      : `json_quote(convert(${value} using utf8mb4))`;
+  }
+  return `json_quote(convert(concat(${value}) using utf8mb4))`;
+}
+
+function timeOf(value: string): string {
+  const fraction = `if(microsecond(${value}) = 0, '', trim(trailing '0' from date_format(${value}, '.%f')))`;
+  return `concat('"', date_format(${value}, '%Y-%m-%dT%H:%i:%s'), ${fraction}, '+00:00"')`;
+}
+
+function documentOf(column: Column, value: string, isMariaDb: boolean): string | undefined {
+  if (column.type === TYPE.json) return `convert(${value} using utf8mb4)`;
+  // MariaDB keeps JSON as text: it is looked at value by value.
+  const isText = TEXTS.has(column.type) && (column.type === TYPE.null || !column.isBinary);
+  return isMariaDb && isText ? `json_compact(${value})` : undefined;
+}

@@ -1,0 +1,121 @@
+import type { SqlToken } from '../../sql/scanner.ts';
+import type { OneSelect, WrittenName } from '../../sql/one-select.ts';
+import type { MysqlSession } from '../connection/session.ts';
+import { judgeText } from './read-statement.ts';
+
+export interface ViewProblem {
+  readonly message: string;
+  readonly detail: string;
+  readonly hint?: string;
+}
+
+/** A chain of views is longer only by mistake. */
+const MOST_VIEWS = 500;
+
+/**
+ * Reads the text of every view that the statement may reach, directly or behind others, and judges it like the statement.
+ * Which names are tables only the server knows, so that each name is looked up that could be one.
+ */
+export async function judgeViews(
+  session: MysqlSession,
+  select: OneSelect,
+  database: string,
+  allowFunctions: readonly string[],
+): Promise<ViewProblem | undefined> {
+  const seen = new Set<string>();
+  let next = select.names.map(({ schema, name }) => ({ schema: schema ?? database, name }));
+  while (next.length > 0) {
+    const asked = unique(next).filter((each) => !seen.has(keyOf(each)));
+    for (const each of asked) seen.add(keyOf(each));
+    if (seen.size > MOST_VIEWS * 10) return { message: 'reads too many views', detail: '' };
+    next = [];
+    for (const view of await findViews(session, asked)) {
+      const title = `${view.schema}.${view.name}`;
+      if (view.text === '') {
+        return {
+          message:
+            'reads a view whose text the account may not see: grant it SHOW VIEW (the log file says on what)',
+          detail: `view ${title}`,
+          hint: `GRANT SELECT, SHOW VIEW ON ${quoted(view)} TO the account`,
+        };
+      }
+      const judged = judgeText(view.text, allowFunctions);
+      if (!judged.ok) return { message: `reads a view that ${judged.problem}`, detail: `view ${title}` };
+      const tables = tablesOf(judged.select.body);
+      const hidden = await firstHidden(session, tables);
+      if (hidden !== undefined) {
+        return {
+          message:
+            'reads a view over a table that the account may not see, which could be another view: grant it SHOW VIEW (the log file says on what)',
+          detail: `view ${title} over ${hidden.schema}.${hidden.name}`,
+          hint: `GRANT SHOW VIEW ON ${quoted(hidden)} TO the account`,
+        };
+      }
+      next.push(...tables);
+    }
+  }
+  return undefined;
+}
+
+interface Table {
+  readonly schema: string;
+  readonly name: string;
+}
+
+async function findViews(
+  session: MysqlSession,
+  names: readonly Table[],
+): Promise<readonly (Table & { readonly text: string })[]> {
+  if (names.length === 0) return [];
+  const rows = await session.askWith(
+    `select table_schema as s, table_name as n, view_definition as t from information_schema.views where ${anyOf(names)}`,
+    names.flatMap(({ schema, name }) => [schema, name]),
+  );
+  return rows.map(({ s, n, t }) => ({
+    schema: String(s),
+    name: String(n),
+    text: t === null ? '' : String(t),
+  }));
+}
+
+/** Whatever the account may see of a table at all makes it one that is known. */
+async function firstHidden(session: MysqlSession, tables: readonly Table[]): Promise<Table | undefined> {
+  if (tables.length === 0) return undefined;
+  const rows = await session.askWith(
+    `select table_schema as s, table_name as n from information_schema.tables where ${anyOf(tables)}`,
+    tables.flatMap(({ schema, name }) => [schema, name]),
+  );
+  const known = new Set(rows.map(({ s, n }) => keyOf({ schema: String(s), name: String(n) })));
+  return tables.find((table) => !known.has(keyOf(table)));
+}
+
+/** Servers differ in whether large and small letters are the same in names: one name too many does no harm. */
+function anyOf(names: readonly Table[]): string {
+  const each = 'lower(table_schema) = lower(?) and lower(table_name) = lower(?)';
+  return names.map(() => `(${each})`).join(' or ');
+}
+
+/** Servers write the tables of a view behind FROM and JOIN, each with its schema. */
+function tablesOf(body: readonly SqlToken[]): readonly Table[] {
+  return body.flatMap((token, index) => {
+    const [dot, name] = [body[index + 1], body[index + 2]];
+    if (token.kind !== 'name' || dot?.text !== '.' || name?.kind !== 'name') return [];
+    let before = index - 1;
+    while (body[before]?.text === '(' && body[before]?.kind === 'operator') before -= 1;
+    const isTable =
+      body[before]?.kind === 'word' && /^(?:from|join|straight_join)$/i.test(body[before]?.text ?? '');
+    return isTable ? [{ schema: token.text, name: name.text }] : [];
+  });
+}
+
+function unique(names: readonly Table[]): readonly Table[] {
+  return [...new Map(names.map((each) => [keyOf(each), each])).values()];
+}
+
+function keyOf({ schema, name }: WrittenName): string {
+  return JSON.stringify([schema?.toLowerCase(), name.toLowerCase()]);
+}
+
+function quoted({ schema, name }: Table): string {
+  return [schema, name].map((part) => `\`${part.replaceAll('`', '``')}\``).join('.');
+}

@@ -1,0 +1,92 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { VerificationFault } from '../../errors.ts';
+import type { Template } from '../../sql/create-template.ts';
+import { fillTemplate } from '../../sql/fill-template.ts';
+import { unknownFunctions } from '../../sql/judge-functions.ts';
+import { cutAtParameters } from '../../sql/named-parameters.ts';
+import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
+import { scanSql } from '../../sql/scanner.ts';
+import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
+import { lexicon } from './lexicon.ts';
+import { vocabulary } from './vocabulary.ts';
+
+export interface ReadStatement {
+  readonly template: Template;
+  readonly select: OneSelect;
+  /** With a `?` for each reference of the template. */
+  readonly text: string;
+}
+
+export type ReadResult =
+  | { readonly ok: true; readonly read: ReadStatement }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+export type JudgedText =
+  | { readonly ok: true; readonly select: OneSelect }
+  | { readonly ok: false; readonly problem: string };
+
+/** All that can be known of a capability's SQL without a database. */
+export function readStatement(capability: Capability): ReadResult {
+  const { sql } = capability;
+  const scanned = scanSql(sql, lexicon);
+  if (!scanned.ok) return refused(capability, scanned.problem);
+  const judged = oneSelect(scanned.tokens, vocabulary);
+  if (!judged.ok) return refused(capability, judged.problem);
+  const { select } = judged;
+  const faults = problemsOfFunctions(select.functions, capability.allowFunctions).map((message) =>
+    faultAt(capability, { message }),
+  );
+  const cut = cutAtParameters(sql, scanned.tokens, select.body, capability.params);
+  if (!cut.ok) faults.push(...cut.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)));
+  if (!cut.ok || faults.length > 0) return { ok: false, faults };
+  const { template } = cut;
+  const placeholders = template.references.map((number) => ({ number }));
+  const { text } = fillTemplate(template, placeholders, () => ({ text: '?', offset: 0 }));
+  return { ok: true, read: { template, select, text } };
+}
+
+/** The same rules for the text of a view, which a statement runs when it reads the view. */
+export function judgeText(sql: string, allowFunctions: readonly string[]): JudgedText {
+  const scanned = scanSql(sql, lexicon);
+  if (!scanned.ok) return scanned;
+  if (scanned.tokens.some(({ kind }) => kind === 'parameter'))
+    return { ok: false, problem: 'has a parameter' };
+  const judged = oneSelect(scanned.tokens, vocabulary);
+  if (!judged.ok) return judged;
+  const [problem] = problemsOfFunctions(judged.select.functions, allowFunctions);
+  return problem === undefined ? judged : { ok: false, problem };
+}
+
+function problemsOfFunctions(
+  functions: readonly CalledFunction[],
+  allowed: readonly string[],
+): readonly string[] {
+  return unknownFunctions(functions, knownFunctions, []).flatMap((name) => {
+    // The servers take these names for their own functions, whatever else there is.
+    if (forbiddenFunctions.has(name)) {
+      return [`calls ${name}, which does more than read and is never allowed: remove it`];
+    }
+    const [title = ''] = name.split('.').slice(-1);
+    if (allowed.includes(name) || allowed.includes(title)) return [];
+    return [
+      `calls ${name}, which is not known to only read: remove it, or, where it is a function of yours that only reads, add it to allow_functions`,
+    ];
+  });
+}
+
+/** A fault of the SQL, or of one of the parameters. */
+export function faultAt(
+  capability: Capability,
+  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint'>,
+  paramName?: string,
+): VerificationFault {
+  const param = capability.params.find(({ name }) => name === paramName);
+  const path = `capabilities.${capability.name}`;
+  return param === undefined
+    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
+    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
+}
+
+function refused(capability: Capability, message: string): ReadResult {
+  return { ok: false, faults: [faultAt(capability, { message })] };
+}

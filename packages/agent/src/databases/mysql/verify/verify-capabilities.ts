@@ -1,0 +1,179 @@
+import type { FieldPacket, PrepareStatementInfo } from 'mysql2';
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Verification } from '../../driver.ts';
+import type { VerificationFault } from '../../errors.ts';
+import type { Pool } from '../../sessions/pool.ts';
+import type { MysqlConfig } from '../config.ts';
+import { withSession } from '../connect.ts';
+import { isLoss, nameOf, unavailable } from '../connection/server-errors.ts';
+import type { MysqlSession } from '../connection/session.ts';
+import type { PreparedQuery } from '../execute/prepared-query.ts';
+import { convertColumn, type Column } from './convert-column.ts';
+import { judgeViews } from './judge-views.ts';
+import { faultAt, readStatement, type ReadStatement } from './read-statement.ts';
+import { shadowingFunctions } from './shadowing-functions.ts';
+import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
+
+type CheckResult =
+  | { readonly ok: true; readonly query: PreparedQuery }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** Of a column: its character set is that of bytes. */
+const BINARY_SET = 63;
+const UNSIGNED_FLAG = 32;
+
+/** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
+export async function verifyCapabilities(
+  pool: Pool<MysqlSession>,
+  config: MysqlConfig,
+  capabilities: readonly Capability[],
+): Promise<Verification & { readonly prepared: readonly PreparedQuery[] }> {
+  try {
+    return await withSession(pool, async (session) => {
+      const prepared: PreparedQuery[] = [];
+      const passed: Capability[] = [];
+      const faults: VerificationFault[] = [];
+      for (const capability of capabilities) {
+        const result = await check(session, config, capability);
+        if (result.ok) {
+          prepared.push(result.query);
+          passed.push(capability);
+        } else {
+          faults.push(...result.faults);
+        }
+      }
+      return { prepared, capabilities: passed, faults };
+    });
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+async function check(
+  session: MysqlSession,
+  config: MysqlConfig,
+  capability: Capability,
+): Promise<CheckResult> {
+  const result = readStatement(capability);
+  if (!result.ok) return result;
+  const { read } = result;
+  const described = await prepared(session, capability, read.text, read);
+  if (!described.ok) return described;
+  const shadowing = await shadowingFunctions(session, read.select.functions, capability.allowFunctions);
+  if (shadowing.length > 0) {
+    const message = `calls ${shadowing.join(', ')}, of which the database has one of its own: rename that, or add it to allow_functions where it only reads`;
+    return { ok: false, faults: [faultAt(capability, { message })] };
+  }
+  const problem = await judgeViews(session, read.select, config.name, capability.allowFunctions);
+  if (problem !== undefined) return { ok: false, faults: [faultAt(capability, problem)] };
+  const faults: VerificationFault[] = [];
+  const fields = outputOf(capability, described.columns, session.isMariaDb, faults);
+  if (faults.length > 0) return { ok: false, faults };
+  const text = wrapSelect(read.text, fields, capability.limits, read.select.isLimited);
+  const wrapped = await prepared(session, capability, text, read);
+  if (!wrapped.ok) return wrapped;
+  const { template } = read;
+  return {
+    ok: true,
+    query: {
+      capability: capability.name,
+      text,
+      params: template.references.flatMap((index) => template.params[index] ?? []),
+      limits: capability.limits,
+      required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
+      callsOwn: capability.allowFunctions.length > 0,
+    },
+  };
+}
+
+type Described =
+  | { readonly ok: true; readonly columns: readonly Column[] }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** The server parses it, and must find the parameters that the scanner has found. */
+export async function prepared(
+  session: MysqlSession,
+  capability: Capability,
+  text: string,
+  { template }: ReadStatement,
+): Promise<Described> {
+  let statement: PrepareStatementInfo;
+  try {
+    statement = await session.prepare(text);
+  } catch (error) {
+    if (isLoss(error)) throw error;
+    const message = `is not accepted by the database: ${nameOf(error)} (the log file has its words)`;
+    const detail = error instanceof Error ? error.message : String(error);
+    return { ok: false, faults: [faultAt(capability, { message, detail })] };
+  }
+  const { parameters, columns } = partsOf(statement);
+  statement.close();
+  session.connection.unprepare(text);
+  if (parameters !== template.references.length) {
+    const message = 'has parameters where the database sees none: write them as values';
+    return { ok: false, faults: [faultAt(capability, { message })] };
+  }
+  return { ok: true, columns };
+}
+
+/** What the library's types leave out. */
+function partsOf(statement: PrepareStatementInfo): {
+  readonly parameters: number;
+  readonly columns: readonly Column[];
+} {
+  const parameters: unknown = Reflect.get(statement, 'parameters');
+  const columns: unknown = Reflect.get(statement, 'columns');
+  return {
+    parameters: Array.isArray(parameters) ? parameters.length : 0,
+    columns: (Array.isArray(columns) ? columns : []).map(columnOf),
+  };
+}
+
+function columnOf(field: FieldPacket): Column {
+  const flags = Number(field.flags);
+  return {
+    name: field.name,
+    type: field.columnType ?? 0,
+    length: field.columnLength ?? 0,
+    decimals: field.decimals ?? 0,
+    isBinary: field.characterSet === BINARY_SET,
+    isUnsigned: (flags & UNSIGNED_FLAG) !== 0,
+  };
+}
+
+function outputOf(
+  capability: Capability,
+  columns: readonly Column[],
+  isMariaDb: boolean,
+  faults: VerificationFault[],
+): readonly OutputField[] {
+  // Servers do not tell large and small letters apart in the names of columns.
+  const byName = new Map<string, Column>();
+  const declared = new Set(capability.result.map(({ name }) => name.toLowerCase()));
+  for (const column of columns) {
+    const key = column.name.toLowerCase();
+    if (byName.has(key)) {
+      const which = declared.has(key) ? `named ${column.name}` : 'of one name';
+      const detail = `column ${column.name}`;
+      faults.push(
+        faultAt(capability, { message: `yields two columns ${which}: rename one with AS`, detail }),
+      );
+    }
+    byName.set(key, column);
+  }
+  const output: OutputField[] = [];
+  for (const field of capability.result) {
+    const column = byName.get(field.name.toLowerCase());
+    const at = { path: `capabilities.${capability.name}.result.${field.name}`, position: field.position };
+    if (column === undefined || column.name !== field.name) {
+      const detail = `columns: ${columns.map(({ name }) => name).join(', ')}`;
+      const message = 'is not a column of the SQL: name one so with AS, or remove the field';
+      faults.push({ ...at, message, detail });
+      continue;
+    }
+    const conversion = convertColumn(field, column, columnName(field.name), isMariaDb);
+    if (conversion.ok) output.push({ ...conversion, name: field.name, nullable: field.nullable });
+    else faults.push({ ...at, message: conversion.problem, detail: `column type ${column.type}` });
+  }
+  return output;
+}

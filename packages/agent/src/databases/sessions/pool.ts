@@ -1,0 +1,219 @@
+import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
+import type { DatabaseChange, DatabaseConnections } from '../driver.ts';
+import { DatabaseError } from '../errors.ts';
+import { createOutage, type Outage, type RefusalRules } from './outage.ts';
+import { joinWaitQueue, type TimeLimit, type WaitQueue } from './wait-queue.ts';
+
+/** A connection that serves one call at a time. */
+export interface PlainSession {
+  /** Calls it once, when the connection is over, whoever ended it. */
+  onEnd(ended: () => void): void;
+  /** Ends it at once. */
+  destroy(): void;
+  /** Ends it as the protocol has it. */
+  close(): void;
+}
+
+export interface PoolRules extends RefusalRules {
+  /** What to tell of a connection that could not be made. */
+  unavailable(cause: unknown): DatabaseError;
+}
+
+/**
+ * Hands out each session to one call, callers in turn and each caller's in their order. Connections are made when they
+ * are needed, up to `max`, kept while idle, and forgotten when they end. A session is in exactly one of `#idle` and
+ * `#busy` from when it was made until `#forget`.
+ */
+export class Pool<Session extends PlainSession> {
+  readonly #open: (signal: AbortSignalLike) => Promise<Session>;
+  readonly #max: number;
+  readonly #rules: PoolRules;
+  readonly #outage: Outage;
+  /** The last one was used last. */
+  readonly #idle: Session[] = [];
+  readonly #busy = new Set<Session>();
+  readonly #openings = new Set<AbortController>();
+  readonly #waiters: WaitQueue<Session> = createTurnQueue();
+  #closing = false;
+  #onClosed: (() => void) | undefined;
+
+  /** Aborting the signal that `open` gets makes it reject soon. */
+  constructor(
+    open: (signal: AbortSignalLike) => Promise<Session>,
+    max: number,
+    rules: PoolRules,
+    onChange: (change: DatabaseChange) => void = () => {},
+  ) {
+    this.#open = open;
+    this.#max = max;
+    this.#rules = rules;
+    this.#outage = createOutage(rules, onChange);
+  }
+
+  get isUp(): boolean {
+    return !this.#outage.isLost;
+  }
+
+  get connections(): DatabaseConnections {
+    return {
+      idle: this.#idle.length,
+      busy: this.#busy.size,
+      opening: this.#openings.size,
+      waiting: this.#waiters.size,
+    };
+  }
+
+  /** Throws `DatabaseError`: `cancelled` by the signal, `timeout`, or `unavailable` when no connection can be made. */
+  async acquire(limit: TimeLimit): Promise<Session> {
+    if (this.#closing) throw closing();
+    if (limit.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
+    const session = this.#waiters.size === 0 ? this.#idle.pop() : undefined;
+    if (session !== undefined) {
+      this.#busy.add(session);
+      return session;
+    }
+    const since = performance.now();
+    const waiting = joinWaitQueue(this.#waiters, limit, undefined, () => this.overdue(since));
+    // In a short outage the next attempt to connect is scheduled already.
+    if (!this.#outage.isPausing || this.#outage.isHopeless) this.#grow();
+    return waiting;
+  }
+
+  /** For a call whose time is up without a session: where the database was away for some of it, that is the reason. */
+  overdue(since: number): DatabaseError {
+    const refusal = this.#outage.refusalSince(since);
+    return refusal === undefined
+      ? new DatabaseError('timeout', 'no database connection became free in time')
+      : copyOf(refusal);
+  }
+
+  /** Gives back a session that is fit for the next call; without effect on one that has ended meanwhile. */
+  release(session: Session): void {
+    if (!this.#busy.delete(session)) return;
+    if (this.#closing) {
+      session.close();
+      this.#settleClose();
+      return;
+    }
+    this.#idle.push(session);
+    this.#serveWaiters();
+  }
+
+  /** Ends a session whose state is in doubt. */
+  discard(session: Session): void {
+    this.#forget(session);
+    session.destroy();
+  }
+
+  /** Ends idle sessions now and the others when they come back; resolves when none is left. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#refuseAll(closing());
+    this.#outage.stopTrying();
+    for (const giveUp of this.#openings) giveUp.abort();
+    for (const session of this.#idle.splice(0)) session.close();
+    if (this.#busy.size + this.#openings.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onClosed = resolve;
+    });
+  }
+
+  #grow(): void {
+    // In an outage one attempt tells as much as many.
+    const wanted = this.#outage.refusal === undefined ? this.#waiters.size : Math.min(this.#waiters.size, 1);
+    while (this.#openings.size < wanted && this.#size < this.#max) this.#openOne();
+  }
+
+  #openOne(): void {
+    const giveUp = new AbortController();
+    this.#openings.add(giveUp);
+    this.#open(giveUp.signal).then(
+      (session) => {
+        this.#openings.delete(giveUp);
+        this.#opened(session);
+      },
+      (error: unknown) => {
+        this.#openings.delete(giveUp);
+        this.#openFailed(error);
+      },
+    );
+  }
+
+  #opened(session: Session): void {
+    if (this.#closing) {
+      session.destroy();
+      this.#settleClose();
+      return;
+    }
+    session.onEnd(() => this.#forget(session));
+    this.#idle.push(session);
+    this.#outage.ended();
+    this.#serveWaiters();
+    this.#grow();
+  }
+
+  #openFailed(error: unknown): void {
+    // Others will be released to those who wait; without any, those who wait would wait in vain.
+    if (this.#size === 0 && !this.#closing) {
+      const refusal = this.#rules.unavailable(error);
+      this.#outage.refused(refusal);
+      if (this.#outage.isHopeless) this.#refuseAll(refusal);
+      this.#retryLater();
+    }
+    this.#settleClose();
+  }
+
+  /** In an outage: for those who wait, and else to see when the database is back. */
+  #retryLater(): void {
+    if (this.#openings.size > 0) return;
+    this.#outage.tryLater(this.#waiters.size > 0, () => {
+      if (this.#size === 0) this.#openOne();
+      this.#retryLater();
+    });
+  }
+
+  #serveWaiters(): void {
+    while (this.#waiters.size > 0) {
+      const session = this.#idle.pop();
+      if (session === undefined) return;
+      this.#busy.add(session);
+      this.#waiters.find(() => true)?.give(session);
+    }
+  }
+
+  #refuseAll(error: DatabaseError): void {
+    while (this.#waiters.size > 0) this.#waiters.find(() => true)?.refuse(copyOf(error));
+  }
+
+  #forget(session: Session): void {
+    const wasBusy = this.#busy.delete(session);
+    const at = this.#idle.indexOf(session);
+    if (at >= 0) this.#idle.splice(at, 1);
+    if (!wasBusy && at < 0) return;
+    if (this.#closing) {
+      this.#settleClose();
+      return;
+    }
+    this.#grow();
+    // The last one of a database in use: another tells whether it is lost.
+    if (this.#size === 0) this.#openOne();
+  }
+
+  /** How many connections the server may have of this pool. */
+  get #size(): number {
+    return this.#idle.length + this.#busy.size + this.#openings.size;
+  }
+
+  #settleClose(): void {
+    if (this.#closing && this.#busy.size + this.#openings.size === 0) this.#onClosed?.();
+  }
+}
+
+function closing(): DatabaseError {
+  return new DatabaseError('unavailable', 'cannot run: the database is being closed');
+}
+
+/** For each call one of its own: a shared one would carry the stack of another. */
+function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError): DatabaseError {
+  return new DatabaseError(kind, message, { cause, advice, sqlState });
+}
