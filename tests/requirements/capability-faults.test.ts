@@ -90,7 +90,7 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
       const folder = await station.folder({
         'capability.yaml': station.file({
           gateway: { url: 'https://gateway.example.com/ws/agent' },
-          database: { driver: 'mysql' },
+          database: { driver: 'oracle' },
           logging: { max_size: '1023B' },
           capabilities: {
             'a-b': one,
@@ -105,7 +105,7 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
       expect(told(stdout)).toEqual(
         [
           'gateway.url: must ',
-          'database.driver: must be postgres',
+          'database.driver: must be one of postgres, mariadb, mysql',
           'capabilities.a-b: this is no capability name',
           'capabilities.c.params.1a: this is no parameter name',
           'capabilities.c.policy.timeout: must be a duration',

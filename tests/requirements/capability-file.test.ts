@@ -255,15 +255,17 @@ describe('database', () => {
   );
 
   test(
-    'port is 5432 when absent, driver is postgres and nothing else',
+    'port is 5432 when absent, driver is postgres when absent and one of those that there are',
     {
       tags: ['file:database.driver', 'file:database.port'],
     },
     async () => {
-      expect((await station.check({ database: { driver: 'postgres', port: undefined } })).code).toBe(0);
-      const { code, text } = await station.check({ database: { driver: 'mysql' } });
+      for (const driver of ['postgres', undefined]) {
+        expect((await station.check({ database: { driver, port: undefined } })).code).toBe(0);
+      }
+      const { code, text } = await station.check({ database: { driver: 'oracle' } });
       expect(code).toBe(2);
-      expect(text).toContain('database.driver: must be postgres');
+      expect(text).toContain('database.driver: must be one of postgres, mariadb, mysql');
       const schema: unknown = JSON.parse(
         (await runProcess(join(await station.folder(), 'svc-agent'), ['schema'])).stdout,
       );

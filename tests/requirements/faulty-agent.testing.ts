@@ -166,9 +166,9 @@ export const FAULTY_AGENTS: readonly FaultyConfiguration[] = [
   sections(
     'a driver, a mode and a port that are none',
     {
-      database: `database: { driver: mysql, host: db, port: 65536, name: a, user: b, password: ${CANARY}, sslmode: verify-ca }`,
+      database: `database: { driver: oracle, host: db, port: 65536, name: a, user: b, password: ${CANARY}, sslmode: verify-ca }`,
     },
-    'database.driver: must be postgres',
+    'database.driver: must be one of postgres, mariadb, mysql',
     'database.port: must be <= 65535',
     'database.sslmode: must be one of',
   ),

@@ -27,7 +27,7 @@ export const requirements: readonly Requirement[] = [
     'gateway.agent_private_key': 'base64url Ed25519 seed, or the 64-byte form, which is checked',
     'gateway.agent_private_key_file': 'reads the key from a file',
     'gateway.ca_file': 'certificates that the gateway is checked with',
-    'database.driver': 'postgres and nothing else',
+    'database.driver': 'postgres when absent, and one of those that there are',
     'database.host': 'host of the database',
     'database.port': 'port of the database',
     'database.name': 'name of the database',
