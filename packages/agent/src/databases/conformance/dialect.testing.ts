@@ -24,6 +24,8 @@ export interface Dialect {
   readonly writes: readonly string[];
   /** Writes behind a function that `allow_functions` names: verification allows them, and each call of them fails. */
   readonly allowedWrites: readonly Statement[];
+  /** Whether the database sees at the start already that they write. */
+  readonly refusesAllowedWrites?: boolean;
   /** Each has the string parameter `v`, and fails with a text of the database that quotes its value. */
   readonly failures: readonly Statement[];
   /** SQL with the parameter `v`, and a value that `schema` allows and the database does not take. */

@@ -16,6 +16,7 @@ export const section: Driver['section'] = {
     ),
     ssl_root_cert: filledText('PEM file of the authority that signs its certificate; relative to this file.'),
     max_connections: count('Connections held at most.', 1, 10_000, 10),
+    caller_variables: flag('Tell the SQL who calls, by variables such as @svc_api_key_name.', false),
     require_readonly_account: flag('Refuse to start when the account may do more than read.', true),
   },
   required: ['host', 'name', 'user'],

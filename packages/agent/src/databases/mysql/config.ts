@@ -9,6 +9,8 @@ export interface MysqlConfig extends DatabaseConfig {
   readonly sslmode: SslMode;
   /** PEM text of the certificate authority that signs the database's certificate. */
   readonly sslRootCert?: string;
+  /** Whether SQL is told who calls. */
+  readonly callerVariables: boolean;
 }
 
 type SslMode = 'disable' | 'prefer' | 'require' | 'verify-full';
@@ -21,6 +23,7 @@ interface MysqlSection extends DatabaseSection {
   readonly user: string;
   readonly sslmode?: SslMode;
   readonly max_connections?: number;
+  readonly caller_variables?: boolean;
 }
 
 export function configure(section: MysqlSection, texts: Readonly<Record<string, string>>): MysqlConfig {
@@ -36,6 +39,7 @@ export function configure(section: MysqlSection, texts: Readonly<Record<string, 
     sslmode: section.sslmode ?? 'prefer',
     ...(sslRootCert === undefined ? {} : { sslRootCert }),
     maxConnections: section.max_connections ?? 10,
+    callerVariables: section.caller_variables ?? false,
     requireReadonlyAccount: section.require_readonly_account ?? true,
   };
 }

@@ -57,6 +57,7 @@ async function start(address: MysqlAddress): Promise<TestServer> {
       name,
       user: account,
       sslmode: 'disable',
+      caller_variables: true,
     } as Account['section'],
     texts: { password: PASSWORD },
   });
@@ -191,8 +192,15 @@ export function dialectOf(address: MysqlAddress): Dialect {
       'select a from hiding',
       'select id as a from book procedure analyse()',
     ],
+    refusesAllowedWrites: true,
     allowedWrites: [{ sql: 'select writes() as a', allowFunctions: ['writes'] }],
     failures: [{ sql: 'select length(shout(:v)) as a', allowFunctions: ['shout'] }],
+    // MariaDB 10 takes one that stands by itself for bytes.
+    caller: {
+      sql: `select ${['api_key_name', 'capability', 'request_id']
+        .map((name) => `convert(@svc_${name} using utf8mb4) as ${name}`)
+        .join(', ')}`,
+    },
     refusedValue: {
       sql: "select cast('a' regexp :v as char) as a",
       schema: { type: 'string' },

@@ -2,9 +2,11 @@ import { executeMysql } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Capability } from '../../capabilities/model.ts';
 import { callOf, capabilityOf, textOf } from '../conformance/capability.testing.ts';
-import type { TestServer } from '../conformance/dialect.testing.ts';
-import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
+import type { Statement, TestServer } from '../conformance/dialect.testing.ts';
+import { configOf, openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
 import { driverOf } from '../drivers.ts';
+import type { MysqlConfig } from './config.ts';
+import { createPool, withSession } from './connect.ts';
 import { dialectOf } from './conformance.fixture.ts';
 import { mysqlServers } from './servers.testing.ts';
 
@@ -27,15 +29,23 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
   const problems = async (...capabilities: readonly Capability[]): Promise<readonly string[]> =>
     (await tested.verifier.verify(capabilities)).faults.map(({ message, hint = '' }) => `${message} ${hint}`);
 
+  /** At the start where its server tells, and else at each call. */
+  async function expectRefused(statement: Statement): Promise<void> {
+    const found = await problems(capabilityOf(statement));
+    if (found.length > 0) {
+      expect(found).toEqual([expect.stringContaining('writes to the database')]);
+      return;
+    }
+    const query = await tested.prepare(capabilityOf(statement));
+    await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'failed' });
+  }
+
   test('a function that writes fails, also where a table knows no transactions', async () => {
     await execute(`create table plain (a int) engine = MyISAM;
       create function writes_plain() returns int not deterministic modifies sql data
         begin insert into plain values (1); return 1; end;
       grant execute on function ${nameOf('name')}.writes_plain to '${nameOf('user')}'@'%'`);
-    const query = await tested.prepare(
-      capabilityOf({ sql: 'select writes_plain() as a', allowFunctions: ['writes_plain'] }),
-    );
-    await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'failed' });
+    await expectRefused({ sql: 'select writes_plain() as a', allowFunctions: ['writes_plain'] });
     expect(await execute('select count(*) as n from plain')).toEqual([{ n: 0 }]);
   });
 
@@ -48,11 +58,79 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
           begin set session tx_read_only = 0; delete from book; return 1; end;
         grant execute on function ${nameOf('name')}.unlocks to '${nameOf('user')}'@'%'`);
     });
-    const query = await tested.prepare(
-      capabilityOf({ sql: 'select unlocks() as a', allowFunctions: ['unlocks'] }),
-    );
-    await expect(query.run(callOf())).rejects.toMatchObject({ kind: 'failed' });
+    await expectRefused({ sql: 'select unlocks() as a', allowFunctions: ['unlocks'] });
     expect(await execute('select count(*) as n from book')).toEqual([{ n: 50 }]);
+  });
+
+  test('a session writes nothing, with and without a transaction, whatever its account may do', async () => {
+    await execute('create table unlogged (a int) engine = MyISAM');
+    const pool = createPool(configOf(driver, server.writer, 1) as MysqlConfig);
+    onTestFinished(() => pool.close());
+    await withSession(pool, async (session) => {
+      for (const reset of [false, true]) {
+        if (reset) await session.reset();
+        for (const sql of [
+          'delete from book',
+          'insert into unlogged values (1)',
+          'create temporary table t (a int)',
+        ])
+          await expect(session.ask(sql)).rejects.toMatchObject({ errno: 1792 });
+      }
+    });
+  });
+
+  test('of variables only those of the caller can be read, and only where the file says so', async () => {
+    for (const variable of [
+      '@other',
+      '@@version',
+      '@`svc_capability`',
+      '@svc_capability.a',
+      '@svc_capability_',
+      '@SVC_capability',
+    ])
+      expect(await problems(capabilityOf({ sql: `select ${variable} as a` }))).toEqual([
+        expect.stringContaining('@'),
+      ]);
+    for (const sql of ['select @svc_capability := 1 as a', 'select 1 as a into @svc_capability'])
+      expect(await problems(capabilityOf({ sql }))).toHaveLength(1);
+    const untold = { ...tested.config, callerVariables: false };
+    const verifier = (await driver.loadVerifier()).open(untold);
+    onTestFinished(() => verifier.close());
+    const { faults } = await verifier.verify([capabilityOf({ sql: 'select @svc_capability as a' })]);
+    expect(faults).toMatchObject([{ message: expect.stringContaining('caller_variables: true') }]);
+    const params = { svc_capability: { type: 'string' } } as const;
+    expect(await problems(capabilityOf({ sql: 'select :svc_capability as a' }, { params }))).toEqual([
+      expect.stringContaining('begins with svc_'),
+    ]);
+  });
+
+  test('who calls compares with columns of any collation, and is there for functions', async () => {
+    await execute(`create table owned (a varchar(20) collate utf8mb4_bin, b varchar(20) collate utf8mb4_unicode_ci,
+        c varchar(20) character set latin1);
+      insert into owned values ('ann', 'ann', 'ann'), ('Ann', 'bob', 'bob');
+      create function who() returns text not deterministic no sql
+        begin return concat_ws('/', @svc_api_key_name, @svc_capability, @svc_subject); end;
+      grant execute on function ${nameOf('name')}.who to '${nameOf('user')}'@'%'`);
+    const of = async (sql: string, ...allowFunctions: readonly string[]): Promise<readonly string[]> => {
+      const query = await tested.prepare(capabilityOf({ sql, allowFunctions }, { result: { a: 'string' } }));
+      const calls = ['ann', 'bob', ''].map((apiKeyName) => query.run(callOf({}, { apiKeyName })));
+      return (await Promise.all(calls)).map(({ rows }) => textOf(rows));
+    };
+    expect(await of('select a from owned where a = @svc_api_key_name')).toEqual([
+      '[{"a":"ann"}]',
+      '[]',
+      '[]',
+    ]);
+    for (const column of ['b', 'c']) {
+      expect(await of(`select ${column} as a from owned where ${column} = @svc_api_key_name`)).toEqual([
+        '[{"a":"ann"}]',
+        '[{"a":"bob"}]',
+        '[]',
+      ]);
+    }
+    expect(await of('select who() as a', 'who')).toEqual(
+      ['ann', 'bob', ''].map((name) => `[{"a":"${name}/sample/"}]`),
+    );
   });
 
   test('no file can allow a function of the server that waits or locks', async () => {
@@ -79,7 +157,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     }
     await execute('create view counting as select writes() as a');
     expect(await problems(capabilityOf('select a from counting'))).toEqual([
-      expect.stringContaining('writes'),
+      expect.stringMatching(/calls .*writes|writes to the database/),
     ]);
   });
 

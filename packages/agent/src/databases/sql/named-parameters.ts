@@ -11,7 +11,7 @@ export function cutAtParameters(
 ): TemplateResult {
   const bytes = (end: number): number => Buffer.byteLength(sql.slice(0, end));
   const references = body
-    .filter(({ kind }) => kind === 'parameter')
+    .filter(({ kind }) => kind === 'parameter' || kind === 'variable')
     .map(({ text, start, end }) => ({ name: text.slice(1), start: bytes(start), end: bytes(end) }));
   const textsOf = (kind: SqlToken['kind']): readonly string[] =>
     tokens.filter((token) => token.kind === kind).map(({ text }) => text);

@@ -10,6 +10,8 @@ export interface Lexicon {
   readonly activeComments: readonly string[];
   /** Every other character that may stand outside of quotes and comments. */
   readonly operators: string;
+  /** Variables that may be read, as they are written. */
+  readonly variables: readonly string[];
 }
 
 interface Quote {
@@ -25,7 +27,7 @@ interface LineComment {
 }
 
 export interface SqlToken {
-  readonly kind: 'word' | 'name' | 'text' | 'number' | 'operator' | 'parameter' | 'comment';
+  readonly kind: 'word' | 'name' | 'text' | 'number' | 'operator' | 'parameter' | 'variable' | 'comment';
   /** As written; of a name what it stands for. */
   readonly text: string;
   /** In UTF-16 units. */
@@ -42,6 +44,8 @@ export type ScanResult =
 const CONTROL = /[\0-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 const SPACE = /[ \t\r\n]+/y;
 const PARAMETER = /:([A-Za-z_][A-Za-z0-9_]*)/y;
+/** Whatever could go on with the name stands behind it in no other way than the rest of the name does. */
+const VARIABLE = /@[A-Za-z0-9_$.\u0080-\uffff]*/y;
 const NUMBER = /0[xX][0-9a-fA-F]+|0[bB][01]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const WORD = /[A-Za-z0-9_$\u0080-\uffff]+/y;
 const HEXADECIMAL = /^'(?:[0-9a-fA-F]{2})*'$/;
@@ -92,6 +96,10 @@ function readToken(sql: string, at: number, lexicon: Lexicon): SqlToken | string
     const parameter = lengthOf(PARAMETER, sql, at);
     if (parameter > 0) return tokenOf('parameter', sql, at, at + parameter);
     return 'has a colon that begins no parameter: write parameters as :name';
+  }
+  if (character === '@') {
+    const end = at + lengthOf(VARIABLE, sql, at);
+    if (lexicon.variables.includes(sql.slice(at, end))) return tokenOf('variable', sql, at, end);
   }
   if (character === '?') return 'uses ?: write parameters as :name';
   if (lexicon.operators.includes(character)) return tokenOf('operator', sql, at, at + 1);
@@ -150,9 +158,10 @@ function problemOfNeighbours(
   if (token.kind === 'number' && token.text.startsWith('.') && before.kind !== 'operator') {
     return 'has a name that begins with a digit behind a dot: quote it';
   }
-  if (before.kind === 'parameter' || token.kind === 'parameter') {
-    const other = before.kind === 'parameter' ? token : before;
-    if (isWordy(other.kind) || other.kind === 'text' || other.kind === 'name') {
+  const isReplaced = (kind: SqlToken['kind']): boolean => kind === 'parameter' || kind === 'variable';
+  if (isReplaced(before.kind) || isReplaced(token.kind)) {
+    const other = isReplaced(before.kind) ? token : before;
+    if (isWordy(other.kind) || isReplaced(other.kind) || other.kind === 'text' || other.kind === 'name') {
       return 'has a parameter with text directly beside it: write a space between them';
     }
   }

@@ -38,6 +38,11 @@ function numberOf(error: unknown): number | undefined {
   return sqlState === undefined ? undefined : errno;
 }
 
+/** ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION. */
+export function isWrite(error: unknown): boolean {
+  return numberOf(error) === 1792;
+}
+
 /** Whether it is the connection that failed, and not only what was sent over it. */
 export function isLoss(error: unknown): boolean {
   const number = numberOf(error);

@@ -107,6 +107,7 @@ export class MysqlSession implements PlainSession {
     await this.ask('set names utf8mb4');
     const own = this.isMariaDb ? [RECURSION] : [];
     await this.ask(`set session ${[...SETTINGS, ...own].join(', ')}`);
+    await this.ask('set session transaction read only');
   }
 
   onEnd(ended: () => void): void {

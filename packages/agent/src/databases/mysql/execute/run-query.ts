@@ -2,6 +2,7 @@ import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Pool } from '../../sessions/pool.ts';
+import { callerValues } from '../../sql/caller-params.ts';
 import { callersMistake, isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { bindValue } from './bind-values.ts';
@@ -11,6 +12,10 @@ import type { PreparedQuery } from './prepared-query.ts';
 const STOP_MS = 1000;
 /** What may still come behind a result that is complete, before the query is stopped instead. */
 const MOST_EXCESS = 65_536;
+
+/** The network tells within a round trip that a connection was over before the query came; this is more than any takes. */
+const IDLE_LOSS_MS = 1000;
+const UNFIT = Promise.resolve(false);
 
 /** Ends the query that a connection runs, over another connection. */
 export type KillQuery = (threadId: number) => Promise<void>;
@@ -33,11 +38,14 @@ async function run(
     const isFresh = session.madeAt > startedAt;
     const transaction = new Transaction(session, kill, verified, call);
     const outcome = await transaction.run(deadline);
-    if (outcome.isFit) pool.release(session);
-    else pool.discard(session);
+    void outcome.isFit.then((isFit) => {
+      if (isFit) pool.release(session);
+      else pool.discard(session);
+    });
     if (outcome.error === undefined) return transaction.result();
     // One that died while idle says nothing of the query; one made for this call may have died of it.
-    const isLostBefore = !outcome.hasBegun && isLoss(outcome.error) && !isFresh;
+    const wasIdle = !outcome.hasBegun || (!verified.callsOwn && transaction.elapsedMs < IDLE_LOSS_MS);
+    const isLostBefore = wasIdle && isLoss(outcome.error) && !isFresh;
     if (isLostBefore && transaction.stopped === undefined && deadline > performance.now()) continue;
     throw toDatabaseError(outcome.error, transaction.stopped, verified, call);
   }
@@ -47,13 +55,15 @@ interface Outcome {
   readonly error: unknown;
   /** Whether the query itself was sent. */
   readonly hasBegun: boolean;
-  /** Whether the session may serve another call. */
-  readonly isFit: boolean;
+  /** Whether the session may serve another call, once it is known: what follows the query keeps no caller waiting. */
+  readonly isFit: Promise<boolean>;
 }
 
 /**
- * One run: BEGIN, the query, ROLLBACK. `stopped` is set once, by the time limit, the abort or an answer that is too
- * large; from then on nothing that comes counts, and the session is not used again.
+ * One run. Every session reads only, so that a statement without a transaction has a READ ONLY one of its own, in one
+ * round trip; a function that somebody has made could end that, and runs between START TRANSACTION and ROLLBACK.
+ * `stopped` is set once, by the time limit, the abort or an answer that is too large; from then on nothing that comes
+ * counts, and the session is not used again.
  */
 class Transaction {
   readonly #session: MysqlSession;
@@ -61,6 +71,7 @@ class Transaction {
   readonly #verified: PreparedQuery;
   readonly #call: QueryCall;
   readonly #rows: RowCollector;
+  readonly #startedAt = performance.now();
   #hasBegun = false;
   #stop: ((why: 'timeout' | 'cancelled' | 'complete') => void) | undefined;
   stopped: 'timeout' | 'cancelled' | 'complete' | undefined;
@@ -71,6 +82,10 @@ class Transaction {
     this.#verified = verified;
     this.#call = call;
     this.#rows = new RowCollector(verified.limits, verified.required);
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAt;
   }
 
   result(): QueryResult {
@@ -98,39 +113,56 @@ class Transaction {
     }
     if (this.#hasBegun) await this.#end(work);
     const error = this.stopped === 'complete' ? undefined : new Error(this.stopped);
-    return { error, hasBegun: this.#hasBegun, isFit: false };
+    return { error, hasBegun: this.#hasBegun, isFit: UNFIT };
   }
 
   async #work(deadline: number): Promise<Outcome> {
-    const session = this.#session;
     try {
-      await session.limitTime(Math.max(1, deadline - performance.now()));
-      await session.ask('start transaction read only');
+      await this.#prepare(deadline);
     } catch (error) {
-      return { error, hasBegun: false, isFit: false };
+      return { error, hasBegun: false, isFit: UNFIT };
     }
-    if (this.stopped !== undefined) return { error: new Error(this.stopped), hasBegun: false, isFit: false };
+    if (this.stopped !== undefined) return { error: new Error(this.stopped), hasBegun: false, isFit: UNFIT };
     this.#hasBegun = true;
-    let error: unknown;
     try {
       await this.#execute();
-    } catch (reason) {
-      error = reason;
+    } catch (error) {
+      return { error, hasBegun: true, isFit: isLoss(error) ? UNFIT : this.#leave() };
     }
-    if (error !== undefined && isLoss(error)) return { error, hasBegun: true, isFit: false };
+    return { error: undefined, hasBegun: true, isFit: this.#leave() };
+  }
+
+  async #prepare(deadline: number): Promise<void> {
+    const { capability, callsOwn, setsCaller } = this.#verified;
+    await this.#session.limitTime(Math.max(1, deadline - performance.now()));
+    if (setsCaller) {
+      const values = Object.entries(callerValues(this.#call, capability));
+      const text = `set ${values.map(([name]) => `@${name} = ?`).join(', ')}`;
+      await this.#session.askWith(
+        text,
+        values.map(([, value]) => value),
+      );
+    }
+    if (callsOwn) await this.#session.ask('start transaction read only');
+  }
+
+  /** Undoes what the query may have left; resolves with whether the session is as it was. */
+  async #leave(): Promise<boolean> {
     try {
-      await session.ask('rollback');
-      if (this.#verified.callsOwn) await session.reset();
+      if (this.#verified.callsOwn) {
+        await this.#session.ask('rollback');
+        await this.#session.reset();
+      }
+      return this.stopped === undefined;
     } catch {
-      // The rows are there; only the session is lost.
-      return { error, hasBegun: true, isFit: false };
+      return false;
     }
-    return { error, hasBegun: true, isFit: this.stopped === undefined };
   }
 
   #execute(): Promise<void> {
-    const { text, params } = this.#verified;
-    const { values } = this.#call;
+    const { text, params, asksCaller, capability } = this.#verified;
+    const given = this.#call.values;
+    const values = asksCaller ? { ...given, ...callerValues(this.#call, capability) } : given;
     const bound = params.map(({ name, schema }) =>
       bindValue(this.#session.types, schema, Object.hasOwn(values, name) ? values[name] : undefined),
     );

@@ -1,3 +1,4 @@
+import { CALLER_PARAMS } from '../../sql/caller-params.ts';
 import type { Lexicon } from '../../sql/scanner.ts';
 
 /**
@@ -17,4 +18,5 @@ export const lexicon: Lexicon = {
   ],
   activeComments: ['/*!', '/*M!', '/*+'],
   operators: '+-*/%=<>!&|^~(),.;',
+  variables: CALLER_PARAMS.map((name) => `@${name}`),
 };

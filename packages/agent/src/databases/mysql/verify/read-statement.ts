@@ -1,6 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { VerificationFault } from '../../errors.ts';
 import type { Template } from '../../sql/create-template.ts';
+import { callerParam, reservedParams } from '../../sql/caller-params.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { unknownFunctions } from '../../sql/judge-functions.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
@@ -15,6 +16,8 @@ export interface ReadStatement {
   readonly select: OneSelect;
   /** With a `?` for each reference of the template. */
   readonly text: string;
+  /** Whether it reads who calls. */
+  readonly asksCaller: boolean;
 }
 
 export type ReadResult =
@@ -33,23 +36,40 @@ export function readStatement(capability: Capability): ReadResult {
   const judged = oneSelect(scanned.tokens, vocabulary);
   if (!judged.ok) return refused(capability, judged.problem);
   const { select } = judged;
-  const faults = problemsOfFunctions(select.functions, capability.allowFunctions).map((message) =>
-    faultAt(capability, { message }),
+  const faults = [
+    ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) =>
+      faultAt(capability, { message }),
+    ),
+    ...reservedParams(capability).map(({ name }) =>
+      faultAt(
+        capability,
+        { message: 'begins with svc_, as what the agent says of callers does: rename it' },
+        name,
+      ),
+    ),
+  ];
+  const variables = new Set(
+    select.body.flatMap(({ kind, text }) => (kind === 'variable' ? [text.slice(1)] : [])),
   );
-  const cut = cutAtParameters(sql, scanned.tokens, select.body, capability.params);
+  const callerParams = Array.from(variables, (name) => callerParam(name, capability));
+  const cut = cutAtParameters(sql, scanned.tokens, select.body, [...capability.params, ...callerParams]);
   if (!cut.ok) faults.push(...cut.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)));
   if (!cut.ok || faults.length > 0) return { ok: false, faults };
   const { template } = cut;
   const placeholders = template.references.map((number) => ({ number }));
-  const { text } = fillTemplate(template, placeholders, () => ({ text: '?', offset: 0 }));
-  return { ok: true, read: { template, select, text } };
+  const { text } = fillTemplate(template, placeholders, ({ number }) => {
+    const isCaller = variables.has(template.params[number]?.name ?? '');
+    // A variable would bring a collation of its own, which differs from that of most columns: an error.
+    return { text: isCaller ? "concat('', ?)" : '?', offset: 0 };
+  });
+  return { ok: true, read: { template, select, text, asksCaller: variables.size > 0 } };
 }
 
 /** The same rules for the text of a view, which a statement runs when it reads the view. */
 export function judgeText(sql: string, allowFunctions: readonly string[]): JudgedText {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return scanned;
-  if (scanned.tokens.some(({ kind }) => kind === 'parameter'))
+  if (scanned.tokens.some(({ kind }) => kind === 'parameter' || kind === 'variable'))
     return { ok: false, problem: 'has a parameter' };
   const judged = oneSelect(scanned.tokens, vocabulary);
   if (!judged.ok) return judged;

@@ -5,7 +5,7 @@ import type { VerificationFault } from '../../errors.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import { withSession } from '../connect.ts';
-import { isLoss, nameOf, unavailable } from '../connection/server-errors.ts';
+import { isLoss, isWrite, nameOf, unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { convertColumn, type Column } from './convert-column.ts';
@@ -57,6 +57,10 @@ async function check(
   const result = readStatement(capability);
   if (!result.ok) return result;
   const { read } = result;
+  if (read.asksCaller && !config.callerVariables) {
+    const message = 'reads who calls, which it is not told: set caller_variables: true for its database';
+    return { ok: false, faults: [faultAt(capability, { message })] };
+  }
   const described = await prepared(session, capability, read.text, read);
   if (!described.ok) return described;
   const shadowing = await shadowingFunctions(session, read.select.functions, capability.allowFunctions);
@@ -72,7 +76,8 @@ async function check(
   const text = wrapSelect(read.text, fields, capability.limits, read.select.isLimited);
   const wrapped = await prepared(session, capability, text, read);
   if (!wrapped.ok) return wrapped;
-  const { template } = read;
+  const { template, asksCaller } = read;
+  const callsOwn = capability.allowFunctions.length > 0;
   return {
     ok: true,
     query: {
@@ -81,7 +86,9 @@ async function check(
       params: template.references.flatMap((index) => template.params[index] ?? []),
       limits: capability.limits,
       required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
-      callsOwn: capability.allowFunctions.length > 0,
+      callsOwn,
+      asksCaller,
+      setsCaller: callsOwn && config.callerVariables,
     },
   };
 }
@@ -102,7 +109,9 @@ export async function prepared(
     statement = await session.prepare(text);
   } catch (error) {
     if (isLoss(error)) throw error;
-    const message = `is not accepted by the database: ${nameOf(error)} (the log file has its words)`;
+    const message = isWrite(error)
+      ? 'writes to the database, directly or by a function: only reading is allowed'
+      : `is not accepted by the database: ${nameOf(error)} (the log file has its words)`;
     const detail = error instanceof Error ? error.message : String(error);
     return { ok: false, faults: [faultAt(capability, { message, detail })] };
   }
