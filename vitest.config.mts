@@ -5,7 +5,7 @@ import RepositoryReporter from './tests/setup/reporter.ts';
 const database = 'packages/agent/src/databases/**/*.test.ts';
 /** They need servers that are unpacked for them: `npm run test:mysql`. */
 const mysql = 'packages/agent/src/databases/mysql/**/*-server.test.ts';
-/** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `test:chart`, `test:clients`, `test:packages`, `test:ops`, `test:console`. */
+/** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `test:chart`, `test:clients`, `test:packages`, `test:ops`, `test:console`, `test:mysql`. */
 const withPrograms = [
   'tests/fleet/programs/**',
   'tests/deploy/programs/**',
@@ -13,6 +13,7 @@ const withPrograms = [
   'tests/packages/**',
   'tests/ops/programs/**',
   'tests/console/browser/**',
+  'tests/mysql/**',
 ];
 const processes = ['packages/testkit/**/*.test.ts', 'tests/**/*.test.ts'];
 

@@ -7,8 +7,9 @@ const config: ViteUserConfig = defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     reporters: [new RepositoryReporter()],
-    include: ['packages/agent/src/databases/mysql/**/*.test.ts'],
-    globalSetup: 'tests/mysql/servers.ts',
+    include: ['packages/agent/src/databases/mysql/**/*.test.ts', 'tests/mysql/**/*.test.ts'],
+    globalSetup: ['tests/mysql/servers.ts', 'tests/setup/postgres.ts'],
+    setupFiles: 'tests/setup/drop-databases.ts',
     pool: 'forks',
     isolate: false,
     maxWorkers: 2,

@@ -6,16 +6,25 @@ export interface CatalogSource {
   read(target: CatalogTarget, timeoutMs: number): Promise<Catalog>;
   /** SQL that says whether a text column holds the text of a parameter, large and small letters alike. */
   readonly contains: (column: string, param: string) => string;
+  /** Absent where there are none: a file, which is read by whoever may read files. */
+  readonly accounts?: CatalogAccounts;
+}
+
+export interface CatalogAccounts {
+  /** The longest name, in characters. */
+  readonly nameMax: number;
+  /** What accounts are called there, in the plural. */
+  readonly noun: string;
+  /** The program in which a person runs statements. */
+  readonly shell: string;
+  /** What makes statements one change, all or nothing; absent where nothing does. */
+  readonly transaction?: { readonly begin: string; readonly commit: string };
   /** The statements that make an account which may read these columns and nothing else; they hold no password. */
-  accountStatements(catalog: Catalog, account: string, grants: readonly ColumnGrant[]): readonly string[];
+  statements(catalog: Catalog, account: string, grants: readonly ColumnGrant[]): readonly string[];
   /** How a person gives the account its password. */
   passwordHint(account: string): string;
   /** Makes the account, all of it or nothing. Throws `DatabaseError`. */
-  createAccount(
-    target: CatalogTarget,
-    statements: readonly string[],
-    password: string,
-  ): Promise<CreatedAccount>;
+  create(target: CatalogTarget, statements: readonly string[], password: string): Promise<CreatedAccount>;
 }
 
 export type CatalogTargetResult =

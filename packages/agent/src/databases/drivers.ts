@@ -9,6 +9,12 @@ export const DRIVER_NAMES: readonly string[] = Object.keys(drivers);
 /** For a capability file that names no driver. */
 export const DEFAULT_DRIVER = 'postgres';
 
+/** The driver of databases with such a URL; the default one where none has, which then says what its own look like. */
+export function driverOfUrl(url: string | undefined): Driver {
+  const scheme = /^([a-z]+):/i.exec(url ?? '')?.[1]?.toLowerCase() ?? '';
+  return driverOf(Object.hasOwn(drivers, scheme) ? scheme : DEFAULT_DRIVER);
+}
+
 /** Throws for a name that is not in the list. */
 export function driverOf(name: string): Driver {
   const driver = Object.hasOwn(drivers, name) ? drivers[name] : undefined;

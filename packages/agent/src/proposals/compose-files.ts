@@ -1,4 +1,4 @@
-import type { Catalog, CatalogSource, CatalogTarget } from '../databases/catalog.ts';
+import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../databases/catalog.ts';
 import { slugOf } from './capability-names.ts';
 import type { Proposal } from './model.ts';
 import { renderCapabilityFile } from './render/capability-file.ts';
@@ -10,8 +10,8 @@ export interface FilesToCompose {
   readonly target: CatalogTarget;
   readonly catalog: Catalog;
   readonly proposal: Proposal;
-  readonly account: string;
-  readonly password: string;
+  /** Absent where the database knows none. */
+  readonly account?: { readonly name: string; readonly password: string };
   readonly gatewayUrl: string;
   readonly agentKey: { readonly seed: string; readonly publicKey: string };
   readonly max: number;
@@ -20,21 +20,24 @@ export interface FilesToCompose {
 export const CAPABILITY_FILE = 'capability.yaml';
 const KEY_FILE = 'secrets/agent-key';
 const PASSWORD_FILE = 'secrets/db-password';
-const ROLE_NAME_MAX = 63;
 
 /** One account for each database, since accounts belong to the whole server. */
-export function accountNameFor({ name }: Catalog): string {
-  return `svc_reader_${slugOf(name)}`.slice(0, ROLE_NAME_MAX);
+export function accountNameFor({ name }: Catalog, { nameMax }: CatalogAccounts): string {
+  return `svc_reader_${slugOf(name)}`.slice(0, nameMax);
 }
 
 /** All files of a new capability folder. */
 export function composeFiles(wanted: FilesToCompose): {
   readonly files: readonly FileToWrite[];
-  /** That make the account. */
+  /** That make the account; none where there is none. */
   readonly statements: readonly string[];
 } {
-  const { source, target, catalog, proposal, account, password, gatewayUrl, agentKey, max } = wanted;
-  const statements = source.accountStatements(catalog, account, proposal.grants);
+  const { source, target, catalog, proposal, account, gatewayUrl, agentKey, max } = wanted;
+  const { accounts } = source;
+  const reader =
+    accounts === undefined || account === undefined
+      ? undefined
+      : { ...account, accounts, statements: accounts.statements(catalog, account.name, proposal.grants) };
   const shown = (path: string, text: string): FileToWrite => ({ path, text, isSecret: false });
   const secret = (path: string, text: string): FileToWrite => ({ path, text, isSecret: true });
   const files = [
@@ -45,26 +48,19 @@ export function composeFiles(wanted: FilesToCompose): {
         proposal,
         gatewayUrl,
         section: target.section,
-        account,
+        ...(reader === undefined ? {} : { account: { name: reader.name, passwordFile: PASSWORD_FILE } }),
         keyFile: KEY_FILE,
-        passwordFile: PASSWORD_FILE,
         max,
       }),
     ),
-    shown(
-      'reader.sql',
-      renderReaderSql({
-        catalog,
-        statements,
-        passwordHint: source.passwordHint(account),
-        passwordFile: PASSWORD_FILE,
-      }),
-    ),
+    ...(reader === undefined
+      ? []
+      : [shown('reader.sql', renderReaderSql({ ...reader, catalog, passwordFile: PASSWORD_FILE }))]),
     shown('.env.example', renderEnvExample()),
     secret('gateway.env', renderGatewayEnv(gatewayUrl, agentKey.publicKey)),
     shown('.gitignore', GITIGNORE),
     secret(KEY_FILE, `${agentKey.seed}\n`),
-    secret(PASSWORD_FILE, `${password}\n`),
+    ...(reader === undefined ? [] : [secret(PASSWORD_FILE, `${reader.password}\n`)]),
   ];
-  return { files, statements };
+  return { files, statements: reader?.statements ?? [] };
 }

@@ -10,7 +10,7 @@ import type {
 } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault, ofDatabase, type VerificationFault } from '../databases/errors.ts';
-import { byDatabase, UNNAMED } from '../capabilities/database-names.ts';
+import { byDatabase, sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import type { AuditFinding } from './report.ts';
 
 /** Proves the capabilities of a file, each with the driver of its database. */
@@ -75,7 +75,12 @@ function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDa
     },
     findWarnings: async (capabilities) =>
       inFileOrder(
-        await each(capabilities, databases, (own, database) => untold(database.findWarnings(own), () => [])),
+        await each(capabilities, databases, (own, database, name) =>
+          untold(
+            database.findWarnings(own).then((found) => found.map((fault) => inSection(name, fault))),
+            () => [],
+          ),
+        ),
       ),
     findUnordered: async (capabilities) =>
       (await each(capabilities, databases, (own, database) => database.findUnordered(own))).flat(),
@@ -107,12 +112,17 @@ const UNAUDITED = {
 function each<Part, Result>(
   capabilities: readonly Capability[],
   parts: ReadonlyMap<string, Part>,
-  ask: (own: readonly Capability[], part: Part) => Promise<Result>,
+  ask: (own: readonly Capability[], part: Part, name: string) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const groups = Array.from(byDatabase(capabilities), ([name, own]) =>
-    named(name, ask(own, at(parts, name))),
+    named(name, ask(own, at(parts, name), name)),
   );
   return Promise.all(groups);
+}
+
+/** What is said of a database as a whole stands in the section of that name. */
+function inSection(name: string, fault: Fault): Fault {
+  return fault.path === 'database' ? { ...fault, path: sectionOf(name).join('.') } : fault;
 }
 
 function at<Part>(parts: ReadonlyMap<string, Part>, name: string): Part {

@@ -8,7 +8,10 @@ import { createAgentSecret, createKey, type AgentSecret } from './secrets.ts';
 import { makeAgentFolder, startAgent } from './start-agent.ts';
 import { gatewaySettings, startGateway } from './start-gateway.ts';
 
-type NamedDatabase = ServerAddress & { readonly name: string };
+/** A PostgreSQL, or the section that the capability file has of any other database. */
+type NamedDatabase =
+  | (ServerAddress & { readonly name: string; readonly driver?: never })
+  | Readonly<{ driver: string; port?: number } & Record<string, unknown>>;
 
 export interface ServiceOptions {
   /** The only one, or several by name. */
@@ -162,10 +165,11 @@ function databaseSections(database: ServiceOptions['database']): string {
 }
 
 function isNamed(database: ServiceOptions['database']): database is NamedDatabase {
-  return typeof database['port'] === 'number';
+  return typeof database['port'] === 'number' || typeof database['driver'] === 'string';
 }
 
 function databaseSection(key: string, database: NamedDatabase, indent: string): string {
+  if (database.driver !== undefined) return `${key}: ${JSON.stringify(database)}`;
   return `${key}:
 ${indent}  driver: postgres
 ${indent}  host: ${database.host}

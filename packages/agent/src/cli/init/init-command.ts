@@ -2,8 +2,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { join, normalize } from 'node:path';
 import { rawPublicKey } from '@svc/protocol';
 import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
-import type { Catalog, CatalogSource, CatalogTarget } from '../../databases/catalog.ts';
-import { DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
+import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../../databases/catalog.ts';
+import { driverOfUrl } from '../../databases/drivers.ts';
 import { DatabaseError, type VerificationFault } from '../../databases/errors.ts';
 import { chooseTables, type TableChoice } from '../../proposals/choose-tables.ts';
 import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../../proposals/compose-files.ts';
@@ -90,7 +90,10 @@ async function init(options: InitOptions): Promise<ExitCode> {
       '--create-account asks before it changes the database: without a terminal it needs `--yes`',
     );
   }
-  const source = await driverOf(DEFAULT_DRIVER).loadCatalog();
+  const source = await driverOfUrl(options.url ?? options.env['DATABASE_URL']).loadCatalog();
+  if (createAccount && source.accounts === undefined) {
+    throw new Refused('--create-account: a database that is a file has no accounts; leave it out');
+  }
   const { catalog, target } = await readCatalog(source, targetFor(source, options), { ...options, mayAsk });
   const choice = chooseTables(catalog, options);
   if (!choice.ok) throw new Refused(choice.problem);
@@ -106,15 +109,19 @@ async function init(options: InitOptions): Promise<ExitCode> {
       'nothing can be proposed: of the chosen tables and views none has a key, or few rows and texts to search',
     );
   }
-  const account = accountNameFor(catalog);
-  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  const account =
+    source.accounts === undefined
+      ? undefined
+      : {
+          name: accountNameFor(catalog, source.accounts),
+          password: randomBytes(PASSWORD_BYTES).toString('base64url'),
+        };
   const { files, statements } = composeFiles({
     source,
     target,
     catalog,
     proposal,
-    account,
-    password,
+    ...(account === undefined ? {} : { account }),
     gatewayUrl,
     max,
     agentKey: createAgentKey(),
@@ -128,7 +135,7 @@ async function init(options: InitOptions): Promise<ExitCode> {
     capabilities,
     left_out: leftOutOf(proposal),
     beyond_max: proposal.beyondMax,
-    account: { name: account, created: createAccount && !dryRun },
+    ...(account === undefined ? {} : { account: { name: account.name, created: createAccount && !dryRun } }),
   };
   const print = (done: InitReport, text: (done: InitReport) => string): void => {
     process.stdout.write(json ? `${JSON.stringify(done)}\n` : text(done));
@@ -143,14 +150,15 @@ async function init(options: InitOptions): Promise<ExitCode> {
       `nothing was written: there is already ${inTheWay.join(', ')}; name another folder with \`--dir\``,
     );
   }
-  if (!createAccount) {
+  if (!createAccount || account === undefined || source.accounts === undefined) {
     await writeFiles(dir, files, async () => {});
     print(report, initText);
     return EXIT.fine;
   }
-  if (catalog.accounts.has(account)) throw new Refused(alreadyThere(account));
+  const { accounts } = source;
+  if (catalog.accounts.has(account.name)) throw new Refused(alreadyThere(account.name));
   if (!yes) await confirm(files);
-  await writeFiles(dir, files, () => makeAccount(source, target, { statements, account, password }, options));
+  await writeFiles(dir, files, () => makeAccount(accounts, target, { ...account, statements }, options));
   const { faults, findings } = await checkFile(join(dir, CAPABILITY_FILE));
   const passed = faults.length === 0;
   const check = { faults: faults.map(({ path, message }) => ({ path, message })), findings };
@@ -264,23 +272,23 @@ function attempt<Result>(write: () => Result): Result {
 }
 
 async function makeAccount(
-  source: CatalogSource,
+  accounts: CatalogAccounts,
   target: CatalogTarget,
-  { statements, account, password }: AccountToMake,
+  { statements, name, password }: AccountToMake,
   { home }: InitOptions,
 ): Promise<void> {
   let outcome;
   try {
-    outcome = await source.createAccount(target, statements, password);
+    outcome = await accounts.create(target, statements, password);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const { message } = await refusedBy(error, 'cannot make the account', home);
     throw new Refused(message, EXIT.failure);
   }
-  if (outcome === 'exists') throw new Refused(alreadyThere(account));
+  if (outcome === 'exists') throw new Refused(alreadyThere(name));
   if (outcome === 'not_allowed') {
     throw new Refused(
-      'nothing was written: this account may not create roles or grant what the new one needs; leave `--create-account` out, and have reader.sql run by one that may',
+      `nothing was written: this account may not create ${accounts.noun} or grant what the new one needs; leave \`--create-account\` out, and have reader.sql run by one that may`,
       EXIT.failure,
     );
   }
@@ -288,7 +296,7 @@ async function makeAccount(
 
 interface AccountToMake {
   readonly statements: readonly string[];
-  readonly account: string;
+  readonly name: string;
   readonly password: string;
 }
 

@@ -15,7 +15,8 @@ export interface InitReport {
   readonly left_out: readonly LeftOutEntry[];
   /** Names of capabilities that were more than `--max`. */
   readonly beyond_max: readonly string[];
-  readonly account: { readonly name: string; readonly created: boolean };
+  /** Absent where the database knows none. */
+  readonly account?: { readonly name: string; readonly created: boolean };
   /** What the agent's own checks say as that account; absent where it was not made. */
   readonly check?: {
     readonly faults: readonly Fault[];
@@ -68,7 +69,7 @@ export function initText(report: InitReport): string {
         ]),
   ];
   if (check !== undefined) {
-    lines.push(`account: ${account.name} was made`);
+    if (account !== undefined) lines.push(`account: ${account.name} was made`);
     if (check.faults.length === 0) {
       lines.push('database: answers that account; every capability only reads and yields what it declares');
     }
@@ -79,13 +80,13 @@ export function initText(report: InitReport): string {
   const isRefused = check !== undefined && check.faults.length > 0;
   if (isRefused) lines.push('check: fails; what is wrong is printed last');
   const steps = [
-    ...(account.created
+    ...(account === undefined || account.created
       ? []
       : [
           `read ${dir}/reader.sql and run it, then give ${account.name} the password in ${dir}/secrets/db-password`,
         ]),
     ...(isRefused ? ['mend what is wrong; do not run init again: the files and the account stay'] : []),
-    ...(account.created && !isRefused ? [] : [`svc-agent check --config ${file}`]),
+    ...(account?.created === true && !isRefused ? [] : [`svc-agent check --config ${file}`]),
     `svc-agent dev --config ${file}`,
   ];
   return `${[...lines, '', 'Next:', ...steps.map((step) => `  ${step}`)].join('\n')}\n`;

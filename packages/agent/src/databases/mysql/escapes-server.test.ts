@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Capability } from '../../capabilities/model.ts';
 import { callOf, capabilityOf, textOf } from '../conformance/capability.testing.ts';
 import type { Statement, TestServer } from '../conformance/dialect.testing.ts';
-import { configOf, openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
+import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
 import { driverOf } from '../drivers.ts';
-import type { MysqlConfig } from './config.ts';
+import { configure } from './config.ts';
 import { createPool, withSession } from './connect.ts';
 import { dialectOf } from './conformance.fixture.ts';
 import { mysqlServers } from './servers.testing.ts';
@@ -64,7 +64,10 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
 
   test('a session writes nothing, with and without a transaction, whatever its account may do', async () => {
     await execute('create table unlogged (a int) engine = MyISAM');
-    const pool = createPool(configOf(driver, server.writer, 1) as MysqlConfig);
+    const { texts, section } = server.writer;
+    const of = (key: string): string => String(Reflect.get(section, key));
+    const writer = { host: of('host'), port: Number(of('port')), name: of('name'), user: of('user') };
+    const pool = createPool(configure({ ...writer, driver: address.kind, sslmode: 'disable' }, texts));
     onTestFinished(() => pool.close());
     await withSession(pool, async (session) => {
       for (const reset of [false, true]) {
@@ -256,6 +259,13 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     onTestFinished(async () => {
       await execute(`drop user ${user}@'%'; drop role role_${process.pid}`);
     });
+    const hasPublic = address.kind === 'mariadb';
+    if (hasPublic) {
+      await execute('grant delete on other to public');
+      onTestFinished(async () => {
+        await execute('revoke delete on other from public');
+      });
+    }
     const config = driver.configure({ ...server.reader.section, user } as typeof server.reader.section, {
       password: 'p',
     });
@@ -266,6 +276,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     expect(remedies).toMatch(/REVOKE SELECT ON `mysql`\.\*/);
     expect(remedies).toMatch(/UPDATE \(`?title`?\)/);
     expect(remedies).toMatch(/INSERT/);
+    if (hasPublic) expect(remedies).toMatch(/REVOKE DELETE ON .*`other`.* FROM `?PUBLIC/i);
     expect(remedies).not.toMatch(/^REVOKE SELECT ON `test/m);
   });
 

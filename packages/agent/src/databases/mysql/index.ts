@@ -15,7 +15,7 @@ function driver(systemName: string): Driver {
     connect,
     loadExplain: () => Promise.reject(unsupported('--explain')),
     loadVerifier: async () => (await import('./verifier.ts')).verifier,
-    loadCatalog: () => Promise.reject(unsupported('init')),
+    loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
   };
 }
 

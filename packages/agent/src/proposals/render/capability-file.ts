@@ -16,9 +16,9 @@ export interface CapabilityFile {
   readonly gatewayUrl: string;
   /** Of the database, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
-  readonly account: string;
+  /** Absent where the database knows none. */
+  readonly account?: { readonly name: string; readonly passwordFile: string };
   readonly keyFile: string;
-  readonly passwordFile: string;
   readonly max: number;
 }
 
@@ -27,11 +27,12 @@ const WIDTH = 118;
 /** `capability.yaml`: what is proposed, and in comments what is left out and why. */
 export function renderCapabilityFile(file: CapabilityFile): string {
   const { catalog, proposal, gatewayUrl, section, account, max } = file;
-  const database = Object.entries({ ...section, user: account, password_file: file.passwordFile });
+  const login = account === undefined ? {} : { user: account.name, password_file: account.passwordFile };
+  const database = Object.entries({ ...section, ...login });
   const parts = [
     `# Proposed by svc-agent init from the catalogs of the database; no row was read. Read it before you serve it.
 # Which columns look personal or secret is a guess by their names, types and comments: look through those that
-# are given as well as through those that are left out. reader.sql lets the account read what is used here.
+# are given as well as through those that are left out.${account === undefined ? '' : ' reader.sql lets the account read what is used here.'}
 
 service:
   title: ${yamlValue(catalog.name)}
@@ -43,7 +44,7 @@ gateway:
 
 database:
 ${database.map(([key, value]) => `  ${key}: ${typeof value === 'number' ? value : yamlValue(value)}`).join('\n')}
-  # Once the account can only read (svc-agent check says what else it may do):
+  # Once ${account === undefined ? 'the agent can only read the file' : 'the account can only read'} (svc-agent check says what else it may do):
   # require_readonly_account: true
 
 defaults:

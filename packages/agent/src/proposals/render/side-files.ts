@@ -1,23 +1,25 @@
-import type { Catalog } from '../../databases/catalog.ts';
+import type { Catalog, CatalogAccounts } from '../../databases/catalog.ts';
 import { oneLine } from './one-line.ts';
 
 export interface ReaderFile {
   readonly catalog: Catalog;
+  readonly accounts: CatalogAccounts;
+  /** Of the account. */
+  readonly name: string;
   readonly statements: readonly string[];
-  readonly passwordHint: string;
   readonly passwordFile: string;
 }
 
 /** `reader.sql`: the account of the agent. It holds no password. */
-export function renderReaderSql({ catalog, statements, passwordHint, passwordFile }: ReaderFile): string {
+export function renderReaderSql({ catalog, accounts, name, statements, passwordFile }: ReaderFile): string {
+  const { noun, shell, transaction } = accounts;
+  const all = transaction === undefined ? statements : [transaction.begin, ...statements, transaction.commit];
   return `-- The account that svc-agent uses on the database ${oneLine(catalog.name)}: it reads the columns that
--- capability.yaml uses, and nothing else. Run this once, as somebody who may create roles and grant this.
--- Then give the account the password that is in ${passwordFile}; in psql:
---   ${oneLine(passwordHint)}
+-- capability.yaml uses, and nothing else. Run this once, as somebody who may create ${noun} and grant this.
+-- Then give the account the password that is in ${passwordFile}; in ${shell}:
+--   ${oneLine(accounts.passwordHint(name))}
 
-BEGIN;
-${statements.map((statement) => `${statement};`).join('\n')}
-COMMIT;
+${all.map((statement) => `${statement};`).join('\n')}
 `;
 }
 

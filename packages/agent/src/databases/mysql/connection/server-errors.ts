@@ -33,7 +33,7 @@ function asServerError(error: unknown): ServerError | undefined {
 }
 
 /** The server's number of its error; undefined for faults of the connection itself. */
-function numberOf(error: unknown): number | undefined {
+export function numberOf(error: unknown): number | undefined {
   const { errno, sqlState } = asServerError(error) ?? {};
   return sqlState === undefined ? undefined : errno;
 }

@@ -17,7 +17,13 @@ export const catalogSource: CatalogSource = {
   // In a text that is looked for, these three would stand for other characters.
   contains: (column, param) =>
     `${column} ilike '%' || regexp_replace(${param}, '([\\\\%_])', '\\\\\\1', 'g') || '%'`,
-  accountStatements,
-  passwordHint,
-  createAccount,
+  accounts: {
+    nameMax: 63,
+    noun: 'roles',
+    shell: 'psql',
+    transaction: { begin: 'BEGIN', commit: 'COMMIT' },
+    statements: accountStatements,
+    passwordHint,
+    create: createAccount,
+  },
 };

@@ -40,8 +40,7 @@ async function proposeFor(database: TestDatabase, account: string, max = 1000): 
     target: found.target,
     catalog,
     proposal,
-    account,
-    password,
+    account: { name: account, password },
     gatewayUrl: 'ws://127.0.0.1:8080/ws/agent',
     agentKey,
     max,
@@ -80,7 +79,7 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
     proposed = await proposeFor(database, account);
     const found = catalogSource.target(database.url, {});
     if (!found.ok) throw new Error(found.problem);
-    const made = await catalogSource.createAccount(found.target, proposed.statements, password);
+    const made = await catalogSource.accounts?.create(found.target, proposed.statements, password);
     if (made !== 'created') throw new Error(`the account was not made: ${made}`);
     reader = openPostgres(configOf({ ...database, user: account, password }));
   });

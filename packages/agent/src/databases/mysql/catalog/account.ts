@@ -1,0 +1,69 @@
+import type { Catalog, ColumnGrant, CreatedAccount } from '../../catalog.ts';
+import { unavailable, numberOf } from '../connection/server-errors.ts';
+import { openSession } from '../connection/session.ts';
+import { quoted } from './read-catalog.ts';
+import type { MysqlTarget } from './target.ts';
+
+/** ER_CANNOT_USER, which says nothing of why; here it can only be that there is one. */
+const EXISTS = 1396;
+/** ER_DBACCESS_DENIED, ER_TABLEACCESS_DENIED, ER_COLUMNACCESS_DENIED, ER_SPECIFIC_ACCESS_DENIED, ER_ACCESS_DENIED. */
+const NOT_ALLOWED = new Set([1044, 1045, 1142, 1143, 1227, 1410]);
+
+/** Without semicolons. The account is locked until it has a password: without one anybody could log in. */
+export function accountStatements(
+  catalog: Catalog,
+  account: string,
+  grants: readonly ColumnGrant[],
+): readonly string[] {
+  const user = userOf(account);
+  const of = (name: string): string => `${quoted(catalog.name)}.${name}`;
+  // What a view does is judged like the SQL that reads it, and so is what stands behind it.
+  const hasView = grants.some(({ table }) => table.kind === 'view');
+  return [
+    `CREATE USER ${user} ACCOUNT LOCK`,
+    ...grants.map(({ table, columns }) => {
+      const names = columns.map(({ name }) => quoted(name)).join(', ');
+      return `GRANT SELECT (${names}) ON ${of(quoted(table.name))} TO ${user}`;
+    }),
+    ...(hasView ? [`GRANT SHOW VIEW ON ${of('*')} TO ${user}`] : []),
+  ];
+}
+
+export function passwordHint(account: string): string {
+  return `ALTER USER ${userOf(account)} IDENTIFIED BY '...' ACCOUNT UNLOCK;`;
+}
+
+/** Runs `accountStatements`; where one fails, what was made is removed again. */
+export async function createAccount(
+  { config }: MysqlTarget,
+  [create = '', ...grants]: readonly string[],
+  password: string,
+): Promise<CreatedAccount> {
+  const session = await openSession(config, new AbortController().signal).catch((error: unknown) => {
+    throw unavailable(error);
+  });
+  session.onEnd(() => {});
+  const [user = ''] = /'[^']*'@'%'/.exec(create) ?? [];
+  let isMade = false;
+  try {
+    await session.ask('set session transaction read write');
+    await session.ask(create);
+    isMade = true;
+    for (const grant of grants) await session.ask(grant);
+    // The password is of letters, digits, - and _.
+    await session.ask(`ALTER USER ${user} IDENTIFIED BY '${password}' ACCOUNT UNLOCK`);
+    return 'created';
+  } catch (error) {
+    if (isMade) await session.ask(`DROP USER ${user}`);
+    const number = numberOf(error) ?? 0;
+    if (number === EXISTS) return 'exists';
+    if (NOT_ALLOWED.has(number)) return 'not_allowed';
+    throw unavailable(error);
+  } finally {
+    session.close();
+  }
+}
+
+function userOf(account: string): string {
+  return `'${account}'@'%'`;
+}

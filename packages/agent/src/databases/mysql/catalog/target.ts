@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readProblem } from '@svc/edge';
+import type { CatalogTarget, CatalogTargetResult } from '../../catalog.ts';
+import type { MysqlConfig } from '../config.ts';
+
+/** Where the database is, and as whom its catalogs are read. */
+export interface MysqlTarget extends CatalogTarget {
+  readonly config: MysqlConfig;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const PROTOCOLS: Readonly<Record<string, 'mysql' | 'mariadb'>> = { 'mysql:': 'mysql', 'mariadb:': 'mariadb' };
+/** As the servers' own programs write `ssl-mode`, beside the names that a capability file has. */
+const SSL_MODES: Readonly<Record<string, MysqlConfig['sslmode']>> = {
+  disable: 'disable',
+  disabled: 'disable',
+  prefer: 'prefer',
+  preferred: 'prefer',
+  require: 'require',
+  required: 'require',
+  verify_ca: 'require',
+  'verify-full': 'verify-full',
+  verify_identity: 'verify-full',
+};
+
+/** Reads `mysql://user:password@host:3306/name`; a password that it leaves out is that of MYSQL_PWD. */
+export function targetOf(text: string | undefined, env: Env): CatalogTargetResult {
+  const url = parsed(text ?? '');
+  const driver = PROTOCOLS[url?.protocol ?? ''];
+  if (url === undefined || driver === undefined) {
+    return refused('the URL of the database must look like `mysql://user:password@host:3306/name`');
+  }
+  const query = url.searchParams;
+  const host = query.get('socket') ?? decodeURIComponent(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  const name = decodeURIComponent(url.pathname.slice(1));
+  const user = decodeURIComponent(url.username);
+  if (host === '' || name === '' || user === '') {
+    return refused('the URL of the database must name an account, a host and a database');
+  }
+  const port = url.port === '' ? 3306 : Number(url.port);
+  const wanted = query.get('sslmode') ?? query.get('ssl-mode');
+  const sslmode = SSL_MODES[(wanted ?? 'prefer').toLowerCase()];
+  if (sslmode === undefined) return refused('sslmode must be disable, prefer, require or verify-full');
+  const certificate = query.get('sslrootcert') ?? query.get('ssl-ca');
+  const path = certificate === null ? undefined : resolve(certificate);
+  let sslRootCert: string | undefined;
+  try {
+    if (path !== undefined) sslRootCert = readFileSync(path, 'utf8');
+  } catch (error) {
+    return refused(`cannot read the file that sslrootcert names: ${readProblem(error)}`);
+  }
+  const section = {
+    driver,
+    host,
+    ...(port === 3306 ? {} : { port }),
+    name,
+    ...(wanted === null ? {} : { sslmode }),
+    ...(path === undefined ? {} : { ssl_root_cert: path }),
+  };
+  const target = (secret: string | undefined): MysqlTarget => {
+    const config: MysqlConfig = {
+      driver,
+      host,
+      port,
+      name,
+      user,
+      password: secret ?? '',
+      sslmode,
+      ...(sslRootCert === undefined ? {} : { sslRootCert }),
+      callerVariables: false,
+      maxConnections: 1,
+      requireReadonlyAccount: false,
+    };
+    return { config, section, hasPassword: secret !== undefined, withPassword: target };
+  };
+  const password = url.password === '' ? env['MYSQL_PWD'] : decodeURIComponent(url.password);
+  return { ok: true, target: target(password) };
+}
+
+/** Undefined also where an escape such as `%zz` stands for nothing. */
+function parsed(text: string): URL | undefined {
+  try {
+    const url = new URL(text);
+    for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
+    return url;
+  } catch {
+    return undefined;
+  }
+}
+
+function refused(problem: string): CatalogTargetResult {
+  return { ok: false, problem };
+}
