@@ -92,6 +92,33 @@ test('callers and the gateway are told of none', async () => {
   for (const { name } of [library, shop]) expect(told).not.toContain(name);
 });
 
+test('one that hangs keeps no call of another waiting', async () => {
+  const hanging = await startService({
+    database: { canary_library: library, canary_shop: { ...shop, host: network.host, port: network.port } },
+    capabilities: `runtime: { max_concurrent_requests: 2, queue_size: 2 }\n${CAPABILITIES}`,
+  });
+  try {
+    expect((await hanging.call('count_orders', {})).status).toBe(200);
+    network.stall('both');
+    const callers = new AbortController();
+    const { signal } = callers;
+    const calls = Array.from({ length: 4 }, () =>
+      hanging.call('count_orders', {}, { signal }).catch(() => {}),
+    );
+    const port = await agentMetricsPort(hanging);
+    const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    await expect.poll(metrics).toMatch(/svc_agent_calls_queued 2/);
+    expect((await hanging.call('count_orders', {})).status).toBe(503);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => hanging.call('get_book', { id: 1 })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    callers.abort();
+    await Promise.all(calls);
+  } finally {
+    network.resume();
+    await hanging.stop();
+  }
+});
+
 test('one that is lost costs only its own capabilities, and comes back', async () => {
   const { port } = network;
   const lost = await agent.answerTo(async () => {

@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createMetricsRegister, serveMetrics, type AcceptFailure } from '@svc/edge';
 import { createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
 import { agentKeyId, privateKeyFromSeed, rawPublicKey, RESULT_MAX_BYTES } from '@svc/protocol';
-import { createCallerLoads } from './calls/caller-loads.ts';
-import { createConcurrencyLimit } from './calls/concurrency-limit.ts';
+import { createAdmissions } from './calls/admissions.ts';
 import { createIdentifyCaller } from './calls/identify-caller.ts';
-import { createResultMemory } from './calls/result-memory.ts';
 import { createRunCall } from './calls/run-call.ts';
 import { prepareSet } from './calls/served-set.ts';
 import type { AgentConfig } from './config/model.ts';
@@ -53,7 +51,11 @@ export async function startAgent(
   const { runtime, gateway } = config;
   const isNamed = !Object.hasOwn(config.databases, UNNAMED);
   const set = await prepareSet(setContentOf(verified), databasesOf(opened));
-  const concurrencyLimit = createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize);
+  const admissions = createAdmissions({
+    running: runtime.maxConcurrentRequests,
+    queued: runtime.queueSize,
+    resultBytes: RESULT_MAX_BYTES,
+  });
   const instanceId = randomUUID();
   const traces =
     config.traces &&
@@ -69,8 +71,8 @@ export async function startAgent(
       links: () => links.held,
       linksWanted: () => links.wanted,
       dials: () => links.dials,
-      callsRunning: () => concurrencyLimit.running,
-      callsQueued: () => concurrencyLimit.queued,
+      callsRunning: () => admissions.running,
+      callsQueued: () => admissions.queued,
       databasesNamed: isNamed,
       databases: () => serving.databases,
       maxConnectionsOf: (name) => serving.config.databases[name]?.maxConnections ?? 0,
@@ -93,23 +95,19 @@ export async function startAgent(
   const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, observe) : undefined;
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
-  const callerLoads = createCallerLoads();
-  const resultMemory = createResultMemory(RESULT_MAX_BYTES);
   const serving = createServing({
     config,
     set,
     opened,
     open: openDatabase,
-    resize: (running, queued) => concurrencyLimit.resize(running, queued),
+    resize: (running, queued, databases) => admissions.resize(running, queued, databases),
     renewLinks: (offer) => links.renew(offer),
     handlerOf: (served) =>
       createRunCall({
         served,
         service: config.serviceId,
         ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
-        callerLoads,
-        concurrencyLimit,
-        resultMemory,
+        admissions,
         observe,
         traces,
         now: () => performance.now(),
@@ -161,7 +159,7 @@ export async function startAgent(
       observe({
         event: 'shutting_down',
         signal,
-        in_flight: concurrencyLimit.running + concurrencyLimit.queued,
+        in_flight: admissions.running + admissions.queued,
       });
       await links.stop();
       verifier?.close();

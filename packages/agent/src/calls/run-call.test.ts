@@ -45,15 +45,18 @@ function run(
     ...more
   }: Partial<RunnableCapability> & { readonly identify?: IdentifyCaller; readonly service?: string } = {},
 ): ReturnType<ReturnType<typeof createRunCall>> {
-  const capability = { read, query: { run: query }, timeoutMs: 500, maxBytes, ...more };
+  const capability = { read, query: { run: query }, database: '', timeoutMs: 500, maxBytes, ...more };
   const served = createServedSet(new Map([['get', capability]]), DESCRIPTION);
   const handle = createRunCall({
     served: () => served,
     ...(identify === undefined ? {} : { identify }),
     service,
-    callerLoads,
-    concurrencyLimit,
-    resultMemory,
+    admissions: {
+      of: () => ({ callerLoads, concurrencyLimit, resultMemory }),
+      resize() {},
+      running: 0,
+      queued: 0,
+    },
     observe: (event) => events.push(event),
     now: () => now,
     draining: () => draining,

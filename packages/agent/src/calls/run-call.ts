@@ -7,10 +7,8 @@ import type { Query } from '../databases/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
 import type { CallEvent, CallerFields, Observe } from '../telemetry/events.ts';
 import type { AgentTraces } from '../telemetry/traces.ts';
-import type { CallerLoads } from './caller-loads.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { Admissions } from './admissions.ts';
 import type { IdentifyCaller } from './identify-caller.ts';
-import type { ResultMemory } from './result-memory.ts';
 import type { RunnableCapability, ServedSet } from './served-set.ts';
 
 export interface RunCallOptions {
@@ -20,9 +18,7 @@ export interface RunCallOptions {
   readonly service?: string | undefined;
   /** Absent where the agent does not ask who calls. */
   readonly identify?: IdentifyCaller;
-  readonly callerLoads: CallerLoads;
-  readonly concurrencyLimit: ConcurrencyLimit;
-  readonly resultMemory: ResultMemory;
+  readonly admissions: Admissions;
   readonly observe: Observe;
   /** Absent where none are made. */
   readonly traces?: AgentTraces | undefined;
@@ -122,15 +118,15 @@ export function createRunCall(options: RunCallOptions): HandleCall {
   ): Promise<Ended> {
     const { values, caller } = prepared;
     const left = (): number => Math.max(1, timeoutMs - (now() - startedAt));
-    const { resultMemory } = options;
+    const { callerLoads, concurrencyLimit, resultMemory } = options.admissions.of(capability.database);
     const principal = principalOf(call, caller);
-    let load = options.callerLoads.of(principal, startedAt);
+    let load = callerLoads.of(principal, startedAt);
     const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal, load);
     const reservation = reserving && (await reserving);
     if (typeof reservation === 'string') return { outcome: refused(reservation), caller };
     // While it waited for memory, a caller without other calls may have been forgotten.
-    if (reservation !== undefined) load = options.callerLoads.of(principal);
-    const acquiring = options.concurrencyLimit.acquire(left(), call.signal, load);
+    if (reservation !== undefined) load = callerLoads.of(principal);
+    const acquiring = concurrencyLimit.acquire(left(), call.signal, load);
     const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
     if (typeof releaseSlot === 'string') {
       reservation?.release();

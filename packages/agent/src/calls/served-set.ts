@@ -13,6 +13,8 @@ export interface RunnableCapability {
   /** Absent where nothing is taken from who calls. */
   readonly pin?: PinParameters;
   readonly query: Query;
+  /** Name of its database. */
+  readonly database: string;
   readonly timeoutMs: number;
   /** The most that its rows may take. */
   readonly maxBytes: number;
@@ -89,6 +91,7 @@ function runnableOf({ capability, prepared, database }: Source): RunnableCapabil
     read: compileParameters(capability),
     ...(pin === undefined ? {} : { pin }),
     query: database.prepare(prepared),
+    database: capability.database ?? UNNAMED,
     timeoutMs,
     maxBytes,
   };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { MAX_INFLIGHT_MAX } from '@svc/protocol';
 import {
   changesBetween,
   prepareSet,
@@ -53,7 +54,7 @@ export interface ServingOptions {
   /** Handles calls by the set that is served when they come. */
   readonly handlerOf: (served: () => ServedSet) => HandleCall;
   /** Bounds of what runs and waits. */
-  readonly resize: (running: number, queued: number) => void;
+  readonly resize: (running: number, queued: number, databases: readonly string[]) => void;
   /** Makes links with another offer take the place of those that are there. */
   readonly renewLinks: (offer: LinkOffer) => Renewal;
 }
@@ -73,11 +74,12 @@ export function createServing(options: ServingOptions): Serving {
   let formerRestarts = 0;
   let closed = false;
 
-  function offerOf({ served }: PreparedSet, { runtime }: AgentConfig): Offered {
+  function offerOf({ served }: PreparedSet, { runtime, databases }: AgentConfig): Offered {
+    const ofOne = runtime.maxConcurrentRequests + runtime.queueSize;
     const offered: Offered = {
       served,
       manifestSha256: createHash('sha256').update(served.description).digest('hex'),
-      maxInflight: runtime.maxConcurrentRequests + runtime.queueSize,
+      maxInflight: Math.min(ofOne * Object.keys(databases).length, MAX_INFLIGHT_MAX),
       handle: options.handlerOf(() => offered.served),
     };
     return offered;
@@ -157,7 +159,11 @@ export function createServing(options: ServingOptions): Serving {
       const changes = changesBetween(before, prepared);
       formerRestarts += restartsOf([...opened].flatMap(([name, each]) => (kept.has(name) ? [] : [each])));
       [config, opened, set] = [verified.config, next, prepared];
-      options.resize(config.runtime.maxConcurrentRequests, config.runtime.queueSize);
+      options.resize(
+        config.runtime.maxConcurrentRequests,
+        config.runtime.queueSize,
+        Object.keys(config.databases),
+      );
       const nextOffer = offerOf(prepared, config);
       if (nextOffer.manifestSha256 === offer.manifestSha256 && nextOffer.maxInflight === offer.maxInflight) {
         // Nothing that the links have signed is different.

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createAbort } from '@svc/edge';
 import { DEFAULT_SERVICE, RESULT_MAX_BYTES, type AgentErrorCode } from '@svc/protocol';
-import { createCallerLoads } from '../calls/caller-loads.ts';
-import { createConcurrencyLimit } from '../calls/concurrency-limit.ts';
-import { createResultMemory } from '../calls/result-memory.ts';
+import { createAdmissions } from '../calls/admissions.ts';
 import { createRunCall } from '../calls/run-call.ts';
 import { prepareSet } from '../calls/served-set.ts';
 import type { Caller } from '../capabilities/caller.ts';
@@ -93,9 +91,11 @@ export async function openTrial(
               : { kind: 'known', caller };
           },
         }),
-    callerLoads: createCallerLoads(),
-    concurrencyLimit: createConcurrencyLimit(runtime.maxConcurrentRequests, runtime.queueSize),
-    resultMemory: createResultMemory(RESULT_MAX_BYTES),
+    admissions: createAdmissions({
+      running: runtime.maxConcurrentRequests,
+      queued: runtime.queueSize,
+      resultBytes: RESULT_MAX_BYTES,
+    }),
     observe: (event) => {
       observe?.(event);
       if (event.event === 'call' && event.detail !== undefined) details.set(event.request_id, event.detail);

@@ -1,0 +1,65 @@
+import { createCallerLoads, type CallerLoads } from './caller-loads.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
+import { createResultMemory, type ResultMemory } from './result-memory.ts';
+
+/** What calls of one database wait for. */
+export interface Admission {
+  readonly callerLoads: CallerLoads;
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly resultMemory: ResultMemory;
+}
+
+/** Each database has slots, a queue and memory of its own: with shared ones, those of a database that hangs would be missing to the others. */
+export interface Admissions {
+  of(database: string): Admission;
+  /** Other bounds from now on, and no other databases than these. */
+  resize(running: number, queued: number, databases: readonly string[]): void;
+  /** Slots taken, of all databases. */
+  readonly running: number;
+  /** Calls that wait for a slot. */
+  readonly queued: number;
+}
+
+export interface AdmissionBounds {
+  readonly running: number;
+  readonly queued: number;
+  readonly resultBytes: number;
+}
+
+export function createAdmissions({ running, queued, resultBytes }: AdmissionBounds): Admissions {
+  const admissions = new Map<string, Admission>();
+  let bounds: readonly [running: number, queued: number] = [running, queued];
+
+  function add(database: string): Admission {
+    const admission = {
+      callerLoads: createCallerLoads(),
+      concurrencyLimit: createConcurrencyLimit(...bounds),
+      resultMemory: createResultMemory(resultBytes),
+    };
+    admissions.set(database, admission);
+    return admission;
+  }
+
+  function sum(of: (limit: ConcurrencyLimit) => number): number {
+    let all = 0;
+    for (const { concurrencyLimit } of admissions.values()) all += of(concurrencyLimit);
+    return all;
+  }
+
+  return {
+    of: (database) => admissions.get(database) ?? add(database),
+    resize(changedRunning, changedQueued, databases) {
+      bounds = [changedRunning, changedQueued];
+      for (const [name, { concurrencyLimit }] of admissions) {
+        concurrencyLimit.resize(...bounds);
+        if (!databases.includes(name)) admissions.delete(name);
+      }
+    },
+    get running() {
+      return sum((limit) => limit.running);
+    },
+    get queued() {
+      return sum((limit) => limit.queued);
+    },
+  };
+}
