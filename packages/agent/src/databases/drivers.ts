@@ -1,3 +1,4 @@
+import type { OwnCode } from '@svc/edge';
 import type { Driver } from './driver.ts';
 import { mariadb, mysql } from './mysql/index.ts';
 import { postgres } from './postgres/index.ts';
@@ -14,4 +15,9 @@ export function driverOf(name: string): Driver {
   const driver = Object.hasOwn(drivers, name) ? drivers[name] : undefined;
   if (driver === undefined) throw new Error(`no driver is called ${name}`);
   return driver;
+}
+
+/** What the processes run that hold the engines of databases. */
+export function engineCodes(): readonly OwnCode[] {
+  return Object.values(drivers).flatMap(({ engineCode }) => engineCode?.() ?? []);
 }
