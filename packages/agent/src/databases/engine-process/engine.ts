@@ -152,6 +152,10 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
           reject(endOf(undefined, 'before'));
           return;
         }
+        if (limit?.signal.aborted === true) {
+          reject(stopError('cancelled'));
+          return;
+        }
         const id = nextId();
         const release = limit === undefined ? () => {} : keep(limit, (why) => stop(id, each, why));
         const each: Asked = {
