@@ -14,7 +14,7 @@ const SCHEMA = `
   create view hiding as select a from attaching;
   create view settings as select seq as a from pragma_database_list;
   create virtual table words using fts5 (word);`;
-const TICKS = 3;
+const TICKS = 2;
 const LOOK_MS = 40;
 
 /** Opens a file for writing, as the programs do that own it. */
@@ -34,7 +34,7 @@ function holdersOf(file: string): readonly number[] {
   return pids.filter((pid) => isHolder(pid, file)).map(Number);
 }
 
-function isHolder(pid: string, file: string): boolean {
+function isHolder(pid: number | string, file: string): boolean {
   try {
     if (Number(statOf(pid)[1]) !== process.pid) return false;
     const descriptors = readdirSync(`/proc/${pid}/fd`);
@@ -77,8 +77,9 @@ async function computing(file: string): Promise<number> {
 }
 
 async function endSessions(file: string): Promise<void> {
-  for (const pid of holdersOf(file)) process.kill(pid, 'SIGKILL');
-  while (holdersOf(file).length > 0) await new Promise((resolve) => setImmediate(resolve));
+  const ended = holdersOf(file);
+  for (const pid of ended) process.kill(pid, 'SIGKILL');
+  while (ended.some((pid) => isHolder(pid, file))) await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function start(): Promise<TestServer> {

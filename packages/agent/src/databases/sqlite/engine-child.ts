@@ -26,19 +26,18 @@ serveEngine(({ kind, body, answer }) => {
 });
 
 function replyTo(kind: number, body: EngineQuestion['body']): unknown {
-  const question: unknown = JSON.parse(body.toString('utf8'));
   if (kind === ASK.open) {
-    runner = new QueryRunner(question as OpenQuestion);
+    runner = new QueryRunner(questionOf<OpenQuestion>(body));
     return {};
   }
   if (runner === undefined) throw new Error('no database is open');
   switch (kind) {
     case ASK.run:
-      return runner.run(question as RunQuestion);
+      return runner.run(questionOf<RunQuestion>(body));
     case ASK.judge:
-      return judge(runner, question as JudgeQuestion);
+      return judge(runner, questionOf<JudgeQuestion>(body));
     case ASK.read:
-      return read(runner, question as ReadQuestion);
+      return read(runner, questionOf<ReadQuestion>(body));
     default:
       throw new Error(`there is no question of kind ${kind}`);
   }
@@ -60,6 +59,11 @@ function judge({ file: { database } }: QueryRunner, { text, allowFunctions }: Ju
 
 function read({ file }: QueryRunner, { sql, values }: ReadQuestion): unknown {
   return file.database.prepare(sql).all(...values);
+}
+
+function questionOf<Question>(body: Buffer): Question {
+  const question: Question = JSON.parse(body.toString('utf8'));
+  return question;
 }
 
 function jsonBody(value: unknown): Buffer {

@@ -82,5 +82,6 @@ async function ask(engine: Engine, kind: number, question: unknown, limit?: Engi
 }
 
 function jsonOf<Answer>(body: Buffer): Answer {
-  return JSON.parse(body.toString('utf8')) as Answer;
+  const answer: Answer = JSON.parse(body.toString('utf8'));
+  return answer;
 }

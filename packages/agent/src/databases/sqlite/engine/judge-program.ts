@@ -58,7 +58,11 @@ function programOf(database: SqliteDatabase, text: string): readonly Instruction
   return database
     .prepare(`explain ${text}`)
     .all()
-    .map(({ opcode, p2, p4 }) => ({ opcode: String(opcode), p2: Number(p2), p4: String(p4 ?? '') }));
+    .map(({ opcode, p2, p4 }) => ({
+      opcode: String(opcode),
+      p2: Number(p2),
+      p4: typeof p4 === 'string' ? p4 : '',
+    }));
 }
 
 function tablesOf(database: SqliteDatabase, name: string): readonly string[] {

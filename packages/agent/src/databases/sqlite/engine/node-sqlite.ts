@@ -47,5 +47,10 @@ export interface SqliteError extends Error {
 
 export function loadSqlite(): SqliteModule {
   const loaded: unknown = process.getBuiltinModule('node:sqlite');
-  return loaded as SqliteModule;
+  if (!isSqlite(loaded)) throw new Error('this Node.js has no SQLite');
+  return loaded;
+}
+
+function isSqlite(loaded: unknown): loaded is SqliteModule {
+  return typeof loaded === 'object' && loaded !== null && 'DatabaseSync' in loaded;
 }
