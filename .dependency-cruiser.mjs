@@ -70,10 +70,12 @@ const FOLDERS = {
     'agent/proposals',
     'agent/agent.ts',
   ],
-  'agent/databases': ['agent/capabilities'],
+  // What the agent says to processes of its own, and they to it.
+  'agent/process-messages': [],
+  'agent/databases': ['agent/capabilities', 'agent/process-messages'],
   'agent/gateway-link': [],
   'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
-  'agent/workers': ['agent/databases'],
+  'agent/workers': ['agent/databases', 'agent/process-messages'],
   'agent/examples': ['agent/capabilities'],
   'agent/lint': ['agent/capabilities', 'agent/databases', 'agent/proposals'],
   'agent/reload': [
@@ -245,19 +247,19 @@ export default {
       'Only the list of drivers and the drivers themselves know which databases there are.',
       { path: SHIPPED, pathNot: [...TEST_CODE, `${DATABASES}drivers\\.ts$`, `${DATABASES}[^/]+/`] },
       {
-        path: `${DATABASES}(?!sql/|sessions/|conformance/)[^/]+/`,
+        path: `${DATABASES}(?!sql/|sessions/|engine-process/|conformance/)[^/]+/`,
         pathNot: `${DATABASES}[^/]+/config-schema\\.ts$`,
       },
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in the files beside them, in sql and in sessions.',
+      'No driver imports another; what they share stands in the files beside them, in sql, sessions and engine-process.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
         pathNot: [
           `${DATABASES}$1/`,
-          `${DATABASES}(?:sql|sessions)/`,
+          `${DATABASES}(?:sql|sessions|engine-process)/`,
           `${DATABASES}(?:driver|catalog|describe-statement|explain|errors)\\.ts$`,
         ],
       },

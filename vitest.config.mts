@@ -5,6 +5,8 @@ import RepositoryReporter from './tests/setup/reporter.ts';
 const database = 'packages/agent/src/databases/**/*.test.ts';
 /** They need servers that are unpacked for them: `npm run test:mysql`. */
 const mysql = 'packages/agent/src/databases/mysql/**/*-server.test.ts';
+/** They need a Node.js that has SQLite: `npm run test:sqlite`. */
+const sqlite = 'packages/agent/src/databases/sqlite/**/*-server.test.ts';
 /** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `test:chart`, `test:clients`, `test:packages`, `test:ops`, `test:console`, `test:mysql`. */
 const withPrograms = [
   'tests/fleet/programs/**',
@@ -53,7 +55,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'database',
           include: [database],
-          exclude: [...configDefaults.exclude, mysql],
+          exclude: [...configDefaults.exclude, mysql, sqlite],
           sequence: { groupOrder: 1 },
           ...withPostgres,
         },

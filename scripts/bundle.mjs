@@ -10,6 +10,9 @@ const VERIFIER = ['./verifier.ts'];
 /** What a driver loads for commands alone. */
 const COMMANDS = ['./catalog/index.ts', './explain/index.ts'];
 
+/** What the processes run that hold the engine of a database: each process of the agent may start them. */
+const ENGINES = { SVC_SQLITE: 'packages/agent/src/databases/sqlite/engine-child.ts' };
+
 const executables = [
   {
     entry: 'packages/gateway/src/main.ts',
@@ -23,6 +26,7 @@ const executables = [
       SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts', external: COMMANDS },
       SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: [...VERIFIER, ...COMMANDS] },
     },
+    engines: ENGINES,
     pages: { SVC_CONSOLE: 'packages/console/src' },
     external: VERIFIER,
     output: 'dist/svc-agent',
@@ -52,25 +56,29 @@ export async function buildExecutables() {
 /**
  * Bundles `entry` into `output` (paths relative to the root): one CommonJS file that runs after being copied
  * alone to a machine that has only Node.js. The code of what it starts beside itself goes in as texts, under the names in
- * `helpers`, so that each side loads what is its own; so do the pages for browsers. Resolves to a readable line with its
- * name, size and time, and to the folders of the packages that went into it.
+ * `helpers`, so that each side loads what is its own; so do the pages for browsers, and under the names in `engines` what
+ * helpers may start, too. Resolves to a readable line with its name, size and time, and to the folders of the packages
+ * that went into it.
  */
-export async function bundle({ entry, helpers, pages = {}, external, output }) {
+export async function bundle({ entry, helpers, engines = {}, pages = {}, external, output }) {
   const started = performance.now();
-  const beside = await Promise.all(
-    Object.entries(helpers).map(async ([name, helper]) => ({
+  const forHelpers = namesInTexts(Object.keys(engines));
+  const beside = await Promise.all([
+    ...Object.entries(engines).map(async ([name, engine]) => ({ name, ...(await compile(engine)) })),
+    ...Object.entries(helpers).map(async ([name, helper]) => ({
       name,
-      ...(await compile(helper.entry, {}, helper.external)),
+      ...(await compile(helper.entry, forHelpers, helper.external)),
     })),
-  );
+  ]);
   for (const [name, folder] of Object.entries(pages)) {
     const { embedded, packages } = await embedPages(folder);
     beside.push({ name, code: embedded, packages });
   }
-  const names = Object.fromEntries(beside.map(({ name }) => [name, `SVC_TEXTS.${name}`]));
+  const names = namesInTexts(beside.map(({ name }) => name));
   const { code, packages, packed } = await compile(entry, names, external);
   if (packed !== undefined) beside.push({ name: 'SVC_PACKED', code: packed, packages: [] });
-  const getters = beside.map((each) => `get ${each.name}(){return ${expressionOf(each)}}`);
+  const shared = [...Object.keys(engines), 'SVC_PACKED'];
+  const getters = beside.map((each) => `get ${each.name}(){return ${expressionOf(each, shared)}}`);
   const text = `#!/usr/bin/env node\n${STRICT}const SVC_TEXTS={${getters.join(',\n')}};\n${code}`;
   const changed = await replace(join(root, output), text, 0o755);
   const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
@@ -81,12 +89,17 @@ export async function bundle({ entry, helpers, pages = {}, external, output }) {
 
 const STRICT = '"use strict";';
 
-/** What is packed is in the executable once: a helper that may ask for it is given it. */
-function expressionOf({ code, packed }) {
+function namesInTexts(names) {
+  return Object.fromEntries(names.map((name) => [name, `SVC_TEXTS.${name}`]));
+}
+
+/** What several ask for is in the executable once: a helper is given that of it which its code names. */
+function expressionOf({ code }, shared) {
   const text = asciiOf(JSON.stringify(code));
-  return packed === undefined
-    ? text
-    : `'${STRICT}const SVC_TEXTS={SVC_PACKED:'+JSON.stringify(this.SVC_PACKED)+'};'+${text}`;
+  const given = shared.filter((name) => code.includes(`SVC_TEXTS.${name}`));
+  if (given.length === 0) return text;
+  const members = given.map((name) => `${name}:'+JSON.stringify(this.${name})+'`);
+  return `'${STRICT}const SVC_TEXTS={${members.join(',')}};'+${text}`;
 }
 
 /** V8 keeps a source with one character that needs two bytes in twice the memory. esbuild leaves those of regular expressions. */

@@ -17,6 +17,7 @@ import { workerCode } from './cli/open-database.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run/run-command.ts';
 import { schemaCommand } from './cli/schema-command.ts';
+import { engineCodes } from './databases/drivers.ts';
 import { isLevel, LEVELS } from './lint/finding.ts';
 import { checksCode } from './start-up/spawn-checks.ts';
 
@@ -27,7 +28,7 @@ declare const SVC_CONSOLE: string;
 /** The folder of the real file, symbolic links resolved: where `capability.yaml` and the log live. */
 const home = dirname(realpathSync(__filename));
 
-if (!runOwnCode(() => [checksCode(), workerCode()])) void main(process.argv.slice(2));
+if (!runOwnCode(() => [checksCode(), workerCode(), ...engineCodes()])) void main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<void> {
   tolerateClosedOutput('svc-agent', EXIT.failure);

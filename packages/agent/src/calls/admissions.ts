@@ -3,7 +3,7 @@ import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-lim
 import { createResultMemory, type ResultMemory } from './result-memory.ts';
 
 /** What calls of one database wait for. */
-export interface Admission {
+interface Admission {
   readonly callerLoads: CallerLoads;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly resultMemory: ResultMemory;

@@ -1,3 +1,5 @@
+import { SIZE_PATTERN } from './size.ts';
+
 /**
  * A JSON Schema, draft-07: the draft that editors know best. With the functions of this file the sections of the
  * capability file are described. A schema has `errorMessage` where its keywords alone give no clear reason.
@@ -30,5 +32,15 @@ export function count(
 
 export function choice(description: string, names: readonly string[], defaultValue?: string): JsonSchema {
   const schema = { type: 'string', description, enum: names };
+  return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
+}
+
+export function size(description: string, defaultValue?: string): JsonSchema {
+  const schema = {
+    type: ['integer', 'string'],
+    description,
+    pattern: SIZE_PATTERN,
+    errorMessage: 'must be a size such as `512KB`, `10MB` or `1GB`',
+  };
   return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
 }

@@ -20,7 +20,7 @@ import { gatewayUrls } from './gateway-urls.ts';
 import { driverNameOf } from './driver-of-file.ts';
 import { parseDuration, readListenAddress, type TracesConfig } from '@svc/edge';
 import type { Path } from './path.ts';
-import { parseSize } from './size.ts';
+import { parseSize } from '../capabilities/size.ts';
 
 export interface BuildSecrets {
   readonly privateKeySeed: Uint8Array;
@@ -77,7 +77,7 @@ export function buildConfig(
     databases: Object.fromEntries(
       Object.entries(sections).map(([name, section]) => [
         name,
-        buildDatabase(file, name, section, secrets, positionOf),
+        buildDatabase(file, name, section, secrets, { positionOf, resolveFile }),
       ]),
     ),
     logging: {
@@ -98,11 +98,11 @@ function buildDatabase(
   name: string,
   section: DatabaseSection,
   secrets: BuildSecrets,
-  positionOf: PositionOf,
+  { positionOf, resolveFile }: Places,
 ): DatabaseConfig {
   const path = sectionOf(name);
   return {
-    ...driverOf(driverNameOf(file, path)).configure(section, secrets.databases[name] ?? {}),
+    ...driverOf(driverNameOf(file, path)).configure(section, secrets.databases[name] ?? {}, resolveFile),
     ...(section.require_readonly_account === undefined
       ? {}
       : { requireReadonlyAccountPosition: positionOf([...path, 'require_readonly_account']) }),

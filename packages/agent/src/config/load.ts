@@ -13,7 +13,7 @@ import { readTelemetry } from './secrets/read-telemetry.ts';
 import type { ReadFile } from './secrets/read-secrets.ts';
 import { readYaml } from './yaml/read-yaml.ts';
 import { isReplaced, replaceLink, type LinkOverride } from './replace-link.ts';
-import { formatSize } from './size.ts';
+import { formatSize } from '../capabilities/size.ts';
 
 export interface ConfigSource {
   /** Of the capability file; the files that it names are relative to its folder. */

@@ -1,4 +1,4 @@
-import type { AbortSignalLike } from '@svc/edge';
+import type { AbortSignalLike, OwnCode } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Fault, Position } from '../capabilities/fault.ts';
 import type { JsonSchema } from '../capabilities/json-schema.ts';
@@ -22,8 +22,17 @@ export interface Driver {
   readonly secrets: readonly string[];
   /** Keys of the section that name a file of PEM certificates. */
   readonly certificates: readonly string[];
-  /** `texts` holds secrets and certificates by their keys. The section has passed its schema. */
-  configure(section: DatabaseSection, texts: Readonly<Record<string, string>>): DatabaseConfig;
+  /**
+   * `texts` holds secrets and certificates by their keys; `resolveFile` gives the path of a file that the section names.
+   * The section has passed its schema.
+   */
+  configure(
+    section: DatabaseSection,
+    texts: Readonly<Record<string, string>>,
+    resolveFile: (name: string) => string,
+  ): DatabaseConfig;
+  /** The code of the processes that hold its engine; absent where the engine is a server. */
+  readonly engineCode?: () => OwnCode;
   /** Connects when it is first used, and again whenever a connection was lost. */
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
   /** Loads what explains queries, which a running agent never needs, from `./explain/index.ts`. */

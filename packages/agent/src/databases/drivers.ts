@@ -1,9 +1,11 @@
+import type { OwnCode } from '@svc/edge';
 import type { Driver } from './driver.ts';
 import { mariadb, mysql } from './mysql/index.ts';
 import { postgres } from './postgres/index.ts';
+import { sqlite } from './sqlite/index.ts';
 
 /** Every kind of database that the agent serves, by the name that `database.driver` gives it. The only list. */
-const drivers: Readonly<Record<string, Driver>> = { postgres, mariadb, mysql };
+const drivers: Readonly<Record<string, Driver>> = { postgres, mariadb, mysql, sqlite };
 
 export const DRIVER_NAMES: readonly string[] = Object.keys(drivers);
 /** For a capability file that names no driver. */
@@ -20,4 +22,9 @@ export function driverOf(name: string): Driver {
   const driver = Object.hasOwn(drivers, name) ? drivers[name] : undefined;
   if (driver === undefined) throw new Error(`no driver is called ${name}`);
   return driver;
+}
+
+/** What the processes run that hold the engines of databases. */
+export function engineCodes(): readonly OwnCode[] {
+  return Object.values(drivers).flatMap(({ engineCode }) => engineCode?.() ?? []);
 }

@@ -1,4 +1,4 @@
-import { formatSize } from '../config/size.ts';
+import { formatSize } from '../capabilities/size.ts';
 import type { Changes } from './change.ts';
 import type { CapabilityTerms } from './contract.ts';
 

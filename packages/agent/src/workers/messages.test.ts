@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { QueryCall, QueryResult } from '../databases/driver.ts';
 import { DatabaseError } from '../databases/errors.ts';
-import { createMessageReader, type MessageFields } from './message-reader.ts';
-import { createMessageWriter, type MessageWriter } from './message-writer.ts';
+import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
+import { createMessageWriter, type MessageWriter } from '../process-messages/message-writer.ts';
 import { readCall, readFailed, readResult, writeCall, writeFailed, writeResult } from './messages.ts';
 
 /** What `read` makes of what `write` has written, whose bytes come in pieces of these lengths, over and over. */

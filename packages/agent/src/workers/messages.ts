@@ -10,8 +10,8 @@ import type {
 } from '../databases/driver.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
 import type { ShareValues } from './caller-shares.ts';
-import type { MessageFields } from './message-reader.ts';
-import type { MessageWriter } from './message-writer.ts';
+import type { MessageFields } from '../process-messages/message-reader.ts';
+import type { MessageWriter } from '../process-messages/message-writer.ts';
 
 /** What the agent tells a worker. A call, a ping and a question have an id, with which their answer comes. */
 export const TO_WORKER = {

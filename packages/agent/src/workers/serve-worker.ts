@@ -4,8 +4,8 @@ import { createCallTable } from '@svc/protocol';
 import type { Database, DatabaseChange, Query } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { createReceivedShares } from './caller-shares.ts';
-import { createMessageReader, type MessageFields } from './message-reader.ts';
-import { createMessageWriter } from './message-writer.ts';
+import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
+import { createMessageWriter } from '../process-messages/message-writer.ts';
 import {
   FROM_WORKER,
   readCall,

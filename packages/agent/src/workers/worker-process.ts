@@ -10,8 +10,8 @@ import type {
 } from '../databases/driver.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import { createSentShares } from './caller-shares.ts';
-import { createMessageReader, type MessageFields } from './message-reader.ts';
-import { createMessageWriter } from './message-writer.ts';
+import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
+import { createMessageWriter } from '../process-messages/message-writer.ts';
 import {
   FROM_WORKER,
   readData,

@@ -13,7 +13,7 @@ import { databaseNamesOf, driverNameOf } from '../driver-of-file.ts';
 import { gatewayUrlProblem } from './gateway-url.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 import { dottedPath, valueAt, type Path } from '../path.ts';
-import { formatSize, parseSize } from '../size.ts';
+import { formatSize, parseSize } from '../../capabilities/size.ts';
 
 const LONGEST_RESOLVE_INTERVAL_MS = 60 * 60 * 1000;
 const LONGEST_REVERIFY_MS = 168 * 60 * 60 * 1000;

@@ -4,10 +4,18 @@ import { PARAM_TYPES, RESULT_TYPES } from '../../capabilities/model.ts';
 import { GATEWAY_DEFAULTS, RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { DRIVER_NAMES, DEFAULT_DRIVER, driverOf } from '../../databases/drivers.ts';
 import { UNNAMED } from '../../capabilities/database-names.ts';
-import { choice, count, filledText, flag, text, type JsonSchema } from '../../capabilities/json-schema.ts';
+import {
+  choice,
+  count,
+  filledText,
+  flag,
+  size,
+  text,
+  type JsonSchema,
+} from '../../capabilities/json-schema.ts';
 import { examplesSection } from './examples-section.ts';
 import { identitySection } from './identity-section.ts';
-import { duration, named, section, size } from './section-schema.ts';
+import { duration, named, section } from './section-schema.ts';
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const WORKERS_MAX = 64;

@@ -1,6 +1,5 @@
 import { DURATION_PATTERN } from '@svc/edge';
 import type { JsonSchema } from '../../capabilities/json-schema.ts';
-import { SIZE_PATTERN } from '../size.ts';
 
 /** A mapping with these keys and no others. */
 export function section(
@@ -9,16 +8,6 @@ export function section(
   required: readonly string[] = [],
 ): JsonSchema {
   return { type: 'object', description, properties, required, additionalProperties: false };
-}
-
-export function size(description: string, defaultValue?: string): JsonSchema {
-  const schema = {
-    type: ['integer', 'string'],
-    description,
-    pattern: SIZE_PATTERN,
-    errorMessage: 'must be a size such as `512KB`, `10MB` or `1GB`',
-  };
-  return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
 }
 
 export function duration(description: string, defaultValue?: string): JsonSchema {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Capability } from '../../capabilities/model.ts';
 import type {
@@ -49,7 +50,7 @@ export function configOf(
   { section, texts }: Account,
   maxConnections: number,
 ): DatabaseConfig {
-  return { ...driver.configure(section, texts), maxConnections };
+  return { ...driver.configure(section, texts, resolve), maxConnections };
 }
 
 export async function openDriver(

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { executeMysql } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Capability } from '../../capabilities/model.ts';
@@ -266,9 +267,8 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
         await execute('revoke delete on other from public');
       });
     }
-    const config = driver.configure({ ...server.reader.section, user } as typeof server.reader.section, {
-      password: 'p',
-    });
+    const section = { ...server.reader.section, user } as typeof server.reader.section;
+    const config = driver.configure(section, { password: 'p' }, resolve);
     const verifier = (await driver.loadVerifier()).open(config);
     onTestFinished(() => verifier.close());
     const remedies = (await verifier.auditAccount([])).map(({ remedy }) => remedy).join('\n');
@@ -297,7 +297,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     const texts = { ...server.reader.texts, ssl_root_cert: address.certificate };
     const ping = async (changes: object, given: Readonly<Record<string, string>>): Promise<void> => {
       const verifier = (await driver.loadVerifier()).open(
-        driver.configure({ ...section, ...changes }, given),
+        driver.configure({ ...section, ...changes }, given, resolve),
       );
       onTestFinished(() => verifier.close());
       await verifier.ping();

@@ -1,4 +1,7 @@
+import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver.ts';
+import type { OneSelect } from '../sql/one-select.ts';
+import { unorderedStatements } from '../sql/unordered-statements.ts';
 import { auditAccount } from './audit/account.ts';
 import type { MysqlConfig } from './config.ts';
 import { createPool, ping, withSession } from './connect.ts';
@@ -7,7 +10,6 @@ import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { serverWarnings } from './verify/server-warnings.ts';
-import { unorderedStatements } from './verify/unordered-statements.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
@@ -17,14 +19,14 @@ export const verifier: Verifier = {
       return result.ok ? [] : result.faults;
     }),
   findWarnings: async (capabilities) => rowCountWarnings(capabilities),
-  findUnordered: async (capabilities) => unorderedStatements(capabilities),
+  findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: MysqlConfig) {
     const pool = createPool(config);
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
       findWarnings: () => withSession(pool, async (session) => serverWarnings(session)),
-      findUnordered: async (capabilities) => unorderedStatements(capabilities),
+      findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ text, params }: PreparedQuery) {
         const values = params.map(() => null);
@@ -36,3 +38,8 @@ export const verifier: Verifier = {
     };
   },
 };
+
+function selectOf(capability: Capability): OneSelect | undefined {
+  const result = readStatement(capability);
+  return result.ok ? result.read.select : undefined;
+}

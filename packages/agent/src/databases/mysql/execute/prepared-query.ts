@@ -12,8 +12,6 @@ export interface PreparedQuery extends PreparedCapability {
   readonly required: readonly string[];
   /** Whether it may call functions that somebody has made, be it in a view, which may change the session. */
   readonly callsOwn: boolean;
-  /** Whether `params` has some of `CALLER_PARAMS`. */
-  readonly asksCaller: boolean;
   /** Whether a function may read who calls, which is then in variables of the session. */
   readonly setsCaller: boolean;
 }

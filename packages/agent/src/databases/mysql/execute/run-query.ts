@@ -2,7 +2,7 @@ import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import { callerValues } from '../../sql/caller-params.ts';
+import { CALLER_NAMES, callerValue } from '../../sql/caller-variables.ts';
 import { callersMistake, isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { bindValue } from './bind-values.ts';
@@ -136,11 +136,10 @@ class Transaction {
     const { capability, callsOwn, setsCaller } = this.#verified;
     await this.#session.limitTime(Math.max(1, deadline - performance.now()));
     if (setsCaller) {
-      const values = Object.entries(callerValues(this.#call, capability));
-      const text = `set ${values.map(([name]) => `@${name} = ?`).join(', ')}`;
+      const text = `set ${CALLER_NAMES.map((name) => `@${name} = ?`).join(', ')}`;
       await this.#session.askWith(
         text,
-        values.map(([, value]) => value),
+        CALLER_NAMES.map((name) => callerValue(name, this.#call, capability) ?? ''),
       );
     }
     if (callsOwn) await this.#session.ask('start transaction read only');
@@ -160,12 +159,12 @@ class Transaction {
   }
 
   #execute(): Promise<void> {
-    const { text, params, asksCaller, capability } = this.#verified;
-    const given = this.#call.values;
-    const values = asksCaller ? { ...given, ...callerValues(this.#call, capability) } : given;
-    const bound = params.map(({ name, schema }) =>
-      bindValue(this.#session.types, schema, Object.hasOwn(values, name) ? values[name] : undefined),
-    );
+    const { text, params, capability } = this.#verified;
+    const { values } = this.#call;
+    const bound = params.map(({ name, schema }) => {
+      const value = Object.hasOwn(values, name) ? values[name] : callerValue(name, this.#call, capability);
+      return bindValue(this.#session.types, schema, value);
+    });
     return new Promise((resolve, reject) => {
       const { connection } = this.#session;
       const command = connection.execute({ sql: text, values: bound, rowsAsArray: true });

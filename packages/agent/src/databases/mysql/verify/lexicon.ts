@@ -1,4 +1,4 @@
-import { CALLER_PARAMS } from '../../sql/caller-params.ts';
+import { CALLER_NAMES } from '../../sql/caller-variables.ts';
 import type { Lexicon } from '../../sql/scanner.ts';
 
 /**
@@ -18,5 +18,5 @@ export const lexicon: Lexicon = {
   ],
   activeComments: ['/*!', '/*M!', '/*+'],
   operators: '+-*/%=<>!&|^~(),.;',
-  variables: CALLER_PARAMS.map((name) => `@${name}`),
+  variables: CALLER_NAMES.map((name) => `@${name}`),
 };

@@ -1,7 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { VerificationFault } from '../../errors.ts';
 import type { Template } from '../../sql/create-template.ts';
-import { callerParam, reservedParams } from '../../sql/caller-params.ts';
+import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { unknownFunctions } from '../../sql/judge-functions.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
@@ -40,19 +40,15 @@ export function readStatement(capability: Capability): ReadResult {
     ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) =>
       faultAt(capability, { message }),
     ),
-    ...reservedParams(capability).map(({ name }) =>
-      faultAt(
-        capability,
-        { message: 'begins with svc_, as what the agent says of callers does: rename it' },
-        name,
-      ),
-    ),
+    ...reservedNames(capability).map(({ param, ...fault }) => faultAt(capability, fault, param)),
   ];
   const variables = new Set(
     select.body.flatMap(({ kind, text }) => (kind === 'variable' ? [text.slice(1)] : [])),
   );
-  const callerParams = Array.from(variables, (name) => callerParam(name, capability));
-  const cut = cutAtParameters(sql, scanned.tokens, select.body, [...capability.params, ...callerParams]);
+  const cut = cutAtParameters(sql, scanned.tokens, select.body, [
+    ...capability.params,
+    ...callerParams([...variables], capability),
+  ]);
   if (!cut.ok) faults.push(...cut.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)));
   if (!cut.ok || faults.length > 0) return { ok: false, faults };
   const { template } = cut;

@@ -76,7 +76,7 @@ async function check(
   const text = wrapSelect(read.text, fields, capability.limits, read.select.isLimited);
   const wrapped = await prepared(session, capability, text, read);
   if (!wrapped.ok) return wrapped;
-  const { template, asksCaller } = read;
+  const { template } = read;
   const callsOwn = capability.allowFunctions.length > 0;
   return {
     ok: true,
@@ -87,7 +87,6 @@ async function check(
       limits: capability.limits,
       required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
       callsOwn,
-      asksCaller,
       setsCaller: callsOwn && config.callerVariables,
     },
   };

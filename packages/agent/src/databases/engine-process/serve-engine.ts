@@ -1,0 +1,55 @@
+import { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { ignoreSignals } from '@svc/edge/ignore-signals';
+import { createMessageReader } from '../../process-messages/message-reader.ts';
+import { createMessageWriter } from '../../process-messages/message-writer.ts';
+
+/** A question as the child gets it. */
+export interface EngineQuestion {
+  readonly id: number;
+  readonly kind: number;
+  readonly body: Buffer;
+  /** To be called once, now or later. `body` must not change afterwards. */
+  readonly answer: (kind: number, body: Uint8Array) => void;
+}
+
+const ID_BYTES = 4;
+const PARENT_LOOK_MS = 1000;
+
+/**
+ * The child's side: gives it each question, and ends it when the agent closes the pipe or is gone. Answers of one turn
+ * of the event loop leave in one write. A signal to all processes of a terminal or a service leaves it to the agent.
+ */
+export function serveEngine(take: (question: EngineQuestion) => void): void {
+  ignoreSignals('SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP');
+  const pipe = new Socket({ fd: 3 });
+  const writer = createMessageWriter(pipe);
+  const read = createMessageReader((kind, fields) => {
+    const id = fields.number();
+    take({
+      id,
+      kind,
+      body: fields.rest(),
+      answer: (answerKind, body) => {
+        writer.begin(answerKind, ID_BYTES);
+        writer.number(id);
+        writer.end(body);
+      },
+    });
+  });
+  pipe.on('data', read);
+  // The answers that were given in this turn leave at its end.
+  pipe.on('end', () => setImmediate(() => pipe.end(() => process.exit())));
+  pipe.on('error', () => process.exit());
+}
+
+/**
+ * Ends this process also while its engine holds the main thread, once the agent is gone: a killed agent cannot end it,
+ * and a query may have no end of its own.
+ */
+export function endWithParent(): void {
+  const code = `setInterval(() => {
+    if (process.ppid !== ${process.ppid}) process.kill(process.pid, 'SIGKILL');
+  }, ${PARENT_LOOK_MS});`;
+  new Worker(code, { eval: true }).unref();
+}

@@ -1,0 +1,38 @@
+import type { Capability, Param } from '../../capabilities/model.ts';
+import type { QueryCall } from '../driver.ts';
+import type { ParameterFault } from './create-template.ts';
+
+/** What SQL is told of who calls, by name, where its database has `caller_variables`. '' where it is not known. */
+const VALUES: Readonly<Record<string, (call: QueryCall, capability: string) => string>> = {
+  svc_api_key_name: ({ apiKeyName }) => apiKeyName,
+  svc_capability: (_call, capability) => capability,
+  svc_request_id: ({ requestId }) => requestId,
+  svc_subject: ({ caller }) => caller?.subject ?? '',
+  svc_issuer: ({ caller }) => caller?.issuer ?? '',
+  svc_client_id: ({ caller }) => caller?.clientId ?? '',
+  svc_claims: ({ caller }) => caller?.claimsJson ?? '',
+};
+export const CALLER_NAMES: readonly string[] = Object.keys(VALUES);
+const PREFIX = 'svc_';
+
+/** Undefined for a name that is none of theirs. */
+export function callerValue(name: string, call: QueryCall, capability: string): string | undefined {
+  return Object.hasOwn(VALUES, name) ? VALUES[name]?.(call, capability) : undefined;
+}
+
+/** Those that a statement names, as if the capability had declared them. */
+export function callerParams(names: readonly string[], { sqlPosition }: Capability): readonly Param[] {
+  return names
+    .filter((name) => Object.hasOwn(VALUES, name))
+    .map((name) => ({ name, required: false, schema: { type: 'string' }, position: sqlPosition }));
+}
+
+/** What is wrong with the names of the parameters that a capability declares. */
+export function reservedNames({ params }: Capability): readonly ParameterFault[] {
+  return params
+    .filter(({ name }) => name.startsWith(PREFIX))
+    .map(({ name }) => ({
+      param: name,
+      message: `begins with ${PREFIX}, as the parameters do that say who calls: give it another name`,
+    }));
+}

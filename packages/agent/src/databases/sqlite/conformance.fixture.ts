@@ -1,0 +1,220 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
+import { loadSqlite, type SqliteDatabase } from './engine/node-sqlite.ts';
+
+const SCHEMA = `
+  create table book (id integer primary key, title text not null);
+  insert into book with recursive n (i) as (select 1 union all select i + 1 from n where i < 50)
+    select i, 'book ' || i from n;
+  create table other (i integer, r real, t text, b blob);
+  insert into other values (9223372036854775807, 0.1, '2024-02-29 12:30:00.50', x'00ff');
+  create view attaching as select load_extension('x') as a;
+  create view hiding as select a from attaching;
+  create view settings as select seq as a from pragma_database_list;
+  create virtual table words using fts5 (word);`;
+const TICKS = 2;
+const LOOK_MS = 40;
+
+/** Opens a file for writing, as the programs do that own it. */
+export function openForWriting(file: string): SqliteDatabase {
+  return new (loadSqlite().DatabaseSync)(file, {
+    readOnly: false,
+    allowExtension: false,
+    enableForeignKeyConstraints: false,
+    enableDoubleQuotedStringLiterals: false,
+    timeout: 10_000,
+  });
+}
+
+/** The processes of this one that have the file open. */
+function holdersOf(file: string): readonly number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.filter((pid) => isHolder(pid, file)).map(Number);
+}
+
+function isHolder(pid: number | string, file: string): boolean {
+  try {
+    if (Number(statOf(pid)[1]) !== process.pid) return false;
+    const descriptors = readdirSync(`/proc/${pid}/fd`);
+    return descriptors.some((each) => readlinkSync(`/proc/${pid}/fd/${each}`) === file);
+  } catch {
+    // It has ended meanwhile.
+    return false;
+  }
+}
+
+/** State, parent and so on, of a process and its main thread. */
+function statOf(pid: number | string): readonly string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return statOf(pid)[0] === 'R';
+  } catch {
+    return false;
+  }
+}
+
+/** How much of a processor it has had, in ticks of 10 ms. */
+function ticksOf(pid: number): number {
+  try {
+    const stat = statOf(pid);
+    return Number(stat[11]) + Number(stat[12]);
+  } catch {
+    return 0;
+  }
+}
+
+/** Those that have been computing all the time since they were looked at. */
+async function computing(file: string): Promise<number> {
+  const before = holdersOf(file).map((pid) => [pid, ticksOf(pid)] as const);
+  await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  return before.filter(([pid, ticks]) => ticksOf(pid) - ticks >= TICKS).length;
+}
+
+async function endSessions(file: string): Promise<void> {
+  const ended = holdersOf(file);
+  for (const pid of ended) process.kill(pid, 'SIGKILL');
+  while (ended.some((pid) => isHolder(pid, file))) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function start(): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'sqlite-test-'));
+  const file = join(folder, 'library.db');
+  const away = join(folder, 'away.db');
+  const database = openForWriting(file);
+  database.exec(SCHEMA);
+  database.close();
+  chmodSync(file, 0o444);
+  const accountOf = (changes: object): Account => ({
+    section: { driver: 'sqlite', file, caller_variables: true, ...changes } as Account['section'],
+    texts: {},
+  });
+  return {
+    // As root, everything may be written that is not immutable.
+    reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
+    writer: accountOf({}),
+    sessions: async () => holdersOf(file).length,
+    busySessions: async () => holdersOf(file).filter(isRunning).length,
+    slowSessions: () => computing(file),
+    endSessions: () => endSessions(file),
+    goAway: async () => {
+      renameSync(file, away);
+      await endSessions(away);
+    },
+    comeBack: async () => renameSync(away, file),
+    stop: async () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** SQLite has nothing that waits: it counts, as far as this machine counts in that time. */
+function slow(ms: number): Statement {
+  const count = Math.ceil(stepsPerMs() * ms);
+  return {
+    sql: `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${count})
+      select max(1) as a from n`,
+  };
+}
+
+let measured: number | undefined;
+
+function stepsPerMs(): number {
+  if (measured !== undefined) return measured;
+  const steps = 400_000;
+  const database = openForWriting(':memory:');
+  const started = performance.now();
+  database
+    .prepare(`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${steps})
+    select max(1) as a from n`)
+    .all();
+  measured = steps / (performance.now() - started);
+  database.close();
+  return measured;
+}
+
+export const dialect: Dialect = {
+  requiresReadonlyAccount: false,
+  start,
+  quoted: (name) => `"${name.replaceAll('"', '""')}"`,
+  param: (name) => `:${name}`,
+  slow,
+  columns: [
+    ['integer', '7', '7'],
+    ['integer', '(select i from other)', '9223372036854775807'],
+    ['number', '7', '7'],
+    ['number', '(select r from other)', '0.1'],
+    ['number', '1e300', '1e+300'],
+    ['number', '9e999', 'null'],
+    ['number', '-9e999', 'null'],
+    ['string', String.raw`'a"b\c' || char(10) || 'é😀'`, String.raw`"a\"b\\c\né😀"`],
+    ['string', '(select b from other)', String.raw`"\\x00ff"`],
+    ['string', '42', '"42"'],
+    ['string', '2.0', '"2.0"'],
+    ['boolean', '1 = 1', 'true'],
+    ['boolean', '0', 'false'],
+    ['date', "'2024-02-29'", '"2024-02-29"'],
+    ['datetime', '(select t from other)', '"2024-02-29T12:30:00.5+00:00"'],
+    ['datetime', "'2024-02-29T12:30Z'", '"2024-02-29T12:30:00+00:00"'],
+    ['datetime', "'2024-02-29T12:30:01+02:00'", '"2024-02-29T10:30:01+00:00"'],
+    ['array', "json_array('a', null, 'b c')", '["a",null,"b c"]'],
+    ['array', "json_object('a', 1)", 'null'],
+    ['object', "json_object('b', 1)", '{"b":1}'],
+    ['object', "'no JSON'", 'null'],
+  ],
+  // A value has its own type in each row: see the tests of values.
+  misfits: [],
+  writes: [
+    "insert into book values (51, 'x')",
+    'delete from book',
+    'with x as (select 1 as id) delete from book where id in (select id from x)',
+    'update book set id = 1 returning id as a',
+    "replace into book values (1, 'x')",
+    'select 1 as a; delete from book',
+    'select 1 as a) q; delete from book; -- ',
+    'begin',
+    'begin immediate',
+    'commit; delete from book',
+    'savepoint s',
+    'create table x (a)',
+    'create temp table x as select 1 as a',
+    'drop table book',
+    'reindex',
+    'analyze',
+    'vacuum',
+    "vacuum into '/tmp/x.db'",
+    "attach '/tmp/x.db' as x",
+    'detach main',
+    'pragma journal_mode = delete',
+    'explain select 1 as a',
+    "select name as a from pragma_table_info('book')",
+    'select pageno as a from dbstat',
+    'select word as a from words',
+    "select load_extension('x') as a",
+    'select "load_extension"(\'x\') as a',
+    "select load_extension/**/('x') as a",
+    "select writefile('/tmp/x', 'x') as a",
+    "select readfile('/etc/passwd') as a",
+    "select fts3_tokenizer('simple') as a",
+    'select a from attaching',
+    'select a from hiding',
+    'select a from settings',
+    'select changes() as a',
+    'values (1)',
+  ],
+  allowedWrites: [],
+  failures: [{ sql: "select json_extract('{}', :v) as a" }],
+  refusedValue: {
+    sql: 'select json_type(:v) as a',
+    schema: { type: 'string' },
+    value: '{zq7marker',
+  },
+  risky: [],
+  leftovers: [],
+  caller: {
+    sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',
+  },
+};

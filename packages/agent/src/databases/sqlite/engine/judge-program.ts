@@ -1,0 +1,72 @@
+import { knownTableFunctions, problemOfFunction } from './known-functions.ts';
+import type { SqliteDatabase } from './node-sqlite.ts';
+
+/**
+ * Instructions of compiled statements that read, compute, sort, or fill tables of the statement's own, which end with it.
+ * What writes into a table begins with OpenWrite, which is none of them; nor is what changes the schema, the file, the
+ * transaction or a setting.
+ */
+const READING: ReadonlySet<string> = new Set(
+  `
+  Abortable Add AddImm Affinity AggFinal AggInverse AggStep AggStep1 AggValue And BeginSubrtn BitAnd BitNot BitOr
+  Blob Cast ClrSubtype CollSeq Column ColumnsUsed Compare Concat Copy Count CursorHint CursorLock CursorUnlock
+  DecrJumpZero DeferredSeek Delete Divide ElseEq EndCoroutine Eq Filter FilterAdd FinishSeek Found Function Ge
+  GetSubtype Gosub Goto Gt Halt IdxDelete IdxGE IdxGT IdxInsert IdxLE IdxLT IdxRowid If IfEmpty IfNoHope IfNot
+  IfNotOpen IfNotZero IfNullRow IfPos IfSizeBetween Init InitCoroutine Insert Int64 IntCopy Integer IsNull IsTrue
+  IsType Jump Last Le Lt MakeRecord Move Multiply MustBeInt Ne NewRowid Next NoConflict Noop Not NotExists NotFound
+  NotNull Null NullRow Offset OffsetLimit Once OpenAutoindex OpenDup OpenEphemeral OpenPseudo OpenRead Or
+  Permutation Prev PureFunc Real RealAffinity ReleaseReg Remainder ReopenIdx ResetSorter ResultRow Return Rewind
+  RowData Rowid RowSetAdd RowSetRead RowSetTest SCopy SeekEnd SeekGE SeekGT SeekHit SeekLE SeekLT SeekRowid SeekScan
+  Sequence SequenceTest SetSubtype ShiftLeft ShiftRight SoftNull Sort SorterCompare SorterData SorterInsert
+  SorterNext SorterOpen SorterSort String String8 Subtract TableLock Transaction Variable VColumn VFilter VInitIn
+  VNext VOpen Yield ZeroOrNull
+  `
+    .trim()
+    .split(/\s+/),
+);
+const CALLS = new Set(['Function', 'PureFunc', 'AggStep', 'AggStep1', 'AggInverse', 'AggValue', 'AggFinal']);
+
+/** What is wrong with a statement, by the program that SQLite has compiled of it and of the views that it reads. */
+export function problemOfProgram(
+  database: SqliteDatabase,
+  text: string,
+  allowFunctions: readonly string[],
+): string | undefined {
+  // A table that is a function is one object for as long as the database is open, and the program names it by its address.
+  const readingTables = new Set([...knownTableFunctions].flatMap((name) => tablesOf(database, name)));
+  for (const { opcode, p2, p4 } of programOf(database, text)) {
+    if (!READING.has(opcode)) return 'does more than read: write one plain SELECT';
+    if (opcode === 'Transaction' && p2 !== 0) return 'writes: write one plain SELECT';
+    if (opcode === 'VOpen' && !readingTables.has(p4)) {
+      return 'reads a virtual table, a PRAGMA or statistics of the file, be it in a view: read plain tables, views, json_each and json_tree alone';
+    }
+    if (!CALLS.has(opcode)) continue;
+    const name = /^(.*)\(-?\d+\)$/.exec(p4)?.[1]?.toLowerCase() ?? p4;
+    const problem = problemOfFunction(name, allowFunctions);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+interface Instruction {
+  readonly opcode: string;
+  readonly p2: number;
+  readonly p4: string;
+}
+
+function programOf(database: SqliteDatabase, text: string): readonly Instruction[] {
+  return database
+    .prepare(`explain ${text}`)
+    .all()
+    .map(({ opcode, p2, p4 }) => ({
+      opcode: String(opcode),
+      p2: Number(p2),
+      p4: typeof p4 === 'string' ? p4 : '',
+    }));
+}
+
+function tablesOf(database: SqliteDatabase, name: string): readonly string[] {
+  return programOf(database, `select * from ${name}('[]')`).flatMap(({ opcode, p4 }) =>
+    opcode === 'VOpen' ? [p4] : [],
+  );
+}

@@ -1,0 +1,113 @@
+import { bindValue } from './bind-values.ts';
+import { Failure } from './failure.ts';
+import { problemOfProgram } from './judge-program.ts';
+import type { BoundValue, SqliteStatement } from './node-sqlite.ts';
+import { openFile, type OpenFile } from './open-file.ts';
+import { outputOf, rowText, type OutputField } from './row-text.ts';
+import { writeRows, type OpenQuestion, type QueryDefinition, type RunQuestion } from './questions.ts';
+
+interface PreparedStatement {
+  readonly statement: SqliteStatement;
+  readonly fields: readonly OutputField[];
+}
+
+/** Runs the queries that it is told of, each in a transaction of its own. */
+export class QueryRunner {
+  readonly #question: OpenQuestion;
+  #file: OpenFile;
+  readonly #definitions = new Map<number, QueryDefinition>();
+  /** Those that have been judged by the schema of `#schemaVersion`. */
+  readonly #prepared = new Map<number, PreparedStatement>();
+  #schemaVersion: unknown;
+
+  constructor(question: OpenQuestion) {
+    this.#question = question;
+    this.#file = openFile(question);
+  }
+
+  /** For what is asked beside queries. */
+  get file(): OpenFile {
+    if (!this.#file.isCurrent()) this.#reopen();
+    return this.#file;
+  }
+
+  /** The body of the answer. Throws `Failure` and what SQLite throws. */
+  run({ query, definition, values, forget = [] }: RunQuestion): Buffer {
+    for (const each of forget) {
+      this.#definitions.delete(each);
+      this.#prepared.delete(each);
+    }
+    if (definition !== undefined) this.#definitions.set(query, definition);
+    const known = this.#definitions.get(query);
+    if (known === undefined) throw new Error(`there is no query ${query}`);
+    const { begin, rollback, schemaVersion } = this.file;
+    begin.run();
+    try {
+      // Reading it begins the transaction: the schema is this one until its end.
+      const version = schemaVersion.get()?.['schema_version'];
+      if (version !== this.#schemaVersion) this.#prepared.clear();
+      this.#schemaVersion = version;
+      const bound = known.params.map((type, index) => bindValue(type, values[index]));
+      return collect(known, this.#statementOf(query, known), bound);
+    } finally {
+      rollback.run();
+    }
+  }
+
+  #statementOf(query: number, definition: QueryDefinition): PreparedStatement {
+    const prepared = this.#prepared.get(query);
+    if (prepared !== undefined) return prepared;
+    const { text, allowFunctions, fields } = definition;
+    const { database } = this.#file;
+    // What was verified at the start may read another table or view by now.
+    const problem = problemOfProgram(database, text, allowFunctions);
+    if (problem !== undefined) {
+      throw new Failure({ kind: 'failed', message: `the schema has changed, and the SQL now ${problem}` });
+    }
+    const statement = database.prepare(text);
+    statement.setReadBigInts(true);
+    const fresh = { statement, fields: outputOf(fields, statement.columns()) };
+    statement.setReturnArrays(true);
+    this.#prepared.set(query, fresh);
+    return fresh;
+  }
+
+  #reopen(): void {
+    this.#prepared.clear();
+    this.#schemaVersion = undefined;
+    const former = this.#file.database;
+    this.#file = openFile(this.#question);
+    former.close();
+  }
+}
+
+/** As many of the first rows as the caps allow. */
+function collect(
+  { limits }: QueryDefinition,
+  { statement, fields }: PreparedStatement,
+  values: readonly BoundValue[],
+): Buffer {
+  const { maxRows, maxBytes, onLimit } = limits;
+  const texts: string[] = [];
+  const cut = (cap: string): Buffer => {
+    if (onLimit === 'truncate') return writeRows(texts, true);
+    throw new Failure({ kind: 'too_large', message: `more than ${cap}, and on_limit is error` });
+  };
+  // Of the array: brackets, rows and commas.
+  let bytes = 2;
+  for (const row of statement.iterate(...values)) {
+    if (texts.length >= maxRows) return cut(`max_rows (${maxRows})`);
+    const text = rowText(row, fields, maxBytes);
+    const length = text === undefined ? maxBytes : Buffer.byteLength(text);
+    if (text === undefined || length + 2 > maxBytes) {
+      throw new Failure({
+        kind: 'too_large',
+        message: `one row alone is longer than max_bytes (${maxBytes})`,
+      });
+    }
+    bytes += length + Math.min(1, texts.length);
+    if (bytes > maxBytes) return cut(`max_bytes (${maxBytes})`);
+    texts.push(text);
+  }
+  return writeRows(texts, false);
+}

@@ -1,0 +1,43 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { StatementDescription } from '../../describe-statement.ts';
+import { namesOfParameters } from '../../sql/named-parameters.ts';
+import { scanSql } from '../../sql/scanner.ts';
+import type { SqliteSession } from '../connection/session.ts';
+import { lexicon } from './lexicon.ts';
+import { faultAt, readStatement } from './read-statement.ts';
+
+/** SQLite says nothing of the types of parameters and results, which are those of the values: each is proposed as text. */
+export async function describeStatement(
+  session: SqliteSession,
+  name: string,
+  sql: string,
+): Promise<StatementDescription> {
+  const scanned = scanSql(sql, lexicon);
+  const names = scanned.ok ? namesOfParameters(scanned.tokens) : [];
+  const params = names
+    .filter((param) => !param.startsWith('svc_'))
+    .map((param) => ({ name: param, required: true, schema: { type: 'string' as const } }));
+  const position = { line: 1, column: 1 };
+  const capability: Capability = {
+    name,
+    description: '',
+    sql,
+    params: params.map((param) => ({ ...param, position })),
+    result: [],
+    limits: { timeoutMs: 1000, maxRows: 1, maxBytes: 2, onLimit: 'truncate' },
+    allowFunctions: [],
+    exposeInOpenapi: false,
+    position,
+    sqlPosition: position,
+  };
+  const result = readStatement(capability);
+  if (!result.ok) return result;
+  const judged = await session.judge({ text: result.read.text, allowFunctions: [] });
+  if (!judged.ok) return { ok: false, faults: [faultAt(capability, { message: judged.problem })] };
+  const fields = judged.columns.map((column) => ({
+    name: column,
+    type: 'string' as const,
+    nullable: true,
+  }));
+  return { ok: true, statement: { params, fields } };
+}

@@ -1,0 +1,107 @@
+import type { Capability, Param } from '../../../capabilities/model.ts';
+import type { VerificationFault } from '../../errors.ts';
+import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
+import { fillTemplate } from '../../sql/fill-template.ts';
+import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
+import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
+import { scanSql, type SqlToken } from '../../sql/scanner.ts';
+import { knownTableFunctions, problemOfFunction } from '../engine/known-functions.ts';
+import { lexicon } from './lexicon.ts';
+import { vocabulary } from './vocabulary.ts';
+
+export interface ReadStatement {
+  readonly select: OneSelect;
+  /** With ?1, ?2 and so on for its parameters. */
+  readonly text: string;
+  /** In the order of their numbers. */
+  readonly params: readonly Param[];
+  /** Those of the parameters that say who calls, and that the capability has not declared. */
+  readonly callerParams: readonly string[];
+  /** Whether a LIMIT may be put behind it. */
+  readonly takesLimit: boolean;
+}
+
+export type ReadResult =
+  | { readonly ok: true; readonly read: ReadStatement }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** All that can be known of a capability's SQL without a database. */
+export function readStatement(capability: Capability): ReadResult {
+  const { sql } = capability;
+  const scanned = scanSql(sql, lexicon);
+  if (!scanned.ok) return refused(capability, scanned.problem);
+  const { tokens } = scanned;
+  const problem = problemOfTokens(tokens);
+  if (problem !== undefined) return refused(capability, problem);
+  const judged = oneSelect(tokens, vocabulary);
+  if (!judged.ok) return refused(capability, judged.problem);
+  const { select } = judged;
+  const own = callerParams(namesOfParameters(select.body), capability);
+  const cut = cutAtParameters(sql, tokens, select.body, [...capability.params, ...own]);
+  const faults = [
+    ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) => ({ message })),
+    ...reservedNames(capability),
+    ...(cut.ok ? [] : cut.faults),
+  ].map(({ param, ...fault }: Located) => faultAt(capability, fault, param));
+  if (!cut.ok || faults.length > 0) return { ok: false, faults };
+  const { template } = cut;
+  const placeholders = template.references.map((index) => ({ number: index + 1 }));
+  const { text } = fillTemplate(template, placeholders, ({ number }) => ({ text: `?${number}`, offset: 0 }));
+  return {
+    ok: true,
+    read: {
+      select,
+      text,
+      params: template.params,
+      callerParams: own.map(({ name }) => name),
+      takesLimit: !select.isLimited && !endsWithValues(select.body),
+    },
+  };
+}
+
+interface Located {
+  readonly param?: string;
+  readonly message: string;
+  readonly detail?: string;
+}
+
+/** What SQLite reads otherwise than the scanner: variables of another language, and a mark that it skips. */
+function problemOfTokens(tokens: readonly SqlToken[]): string | undefined {
+  const words = tokens.filter(({ kind }) => kind === 'word');
+  if (words.some(({ text }) => text.startsWith('$'))) return 'uses $: write parameters as :name';
+  if (words.some(({ text }) => text.includes('\uFEFF')))
+    return 'contains a byte order mark outside of quotes: remove it';
+  return undefined;
+}
+
+/** SQLite takes no LIMIT behind the VALUES of a compound. */
+function endsWithValues(body: readonly SqlToken[]): boolean {
+  return body.some(({ kind, text }) => kind === 'word' && /^values$/i.test(text));
+}
+
+function problemsOfFunctions(
+  functions: readonly CalledFunction[],
+  allowed: readonly string[],
+): readonly string[] {
+  const problems = functions.flatMap(({ name }) =>
+    knownTableFunctions.has(name) ? [] : (problemOfFunction(name, allowed) ?? []),
+  );
+  return [...new Set(problems)];
+}
+
+/** A fault of the SQL, or of one of the parameters. */
+export function faultAt(
+  capability: Capability,
+  fault: Pick<VerificationFault, 'message' | 'detail'>,
+  paramName?: string,
+): VerificationFault {
+  const param = capability.params.find(({ name }) => name === paramName);
+  const path = `capabilities.${capability.name}`;
+  return param === undefined
+    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
+    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
+}
+
+function refused(capability: Capability, message: string): ReadResult {
+  return { ok: false, faults: [faultAt(capability, { message })] };
+}
