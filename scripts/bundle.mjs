@@ -11,7 +11,10 @@ const VERIFIER = ['./verifier.ts'];
 const COMMANDS = ['./catalog/index.ts', './explain/index.ts'];
 
 /** What the processes run that hold the engine of a database: each process of the agent may start them. */
-const ENGINES = { SVC_SQLITE: 'packages/agent/src/databases/sqlite/engine-child.ts' };
+const ENGINES = {
+  SVC_SQLITE: 'packages/agent/src/databases/sqlite/engine-child.ts',
+  SVC_DUCKDB: 'packages/agent/src/databases/duckdb/engine-child.ts',
+};
 
 const executables = [
   {

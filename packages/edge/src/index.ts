@@ -46,6 +46,6 @@ export {
 } from './traces/trace-context.ts';
 export type { TracesConfig } from './traces/traces-config.ts';
 export { createTurnQueue, type TurnQueue } from './turn-queue.ts';
-export { runOwnCode, spawnOwnCode, type OwnCode } from './process/own-code.ts';
+export { executablePath, runOwnCode, spawnOwnCode, type OwnCode } from './process/own-code.ts';
 export { limitYoungGeneration } from './process/young-generation.ts';
 export { restartDelay } from './process/restart-delay.ts';

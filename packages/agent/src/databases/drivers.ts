@@ -1,11 +1,12 @@
 import type { OwnCode } from '@svc/edge';
 import type { Driver } from './driver.ts';
+import { duckdb } from './duckdb/index.ts';
 import { mariadb, mysql } from './mysql/index.ts';
 import { postgres } from './postgres/index.ts';
 import { sqlite } from './sqlite/index.ts';
 
 /** Every kind of database that the agent serves, by the name that `database.driver` gives it. The only list. */
-const drivers: Readonly<Record<string, Driver>> = { postgres, mariadb, mysql, sqlite };
+const drivers: Readonly<Record<string, Driver>> = { postgres, mariadb, mysql, sqlite, duckdb };
 
 export const DRIVER_NAMES: readonly string[] = Object.keys(drivers);
 /** For a capability file that names no driver. */

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { isSea } from 'node:sea';
@@ -13,10 +14,22 @@ export interface OwnCode {
   readonly flags?: readonly string[];
 }
 
+/** Where Node.js has the name of a program that it reads from standard input. */
+const FROM_STDIN = '-';
+
+/** The file of this executable, symbolic links resolved; the same in the processes that it starts for its own code. */
+export function executablePath(): string {
+  const [, script = '', given = ''] = process.argv;
+  if (isSea()) return process.execPath;
+  return script === FROM_STDIN ? given : realpathSync(script);
+}
+
 /** Starts a process that runs the code. Its standard input must be a pipe. */
 export function spawnOwnCode({ command, text, flags = [] }: OwnCode, options: SpawnOptions): ChildProcess {
   const inherited = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
-  const args = isSea() ? [command] : [...inherited, ...flags, '--input-type=commonjs', '-'];
+  const args = isSea()
+    ? [command]
+    : [...inherited, ...flags, '--input-type=commonjs', FROM_STDIN, executablePath()];
   const child = spawn(process.execPath, args, options);
   // It ended before it had read all of its code: its 'close' gives the reason.
   child.stdin?.on('error', () => {});

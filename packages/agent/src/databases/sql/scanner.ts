@@ -10,6 +10,8 @@ export interface Lexicon {
   readonly activeComments: readonly string[];
   /** Every other character that may stand outside of quotes and comments. */
   readonly operators: string;
+  /** How a colon may stand that begins no parameter, as in a cast. */
+  readonly colons?: readonly string[];
   /** Variables that may be read, as they are written. */
   readonly variables: readonly string[];
 }
@@ -92,6 +94,8 @@ function readToken(sql: string, at: number, lexicon: Lexicon): SqlToken | string
   if (number > 0) return tokenOf('number', sql, at, at + number);
   const word = lengthOf(WORD, sql, at);
   if (word > 0) return tokenOf('word', sql, at, at + word);
+  const colon = lexicon.colons?.find((each) => sql.startsWith(each, at));
+  if (colon !== undefined) return tokenOf('operator', sql, at, at + colon.length);
   if (character === ':') {
     const parameter = lengthOf(PARAMETER, sql, at);
     if (parameter > 0) return tokenOf('parameter', sql, at, at + parameter);

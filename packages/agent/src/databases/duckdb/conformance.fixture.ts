@@ -1,0 +1,230 @@
+import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { ParamSchema } from '../../capabilities/model.ts';
+import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
+import { computing, endHolders, holdersOf } from '../engine-process/holders.testing.ts';
+import './engine-code.testing.ts';
+
+const SCHEMA = [
+  'create table book (id integer primary key, title varchar not null)',
+  `insert into book select i, 'book ' || i from range(1, 51) t(i)`,
+  `create table other (h hugeint, d decimal(38, 20), f float, b blob, ts timestamp, tz timestamptz, da date, l integer[],
+    s struct(a integer, b varchar), j json, u uuid, e enum ('sad', 'glad'))`,
+  `insert into other values (170141183460469231731687303715884105727, 123456789012345678.1234567890, 0.1, '\\x00\\xff',
+    '2024-02-29 12:30:00.5', '2024-02-29 12:30:00+02', '2024-02-29', [1, null], {'a': 1, 'b': 'x'}, '{"k": [1]}',
+    '00000000-0000-0000-0000-000000000001', 'glad')`,
+  'create sequence counter',
+  `create view passwords as select * from query('select 1 as a')`,
+  'create view hiding as select a from passwords',
+  `create macro next_one() as nextval('counter')`,
+  'create macro settings() as table select value as a from duckdb_settings()',
+];
+
+/** Changes a database file, as the programs do that own it. */
+export async function change(file: string, ...statements: readonly string[]): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  for (const sql of statements) await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+async function start(): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'duckdb-test-'));
+  const file = join(folder, 'library.duckdb');
+  const away = join(folder, 'away.duckdb');
+  await change(file, ...SCHEMA);
+  chmodSync(file, 0o444);
+  const accountOf = (changes: object): Account => ({
+    section: { driver: 'duckdb', file, caller_variables: true, ...changes } as Account['section'],
+    texts: {},
+  });
+  return {
+    // As root, everything may be written that is not immutable.
+    reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
+    writer: accountOf({}),
+    sessions: async () => holdersOf(file).length,
+    busySessions: () => computing(file),
+    slowSessions: () => computing(file),
+    endSessions: () => endHolders(file),
+    goAway: async () => {
+      renameSync(file, away);
+      await endHolders(away);
+    },
+    comeBack: async () => renameSync(away, file),
+    stop: async () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** DuckDB has nothing that waits: it counts, as far as this machine counts in that time. */
+function slow(ms: number): Statement {
+  return { sql: counting(Math.ceil(rowsPerMs * ms)) };
+}
+
+function counting(rows: number): string {
+  return `select (count(*) + 1)::integer as a from range(${rows}) t(i), range(1000) u(j) where (i * j) % 7 = 8`;
+}
+
+async function measure(): Promise<number> {
+  const rows = 20_000;
+  const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
+  const started = performance.now();
+  await connection.run(counting(rows));
+  const perMs = rows / (performance.now() - started);
+  connection.closeSync();
+  return perMs;
+}
+
+const rowsPerMs = await measure();
+
+function param(name: string, { type }: ParamSchema): string {
+  const types: Readonly<Record<string, string>> = {
+    integer: 'bigint',
+    number: 'double',
+    boolean: 'boolean',
+    date: 'date',
+    datetime: 'timestamp',
+    array: 'json',
+    object: 'json',
+  };
+  return `:${name}::${types[type] ?? 'varchar'}`;
+}
+
+export const dialect: Dialect = {
+  requiresReadonlyAccount: false,
+  start,
+  quoted: (name) => `"${name.replaceAll('"', '""')}"`,
+  param,
+  slow,
+  columns: [
+    ['integer', '7', '7'],
+    ['integer', '(select h from other)', '170141183460469231731687303715884105727'],
+    ['integer', '7::utinyint', '7'],
+    ['integer', '7::decimal(5, 0)', '7'],
+    ['number', '7', '7'],
+    ['number', '(select d from other)', '123456789012345678.12345678900000000000'],
+    ['number', '(select f from other)', '0.1'],
+    ['number', '0.1::double', '0.1'],
+    ['number', "'nan'::double", 'null'],
+    ['number', "'-infinity'::float", 'null'],
+    ['string', String.raw`'a"b\c' || chr(10) || 'é😀'`, String.raw`"a\"b\\c\né😀"`],
+    ['string', '(select b from other)', String.raw`"\\x00ff"`],
+    ['string', '(select e from other)', '"glad"'],
+    ['string', '(select u from other)', '"00000000-0000-0000-0000-000000000001"'],
+    ['string', '42', '"42"'],
+    ['boolean', '1 = 1', 'true'],
+    ['boolean', '1 = 2', 'false'],
+    ['date', '(select da from other)', '"2024-02-29"'],
+    ['date', "'infinity'::date", 'null'],
+    ['datetime', '(select ts from other)', '"2024-02-29T12:30:00.5+00:00"'],
+    ['datetime', '(select tz from other)', '"2024-02-29T10:30:00+00:00"'],
+    ['datetime', "'-infinity'::timestamp", 'null'],
+    ['array', '(select l from other)', '[1,null]'],
+    ['array', "['nan'::double, 1.5]", '[null,1.5]'],
+    ['array', '(select j from other)', 'null'],
+    ['object', '(select s from other)', '{"a":1,"b":"x"}'],
+    ['object', '(select j from other)', '{"k": [1]}'],
+    ['object', "{'a': 'NaN', 'b': 'nan'::double}", '{"a":"NaN","b":null}'],
+    ['object', "map {'k': 1}", '{"k":1}'],
+  ],
+  misfits: [
+    ['integer', 'title'],
+    ['integer', '1.5'],
+    ['number', 'title'],
+    ['boolean', 'id'],
+    ['date', 'now()'],
+    ['datetime', 'id'],
+    ['array', 'id'],
+    ['object', 'id'],
+  ],
+  writes: [
+    "insert into book values (51, 'x')",
+    'delete from book',
+    'with x as (select 1 as id) delete from book where id in (select id from x)',
+    'update book set id = 1 returning id as a',
+    'select 1 as a; delete from book',
+    'select 1 as a) q; delete from book; -- ',
+    "copy (select 1 as a) to 'x.csv'",
+    "export database 'x'",
+    "import database 'x'",
+    "attach 'x.duckdb' as x",
+    'detach library',
+    'use main',
+    'install httpfs',
+    'load httpfs',
+    'call duckdb_settings()',
+    'create temp table x as select 1 as a',
+    'create table x as select 1 as a',
+    'create secret x (type s3)',
+    'set threads = 1',
+    'reset threads',
+    'set variable x = 1',
+    'pragma version',
+    'pragma database_list',
+    'begin',
+    'commit; delete from book',
+    'checkpoint',
+    'vacuum',
+    'analyze',
+    'prepare x as select 1',
+    'execute x',
+    'explain select 1 as a',
+    'describe book',
+    'show tables',
+    'summarize book',
+    'select * from (describe book)',
+    'pivot book on id using count(*)',
+    'select a from (unpivot book on id into name n value a)',
+    "select a from query('select 1 as a')",
+    "select id as a from query_table('book')",
+    "select a from json_execute_serialized_sql(json_serialize_sql('select 1 as a'))",
+    'select value as a from duckdb_settings()',
+    "select name as a from pragma_table_info('book')",
+    'select * from duckdb_tables()',
+    'select table_name as a from information_schema.tables',
+    'select * from sqlite_master',
+    "select content as a from read_text('/etc/passwd')",
+    "select content as a from read_blob('/etc/passwd')",
+    "select a from read_csv('/etc/passwd')",
+    "select a from read_csv('x.csv')",
+    'select a from read_csv(:v)',
+    "select a from 'x.csv'",
+    'select a from "/etc/passwd"',
+    'with "x.csv" as (select 1 as a) select a from "x.csv"',
+    "select * from glob('/*')",
+    "select * from sniff_csv('x.csv')",
+    "select * from read_csv('https://example.com/x.csv')",
+    "select nextval('counter') as a",
+    "select currval('counter') as a",
+    'select next_one() as a',
+    'select a from settings()',
+    'select a from passwords',
+    'select a from hiding',
+    "select write_log('x') as a",
+    'select * from enable_logging()',
+    'select sleep_ms(1) as a',
+    'select pg_sleep(1) as a',
+    "select current_setting('threads') as a",
+    "select getenv('HOME') as a",
+    "select getvariable('x') as a",
+    'select setseed(0.5) as a',
+    'select current_query() as a',
+    'select id as a from other.main.book',
+    'select $1 as a',
+    'select $$x$$ as a',
+  ],
+  allowedWrites: [],
+  failures: [{ sql: "select year(timezone(:v, timestamptz '2024-01-01 00:00:00+00'))::integer as a" }],
+  refusedValue: {
+    sql: "select regexp_matches('a', :v)::integer as a",
+    schema: { type: 'string' },
+    value: '(zq7marker',
+  },
+  risky: [],
+  leftovers: [],
+  caller: {
+    sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',
+  },
+};

@@ -1,0 +1,75 @@
+import { createRequire } from 'node:module';
+import { stat } from 'node:fs/promises';
+import { executablePath, readProblem, type AbortSignalLike } from '@svc/edge';
+import type { Database, DatabaseChange } from '../driver.ts';
+import {
+  createEnginePool,
+  engineDatabase,
+  unavailable,
+  withSession,
+  type EnginePool,
+} from '../engine-process/engine-database.ts';
+import { ASK } from '../engine-process/engine-questions.ts';
+import { openEngineSession, type EngineSession } from '../engine-process/engine-session.ts';
+import { DatabaseError } from '../errors.ts';
+import { IN_MEMORY, type DuckdbConfig } from './config.ts';
+import { engineCode } from './engine-code.ts';
+import type { OpenQuestion, ReadQuestion } from './engine/questions.ts';
+import { INSTALL, LIBRARY } from './engine/library.ts';
+
+/** A query that is asked to stop does so within milliseconds; one that does not is ended with its process. */
+const INTERRUPT_MS = 1000;
+/** What the process has besides the memory of the engine: Node.js and the code of DuckDB. */
+const PROCESS_BYTES = 400_000_000;
+
+export function createPool(config: DuckdbConfig, onChange?: (change: DatabaseChange) => void): EnginePool {
+  return createEnginePool((signal) => openSession(config, signal), config.maxConnections, onChange);
+}
+
+async function openSession(config: DuckdbConfig, signal: AbortSignalLike): Promise<EngineSession> {
+  const problem = await problemOfFile(config.file);
+  if (problem !== undefined) throw new DatabaseError('unavailable', problem, { advice: problem });
+  const { file, folder, readFiles, memoryBytes, threads } = config;
+  const question: OpenQuestion = { library: libraryPath(), file, folder, readFiles, memoryBytes, threads };
+  const options = {
+    code: engineCode(),
+    memoryBytes: memoryBytes + PROCESS_BYTES,
+    interrupt: { kind: ASK.interrupt, graceMs: INTERRUPT_MS },
+  };
+  return openEngineSession(options, question, signal);
+}
+
+/** Native code of its own for each system: it is installed beside the executable, and not in it. Throws `DatabaseError`. */
+function libraryPath(): string {
+  try {
+    return createRequire(executablePath()).resolve(LIBRARY);
+  } catch {
+    const advice = `DuckDB is not installed: run ${INSTALL} in the folder of svc-agent`;
+    throw new DatabaseError('unavailable', advice, { advice });
+  }
+}
+
+/** A process is not started for a file that is not there. */
+async function problemOfFile(file: string): Promise<string | undefined> {
+  if (file === IN_MEMORY) return 'file: :memory: holds nothing to serve: name a file';
+  try {
+    return (await stat(file)).isFile() ? undefined : 'file names no file: check file';
+  } catch (error) {
+    return `the file cannot be read: ${readProblem(error)}: check file`;
+  }
+}
+
+/** Throws `DatabaseError`. */
+export async function ping(pool: EnginePool): Promise<void> {
+  const question: ReadQuestion = { sql: 'select 1' };
+  try {
+    await withSession(pool, (session) => session.ask(ASK.read, question));
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+export function connect(config: DuckdbConfig, onChange: (change: DatabaseChange) => void): Database {
+  const pool = createPool(config, onChange);
+  return engineDatabase(pool, () => ping(pool));
+}

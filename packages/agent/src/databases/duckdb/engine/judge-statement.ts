@@ -1,0 +1,236 @@
+import type { JudgeAnswer } from '../../engine-process/engine-questions.ts';
+import { scanSql } from '../../sql/scanner.ts';
+import { kindOfError } from './failure.ts';
+import {
+  isTree,
+  judgeTree,
+  problemOfFunction,
+  problemOfTableFunction,
+  type ReadFiles,
+  type Tree,
+  type TreeName,
+} from './judge-tree.ts';
+import { lexicon } from './lexicon.ts';
+import type { DuckdbConnection } from './library.ts';
+import type { DuckdbColumn, JudgeQuestion } from './questions.ts';
+
+/** What the database has, by names in lower case. The file cannot change while it is open. */
+export interface Schema {
+  /** Name of the database. */
+  readonly catalog: string;
+  /** `schema.name` of tables. */
+  readonly tables: ReadonlySet<string>;
+  /** The SELECT of each view; undefined where it cannot be told. */
+  readonly views: ReadonlyMap<string, string | undefined>;
+  /** What macros stand for, each as a SELECT, by their names alone: one may hide a function of DuckDB. */
+  readonly macros: ReadonlyMap<string, readonly string[]>;
+}
+
+const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
+
+export async function readSchema(connection: DuckdbConnection): Promise<Schema> {
+  const ask = async (sql: string): Promise<readonly (readonly string[])[]> =>
+    (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String));
+  const [[catalog = ''] = []] = await ask('select system.main.current_database()');
+  const tables = await ask(
+    'select schema_name, table_name from system.main.duckdb_tables() where not internal and database_name = system.main.current_database()',
+  );
+  const views = await ask(
+    'select schema_name, view_name, sql from system.main.duckdb_views() where not internal',
+  );
+  const macros = await ask(
+    'select function_name, function_type, macro_definition from system.main.duckdb_functions() where not internal',
+  );
+  const byName = new Map<string, string[]>();
+  for (const [name = '', kind = '', definition = ''] of macros) {
+    const known = byName.get(name.toLowerCase()) ?? [];
+    byName.set(name.toLowerCase(), [...known, kind === 'table_macro' ? definition : `select ${definition}`]);
+  }
+  return {
+    catalog: catalog.toLowerCase(),
+    tables: new Set(tables.map((names) => names.join('.').toLowerCase())),
+    views: new Map(
+      views.map(([schema = '', name = '', sql = '']) => [
+        `${schema}.${name}`.toLowerCase(),
+        queryOfView(sql),
+      ]),
+    ),
+    macros: byName,
+  };
+}
+
+/** What stands behind AS in `CREATE VIEW v (a, b) AS SELECT ...;`. */
+function queryOfView(sql: string): string | undefined {
+  const scanned = scanSql(sql, lexicon);
+  if (!scanned.ok) return undefined;
+  let depth = 0;
+  for (const { kind, text, end } of scanned.tokens) {
+    if (text === '(' && kind === 'operator') depth += 1;
+    if (text === ')' && kind === 'operator') depth -= 1;
+    if (kind === 'word' && depth === 0 && text.toUpperCase() === 'AS') return sql.slice(end);
+  }
+  return undefined;
+}
+
+export type JudgedStatement =
+  | {
+      readonly ok: true;
+      readonly columns: readonly DuckdbColumn[];
+      /** Whether its outermost SELECT says how many rows there may be, and in which order they come. */
+      readonly isLimited: boolean;
+      readonly isOrdered: boolean;
+      /** Numbers of the parameters whose types have to be said; there are no columns then. */
+      readonly untyped: readonly number[];
+    }
+  | Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+
+/** Whether a statement only reads, by the tree that DuckDB makes of it, and of each view and macro that it reaches. */
+export async function judgeStatement(
+  connection: DuckdbConnection,
+  schema: Schema,
+  files: ReadFiles,
+  { text, parameters, allowFunctions }: JudgeQuestion,
+): Promise<JudgedStatement> {
+  const serialized = await serialize(connection, text);
+  if (!serialized.ok) return serialized;
+  const { tree } = serialized;
+  const judged = judgeTree(tree, files);
+  if (!judged.ok) return judged;
+  const numbers = Array.from({ length: parameters }, (_, index) => String(index + 1));
+  const found = judged.names.parameters;
+  if (found.size !== parameters || !numbers.every((number) => found.has(number))) {
+    return refused('has parameters where DuckDB sees none: write them as values');
+  }
+  const seen = new Set<string>();
+  const problem = await problemOfNames(judged.names);
+  if (problem !== undefined) return refused(problem);
+  const described = await describe(connection, text);
+  if (!described.ok) return described;
+  const modifiers = modifiersOf(tree);
+  return {
+    ...described,
+    isLimited: modifiers.some((type) => type.startsWith('LIMIT')),
+    isOrdered: modifiers.includes('ORDER_MODIFIER'),
+  };
+
+  async function problemOfNames(
+    names: Extract<typeof judged, { ok: true }>['names'],
+  ): Promise<string | undefined> {
+    for (const name of names.relations) {
+      const relation = await problemOfRelation(name, names.commonTables);
+      if (relation !== undefined) return relation;
+    }
+    for (const name of names.functions) {
+      const called = schema.macros.has(name.name)
+        ? await problemOfMacro(name.name)
+        : problemOfFunction(name, allowFunctions);
+      if (called !== undefined) return called;
+    }
+    for (const name of names.tableFunctions) {
+      const called = schema.macros.has(name.name)
+        ? await problemOfMacro(name.name)
+        : problemOfTableFunction(name);
+      if (called !== undefined) return called;
+    }
+    return undefined;
+  }
+
+  async function problemOfRelation(
+    { catalog, schema: own, name }: TreeName,
+    commonTables: ReadonlySet<string>,
+  ): Promise<string | undefined> {
+    // A file can be named like a table, but not without a dot.
+    if (own === '' && commonTables.has(name) && PLAIN_NAME.test(name)) return undefined;
+    const isOwn = catalog === '' || catalog === schema.catalog;
+    const key = `${own === '' || own === schema.catalog ? 'main' : own}.${name}`;
+    if (isOwn && schema.tables.has(key)) return undefined;
+    if (!isOwn || !schema.views.has(key)) {
+      return 'reads what is no table and no view of the database: check the names, and read files by read_csv and its kin';
+    }
+    const view = schema.views.get(key);
+    if (view === undefined) return 'reads a view whose text cannot be judged: write its SELECT into the SQL';
+    return behind(`view ${key}`, view, 'reads a view that');
+  }
+
+  async function problemOfMacro(name: string): Promise<string | undefined> {
+    for (const [index, definition] of (schema.macros.get(name) ?? []).entries()) {
+      const problem = await behind(`macro ${name} ${index}`, definition, `calls the macro ${name}, which`);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  async function behind(key: string, sql: string, how: string): Promise<string | undefined> {
+    if (seen.has(key)) return undefined;
+    seen.add(key);
+    const inner = await serialize(connection, sql);
+    if (!inner.ok) return `${how} ${inner.problem}`;
+    const innerNames = judgeTree(inner.tree, files);
+    if (!innerNames.ok) return `${how} ${innerNames.problem}`;
+    const problem = await problemOfNames(innerNames.names);
+    return problem === undefined ? undefined : `${how} ${problem}`;
+  }
+}
+
+/** What stands outermost. */
+function modifiersOf(tree: Tree): readonly string[] {
+  const { modifiers } = tree;
+  return Array.isArray(modifiers) ? modifiers.filter(isTree).map(({ type }) => String(type)) : [];
+}
+
+type Serialized =
+  | { readonly ok: true; readonly tree: Tree }
+  | Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+
+async function serialize(connection: DuckdbConnection, sql: string): Promise<Serialized> {
+  const reader = await connection.runAndReadAll(
+    'select system.main.json_serialize_sql($1::varchar, skip_null := true, skip_empty := true)',
+    [sql],
+  );
+  const answer: unknown = JSON.parse(String(reader.getRows()[0]?.[0]));
+  const statements = isTree(answer) && Array.isArray(answer['statements']) ? answer['statements'] : [];
+  const [statement, ...others] = statements.filter(isTree);
+  if (isTree(answer) && answer['error'] === true) {
+    const detail = String(answer['error_message']);
+    return answer['error_type'] === 'not implemented'
+      ? refused('is no SELECT: only one statement that begins with SELECT, WITH or FROM is allowed')
+      : {
+          ok: false,
+          problem: 'is not accepted by the database: syntax error (the log file has its words)',
+          detail,
+        };
+  }
+  if (statement === undefined || others.length > 0)
+    return refused('has more than one statement: write one SELECT');
+  const { node } = statement;
+  return isTree(node) ? { ok: true, tree: node } : refused('is empty: write one SELECT');
+}
+
+type Described =
+  | { readonly ok: true; readonly columns: readonly DuckdbColumn[]; readonly untyped: readonly number[] }
+  | Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+
+async function describe(connection: DuckdbConnection, text: string): Promise<Described> {
+  try {
+    const statement = await connection.prepare(text);
+    const indexes = Array.from({ length: statement.columnCount }, (_, index) => index);
+    const isTyped = indexes.every((index) => statement.columnTypeId(index) !== 0);
+    const numbers = Array.from({ length: statement.parameterCount }, (_, index) => index + 1);
+    const unknown = numbers.filter((number) => statement.parameterTypeId(number) === 0);
+    const untyped = isTyped ? [] : unknown.length > 0 ? unknown : numbers;
+    const columns = (isTyped ? indexes : []).map((index) => {
+      const type = statement.columnType(index);
+      return { name: statement.columnName(index), type: type.alias ?? type.toString() };
+    });
+    statement.destroySync();
+    return { ok: true, columns, untyped };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    const problem = `is not accepted by the database: ${kindOfError(error)} Error (the log file has its words)`;
+    return { ok: false, problem, detail };
+  }
+}
+
+function refused(problem: string): Extract<JudgeAnswer<DuckdbColumn>, { ok: false }> {
+  return { ok: false, problem };
+}

@@ -1,0 +1,15 @@
+import type { Lexicon } from '../../sql/scanner.ts';
+
+/** How DuckDB reads SQL. Texts between dollar signs and behind an E are not among it, and so are refused. */
+export const lexicon: Lexicon = {
+  name: 'DuckDB',
+  quotes: {
+    "'": { kind: 'text', hasEscapes: false },
+    '"': { kind: 'name', hasEscapes: false },
+  },
+  lineComments: [{ start: '--', needsSpace: false }],
+  activeComments: [],
+  operators: '+-*/%=<>!&|^~@#(),.;[]{}',
+  colons: [':=', '::', ': '],
+  variables: [],
+};

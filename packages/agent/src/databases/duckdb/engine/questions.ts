@@ -1,0 +1,42 @@
+import type { CapabilityLimits, ParamType } from '../../../capabilities/model.ts';
+
+/** Its answer is an empty object. */
+export interface OpenQuestion {
+  /** Of the library, as Node.js loads it. */
+  readonly library: string;
+  readonly file: string;
+  readonly folder: string;
+  readonly readFiles: readonly string[];
+  readonly memoryBytes: number;
+  readonly threads: number;
+}
+
+/** Its answer is a `JudgedStatement`. */
+export interface JudgeQuestion {
+  /** With $1, $2 and so on for its parameters. */
+  readonly text: string;
+  readonly parameters: number;
+  readonly allowFunctions: readonly string[];
+}
+
+export interface DuckdbColumn {
+  readonly name: string;
+  /** As DuckDB writes it, such as `DECIMAL(5,2)`, or `JSON`. */
+  readonly type: string;
+}
+
+/** A statement of the driver itself. Its answer is the rows, as lists. */
+export interface ReadQuestion {
+  readonly sql: string;
+}
+
+export interface QueryDefinition {
+  /** That of the capability, to be judged anew in each process: the file may be another by then. */
+  readonly judged: JudgeQuestion;
+  /** The SELECT around it: see `wrapSelect`. */
+  readonly text: string;
+  readonly params: readonly ParamType[];
+  /** Fields that must not be null, by the numbers that the second column of a row gives. */
+  readonly required: readonly string[];
+  readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
+}

@@ -1,0 +1,118 @@
+import { Failure, writeRows, type RunQuestion } from '../../engine-process/engine-questions.ts';
+import { bindValue } from './bind-values.ts';
+import { judgeStatement, readSchema, type Schema } from './judge-statement.ts';
+import type { DuckdbStatement, DuckdbStream } from './library.ts';
+import { openFile, type OpenFile } from './open-file.ts';
+import type { JudgeQuestion, OpenQuestion, QueryDefinition, ReadQuestion } from './questions.ts';
+
+/** Runs the queries that it is told of, one at a time. */
+export class QueryRunner {
+  readonly #question: OpenQuestion;
+  readonly #file: OpenFile;
+  readonly #schema: Schema;
+  readonly #queries = new Map<
+    number,
+    { readonly definition: QueryDefinition; readonly statement: DuckdbStatement }
+  >();
+
+  private constructor(question: OpenQuestion, file: OpenFile, schema: Schema) {
+    this.#question = question;
+    this.#file = file;
+    this.#schema = schema;
+  }
+
+  static async open(question: OpenQuestion): Promise<QueryRunner> {
+    const file = await openFile(question);
+    return new QueryRunner(question, file, await readSchema(file.connection));
+  }
+
+  judge(question: JudgeQuestion): ReturnType<typeof judgeStatement> {
+    const { folder, readFiles } = this.#question;
+    return judgeStatement(this.#file.connection, this.#schema, { folder, paths: readFiles }, question);
+  }
+
+  async read({ sql }: ReadQuestion): Promise<readonly (readonly unknown[])[]> {
+    return (await this.#file.connection.runAndReadAll(sql)).getRows();
+  }
+
+  interrupt(): void {
+    this.#file.connection.interrupt();
+  }
+
+  /** The body of the answer. Throws `Failure` and what DuckDB throws. */
+  async run({ query, definition, values, forget = [] }: RunQuestion<QueryDefinition>): Promise<Buffer> {
+    if (!this.#file.isCurrent()) {
+      const message = 'the file has been replaced: it is opened anew';
+      throw new Failure({ kind: 'unavailable', message });
+    }
+    for (const each of forget) {
+      this.#queries.get(each)?.statement.destroySync();
+      this.#queries.delete(each);
+    }
+    const known = this.#queries.get(query) ?? (await this.#prepare(query, definition));
+    const { params } = known.definition;
+    for (const [index, type] of params.entries()) bindValue(known.statement, index + 1, type, values[index]);
+    return collect(known.definition, await known.statement.stream());
+  }
+
+  async #prepare(
+    query: number,
+    definition: QueryDefinition | undefined,
+  ): Promise<{ readonly definition: QueryDefinition; readonly statement: DuckdbStatement }> {
+    if (definition === undefined) throw new Error(`there is no query ${query}`);
+    const judged = await this.judge(definition.judged);
+    if (!judged.ok) {
+      throw new Failure({
+        kind: 'failed',
+        message: `the file has changed, and the SQL now ${judged.problem}`,
+      });
+    }
+    const statement = await this.#file.connection.prepare(definition.text);
+    const prepared = { definition, statement };
+    this.#queries.set(query, prepared);
+    return prepared;
+  }
+}
+
+/** As many of the first rows as the caps allow. */
+async function collect({ limits, required }: QueryDefinition, stream: DuckdbStream): Promise<Buffer> {
+  const { maxRows, maxBytes, onLimit } = limits;
+  const texts: string[] = [];
+  const cut = (cap: string): Buffer => {
+    if (onLimit === 'truncate') return writeRows(texts, true);
+    throw new Failure({ kind: 'too_large', message: `more than ${cap}, and on_limit is error` });
+  };
+  // Of the array: brackets, rows and commas.
+  let bytes = 2;
+  for (let chunk = await stream.fetchChunk(); (chunk?.rowCount ?? 0) > 0; chunk = await stream.fetchChunk()) {
+    for (const [row, missing] of chunk?.getRows() ?? []) {
+      if (texts.length >= maxRows) return cut(`max_rows (${maxRows})`);
+      const text = typeof row === 'string' ? withoutInfinities(row) : undefined;
+      const length = text === undefined ? maxBytes : Buffer.byteLength(text);
+      if (text === undefined || length + 2 > maxBytes) {
+        throw new Failure({
+          kind: 'too_large',
+          message: `one row alone is longer than max_bytes (${maxBytes})`,
+        });
+      }
+      bytes += length + Math.min(1, texts.length);
+      if (bytes > maxBytes) return cut(`max_bytes (${maxBytes})`);
+      if (missing !== null) {
+        const field = required[Number(missing)] ?? '';
+        throw new Failure({ kind: 'failed', message: `field ${field} is null, and its nullable is false` });
+      }
+      texts.push(text);
+    }
+  }
+  return writeRows(texts, false);
+}
+
+const MAY_HAVE_INFINITY = /NaN|Infinity|inf/;
+/** Texts whole, so that what they say stays. */
+const INFINITY = /"(?:[^"\\]|\\.)*"|-?(?:NaN|nan|Infinity|inf)/g;
+
+/** In lists and structs DuckDB writes numbers that JSON does not have. */
+function withoutInfinities(json: string): string {
+  if (!MAY_HAVE_INFINITY.test(json)) return json;
+  return json.replace(INFINITY, (found) => (found.startsWith('"') ? found : 'null'));
+}

@@ -1,0 +1,24 @@
+import type { Driver } from '../driver.ts';
+import { DatabaseError } from '../errors.ts';
+import { configure } from './config.ts';
+import { section } from './config-schema.ts';
+import { connect } from './connect.ts';
+import { engineCode } from './engine-code.ts';
+
+export const duckdb: Driver = {
+  systemName: 'duckdb',
+  section,
+  secrets: [],
+  certificates: [],
+  configure,
+  engineCode,
+  connect,
+  loadExplain: () => Promise.reject(unsupported('--explain')),
+  loadVerifier: async () => (await import('./verifier.ts')).verifier,
+  loadCatalog: () => Promise.reject(unsupported('init')),
+};
+
+function unsupported(what: string): DatabaseError {
+  const advice = `${what} is for servers of databases`;
+  return new DatabaseError('failed', advice, { advice });
+}

@@ -1,0 +1,72 @@
+import { dirname } from 'node:path';
+import type { Capability } from '../../capabilities/model.ts';
+import type { Fault } from '../../capabilities/fault.ts';
+import type { Verifier } from '../driver.ts';
+import { auditFiles } from '../engine-process/audit-files.ts';
+import { withSession, type EnginePool } from '../engine-process/engine-database.ts';
+import type { EngineQuery } from '../engine-process/engine-queries.ts';
+import { ASK } from '../engine-process/engine-questions.ts';
+import type { DuckdbConfig } from './config.ts';
+import { createPool, ping } from './connect.ts';
+import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
+import { describeStatement } from './verify/describe-statement.ts';
+import { readStatement } from './verify/read-statement.ts';
+import { judge, verifyCapabilities } from './verify/verify-capabilities.ts';
+
+/** What whoever serves a file has to know at each start. */
+const WEAKER: Fault = {
+  path: 'database',
+  message:
+    'DuckDB has no accounts, and to its engine SQL is trusted: what a statement may do is judged by its own parser and closed lists, and bounded by its settings; give the files to another user than the agent runs as',
+};
+
+export const verifier: Verifier = {
+  readStatements: async (capabilities) =>
+    capabilities.flatMap((capability) => {
+      const result = readStatement(capability);
+      return result.ok ? [] : result.faults;
+    }),
+  findWarnings: async () => [],
+  // In which order rows come only DuckDB's own parser tells.
+  findUnordered: async () => [],
+  open(config: DuckdbConfig) {
+    const pool = createPool({ ...config, maxConnections: 1 });
+    return {
+      ping: () => ping(pool),
+      verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
+      findWarnings: async () => [WEAKER],
+      findUnordered: (capabilities) => findUnordered(pool, capabilities),
+      describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
+      async plan({ definition }: EngineQuery<QueryDefinition>) {
+        const question: ReadQuestion = { sql: `explain ${definition.text.replaceAll(/\$\d+/g, 'NULL')}` };
+        const rows = await withSession(pool, (session) =>
+          session.ask<readonly (readonly unknown[])[]>(ASK.read, question),
+        );
+        return rows.flatMap((row) => String(row.at(-1)).split('\n'));
+      },
+      auditAccount: async () =>
+        auditFiles(
+          [config.file, `${config.file}.wal`, dirname(config.file), ...config.readFiles],
+          config.isImmutable,
+        ),
+      close: () => pool.close(),
+    };
+  },
+};
+
+async function findUnordered(
+  pool: EnginePool,
+  capabilities: readonly Capability[],
+): Promise<readonly string[]> {
+  return withSession(pool, async (session) => {
+    const names: string[] = [];
+    for (const capability of capabilities) {
+      const result = readStatement(capability);
+      if (!result.ok) continue;
+      const found = await judge(session, capability, result.read);
+      const isOne = capability.limits.maxRows === 1 || !/\bfrom\b/i.test(capability.sql);
+      if (found.ok && !found.judged.isOrdered && !isOne) names.push(capability.name);
+    }
+    return names;
+  });
+}

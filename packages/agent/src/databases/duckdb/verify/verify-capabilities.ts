@@ -1,0 +1,148 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Verification } from '../../driver.ts';
+import { unavailable, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
+import type { EngineQuery } from '../../engine-process/engine-queries.ts';
+import { ASK } from '../../engine-process/engine-questions.ts';
+import type { EngineSession } from '../../engine-process/engine-session.ts';
+import type { VerificationFault } from '../../errors.ts';
+import type { DuckdbConfig } from '../config.ts';
+import type { JudgedStatement } from '../engine/judge-statement.ts';
+import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
+import { faultAt, readStatement, type ReadStatement } from './read-statement.ts';
+import { convertColumn, wrapSelect, type OutputField } from './wrap-select.ts';
+
+type CheckResult =
+  | { readonly ok: true; readonly query: EngineQuery }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
+export async function verifyCapabilities(
+  pool: EnginePool,
+  config: DuckdbConfig,
+  capabilities: readonly Capability[],
+): Promise<Verification> {
+  const prepared: EngineQuery[] = [];
+  const passed: Capability[] = [];
+  const faults: VerificationFault[] = [];
+  try {
+    await withSession(pool, async (session) => {
+      for (const capability of capabilities) {
+        const result = await check(session, config, capability);
+        if (result.ok) {
+          prepared.push(result.query);
+          passed.push(capability);
+        } else {
+          faults.push(...result.faults);
+        }
+      }
+    });
+  } catch (error) {
+    throw unavailable(error);
+  }
+  return { prepared, capabilities: passed, faults };
+}
+
+export type Judged =
+  | {
+      readonly ok: true;
+      readonly question: JudgeQuestion;
+      readonly judged: Extract<JudgedStatement, { ok: true }>;
+    }
+  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+
+/** What DuckDB makes of the statement of a capability. */
+export async function judge(
+  session: EngineSession,
+  capability: Capability,
+  { text, params }: ReadStatement,
+): Promise<Judged> {
+  let untyped: ReadonlySet<number> = new Set();
+  for (;;) {
+    const question: JudgeQuestion = {
+      text: text(untyped),
+      parameters: params.length,
+      allowFunctions: capability.allowFunctions,
+    };
+    const judged = await session.ask<JudgedStatement>(ASK.judge, question);
+    if (!judged.ok) {
+      const { problem: message, detail } = judged;
+      const fault = { message, ...(detail === undefined ? {} : { detail }) };
+      return { ok: false, faults: [faultAt(capability, fault)] };
+    }
+    if (judged.untyped.length === 0) return { ok: true, question, judged };
+    const more = judged.untyped.filter((number) => !untyped.has(number));
+    if (more.length === 0 && untyped.size === params.length) {
+      const message = 'has columns or parameters whose type DuckDB cannot tell: cast them in the SQL';
+      return { ok: false, faults: [faultAt(capability, { message })] };
+    }
+    // Where DuckDB knows the types of some only by those of others, all are said.
+    untyped = new Set(more.length > 0 ? [...untyped, ...more] : params.map((_param, index) => index + 1));
+  }
+}
+
+async function check(
+  session: EngineSession,
+  config: DuckdbConfig,
+  capability: Capability,
+): Promise<CheckResult> {
+  const result = readStatement(capability);
+  if (!result.ok) return result;
+  const { read } = result;
+  const [untold] = config.hasCallerVariables ? [] : read.callerParams;
+  if (untold !== undefined) {
+    const message = `uses :${untold}, which the database is not told: set its caller_variables to true`;
+    return { ok: false, faults: [faultAt(capability, { message })] };
+  }
+  const found = await judge(session, capability, read);
+  if (!found.ok) return found;
+  const { question, judged } = found;
+  const faults: VerificationFault[] = [];
+  const fields = outputOf(capability, judged.columns, faults);
+  if (faults.length > 0) return { ok: false, faults };
+  const { limits } = capability;
+  const definition: QueryDefinition = {
+    judged: question,
+    text: wrapSelect(question.text, fields, limits, judged.isLimited),
+    params: read.params.map(({ schema }) => schema.type),
+    required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
+    limits: { maxRows: limits.maxRows, maxBytes: limits.maxBytes, onLimit: limits.onLimit },
+  };
+  return { ok: true, query: { capability: capability.name, params: read.params, definition } };
+}
+
+function outputOf(
+  capability: Capability,
+  columns: readonly DuckdbColumn[],
+  faults: VerificationFault[],
+): readonly OutputField[] {
+  // DuckDB does not tell large and small letters apart in the names of columns.
+  const byName = new Map<string, DuckdbColumn>();
+  const declared = new Set(capability.result.map(({ name }) => name.toLowerCase()));
+  const twins = new Set<string>();
+  for (const column of columns) {
+    const key = column.name.toLowerCase();
+    if (byName.has(key)) twins.add(key);
+    byName.set(key, column);
+  }
+  for (const twin of twins) {
+    const which = declared.has(twin) ? `named ${twin}` : 'of one name';
+    const message = `yields two columns ${which}: rename one with AS`;
+    faults.push(faultAt(capability, { message, detail: `column ${twin}` }));
+  }
+  return capability.result.flatMap((field): readonly OutputField[] => {
+    const { name, nullable, position, type } = field;
+    const path = `capabilities.${capability.name}.result.${name}`;
+    const column = byName.get(name.toLowerCase());
+    if (column?.name !== name) {
+      const message = 'is not a column of the SQL: name one so with AS, or remove the field';
+      const detail = `columns: ${columns.map((each) => each.name).join(', ')}`;
+      faults.push({ path, position, message, detail });
+      return [];
+    }
+    const conversion = convertColumn(type, column.type, `q."${name.replaceAll('"', '""')}"`);
+    if (conversion.ok) return [{ name, nullable, json: conversion.json, absent: conversion.absent }];
+    const message = `is declared ${type}, which its column is not: declare what it is, or cast it in the SQL`;
+    faults.push({ path, position, message, detail: `column type ${column.type}` });
+    return [];
+  });
+}

@@ -1,0 +1,69 @@
+import type { Database, DatabaseChange } from '../driver.ts';
+import { DatabaseError } from '../errors.ts';
+import { Pool, type PoolRules } from '../sessions/pool.ts';
+import { createQueries, type EngineQuery } from './engine-queries.ts';
+import type { EngineSession } from './engine-session.ts';
+
+/** How long a question of our own may wait for a process that is free. */
+const ASK_MS = 30_000;
+
+export type EnginePool = Pool<EngineSession>;
+
+const poolRules: PoolRules = {
+  hasTooMany: () => false,
+  isOfEndedSession: () => false,
+  // The file may be put there, or be given to the agent's user, at any time.
+  mayPass: () => true,
+  unavailable,
+};
+
+export function unavailable(cause: unknown): DatabaseError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const advice = cause instanceof DatabaseError ? cause.advice : undefined;
+  return new DatabaseError('unavailable', `cannot use the database: ${text}`, {
+    cause,
+    advice: advice ?? 'it cannot be opened: check file',
+  });
+}
+
+/** Processes that have a database open, at most `max`. */
+export function createEnginePool(
+  open: ConstructorParameters<typeof Pool<EngineSession>>[0],
+  max: number,
+  onChange?: (change: DatabaseChange) => void,
+): EnginePool {
+  return new Pool(open, max, poolRules, onChange);
+}
+
+/** Runs `work` on a session that no other has meanwhile. Throws `DatabaseError`. */
+export async function withSession<Result>(
+  pool: EnginePool,
+  work: (session: EngineSession) => Promise<Result>,
+): Promise<Result> {
+  const session = await pool.acquire({ signal: new AbortController().signal, timeoutMs: ASK_MS });
+  try {
+    const result = await work(session);
+    pool.release(session);
+    return result;
+  } catch (error) {
+    pool.discard(session);
+    throw error instanceof DatabaseError ? error : unavailable(error);
+  }
+}
+
+/** The queries of a driver, run by the processes of the pool; `ping` proves that the database answers. */
+export function engineDatabase(pool: EnginePool, ping: () => Promise<void>): Database {
+  const queries = createQueries(pool);
+  return {
+    ping,
+    prepare: (verified: EngineQuery) => queries.prepare(verified),
+    forget: (query) => queries.forget(query),
+    get connections() {
+      return pool.connections;
+    },
+    get isUp() {
+      return pool.isUp;
+    },
+    close: () => pool.close(),
+  };
+}

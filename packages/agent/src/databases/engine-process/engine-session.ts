@@ -1,0 +1,69 @@
+import type { AbortSignalLike } from '@svc/edge';
+import { DatabaseError } from '../errors.ts';
+import type { PlainSession } from '../sessions/pool.ts';
+import { startEngine, type Engine, type EngineLimit, type EngineOptions } from './engine.ts';
+import {
+  ANSWER,
+  ASK,
+  readRows,
+  type EngineFailure,
+  type Rows,
+  type RunQuestion,
+} from './engine-questions.ts';
+
+/** Starting a process takes some tens of milliseconds, on a machine that is busy seconds. */
+const OPEN_MS = 20_000;
+
+/** A process that has the database open, and runs one query at a time. */
+export interface EngineSession extends PlainSession {
+  readonly madeAt: number;
+  /** The definitions that it has been told of, by their numbers. */
+  readonly known: Set<number>;
+  run(question: RunQuestion, limit: EngineLimit): Promise<Rows>;
+  /** The JSON that it answers. */
+  ask<Answer>(kind: number, question: unknown): Promise<Answer>;
+}
+
+/** Starts a process and has it open the database that `question` names. Throws `DatabaseError`. */
+export async function openEngineSession(
+  options: EngineOptions,
+  question: unknown,
+  signal: AbortSignalLike,
+): Promise<EngineSession> {
+  const engine = startEngine(options);
+  try {
+    await ask(engine, ASK.open, question, { timeoutMs: OPEN_MS, signal });
+  } catch (error) {
+    engine.kill();
+    throw error;
+  }
+  return {
+    madeAt: performance.now(),
+    known: new Set(),
+    onEnd: (ended) => engine.onEnd(ended),
+    destroy: () => engine.kill(),
+    close: () => engine.close(),
+    run: async (asked, limit) => readRows(await ask(engine, ASK.run, asked, limit)),
+    ask: async (kind, asked) => jsonOf(await ask(engine, kind, asked)),
+  };
+}
+
+/** What a process says of a query that it could not run; where values are at fault, what is wrong with them. */
+export class RefusedQuery extends DatabaseError {
+  readonly mistake: string | undefined;
+  constructor({ kind, message, advice, mistake }: EngineFailure) {
+    super(kind, message, { advice });
+    this.mistake = mistake;
+  }
+}
+
+async function ask(engine: Engine, kind: number, question: unknown, limit?: EngineLimit): Promise<Buffer> {
+  const answer = await engine.ask(kind, Buffer.from(JSON.stringify(question)), limit);
+  if (answer.kind === ANSWER.failed) throw new RefusedQuery(jsonOf<EngineFailure>(answer.body));
+  return answer.body;
+}
+
+function jsonOf<Answer>(body: Buffer): Answer {
+  const answer: Answer = JSON.parse(body.toString('utf8'));
+  return answer;
+}
