@@ -43,7 +43,7 @@ export interface EngineLimit {
   readonly signal: AbortSignalLike;
 }
 
-export interface EngineAnswer {
+interface EngineAnswer {
   readonly kind: number;
   readonly body: Buffer;
 }

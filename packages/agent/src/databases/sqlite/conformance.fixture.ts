@@ -14,8 +14,8 @@ const SCHEMA = `
   create view hiding as select a from attaching;
   create view settings as select seq as a from pragma_database_list;
   create virtual table words using fts5 (word);`;
-const TICKS = 2;
-const LOOK_MS = 40;
+const LOOKS = 5;
+const BETWEEN_LOOKS_MS = 4;
 
 /** Opens a file for writing, as the programs do that own it. */
 export function openForWriting(file: string): SqliteDatabase {
@@ -45,9 +45,9 @@ function isHolder(pid: number | string, file: string): boolean {
   }
 }
 
-/** State, parent and so on, of a process and its main thread. */
+/** State, parent and so on, of the main thread of a process. */
 function statOf(pid: number | string): readonly string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'latin1');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
@@ -59,21 +59,14 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** How much of a processor it has had, in ticks of 10 ms. */
-function ticksOf(pid: number): number {
-  try {
-    const stat = statOf(pid);
-    return Number(stat[11]) + Number(stat[12]);
-  } catch {
-    return 0;
-  }
-}
-
-/** Those that have been computing all the time since they were looked at. */
+/** Those that compute at each of several looks: one that is asked nothing sleeps. */
 async function computing(file: string): Promise<number> {
-  const before = holdersOf(file).map((pid) => [pid, ticksOf(pid)] as const);
-  await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  return before.filter(([pid, ticks]) => ticksOf(pid) - ticks >= TICKS).length;
+  let pids = holdersOf(file).filter(isRunning);
+  for (let look = 1; look < LOOKS; look += 1) {
+    await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
+    pids = pids.filter(isRunning);
+  }
+  return pids.length;
 }
 
 async function endSessions(file: string): Promise<void> {
