@@ -114,7 +114,7 @@ test.each([
     [
       'databases.shop.password: is required; or give `password_file`',
       'databases.shop.prot: unknown key, did you mean `port`?',
-      'databases.shop.driver: must be one of postgres, mariadb, mysql',
+      'databases.shop.driver: must be one of postgres, mariadb, mysql, sqlite',
     ],
   ],
 ])('%s', (_title, text, faults) => {

@@ -103,7 +103,10 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
   function endOf(stopped: Asked['stopped'], detail: string): DatabaseError {
     if (stopped !== undefined) return stopError(stopped);
     if (killedFor === 'memory') {
-      return new DatabaseError('failed', `stopped: it needs more memory than ${memoryBytes} bytes`);
+      const advice = 'its process needs more memory than it may have: raise memory';
+      return new DatabaseError('failed', `stopped: it needs more memory than ${memoryBytes} bytes`, {
+        advice,
+      });
     }
     const advice = 'the process that holds its engine has ended';
     return new DatabaseError('unavailable', `the engine process has ended: ${detail} ${stderr}`, { advice });

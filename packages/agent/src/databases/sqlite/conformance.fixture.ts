@@ -28,15 +28,14 @@ export function openForWriting(file: string): SqliteDatabase {
   });
 }
 
-/** The processes of this one that have the file open. */
-function holdersOf(file: string): readonly number[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+/** Other processes that have the file open. */
+export function holdersOf(file: string): readonly number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return pids.filter((pid) => isHolder(pid, file)).map(Number);
 }
 
 function isHolder(pid: number | string, file: string): boolean {
   try {
-    if (Number(statOf(pid)[1]) !== process.pid) return false;
     const descriptors = readdirSync(`/proc/${pid}/fd`);
     return descriptors.some((each) => readlinkSync(`/proc/${pid}/fd/${each}`) === file);
   } catch {
@@ -45,15 +44,15 @@ function isHolder(pid: number | string, file: string): boolean {
   }
 }
 
-/** State, parent and so on, of the main thread of a process. */
-function statOf(pid: number | string): readonly string[] {
+/** R where it computes, and S where it sleeps: the main thread of a process. */
+function stateOf(pid: number): string {
   const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'latin1');
-  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return text.charAt(text.lastIndexOf(')') + 2);
 }
 
 function isRunning(pid: number): boolean {
   try {
-    return statOf(pid)[0] === 'R';
+    return stateOf(pid) === 'R';
   } catch {
     return false;
   }
