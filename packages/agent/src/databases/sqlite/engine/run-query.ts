@@ -4,7 +4,13 @@ import { problemOfProgram } from './judge-program.ts';
 import type { BoundValue, SqliteDatabase, SqliteStatement } from './node-sqlite.ts';
 import { openFile, type OpenFile } from './open-file.ts';
 import { outputOf, rowText, type OutputField } from './row-text.ts';
-import { writeRows, type OpenQuestion, type QueryDefinition, type RunQuestion } from './questions.ts';
+import {
+  writeRows,
+  writeTime,
+  type OpenQuestion,
+  type QueryDefinition,
+  type RunQuestion,
+} from './questions.ts';
 
 interface PreparedStatement {
   readonly statement: SqliteStatement;
@@ -55,7 +61,10 @@ export class QueryRunner {
     const known = this.#definitions.get(query);
     if (known === undefined) throw new Error(`there is no query ${query}`);
     const bound = known.params.map((type, index) => bindValue(type, values[index]));
-    return this.within((database) => collect(known, this.#statementOf(database, query, known), bound));
+    const started = performance.now();
+    const body = this.within((database) => collect(known, this.#statementOf(database, query, known), bound));
+    writeTime(body, performance.now() - started);
+    return body;
   }
 
   #statementOf(database: SqliteDatabase, query: number, definition: QueryDefinition): PreparedStatement {
