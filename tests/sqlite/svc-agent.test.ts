@@ -1,15 +1,20 @@
-import { chmod, copyFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  ask,
   createAgentSecret,
+  createKey,
+  gatewaySettings,
+  nextRecord,
   runProcess,
+  startGateway,
   startProcess,
   SVC_AGENT,
   temporaryFolder,
   type ProcessOptions,
   type TemporaryFolder,
 } from '@svc/testkit';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { holdersOf, openForWriting } from '../../packages/agent/src/databases/sqlite/conformance.fixture.ts';
 import { problemOfNode } from '../../packages/agent/src/databases/sqlite/connection/node-version.ts';
 
@@ -26,11 +31,15 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-async function fileText(section: Readonly<Record<string, unknown>> = {}): Promise<string> {
+async function fileText(
+  section: Readonly<Record<string, unknown>> = {},
+  sections: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
   const { agent_private_key } = await createAgentSecret();
   // JSON is YAML, too.
   return JSON.stringify({
     gateway: { url: 'ws://127.0.0.1:1/ws/agent', agent_private_key },
+    ...sections,
     database: { driver: 'sqlite', file: 'library.db', ...section },
     capabilities: {
       get_book: {
@@ -64,6 +73,31 @@ function makeFile(sql: string = ''): void {
   database.exec(`${sql}; create table book (id integer primary key, title text);
     insert into book values (1, 'Emma')`);
   database.close();
+}
+
+type Call = () => Promise<readonly [status: number, body: unknown]>;
+
+/** Starts a gateway and the agent until the test is over; what calls `get_book`. */
+async function serve(workers: number): Promise<Call> {
+  makeFile();
+  const { agent_private_key, agent_public_key } = await createAgentSecret();
+  const { api_key, record } = await createKey('all', '*');
+  const { process: gateway, port } = await startGateway(gatewaySettings(agent_public_key, [record]));
+  onTestFinished(async () => void (await gateway.stop()));
+  const link = { url: `ws://127.0.0.1:${port}/ws/agent`, agent_private_key };
+  const text = await fileText({}, { gateway: link, runtime: { workers } });
+  await writeFile(join(folder.path, 'capability.yaml'), text);
+  const connected = nextRecord(gateway, 'agent_connected');
+  const agent = await startProcess(process.execPath, [join(folder.path, 'svc-agent')], {
+    cwd: folder.path,
+  });
+  onTestFinished(async () => void (await agent.stop()));
+  await connected;
+  return async () => {
+    const url = `http://127.0.0.1:${port}/api/v1/capabilities/get_book`;
+    const { status, json } = await ask(url, { method: 'POST', apiKey: api_key, body: '{"id":1}' });
+    return [status, json];
+  };
 }
 
 test.skipIf(hasSqlite)('a Node.js that is too old is a fault that names the one that is needed', async () => {
@@ -114,6 +148,24 @@ describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a No
     expect(refused).toMatchObject({ code: 2, output: expect.stringContaining('immutable: true') });
     await writeFile(join(folder.path, 'capability.yaml'), await fileText({ immutable: true }));
     expect(await svcAgent(['check'], asNobody)).toMatchObject({ code: 0 });
+  });
+
+  test.each([1, 2])('serves callers, by %i process(es)', async (workers) => {
+    const call = await serve(workers);
+    expect(await call()).toEqual([200, expect.objectContaining({ rows: [{ title: 'Emma' }] })]);
+  });
+
+  test('tells a file that is lost, and its return', async () => {
+    const call = await serve(1);
+    const [file, away] = [join(folder.path, 'library.db'), join(folder.path, 'away.db')];
+    expect((await call())[0]).toBe(200);
+    await rename(file, away);
+    expect((await call())[0]).toBe(502);
+    const logged = (): Promise<string> => readFile(join(folder.path, 'svc-agent.log'), 'utf8');
+    await expect.poll(logged).toContain('"event":"database_lost"');
+    await rename(away, file);
+    await expect.poll(logged).toContain('"event":"database_back"');
+    expect((await call())[0]).toBe(200);
   });
 
   test('a query does not outlive an agent that is killed', async () => {
