@@ -7,7 +7,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     reporters: [new RepositoryReporter()],
-    include: ['packages/agent/src/databases/sqlite/**/*.test.ts'],
+    include: ['packages/agent/src/databases/sqlite/**/*.test.ts', 'tests/sqlite/**/*.test.ts'],
     setupFiles: 'tests/sqlite/engine-code.ts',
     pool: 'forks',
     isolate: false,

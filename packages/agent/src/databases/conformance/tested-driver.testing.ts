@@ -56,11 +56,11 @@ export function configOf(
 export async function openDriver(
   driver: Driver,
   connect: Connect,
-  server: TestServer,
+  { reader }: Pick<TestServer, 'reader'>,
   maxConnections: number,
 ): Promise<TestedDriver> {
   // Both are handed from the start-up process to the agent.
-  const config = structuredClone(configOf(driver, server.reader, maxConnections));
+  const config = structuredClone(configOf(driver, reader, maxConnections));
   const verifier = (await driver.loadVerifier()).open(config);
   const changes: DatabaseChange[] = [];
   const database = await connect(config, (change) => changes.push(change));

@@ -16,6 +16,8 @@ import { createMemoryWatch } from './memory-watch.ts';
  */
 export interface Engine {
   readonly pid: number | undefined;
+  /** False once it has ended or is being ended. */
+  readonly isUsable: boolean;
   /**
    * Throws `DatabaseError`: `timeout` and `cancelled` by the limit, `failed` where it took too much memory, and
    * `unavailable` when the process has ended for another reason. A question that is stopped ends the process, at once or
@@ -41,9 +43,11 @@ export interface EngineOptions {
 export interface EngineLimit {
   readonly timeoutMs: number;
   readonly signal: AbortSignalLike;
+  /** How long an answer is waited for beyond that, for the sake of other questions; absent: not at all. */
+  readonly graceMs?: number;
 }
 
-export interface EngineAnswer {
+interface EngineAnswer {
   readonly kind: number;
   readonly body: Buffer;
 }
@@ -103,20 +107,21 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
   function endOf(stopped: Asked['stopped'], detail: string): DatabaseError {
     if (stopped !== undefined) return stopError(stopped);
     if (killedFor === 'memory') {
-      return new DatabaseError('failed', `stopped: it needs more memory than ${memoryBytes} bytes`);
+      const advice = 'its process needs more memory than it may have: raise memory';
+      return new DatabaseError('failed', `stopped: it needs more memory than ${memoryBytes} bytes`, {
+        advice,
+      });
     }
     const advice = 'the process that holds its engine has ended';
     return new DatabaseError('unavailable', `the engine process has ended: ${detail} ${stderr}`, { advice });
   }
 
-  function stop(id: number, each: Asked, why: 'timeout' | 'cancelled'): void {
+  function stop(id: number, each: Asked, why: 'timeout' | 'cancelled', ownGraceMs: number): void {
     each.stopped = why;
-    if (interrupt === undefined) {
-      end('stop');
-      return;
-    }
-    send(interrupt.kind, id, NOTHING);
-    setTimeout(() => asked.get(id) === each && end('stop'), interrupt.graceMs);
+    if (interrupt !== undefined) send(interrupt.kind, id, NOTHING);
+    const graceMs = interrupt?.graceMs ?? ownGraceMs;
+    if (graceMs === 0) end('stop');
+    else setTimeout(() => asked.get(id) === each && end('stop'), graceMs);
   }
 
   function endWhenIdle(): void {
@@ -146,6 +151,9 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
 
   return {
     pid: child.pid,
+    get isUsable() {
+      return !hasEnded && killedFor === undefined;
+    },
     ask: (kind, body, limit) =>
       new Promise((resolve, reject) => {
         if (hasEnded) {
@@ -157,7 +165,8 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
           return;
         }
         const id = nextId();
-        const release = limit === undefined ? () => {} : keep(limit, (why) => stop(id, each, why));
+        const release =
+          limit === undefined ? () => {} : keep(limit, (why) => stop(id, each, why, limit.graceMs ?? 0));
         const each: Asked = {
           resolve: (answer) => {
             release();

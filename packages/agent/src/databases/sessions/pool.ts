@@ -4,7 +4,7 @@ import { DatabaseError } from '../errors.ts';
 import { createOutage, type Outage, type RefusalRules } from './outage.ts';
 import { joinWaitQueue, type TimeLimit, type WaitQueue } from './wait-queue.ts';
 
-/** A connection that serves one call at a time. */
+/** A connection that serves one call at a time, or several short ones. */
 export interface PlainSession {
   /** Calls it once, when the connection is over, whoever ended it. */
   onEnd(ended: () => void): void;
@@ -19,34 +19,46 @@ export interface PoolRules extends RefusalRules {
   unavailable(cause: unknown): DatabaseError;
 }
 
+/** What a session that is handed out has to do. */
+interface Lease {
+  calls: number;
+  /** Whether all of them are short, so that others may join them. */
+  readonly isShared: boolean;
+}
+
 /**
- * Hands out each session to one call, callers in turn and each caller's in their order. Connections are made when they
- * are needed, up to `max`, kept while idle, and forgotten when they end. A session is in exactly one of `#idle` and
- * `#busy` from when it was made until `#forget`.
+ * Hands out each session to one call, or to several that are short, callers in turn and each caller's in their order.
+ * Connections are made when they are needed, up to `max`, kept while idle, and forgotten when they end. A session is in
+ * exactly one of `#idle` and `#busy` from when it was made until `#forget`.
  */
 export class Pool<Session extends PlainSession> {
   readonly #open: (signal: AbortSignalLike) => Promise<Session>;
   readonly #max: number;
   readonly #rules: PoolRules;
+  readonly #mostShort: number;
   readonly #outage: Outage;
   /** The last one was used last. */
   readonly #idle: Session[] = [];
-  readonly #busy = new Set<Session>();
+  readonly #busy = new Map<Session, Lease>();
   readonly #openings = new Set<AbortController>();
   readonly #waiters: WaitQueue<Session> = createTurnQueue();
   #closing = false;
   #onClosed: (() => void) | undefined;
 
-  /** Aborting the signal that `open` gets makes it reject soon. */
+  /**
+   * Aborting the signal that `open` gets makes it reject soon. `mostShort`: how many short calls may be on a session at once.
+   */
   constructor(
     open: (signal: AbortSignalLike) => Promise<Session>,
     max: number,
     rules: PoolRules,
     onChange: (change: DatabaseChange) => void = () => {},
+    mostShort: number = 1,
   ) {
     this.#open = open;
     this.#max = max;
     this.#rules = rules;
+    this.#mostShort = mostShort;
     this.#outage = createOutage(rules, onChange);
   }
 
@@ -63,17 +75,17 @@ export class Pool<Session extends PlainSession> {
     };
   }
 
-  /** Throws `DatabaseError`: `cancelled` by the signal, `timeout`, or `unavailable` when no connection can be made. */
-  async acquire(limit: TimeLimit): Promise<Session> {
+  /**
+   * Throws `DatabaseError`: `cancelled` by the signal, `timeout`, or `unavailable` when no connection can be made.
+   * `isShort`: for a call that bears others on its session.
+   */
+  async acquire(limit: TimeLimit, isShort: boolean = false): Promise<Session> {
     if (this.#closing) throw closing();
     if (limit.signal.aborted) throw new DatabaseError('cancelled', 'cancelled before it began');
-    const session = this.#waiters.size === 0 ? this.#idle.pop() : undefined;
-    if (session !== undefined) {
-      this.#busy.add(session);
-      return session;
-    }
+    const session = this.#waiters.size === 0 ? this.#lease(isShort) : undefined;
+    if (session !== undefined) return session;
     const since = performance.now();
-    const waiting = joinWaitQueue(this.#waiters, limit, undefined, () => this.overdue(since));
+    const waiting = joinWaitQueue(this.#waiters, limit, isShort ? 0 : undefined, () => this.overdue(since));
     // In a short outage the next attempt to connect is scheduled already.
     if (!this.#outage.isPausing || this.#outage.isHopeless) this.#grow();
     return waiting;
@@ -89,7 +101,14 @@ export class Pool<Session extends PlainSession> {
 
   /** Gives back a session that is fit for the next call; without effect on one that has ended meanwhile. */
   release(session: Session): void {
-    if (!this.#busy.delete(session)) return;
+    const lease = this.#busy.get(session);
+    if (lease === undefined) return;
+    lease.calls -= 1;
+    if (lease.calls > 0) {
+      this.#serveWaiters();
+      return;
+    }
+    this.#busy.delete(session);
     if (this.#closing) {
       session.close();
       this.#settleClose();
@@ -173,12 +192,31 @@ export class Pool<Session extends PlainSession> {
   }
 
   #serveWaiters(): void {
-    while (this.#waiters.size > 0) {
-      const session = this.#idle.pop();
+    for (;;) {
+      const next = this.#waiters.find(() => true);
+      // One that is not short waits for a session of its own, and those behind it wait for it.
+      const session = next === undefined ? undefined : this.#lease(next.shortMs !== undefined);
       if (session === undefined) return;
-      this.#busy.add(session);
-      this.#waiters.find(() => true)?.give(session);
+      next?.give(session);
     }
+  }
+
+  /** An idle session, or one with short calls for another of them. */
+  #lease(isShort: boolean): Session | undefined {
+    const idle = this.#idle.pop();
+    if (idle !== undefined) {
+      this.#busy.set(idle, { calls: 1, isShared: isShort });
+      return idle;
+    }
+    if (!isShort) return undefined;
+    let best: readonly [Session, Lease] | undefined;
+    for (const each of this.#busy) {
+      const [, { calls, isShared }] = each;
+      if (isShared && calls < Math.min(this.#mostShort, best?.[1].calls ?? Infinity)) best = each;
+    }
+    if (best === undefined) return undefined;
+    best[1].calls += 1;
+    return best[0];
   }
 
   #refuseAll(error: DatabaseError): void {

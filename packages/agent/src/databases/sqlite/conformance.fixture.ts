@@ -14,8 +14,8 @@ const SCHEMA = `
   create view hiding as select a from attaching;
   create view settings as select seq as a from pragma_database_list;
   create virtual table words using fts5 (word);`;
-const TICKS = 2;
-const LOOK_MS = 40;
+const LOOKS = 5;
+const BETWEEN_LOOKS_MS = 4;
 
 /** Opens a file for writing, as the programs do that own it. */
 export function openForWriting(file: string): SqliteDatabase {
@@ -28,15 +28,14 @@ export function openForWriting(file: string): SqliteDatabase {
   });
 }
 
-/** The processes of this one that have the file open. */
-function holdersOf(file: string): readonly number[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+/** Other processes that have the file open. */
+export function holdersOf(file: string): readonly number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return pids.filter((pid) => isHolder(pid, file)).map(Number);
 }
 
 function isHolder(pid: number | string, file: string): boolean {
   try {
-    if (Number(statOf(pid)[1]) !== process.pid) return false;
     const descriptors = readdirSync(`/proc/${pid}/fd`);
     return descriptors.some((each) => readlinkSync(`/proc/${pid}/fd/${each}`) === file);
   } catch {
@@ -45,35 +44,28 @@ function isHolder(pid: number | string, file: string): boolean {
   }
 }
 
-/** State, parent and so on, of a process and its main thread. */
-function statOf(pid: number | string): readonly string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+/** R where it computes, and S where it sleeps: the main thread of a process. */
+function stateOf(pid: number): string {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'latin1');
+  return text.charAt(text.lastIndexOf(')') + 2);
 }
 
 function isRunning(pid: number): boolean {
   try {
-    return statOf(pid)[0] === 'R';
+    return stateOf(pid) === 'R';
   } catch {
     return false;
   }
 }
 
-/** How much of a processor it has had, in ticks of 10 ms. */
-function ticksOf(pid: number): number {
-  try {
-    const stat = statOf(pid);
-    return Number(stat[11]) + Number(stat[12]);
-  } catch {
-    return 0;
-  }
-}
-
-/** Those that have been computing all the time since they were looked at. */
+/** Those that compute at each of several looks: one that is asked nothing sleeps. */
 async function computing(file: string): Promise<number> {
-  const before = holdersOf(file).map((pid) => [pid, ticksOf(pid)] as const);
-  await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  return before.filter(([pid, ticks]) => ticksOf(pid) - ticks >= TICKS).length;
+  let pids = holdersOf(file).filter(isRunning);
+  for (let look = 1; look < LOOKS; look += 1) {
+    await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
+    pids = pids.filter(isRunning);
+  }
+  return pids.length;
 }
 
 async function endSessions(file: string): Promise<void> {

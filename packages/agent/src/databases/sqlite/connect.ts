@@ -7,6 +7,8 @@ import { openSession, type SqliteSession } from './connection/session.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createQueries } from './execute/run-query.ts';
 
+/** So many short calls leave for a process, and come back from it, in one write. */
+const MOST_SHORT = 16;
 /** How long a question of our own may wait for a process that is free. */
 const ASK_MS = 30_000;
 
@@ -14,7 +16,13 @@ export function createPool(
   config: SqliteConfig,
   onChange?: (change: DatabaseChange) => void,
 ): Pool<SqliteSession> {
-  return new Pool((signal) => openSession(config, signal), config.maxConnections, poolRules, onChange);
+  return new Pool(
+    (signal) => openSession(config, signal),
+    config.maxConnections,
+    poolRules,
+    onChange,
+    MOST_SHORT,
+  );
 }
 
 /** Runs `work` on a session that no other has meanwhile. Throws `DatabaseError`. */

@@ -1,6 +1,7 @@
 import { endWithParent, serveEngine, type EngineQuestion } from '../engine-process/serve-engine.ts';
 import { asSqliteError, failureOf } from './engine/failure.ts';
 import { problemOfProgram } from './engine/judge-program.ts';
+import type { SqliteDatabase } from './engine/node-sqlite.ts';
 import {
   ANSWER,
   ASK,
@@ -35,15 +36,15 @@ function replyTo(kind: number, body: EngineQuestion['body']): unknown {
     case ASK.run:
       return runner.run(questionOf<RunQuestion>(body));
     case ASK.judge:
-      return judge(runner, questionOf<JudgeQuestion>(body));
+      return runner.within((database) => judge(database, questionOf<JudgeQuestion>(body)));
     case ASK.read:
-      return read(runner, questionOf<ReadQuestion>(body));
+      return runner.within((database) => read(database, questionOf<ReadQuestion>(body)));
     default:
       throw new Error(`there is no question of kind ${kind}`);
   }
 }
 
-function judge({ file: { database } }: QueryRunner, { text, allowFunctions }: JudgeQuestion): JudgeAnswer {
+function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion): JudgeAnswer {
   try {
     const problem = problemOfProgram(database, text, allowFunctions);
     if (problem !== undefined) return { ok: false, problem };
@@ -57,8 +58,8 @@ function judge({ file: { database } }: QueryRunner, { text, allowFunctions }: Ju
   }
 }
 
-function read({ file }: QueryRunner, { sql, values }: ReadQuestion): unknown {
-  return file.database.prepare(sql).all(...values);
+function read(database: SqliteDatabase, { sql, values }: ReadQuestion): unknown {
+  return database.prepare(sql).all(...values);
 }
 
 function questionOf<Question>(body: Buffer): Question {

@@ -7,6 +7,7 @@ import type { SqliteConfig } from './config.ts';
 import { createPool, ping, withSession } from './connect.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { describeStatement } from './verify/describe-statement.ts';
+import { fileWarnings } from './verify/file-warnings.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
@@ -24,7 +25,7 @@ export const verifier: Verifier = {
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
-      findWarnings: async () => [],
+      findWarnings: async () => fileWarnings(),
       findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ definition, params }: PreparedQuery) {

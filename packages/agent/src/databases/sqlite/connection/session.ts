@@ -22,9 +22,11 @@ import { problemOfNode } from './node-version.ts';
 /** Starting a process takes some tens of milliseconds, on a machine that is busy seconds. */
 const OPEN_MS = 20_000;
 
-/** A process that has the database open, and runs one query at a time. */
+/** A process that has the database open, and runs one query after the other. */
 export interface SqliteSession extends PlainSession {
   readonly madeAt: number;
+  /** False once its process has ended or is being ended. */
+  readonly isUsable: boolean;
   /** The definitions that it has been told of, by their numbers. */
   readonly known: Set<number>;
   run(question: RunQuestion, limit: EngineLimit): Promise<Rows>;
@@ -47,6 +49,9 @@ export async function openSession(config: SqliteConfig, signal: AbortSignalLike)
   }
   return {
     madeAt: performance.now(),
+    get isUsable() {
+      return engine.isUsable;
+    },
     known: new Set(),
     onEnd: (ended) => engine.onEnd(ended),
     destroy: () => engine.kill(),

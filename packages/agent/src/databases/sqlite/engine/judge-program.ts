@@ -9,9 +9,9 @@ import type { SqliteDatabase } from './node-sqlite.ts';
 const READING: ReadonlySet<string> = new Set(
   `
   Abortable Add AddImm Affinity AggFinal AggInverse AggStep AggStep1 AggValue And BeginSubrtn BitAnd BitNot BitOr
-  Blob Cast ClrSubtype CollSeq Column ColumnsUsed Compare Concat Copy Count CursorHint CursorLock CursorUnlock
-  DecrJumpZero DeferredSeek Delete Divide ElseEq EndCoroutine Eq Filter FilterAdd FinishSeek Found Function Ge
-  GetSubtype Gosub Goto Gt Halt IdxDelete IdxGE IdxGT IdxInsert IdxLE IdxLT IdxRowid If IfEmpty IfNoHope IfNot
+  Blob Cast Close ClrSubtype CollSeq Column ColumnsUsed Compare Concat Copy Count CursorHint CursorLock CursorUnlock
+  DecrJumpZero DeferredSeek Delete Divide ElseEq EndCoroutine Eq Explain Filter FilterAdd FinishSeek Found Function
+  Ge GetSubtype Gosub Goto Gt Halt IdxDelete IdxGE IdxGT IdxInsert IdxLE IdxLT IdxRowid If IfEmpty IfNoHope IfNot
   IfNotOpen IfNotZero IfNullRow IfPos IfSizeBetween Init InitCoroutine Insert Int64 IntCopy Integer IsNull IsTrue
   IsType Jump Last Le Lt MakeRecord Move Multiply MustBeInt Ne NewRowid Next NoConflict Noop Not NotExists NotFound
   NotNull Null NullRow Offset OffsetLimit Once OpenAutoindex OpenDup OpenEphemeral OpenPseudo OpenRead Or

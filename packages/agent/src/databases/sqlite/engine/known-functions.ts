@@ -6,7 +6,7 @@ function words(text: string): ReadonlySet<string> {
  * Functions of SQLite that only read, lower case. Left out is what loads code, tells the state of the connection, or
  * belongs to a virtual table.
  */
-export const knownFunctions: ReadonlySet<string> = words(`
+const knownFunctions: ReadonlySet<string> = words(`
   -> ->> abs char coalesce concat concat_ws format glob hex if ifnull iif instr length like likelihood likely lower ltrim
   max min nullif octet_length printf quote random randomblob replace round rtrim sign soundex substr substring trim typeof
   unhex unicode unistr unistr_quote unlikely upper zeroblob
@@ -22,7 +22,7 @@ export const knownFunctions: ReadonlySet<string> = words(`
 `);
 
 /** What runs code of others, opens or writes files, or writes to the log of the process: no file may allow them. */
-export const forbiddenFunctions: ReadonlySet<string> = words(`
+const forbiddenFunctions: ReadonlySet<string> = words(`
   load_extension fts3_tokenizer sqlite_attach sqlite_detach sqlite_log readfile writefile edit eval
 `);
 

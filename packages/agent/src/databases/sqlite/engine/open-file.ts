@@ -10,6 +10,8 @@ export interface OpenFile {
   readonly begin: SqliteStatement;
   readonly rollback: SqliteStatement;
   readonly schemaVersion: SqliteStatement;
+  /** Reads a table, by which the connection takes a schema up that another has changed. */
+  readonly readSchema: SqliteStatement;
   /** Whether it is still the file of that name. */
   isCurrent(): boolean;
 }
@@ -56,7 +58,8 @@ function open({ file, isImmutable }: OpenQuestion): OpenFile {
   const schemaVersion = database.prepare('pragma schema_version');
   const begin = database.prepare('begin');
   const rollback = database.prepare('rollback');
-  database.prepare('select count(*) from sqlite_schema').all();
+  const readSchema = database.prepare('select count(*) from sqlite_schema');
+  readSchema.get();
   database.setAuthorizer?.((action, first) =>
     READING_ACTIONS.has(action) || action === TRANSACTION || (action === PRAGMA && first === 'schema_version')
       ? ALLOWED
@@ -67,6 +70,7 @@ function open({ file, isImmutable }: OpenQuestion): OpenFile {
     begin,
     rollback,
     schemaVersion,
+    readSchema,
     isCurrent() {
       const now = statSync(file, { throwIfNoEntry: false });
       return now?.dev === dev && now.ino === ino;

@@ -1,10 +1,16 @@
 import { bindValue } from './bind-values.ts';
 import { Failure } from './failure.ts';
 import { problemOfProgram } from './judge-program.ts';
-import type { BoundValue, SqliteStatement } from './node-sqlite.ts';
+import type { BoundValue, SqliteDatabase, SqliteStatement } from './node-sqlite.ts';
 import { openFile, type OpenFile } from './open-file.ts';
 import { outputOf, rowText, type OutputField } from './row-text.ts';
-import { writeRows, type OpenQuestion, type QueryDefinition, type RunQuestion } from './questions.ts';
+import {
+  writeRows,
+  writeTime,
+  type OpenQuestion,
+  type QueryDefinition,
+  type RunQuestion,
+} from './questions.ts';
 
 interface PreparedStatement {
   readonly statement: SqliteStatement;
@@ -25,10 +31,24 @@ export class QueryRunner {
     this.#file = openFile(question);
   }
 
-  /** For what is asked beside queries. */
-  get file(): OpenFile {
+  /** Runs `work` in a transaction that is rolled back: in it the schema is the one that statements are judged by. */
+  within<Result>(work: (database: SqliteDatabase) => Result): Result {
     if (!this.#file.isCurrent()) this.#reopen();
-    return this.#file;
+    const { database, begin, rollback, schemaVersion, readSchema } = this.#file;
+    begin.run();
+    try {
+      // Reading it begins the transaction.
+      const version = schemaVersion.get()?.['schema_version'];
+      if (version !== this.#schemaVersion) {
+        this.#prepared.clear();
+        // Without this, a statement would be explained by the former schema, and then be run by this one.
+        readSchema.get();
+        this.#schemaVersion = version;
+      }
+      return work(database);
+    } finally {
+      rollback.run();
+    }
   }
 
   /** The body of the answer. Throws `Failure` and what SQLite throws. */
@@ -40,25 +60,17 @@ export class QueryRunner {
     if (definition !== undefined) this.#definitions.set(query, definition);
     const known = this.#definitions.get(query);
     if (known === undefined) throw new Error(`there is no query ${query}`);
-    const { begin, rollback, schemaVersion } = this.file;
-    begin.run();
-    try {
-      // Reading it begins the transaction: the schema is this one until its end.
-      const version = schemaVersion.get()?.['schema_version'];
-      if (version !== this.#schemaVersion) this.#prepared.clear();
-      this.#schemaVersion = version;
-      const bound = known.params.map((type, index) => bindValue(type, values[index]));
-      return collect(known, this.#statementOf(query, known), bound);
-    } finally {
-      rollback.run();
-    }
+    const bound = known.params.map((type, index) => bindValue(type, values[index]));
+    const started = performance.now();
+    const body = this.within((database) => collect(known, this.#statementOf(database, query, known), bound));
+    writeTime(body, performance.now() - started);
+    return body;
   }
 
-  #statementOf(query: number, definition: QueryDefinition): PreparedStatement {
+  #statementOf(database: SqliteDatabase, query: number, definition: QueryDefinition): PreparedStatement {
     const prepared = this.#prepared.get(query);
     if (prepared !== undefined) return prepared;
     const { text, allowFunctions, fields } = definition;
-    const { database } = this.#file;
     // What was verified at the start may read another table or view by now.
     const problem = problemOfProgram(database, text, allowFunctions);
     if (problem !== undefined) {

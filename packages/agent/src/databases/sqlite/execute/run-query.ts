@@ -1,10 +1,19 @@
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import { callerValue } from '../../sql/caller-variables.ts';
 import { RefusedQuery, type SqliteSession } from '../connection/session.ts';
+import type { RunQuestion } from '../engine/questions.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 
+/** What took less than this of late may be sent to a process that has other such calls to answer. */
+const SHORT_MS = 1;
+/** How much the last run counts. */
+const WEIGHT = 0.2;
+/** Calls that share a process and have no answer by then are run again, each alone: one of them is not short this time. */
+const SHARED_MS = 100;
+/** One that is cancelled would take its neighbours with it, and is answered soon. */
+const GRACE_MS = 50;
 /** What ran longer in a process that ended may be what ended it, and is not run again. */
 const RUN_AGAIN_MS = 1000;
 
@@ -23,7 +32,8 @@ export function createQueries(pool: Pool<SqliteSession>): Queries {
       last += 1;
       const number = last;
       live.add(number);
-      const query: Query = { run: (call) => run(pool, live, number, verified, call) };
+      const known: KnownQuery = { number, verified, averageMs: Infinity };
+      const query: Query = { run: (call) => run(pool, live, known, call) };
       numbers.set(query, number);
       return query;
     },
@@ -35,44 +45,74 @@ export function createQueries(pool: Pool<SqliteSession>): Queries {
   };
 }
 
+interface KnownQuery {
+  readonly number: number;
+  readonly verified: PreparedQuery;
+  /** What its runs have taken, the last ones most. */
+  averageMs: number;
+}
+
 async function run(
   pool: Pool<SqliteSession>,
   live: ReadonlySet<number>,
-  number: number,
-  verified: PreparedQuery,
+  query: KnownQuery,
   call: QueryCall,
 ): Promise<QueryResult> {
+  const { number, verified } = query;
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
   const { signal, share } = call;
   const values = verified.params.map(({ name }) => valueOf(name, verified.capability, call));
+  let isAlone = false;
   for (;;) {
-    const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
+    const isShared = !isAlone && query.averageMs < SHORT_MS;
+    const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() }, isShared);
     const askedAt = performance.now();
-    const isFirst = !session.known.has(number);
-    const forget = isFirst ? [...session.known].filter((each) => !live.has(each)) : [];
-    for (const each of forget) session.known.delete(each);
-    session.known.add(number);
     try {
-      const result = await session.run(
-        { query: number, values, ...(isFirst ? { definition: verified.definition, forget } : {}) },
-        { timeoutMs: deadline - askedAt, signal },
-      );
+      const leftMs = deadline - askedAt;
+      const limit = isShared
+        ? { signal, timeoutMs: Math.min(leftMs, SHARED_MS), graceMs: GRACE_MS }
+        : { signal, timeoutMs: leftMs };
+      const result = await session.run({ ...introduce(session, live, query), query: number, values }, limit);
       pool.release(session);
+      tookMs(query, result.ms);
       return result;
     } catch (error) {
-      const isRefused = error instanceof RefusedQuery && error.kind !== 'unavailable';
-      if (isRefused) pool.release(session);
-      else pool.discard(session);
-      if (!mayRunAgain(error, session, startedAt, askedAt)) throw toDatabaseError(error, verified, call);
+      const isLost = kindOf(error) === 'unavailable' || !session.isUsable;
+      if (isLost) pool.discard(session);
+      else pool.release(session);
+      const isDue = signal.aborted || performance.now() >= deadline;
+      if (isShared && !isDue && (isLost || kindOf(error) === 'timeout')) isAlone = true;
+      else if (!mayRunAgain(error, session, startedAt, askedAt)) throw toDatabaseError(error, verified, call);
     }
   }
 }
 
+/** What a process has to be told with the first call of a query. */
+function introduce(
+  { known }: SqliteSession,
+  live: ReadonlySet<number>,
+  { number, verified }: KnownQuery,
+): Pick<RunQuestion, 'definition' | 'forget'> {
+  if (known.has(number)) return {};
+  const forget = [...known].filter((each) => !live.has(each));
+  for (const each of forget) known.delete(each);
+  known.add(number);
+  return { definition: verified.definition, forget };
+}
+
+function tookMs(query: KnownQuery, ms: number): void {
+  const { averageMs } = query;
+  query.averageMs = averageMs === Infinity ? ms : averageMs + (ms - averageMs) * WEIGHT;
+}
+
 /** Whether the process had ended before it was asked, as far as that can be told: one made for this call had not. */
 function mayRunAgain(error: unknown, session: SqliteSession, startedAt: number, askedAt: number): boolean {
-  const isLoss = error instanceof DatabaseError && error.kind === 'unavailable';
-  return isLoss && session.madeAt < startedAt && performance.now() - askedAt < RUN_AGAIN_MS;
+  return (
+    kindOf(error) === 'unavailable' &&
+    session.madeAt < startedAt &&
+    performance.now() - askedAt < RUN_AGAIN_MS
+  );
 }
 
 function valueOf(name: string, capability: string, call: QueryCall): unknown {
@@ -93,4 +133,8 @@ function toDatabaseError(error: unknown, { params }: PreparedQuery, { values }: 
   }
   const isPrincipals = params.some(({ from }) => from !== undefined);
   return new DatabaseError(isPrincipals ? 'invalid_principal' : 'failed', message);
+}
+
+function kindOf(error: unknown): DatabaseErrorKind | undefined {
+  return error instanceof DatabaseError ? error.kind : undefined;
 }

@@ -9,7 +9,7 @@ import { knownTableFunctions, problemOfFunction } from '../engine/known-function
 import { lexicon } from './lexicon.ts';
 import { vocabulary } from './vocabulary.ts';
 
-export interface ReadStatement {
+interface ReadStatement {
   readonly select: OneSelect;
   /** With ?1, ?2 and so on for its parameters. */
   readonly text: string;
