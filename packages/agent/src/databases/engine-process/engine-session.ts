@@ -13,6 +13,8 @@ import {
 
 /** Starting a process takes some tens of milliseconds, on a machine that is busy seconds. */
 const OPEN_MS = 20_000;
+/** To prepare a statement may mean to compute what is constant in it. */
+const ASK_MS = 30_000;
 
 /** A process that has the database open, and runs one query at a time. */
 export interface EngineSession extends PlainSession {
@@ -20,7 +22,7 @@ export interface EngineSession extends PlainSession {
   /** The definitions that it has been told of, by their numbers. */
   readonly known: Set<number>;
   run(question: RunQuestion, limit: EngineLimit): Promise<Rows>;
-  /** The JSON that it answers. */
+  /** The JSON that it answers, within half a minute. */
   ask<Answer>(kind: number, question: unknown): Promise<Answer>;
 }
 
@@ -44,7 +46,10 @@ export async function openEngineSession(
     destroy: () => engine.kill(),
     close: () => engine.close(),
     run: async (asked, limit) => readRows(await ask(engine, ASK.run, asked, limit)),
-    ask: async (kind, asked) => jsonOf(await ask(engine, kind, asked)),
+    ask: async (kind, asked) => {
+      const limit = { timeoutMs: ASK_MS, signal: new AbortController().signal };
+      return jsonOf(await ask(engine, kind, asked, limit));
+    },
   };
 }
 
@@ -57,7 +62,7 @@ export class RefusedQuery extends DatabaseError {
   }
 }
 
-async function ask(engine: Engine, kind: number, question: unknown, limit?: EngineLimit): Promise<Buffer> {
+async function ask(engine: Engine, kind: number, question: unknown, limit: EngineLimit): Promise<Buffer> {
   const answer = await engine.ask(kind, Buffer.from(JSON.stringify(question)), limit);
   if (answer.kind === ANSWER.failed) throw new RefusedQuery(jsonOf<EngineFailure>(answer.body));
   return answer.body;

@@ -4,7 +4,7 @@ import { unavailable, withSession, type EnginePool } from '../../engine-process/
 import type { EngineQuery } from '../../engine-process/engine-queries.ts';
 import { ASK } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
-import type { VerificationFault } from '../../errors.ts';
+import { DatabaseError, type VerificationFault } from '../../errors.ts';
 import type { DuckdbConfig } from '../config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
@@ -24,22 +24,32 @@ export async function verifyCapabilities(
   const prepared: EngineQuery[] = [];
   const passed: Capability[] = [];
   const faults: VerificationFault[] = [];
-  try {
-    await withSession(pool, async (session) => {
-      for (const capability of capabilities) {
-        const result = await check(session, config, capability);
-        if (result.ok) {
-          prepared.push(result.query);
-          passed.push(capability);
-        } else {
-          faults.push(...result.faults);
-        }
-      }
-    });
-  } catch (error) {
-    throw unavailable(error);
+  for (const capability of capabilities) {
+    const result = await checkAlone(pool, config, capability);
+    if (result.ok) {
+      prepared.push(result.query);
+      passed.push(capability);
+    } else {
+      faults.push(...result.faults);
+    }
   }
   return { prepared, capabilities: passed, faults };
+}
+
+/** A statement that its process does not survive is the only one at fault. */
+async function checkAlone(
+  pool: EnginePool,
+  config: DuckdbConfig,
+  capability: Capability,
+): Promise<CheckResult> {
+  try {
+    return await withSession(pool, (session) => check(session, config, capability));
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw unavailable(error);
+    const message =
+      'takes more time or memory to be prepared than it may: raise memory of its database, or rewrite it';
+    return { ok: false, faults: [faultAt(capability, { message, detail: error.message })] };
+  }
 }
 
 export type Judged =
