@@ -3,7 +3,11 @@ import type { Driver } from '../driver.ts';
 
 export const section: Driver['section'] = {
   properties: {
-    file: filledText('File of the database; relative to this file.'),
+    file: {
+      ...filledText('File of the database; relative to this file.'),
+      pattern: '^(?!:memory:$)',
+      errorMessage: 'must name a file: a database in memory has nothing to serve',
+    },
     read_files: {
       type: 'array',
       description:

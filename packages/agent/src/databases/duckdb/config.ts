@@ -34,7 +34,7 @@ export function configure(
 ): DuckdbConfig {
   return {
     driver: section.driver ?? 'duckdb',
-    file: section.file === IN_MEMORY ? IN_MEMORY : resolveFile(section.file),
+    file: resolveFile(section.file),
     folder: resolveFile('.'),
     readFiles: (section.read_files ?? []).map(
       (path) => `${resolveFile(path).replace(/\/$/, '')}${path.endsWith('/') ? '/' : ''}`,
@@ -47,6 +47,3 @@ export function configure(
     requireReadonlyAccount: section.require_readonly_account ?? false,
   };
 }
-
-/** What DuckDB calls a database that is no file. */
-export const IN_MEMORY = ':memory:';

@@ -5,6 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { ParamSchema } from '../../capabilities/model.ts';
 import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
 import { computing, endHolders, holdersOf } from '../engine-process/holders.testing.ts';
+import { change } from './change.testing.ts';
 import './engine-code.testing.ts';
 
 const SCHEMA = [
@@ -21,15 +22,6 @@ const SCHEMA = [
   `create macro next_one() as nextval('counter')`,
   'create macro settings() as table select value as a from duckdb_settings()',
 ];
-
-/** Changes a database file, as the programs do that own it. */
-export async function change(file: string, ...statements: readonly string[]): Promise<void> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  for (const sql of statements) await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
-}
 
 async function start(): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'duckdb-test-'));

@@ -12,7 +12,7 @@ import {
 import { ASK } from '../engine-process/engine-questions.ts';
 import { openEngineSession, type EngineSession } from '../engine-process/engine-session.ts';
 import { DatabaseError } from '../errors.ts';
-import { IN_MEMORY, type DuckdbConfig } from './config.ts';
+import type { DuckdbConfig } from './config.ts';
 import { engineCode } from './engine-code.ts';
 import type { OpenQuestion, ReadQuestion } from './engine/questions.ts';
 import { INSTALL, LIBRARY } from './engine/library.ts';
@@ -51,7 +51,6 @@ function libraryPath(): string {
 
 /** A process is not started for a file that is not there. */
 async function problemOfFile(file: string): Promise<string | undefined> {
-  if (file === IN_MEMORY) return 'file: :memory: holds nothing to serve: name a file';
   try {
     return (await stat(file)).isFile() ? undefined : 'file names no file: check file';
   } catch (error) {

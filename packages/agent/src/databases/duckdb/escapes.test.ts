@@ -12,7 +12,8 @@ import { holdersOf } from '../engine-process/holders.testing.ts';
 import { withSession } from '../engine-process/engine-database.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
 import { configure } from './config.ts';
-import { change } from './conformance.fixture.ts';
+import { change } from './change.testing.ts';
+import './engine-code.testing.ts';
 import { createPool } from './connect.ts';
 
 interface Scene {
@@ -127,10 +128,7 @@ test('what the lists let pass the engine refuses by itself: nothing outside, not
     "set memory_limit = '10GB'",
     'set enable_external_access = true',
   ]) {
-    await expect(
-      withSession(pool, (session) => session.ask(ASK.read, { sql })),
-      sql,
-    ).rejects.toMatchObject({
+    await expect(withSession(pool, (session) => session.ask(ASK.read, { sql }))).rejects.toMatchObject({
       name: 'DatabaseError',
     });
   }
@@ -164,7 +162,7 @@ test('macros and views are judged by what stands behind them', async () => {
     ["select system.main.getenv('HOME') as a", 'getenv'],
     ["select library.main.twice(current_setting('threads')) as a", 'current_setting'],
   ] as const) {
-    expect(await problems(capabilityOf(sql)), sql).toEqual([expect.stringContaining(problem)]);
+    expect([sql, await problems(capabilityOf(sql))]).toEqual([sql, [expect.stringContaining(problem)]]);
   }
 });
 

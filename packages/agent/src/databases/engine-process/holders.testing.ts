@@ -3,15 +3,14 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 const TICKS = 2;
 const LOOK_MS = 40;
 
-/** The processes of this one that have the file open. */
+/** Other processes that have the file open. */
 export function holdersOf(file: string): readonly number[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return pids.filter((pid) => isHolder(pid, file)).map(Number);
 }
 
 function isHolder(pid: number | string, file: string): boolean {
   try {
-    if (Number(statOf(pid)[1]) !== process.pid) return false;
     const descriptors = readdirSync(`/proc/${pid}/fd`);
     return descriptors.some((each) => readlinkSync(`/proc/${pid}/fd/${each}`) === file);
   } catch {
@@ -20,18 +19,10 @@ function isHolder(pid: number | string, file: string): boolean {
   }
 }
 
-/** State, parent and so on, of a process and its main thread. */
+/** What the system tells of a process, from its state on. */
 function statOf(pid: number | string): readonly string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
-}
-
-export function isRunning(pid: number): boolean {
-  try {
-    return statOf(pid)[0] === 'R';
-  } catch {
-    return false;
-  }
 }
 
 /** How much of a processor it has had, in ticks of 10 ms. */

@@ -12,7 +12,7 @@ export interface TreeName {
 }
 
 /** What a tree names, to be looked up in the database. */
-export interface TreeNames {
+interface TreeNames {
   readonly relations: readonly TreeName[];
   /** Those that are called where a value stands. */
   readonly functions: readonly TreeName[];
@@ -175,7 +175,7 @@ function literalsOf(part: Tree): readonly string[] | undefined {
 }
 
 /** A path with `..`, one of another system and the folder of a user are refused before they are resolved. */
-export function isWithin(path: string, { folder, paths }: ReadFiles): boolean {
+function isWithin(path: string, { folder, paths }: ReadFiles): boolean {
   if (/(?:^|\/)\.\.(?:\/|$)/.test(path) || /^[A-Za-z][A-Za-z0-9+.-]*:/.test(path) || path.startsWith('~'))
     return false;
   const whole = resolve(folder, path);

@@ -13,7 +13,7 @@ export interface DuckdbModule {
   version(): string;
 }
 
-export interface DuckdbInstance {
+interface DuckdbInstance {
   connect(): Promise<DuckdbConnection>;
 }
 
@@ -25,7 +25,7 @@ export interface DuckdbConnection {
   interrupt(): void;
 }
 
-export interface DuckdbReader {
+interface DuckdbReader {
   getRows(): readonly (readonly unknown[])[];
 }
 
