@@ -7,6 +7,7 @@ import { describeStatement } from './verify/describe-statement.ts';
 import { showPlan } from './verify/show-plan.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
 import { relationKeys } from './verify/relation-keys.ts';
+import { serverWarnings } from './verify/server-warnings.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
@@ -21,7 +22,10 @@ export const verifier: Verifier = {
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities),
-      findWarnings: (capabilities) => viewWarnings(pool, capabilities),
+      findWarnings: async (capabilities) => [
+        ...(await serverWarnings(pool)),
+        ...(await viewWarnings(pool, capabilities)),
+      ],
       async findUnordered(capabilities) {
         return unorderedStatements(capabilities, await relationKeys(pool, capabilities));
       },

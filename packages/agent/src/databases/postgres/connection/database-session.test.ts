@@ -8,7 +8,7 @@ import {
   type FaultProxy,
   type TestDatabase,
 } from '@svc/testkit';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   callOf,
   capabilityOf,
@@ -19,6 +19,7 @@ import {
   type TestedDatabase,
 } from '../capability.fixture.ts';
 import type { Query } from '../../driver.ts';
+import { verifier } from '../verifier.ts';
 
 let server: TestDatabase;
 beforeEach(async () => {
@@ -125,6 +126,33 @@ test('calls recover by themselves when the database is back', async () => {
   await database.close();
   await second.stop();
   await folder.remove();
+});
+
+test('a server that says it is another product is refused, one that is nearly PostgreSQL is told at each start', async () => {
+  const own = await startPostgres();
+  onTestFinished(() => own.stop());
+  const pose = (told: string): Promise<unknown> =>
+    own.execute(
+      'postgres',
+      `create or replace function pg_catalog.version() returns text language sql as $$ select '${told}'::text $$`,
+    );
+  const open = (): TestedDatabase => {
+    const database = openPostgres(configOf({ ...own, name: 'postgres' }));
+    onTestFinished(() => database.close());
+    return database;
+  };
+  await pose('CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu)');
+  await expect(open().ping()).rejects.toMatchObject({
+    kind: 'unavailable',
+    advice: expect.stringContaining('it is CockroachDB'),
+  });
+  await pose('PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64-pc-linux-gnu');
+  const nearly = verifier.open(configOf({ ...own, name: 'postgres' }));
+  onTestFinished(() => nearly.close());
+  await nearly.ping();
+  expect(await nearly.findWarnings([])).toEqual([
+    { path: 'database', message: expect.stringContaining('YugabyteDB') },
+  ]);
 });
 
 describe('a network that drops what is sent', () => {

@@ -8,7 +8,7 @@ import type { CancelTarget } from './cancel-request.ts';
 import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
 import { pipelinedConnection, sendAll, type PipelinedConnection } from './pipeline.ts';
 import { createPipelineQueue, type PipelineQueue } from './pipeline-queue.ts';
-import { whyUnsupported } from './server-support.ts';
+import { whyOther, whyUnsupported } from './server-support.ts';
 import { isKept, keepSettings, RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
 
 /** One connection, its queue, and what was learnt when it was made. */
@@ -26,6 +26,8 @@ export interface SessionFacts {
   readonly searchPath: string;
   /** `server_version_num`, e.g. 150018. */
   readonly version: number;
+  /** What it says of itself, such as `PostgreSQL 15.18 on x86_64-pc-linux-gnu`. */
+  readonly told: string;
   readonly utf8: boolean;
   /** Whether the account may call `RELEASE_LOCKS`, which an administrator may have revoked from everybody. */
   readonly unlocks: boolean;
@@ -189,7 +191,16 @@ async function measureRoundTrip(connection: PipelinedConnection): Promise<number
 const FACTS =
   "select pg_catalog.current_setting('search_path'), pg_catalog.current_setting('server_version_num'), " +
   "pg_catalog.current_setting('server_encoding'), pg_catalog.current_setting('standard_conforming_strings'), " +
-  `pg_catalog.has_function_privilege('${RELEASE_LOCKS}', 'execute')`;
+  `pg_catalog.has_function_privilege('${RELEASE_LOCKS}', 'execute'), pg_catalog.version()`;
+/** For a server that lacks what `FACTS` asks. */
+const VERSION = 'select version()';
+
+/** Throws `DatabaseError`. */
+function refuseOther(told: string | null | undefined): void {
+  const advice = whyOther(told ?? '');
+  if (advice !== undefined)
+    throw new DatabaseError('unavailable', `cannot use the server: ${advice}`, { advice });
+}
 
 const BACKEND = `select a.pid, ${BACKEND_STARTED} from pg_catalog.pg_stat_activity a where a.pid = pg_catalog.pg_backend_pid()`;
 
@@ -204,12 +215,17 @@ async function readFacts(
     [{ text: BACKEND }],
     ...keepSettings(keyProcessId),
   ]);
-  if (unit?.error !== undefined) throw unit.error;
+  if (unit?.error !== undefined) {
+    const [version] = await sendAll(connection, [[{ text: VERSION }]]);
+    refuseOther(version?.results[0]?.rows[0]?.[0]);
+    throw unit.error;
+  }
   // A connection lost meanwhile must not go to the pool, which would never be told of its end.
   for (const optional of [watch, self, ...kept]) {
     if (optional?.error !== undefined && kindOf(optional.error) === 'unavailable') throw optional.error;
   }
-  const [searchPath, version, encoding, conforming, unlocks] = unit?.results[0]?.rows[0] ?? [];
+  const [searchPath, version, encoding, conforming, unlocks, told] = unit?.results[0]?.rows[0] ?? [];
+  refuseOther(told);
   const facts = { version: Number(version ?? Number.NaN), standardConformingStrings: conforming ?? null };
   const advice = whyUnsupported(facts);
   if (advice !== undefined)
@@ -217,16 +233,17 @@ async function readFacts(
   const [processId, startedAt] = self?.results[0]?.rows[0] ?? [];
   // A pooler makes up the key, so that it names no process of the server.
   const isDirect = typeof processId === 'string' && Number(processId) === keyProcessId;
-  const told = {
+  const known = {
     searchPath: searchPath ?? '',
     checksClient: watch?.error === undefined && watch?.results[0]?.rows.length === 1,
   };
   return {
-    ...told,
+    ...known,
     version: facts.version,
+    told: told ?? '',
     utf8: encoding === 'UTF8',
     unlocks: unlocks === 't',
-    keepsSettings: isDirect && isKept(kept.at(-1), told),
+    keepsSettings: isDirect && isKept(kept.at(-1), known),
     ...(isDirect && typeof startedAt === 'string' ? { backend: { processId, startedAt } } : {}),
   };
 }

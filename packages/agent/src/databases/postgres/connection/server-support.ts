@@ -1,6 +1,33 @@
 /** The oldest server that is tested; `server_version_num`. */
 const OLDEST = 130_000;
 
+/** They parse SQL by parsers of their own, so that what PostgreSQL's says of a statement proves nothing there. */
+const OTHER_PARSERS: readonly (readonly [told: RegExp, name: string])[] = [
+  [/CockroachDB/i, 'CockroachDB'],
+  [/Redshift/i, 'Amazon Redshift'],
+  [/openGauss|GaussDB/i, 'openGauss'],
+  [/Materialize/i, 'Materialize'],
+  [/RisingWave/i, 'RisingWave'],
+  [/CrateDB/i, 'CrateDB'],
+  [/QuestDB/i, 'QuestDB'],
+];
+const YUGABYTE = /-YB-/;
+
+/** Why a server that speaks as PostgreSQL does is not one, by what it says of itself; undefined for one that may be. */
+export function whyOther(told: string): string | undefined {
+  const name = OTHER_PARSERS.find(([pattern]) => pattern.test(told))?.[1];
+  return name === undefined
+    ? undefined
+    : `it is ${name}, which reads SQL by a parser of its own: what is proved for PostgreSQL does not hold there`;
+}
+
+/** What to know of a server that is nearly PostgreSQL. */
+export function warningOf(told: string): string | undefined {
+  return YUGABYTE.test(told)
+    ? 'the server is YugabyteDB, on which the agent is not tested: it has the parser of PostgreSQL, and storage and transactions of its own'
+    : undefined;
+}
+
 export interface ServerFacts {
   /** `server_version_num`, e.g. 150018; NaN when the server does not tell. */
   readonly version: number;
