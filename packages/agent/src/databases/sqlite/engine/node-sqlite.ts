@@ -28,7 +28,7 @@ export interface SqliteStatement {
   get(...values: readonly BoundValue[]): Readonly<Record<string, unknown>> | undefined;
   run(): unknown;
   iterate(...values: readonly BoundValue[]): Iterable<readonly SqliteValue[]>;
-  columns(): readonly { readonly name: string }[];
+  columns(): readonly { readonly name: string; readonly type: string | null }[];
   setReadBigInts(isOn: boolean): void;
   setReturnArrays(isOn: boolean): void;
 }
