@@ -58,8 +58,8 @@ function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion
   }
 }
 
-function read(database: SqliteDatabase, { sql, values }: ReadQuestion): unknown {
-  return database.prepare(sql).all(...values);
+function read(database: SqliteDatabase, { sql }: ReadQuestion): unknown {
+  return database.prepare(sql).all();
 }
 
 function questionOf<Question>(body: Buffer): Question {

@@ -28,10 +28,9 @@ interface ColumnDescription {
   readonly type: string | null;
 }
 
-/** A statement of the driver itself. */
+/** A statement of the driver itself, whose parameters are all NULL. */
 export interface ReadQuestion {
   readonly sql: string;
-  readonly values: readonly (string | null)[];
 }
 
 export interface RunQuestion {
