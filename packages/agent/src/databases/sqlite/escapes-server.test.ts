@@ -249,6 +249,17 @@ describe('values', () => {
   });
 });
 
+test.runIf(process.platform === 'linux')('less memory than a process needs at all is told', async () => {
+  const driver = driverOf('sqlite');
+  const section = { driver: 'sqlite', file: scene.file, memory: '1MB' } as DatabaseSection;
+  const verifier = (await driver.loadVerifier()).open(driver.configure(section, {}, (file) => file));
+  onTestFinished(() => verifier.close());
+  await expect(verifier.ping()).rejects.toMatchObject({
+    kind: 'unavailable',
+    advice: expect.stringContaining('raise memory'),
+  });
+});
+
 test.each([
   ['is not there', 'nowhere.db', /check file/],
   ['is no database', 'no.db', /no SQLite database/],
