@@ -5,8 +5,8 @@ import { npm, root } from './install.mjs';
 
 const folder = join(root, '.cache/sqlite-nodes');
 
-/** The lines of Node.js that the driver of SQLite is tested on. */
-export const NODE_LINES = ['22', '24'];
+/** The lines of Node.js that the driver of SQLite is tested on: the oldest that it takes, and the newest of two. */
+export const NODE_LINES = ['22.16', '22', '24'];
 
 /**
  * Downloads those of `lines` that are missing, once, from the registry of npm, whose packages hold just the program;

@@ -5,7 +5,7 @@ import { buildExecutables } from './bundle.mjs';
 import { install, root } from './install.mjs';
 import { installNodes, NODE_LINES } from './sqlite-nodes.mjs';
 
-const usage = `Usage: npm run test:sqlite [-- --only 22,24] [-- ARGUMENTS OF VITEST]
+const usage = `Usage: npm run test:sqlite [-- --only 22.16,24] [-- ARGUMENTS OF VITEST]
 
 Runs the tests of the driver of SQLite on each of these lines of Node.js, which have SQLite in them. They are downloaded
 from the registry of npm, below .cache; Linux only. One that cannot be had is skipped by name.

@@ -44,7 +44,7 @@ export async function withSession<Result>(
 export async function ping(pool: Pool<SqliteSession>): Promise<void> {
   const sql = 'select count(*) from sqlite_schema';
   try {
-    await withSession(pool, (session) => session.read({ sql, values: [] }));
+    await withSession(pool, (session) => session.read({ sql }));
   } catch (error) {
     throw unavailable(error);
   }

@@ -49,7 +49,7 @@ function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion
     const problem = problemOfProgram(database, text, allowFunctions);
     if (problem !== undefined) return { ok: false, problem };
     const columns = database.prepare(text).columns();
-    return { ok: true, columns: columns.map(({ name }) => name) };
+    return { ok: true, columns: columns.map(({ name, type }) => ({ name, type })) };
   } catch (error) {
     const { errcode, errstr, message } = asSqliteError(error);
     if (errcode === undefined) throw error;
@@ -58,8 +58,8 @@ function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion
   }
 }
 
-function read(database: SqliteDatabase, { sql, values }: ReadQuestion): unknown {
-  return database.prepare(sql).all(...values);
+function read(database: SqliteDatabase, { sql }: ReadQuestion): unknown {
+  return database.prepare(sql).all();
 }
 
 function questionOf<Question>(body: Buffer): Question {

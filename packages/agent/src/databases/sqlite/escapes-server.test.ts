@@ -181,6 +181,37 @@ describe('a file that changes while it is open', () => {
   });
 });
 
+test('what a statement yields is proposed by what the tables declare', async () => {
+  scene.execute(
+    'create table kinds (i bigint, r double precision, b boolean, d date, t datetime, v varchar(9))',
+  );
+  const { verifier } = scene.driver;
+  const described = await verifier.describe('kinds', 'select *, i + 1 as e from kinds where v = :v');
+  expect(described).toMatchObject({
+    ok: true,
+    statement: {
+      params: [{ name: 'v', schema: { type: 'string' } }],
+      fields: [
+        { name: 'i', type: 'integer' },
+        { name: 'r', type: 'number' },
+        { name: 'b', type: 'boolean' },
+        { name: 'd', type: 'date' },
+        { name: 't', type: 'datetime' },
+        { name: 'v', type: 'string' },
+        { name: 'e', type: 'string' },
+      ],
+    },
+  });
+  expect(await verifier.describe('kinds', 'delete from kinds')).toMatchObject({ ok: false });
+});
+
+test('how a query is run is told in lines', async () => {
+  const { verifier } = scene.driver;
+  const { prepared } = await verifier.verify([capabilityOf('select max(id) as a from book')]);
+  const [first] = prepared;
+  expect(first && (await verifier.plan(first))).toEqual([expect.stringContaining('book')]);
+});
+
 describe('values', () => {
   test.each([
     ['integer', '1.5'],
@@ -215,6 +246,17 @@ describe('values', () => {
     );
     expect(textOf((await query.run(callOf({ n: 1 }))).rows)).toBe('[{"a":1}]');
     await expect(query.run(callOf({ n: 2 }))).rejects.toMatchObject({ kind: 'failed' });
+  });
+});
+
+test.runIf(process.platform === 'linux')('less memory than a process needs at all is told', async () => {
+  const driver = driverOf('sqlite');
+  const section = { driver: 'sqlite', file: scene.file, memory: '1MB' } as DatabaseSection;
+  const verifier = (await driver.loadVerifier()).open(driver.configure(section, {}, (file) => file));
+  onTestFinished(() => verifier.close());
+  await expect(verifier.ping()).rejects.toMatchObject({
+    kind: 'unavailable',
+    advice: expect.stringContaining('raise memory'),
   });
 });
 

@@ -28,10 +28,9 @@ export const verifier: Verifier = {
       findWarnings: async () => fileWarnings(),
       findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
-      async plan({ definition, params }: PreparedQuery) {
+      async plan({ definition }: PreparedQuery) {
         const sql = `explain query plan ${definition.text}`;
-        const values = params.map(() => null);
-        const rows = await withSession(pool, (session) => session.read({ sql, values }));
+        const rows = await withSession(pool, (session) => session.read({ sql }));
         return rows.map(({ detail }) => String(detail));
       },
       auditAccount: async () => auditAccount(config),

@@ -24,11 +24,12 @@ export interface SqliteDatabase {
 }
 
 export interface SqliteStatement {
-  all(...values: readonly BoundValue[]): readonly Readonly<Record<string, unknown>>[];
-  get(...values: readonly BoundValue[]): Readonly<Record<string, unknown>> | undefined;
+  all(): readonly Readonly<Record<string, unknown>>[];
+  get(): Readonly<Record<string, unknown>> | undefined;
   run(): unknown;
-  iterate(...values: readonly BoundValue[]): Iterable<readonly SqliteValue[]>;
-  columns(): readonly { readonly name: string }[];
+  /** By the names of the parameters: Node.js 22.16 does not find ?1 by its number. */
+  iterate(values: Readonly<Record<string, BoundValue>>): Iterable<readonly SqliteValue[]>;
+  columns(): readonly { readonly name: string; readonly type: string | null }[];
   setReadBigInts(isOn: boolean): void;
   setReturnArrays(isOn: boolean): void;
 }

@@ -16,16 +16,21 @@ export interface JudgeQuestion {
   readonly allowFunctions: readonly string[];
 }
 
-/** The names of the columns of a statement that only reads, or what is wrong with it. */
+/** The columns of a statement that only reads, or what is wrong with it. */
 export type JudgeAnswer =
-  | { readonly ok: true; readonly columns: readonly string[] }
+  | { readonly ok: true; readonly columns: readonly ColumnDescription[] }
   /** `detail` is database text. */
   | { readonly ok: false; readonly problem: string; readonly detail?: string };
 
-/** A statement of the driver itself. */
+interface ColumnDescription {
+  readonly name: string;
+  /** As its table declares it; null for what is no column of a table. */
+  readonly type: string | null;
+}
+
+/** A statement of the driver itself, whose parameters are all NULL. */
 export interface ReadQuestion {
   readonly sql: string;
-  readonly values: readonly (string | null)[];
 }
 
 export interface RunQuestion {

@@ -60,7 +60,9 @@ export class QueryRunner {
     if (definition !== undefined) this.#definitions.set(query, definition);
     const known = this.#definitions.get(query);
     if (known === undefined) throw new Error(`there is no query ${query}`);
-    const bound = known.params.map((type, index) => bindValue(type, values[index]));
+    const bound = Object.fromEntries(
+      known.params.map((type, index) => [`?${index + 1}`, bindValue(type, values[index])]),
+    );
     const started = performance.now();
     const body = this.within((database) => collect(known, this.#statementOf(database, query, known), bound));
     writeTime(body, performance.now() - started);
@@ -97,7 +99,7 @@ export class QueryRunner {
 function collect(
   { limits }: QueryDefinition,
   { statement, fields }: PreparedStatement,
-  values: readonly BoundValue[],
+  values: Readonly<Record<string, BoundValue>>,
 ): Buffer {
   const { maxRows, maxBytes, onLimit } = limits;
   const texts: string[] = [];
@@ -107,7 +109,7 @@ function collect(
   };
   // Of the array: brackets, rows and commas.
   let bytes = 2;
-  for (const row of statement.iterate(...values)) {
+  for (const row of statement.iterate(values)) {
     if (texts.length >= maxRows) return cut(`max_rows (${maxRows})`);
     const text = rowText(row, fields, maxBytes);
     const length = text === undefined ? maxBytes : Buffer.byteLength(text);

@@ -1,4 +1,4 @@
-import type { Capability } from '../../../capabilities/model.ts';
+import type { Capability, ResultType } from '../../../capabilities/model.ts';
 import type { StatementDescription } from '../../describe-statement.ts';
 import { namesOfParameters } from '../../sql/named-parameters.ts';
 import { scanSql } from '../../sql/scanner.ts';
@@ -6,7 +6,7 @@ import type { SqliteSession } from '../connection/session.ts';
 import { lexicon } from './lexicon.ts';
 import { faultAt, readStatement } from './read-statement.ts';
 
-/** SQLite says nothing of the types of parameters and results, which are those of the values: each is proposed as text. */
+/** A parameter is proposed as text, and a column by what its table declares: SQLite itself knows types of values alone. */
 export async function describeStatement(
   session: SqliteSession,
   name: string,
@@ -35,9 +35,18 @@ export async function describeStatement(
   const judged = await session.judge({ text: result.read.text, allowFunctions: [] });
   if (!judged.ok) return { ok: false, faults: [faultAt(capability, { message: judged.problem })] };
   const fields = judged.columns.map((column) => ({
-    name: column,
-    type: 'string' as const,
+    name: column.name,
+    type: proposedType(column.type ?? ''),
     nullable: true,
   }));
   return { ok: true, statement: { params, fields } };
+}
+
+/** By the words that SQLite goes by, too, when it stores a value; what it does not know is text. */
+function proposedType(declared: string): ResultType {
+  if (/^bool/i.test(declared)) return 'boolean';
+  if (/int/i.test(declared)) return 'integer';
+  if (/real|floa|doub|numeric|decimal/i.test(declared)) return 'number';
+  if (/^(?:datetime|timestamp)/i.test(declared)) return 'datetime';
+  return /^date$/i.test(declared) ? 'date' : 'string';
 }

@@ -62,7 +62,8 @@ async function check(
     const fault = detail === undefined ? { message } : { message, detail };
     return { ok: false, faults: [faultAt(capability, fault)] };
   }
-  const faults = [...twins(capability, judged.columns), ...missing(capability, judged.columns)];
+  const columns = judged.columns.map(({ name }) => name);
+  const faults = [...twins(capability, columns), ...missing(capability, columns)];
   if (faults.length > 0) return { ok: false, faults };
   return {
     ok: true,
