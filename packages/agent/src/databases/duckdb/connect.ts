@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
-import { stat } from 'node:fs/promises';
-import { executablePath, readProblem, type AbortSignalLike } from '@svc/edge';
+import { executablePath, type AbortSignalLike } from '@svc/edge';
 import type { Database, DatabaseChange } from '../driver.ts';
 import {
   createEnginePool,
@@ -11,6 +10,7 @@ import {
 } from '../engine-process/engine-database.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
 import { openEngineSession, type EngineSession } from '../engine-process/engine-session.ts';
+import { problemOfFile } from '../engine-process/problem-of-file.ts';
 import { DatabaseError } from '../errors.ts';
 import type { DuckdbConfig } from './config.ts';
 import { engineCode } from './engine-code.ts';
@@ -49,15 +49,6 @@ function libraryPath(): string {
   }
 }
 
-/** A process is not started for a file that is not there. */
-async function problemOfFile(file: string): Promise<string | undefined> {
-  try {
-    return (await stat(file)).isFile() ? undefined : 'file names no file: check file';
-  } catch (error) {
-    return `the file cannot be read: ${readProblem(error)}: check file`;
-  }
-}
-
 /** Throws `DatabaseError`. */
 export async function ping(pool: EnginePool): Promise<void> {
   const question: ReadQuestion = { sql: 'select 1' };
@@ -70,5 +61,5 @@ export async function ping(pool: EnginePool): Promise<void> {
 
 export function connect(config: DuckdbConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
-  return engineDatabase(pool, () => ping(pool));
+  return engineDatabase(pool, () => ping(pool), { sharesShort: false });
 }

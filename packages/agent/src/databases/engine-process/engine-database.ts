@@ -26,13 +26,14 @@ export function unavailable(cause: unknown): DatabaseError {
   });
 }
 
-/** Processes that have a database open, at most `max`. */
+/** Processes that have a database open, at most `max`, each with at most `mostShort` short calls at once. */
 export function createEnginePool(
   open: ConstructorParameters<typeof Pool<EngineSession>>[0],
   max: number,
   onChange?: (change: DatabaseChange) => void,
+  mostShort: number = 1,
 ): EnginePool {
-  return new Pool(open, max, poolRules, onChange);
+  return new Pool(open, max, poolRules, onChange, mostShort);
 }
 
 /** Runs `work` on a session that no other has meanwhile. Throws `DatabaseError`. */
@@ -52,8 +53,12 @@ export async function withSession<Result>(
 }
 
 /** The queries of a driver, run by the processes of the pool; `ping` proves that the database answers. */
-export function engineDatabase(pool: EnginePool, ping: () => Promise<void>): Database {
-  const queries = createQueries(pool);
+export function engineDatabase(
+  pool: EnginePool,
+  ping: () => Promise<void>,
+  { sharesShort }: { readonly sharesShort: boolean },
+): Database {
+  const queries = createQueries(pool, sharesShort);
   return {
     ping,
     prepare: (verified: EngineQuery) => queries.prepare(verified),

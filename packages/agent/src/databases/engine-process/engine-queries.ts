@@ -1,9 +1,10 @@
+import type { Param } from '../../capabilities/model.ts';
 import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver.ts';
-import { DatabaseError } from '../errors.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../errors.ts';
 import type { Pool } from '../sessions/pool.ts';
 import { callerValue } from '../sql/caller-variables.ts';
+import type { RunQuestion } from './engine-questions.ts';
 import { RefusedQuery, type EngineSession } from './engine-session.ts';
-import type { Param } from '../../capabilities/model.ts';
 
 /** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
 export interface EngineQuery<Definition = unknown> extends PreparedCapability {
@@ -13,6 +14,14 @@ export interface EngineQuery<Definition = unknown> extends PreparedCapability {
   readonly params: readonly Param[];
 }
 
+/** What took less than this of late may be sent to a process that has other such calls to answer. */
+const SHORT_MS = 1;
+/** How much the last run counts. */
+const WEIGHT = 0.2;
+/** Calls that share a process and have no answer by then are run again, each alone: one of them is not short this time. */
+const SHARED_MS = 100;
+/** One that is cancelled would take its neighbours with it, and is answered soon. */
+const GRACE_MS = 50;
 /** What ran longer in a process that ended may be what ended it, and is not run again. */
 const RUN_AGAIN_MS = 1000;
 
@@ -21,8 +30,8 @@ export interface Queries {
   forget(query: Query): void;
 }
 
-/** Queries by numbers, under which the processes know them. */
-export function createQueries(pool: Pool<EngineSession>): Queries {
+/** Queries by numbers, under which the processes know them. `sharesShort`: several short calls may be on a session at once. */
+export function createQueries(pool: Pool<EngineSession>, sharesShort: boolean): Queries {
   const numbers = new Map<Query, number>();
   const live = new Set<number>();
   let last = 0;
@@ -31,7 +40,8 @@ export function createQueries(pool: Pool<EngineSession>): Queries {
       last += 1;
       const number = last;
       live.add(number);
-      const query: Query = { run: (call) => run(pool, live, number, verified, call) };
+      const known: KnownQuery = { number, verified, averageMs: Infinity };
+      const query: Query = { run: (call) => run(pool, live, known, call, sharesShort) };
       numbers.set(query, number);
       return query;
     },
@@ -43,44 +53,75 @@ export function createQueries(pool: Pool<EngineSession>): Queries {
   };
 }
 
+interface KnownQuery {
+  readonly number: number;
+  readonly verified: EngineQuery;
+  /** What its runs have taken, the last ones most. */
+  averageMs: number;
+}
+
 async function run(
   pool: Pool<EngineSession>,
   live: ReadonlySet<number>,
-  number: number,
-  verified: EngineQuery,
+  query: KnownQuery,
   call: QueryCall,
+  sharesShort: boolean,
 ): Promise<QueryResult> {
+  const { number, verified } = query;
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
   const { signal, share } = call;
   const values = verified.params.map(({ name }) => valueOf(name, verified.capability, call));
+  let isAlone = false;
   for (;;) {
-    const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
+    const isShared = sharesShort && !isAlone && query.averageMs < SHORT_MS;
+    const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() }, isShared);
     const askedAt = performance.now();
-    const isFirst = !session.known.has(number);
-    const forget = isFirst ? [...session.known].filter((each) => !live.has(each)) : [];
-    for (const each of forget) session.known.delete(each);
-    session.known.add(number);
     try {
-      const result = await session.run(
-        { query: number, values, ...(isFirst ? { definition: verified.definition, forget } : {}) },
-        { timeoutMs: deadline - askedAt, signal },
-      );
+      const leftMs = deadline - askedAt;
+      const limit = isShared
+        ? { signal, timeoutMs: Math.min(leftMs, SHARED_MS), graceMs: GRACE_MS }
+        : { signal, timeoutMs: leftMs };
+      const result = await session.run({ ...introduce(session, live, query), query: number, values }, limit);
       pool.release(session);
+      tookMs(query, result.ms);
       return result;
     } catch (error) {
-      const isRefused = error instanceof RefusedQuery && error.kind !== 'unavailable';
-      if (isRefused) pool.release(session);
-      else pool.discard(session);
-      if (!mayRunAgain(error, session, startedAt, askedAt)) throw toDatabaseError(error, verified, call);
+      const isLost = kindOf(error) === 'unavailable' || !session.isUsable;
+      if (isLost) pool.discard(session);
+      else pool.release(session);
+      const isDue = signal.aborted || performance.now() >= deadline;
+      if (isShared && !isDue && (isLost || kindOf(error) === 'timeout')) isAlone = true;
+      else if (!mayRunAgain(error, session, startedAt, askedAt)) throw toDatabaseError(error, verified, call);
     }
   }
 }
 
+/** What a process has to be told with the first call of a query. */
+function introduce(
+  { known }: EngineSession,
+  live: ReadonlySet<number>,
+  { number, verified }: KnownQuery,
+): Pick<RunQuestion, 'definition' | 'forget'> {
+  if (known.has(number)) return {};
+  const forget = [...known].filter((each) => !live.has(each));
+  for (const each of forget) known.delete(each);
+  known.add(number);
+  return { definition: verified.definition, forget };
+}
+
+function tookMs(query: KnownQuery, ms: number): void {
+  const { averageMs } = query;
+  query.averageMs = averageMs === Infinity ? ms : averageMs + (ms - averageMs) * WEIGHT;
+}
+
 /** Whether the process had ended before it was asked, as far as that can be told: one made for this call had not. */
 function mayRunAgain(error: unknown, session: EngineSession, startedAt: number, askedAt: number): boolean {
-  const isLoss = error instanceof DatabaseError && error.kind === 'unavailable';
-  return isLoss && session.madeAt < startedAt && performance.now() - askedAt < RUN_AGAIN_MS;
+  return (
+    kindOf(error) === 'unavailable' &&
+    session.madeAt < startedAt &&
+    performance.now() - askedAt < RUN_AGAIN_MS
+  );
 }
 
 function valueOf(name: string, capability: string, call: QueryCall): unknown {
@@ -101,4 +142,8 @@ function toDatabaseError(error: unknown, { params }: EngineQuery, { values }: Qu
   }
   const isPrincipals = params.some(({ from }) => from !== undefined);
   return new DatabaseError(isPrincipals ? 'invalid_principal' : 'failed', message);
+}
+
+function kindOf(error: unknown): DatabaseErrorKind | undefined {
+  return error instanceof DatabaseError ? error.kind : undefined;
 }

@@ -39,29 +39,38 @@ export class Failure extends Error {
   }
 }
 
-const COUNT_BYTES = 4;
-/** Of the count and of whether there are more rows. */
-const HEAD_BYTES = COUNT_BYTES + 1;
+const TIME_OFFSET = 4;
+const CUT_OFFSET = 8;
+/** Of the count, of what it took in microseconds, and of whether there are more rows. */
+const HEAD_BYTES = CUT_OFFSET + 1;
 
 export interface Rows {
   readonly rows: Uint8Array;
   readonly count: number;
   readonly truncated: boolean;
+  /** What the query took in its process; 0 where nobody has said it. */
+  readonly ms: number;
 }
 
 export function writeRows(texts: readonly string[], truncated: boolean): Buffer {
   const rows = `[${texts.join(',')}]`;
   const body = Buffer.allocUnsafe(HEAD_BYTES + Buffer.byteLength(rows));
   body.writeUInt32BE(texts.length);
-  body.writeUInt8(truncated ? 1 : 0, COUNT_BYTES);
+  writeTime(body, 0);
+  body.writeUInt8(truncated ? 1 : 0, CUT_OFFSET);
   body.write(rows, HEAD_BYTES);
   return body;
+}
+
+export function writeTime(body: Buffer, ms: number): void {
+  body.writeUInt32BE(Math.min(Math.round(ms * 1000), 0xffff_ffff), TIME_OFFSET);
 }
 
 export function readRows(body: Buffer): Rows {
   return {
     rows: body.subarray(HEAD_BYTES),
     count: body.readUInt32BE(),
-    truncated: body.readUInt8(COUNT_BYTES) === 1,
+    truncated: body.readUInt8(CUT_OFFSET) === 1,
+    ms: body.readUInt32BE(TIME_OFFSET) / 1000,
   };
 }

@@ -16,9 +16,11 @@ const OPEN_MS = 20_000;
 /** To prepare a statement may mean to compute what is constant in it. */
 const ASK_MS = 30_000;
 
-/** A process that has the database open, and runs one query at a time. */
+/** A process that has the database open, and runs one query after the other. */
 export interface EngineSession extends PlainSession {
   readonly madeAt: number;
+  /** False once its process has ended or is being ended. */
+  readonly isUsable: boolean;
   /** The definitions that it has been told of, by their numbers. */
   readonly known: Set<number>;
   run(question: RunQuestion, limit: EngineLimit): Promise<Rows>;
@@ -41,6 +43,9 @@ export async function openEngineSession(
   }
   return {
     madeAt: performance.now(),
+    get isUsable() {
+      return engine.isUsable;
+    },
     known: new Set(),
     onEnd: (ended) => engine.onEnd(ended),
     destroy: () => engine.kill(),

@@ -1,15 +1,14 @@
 import { endWithParent, serveEngine, type EngineQuestion } from '../engine-process/serve-engine.ts';
+import { ANSWER, ASK, type JudgeAnswer, type RunQuestion } from '../engine-process/engine-questions.ts';
 import { asSqliteError, failureOf } from './engine/failure.ts';
 import { problemOfProgram } from './engine/judge-program.ts';
 import type { SqliteDatabase } from './engine/node-sqlite.ts';
-import {
-  ANSWER,
-  ASK,
-  type JudgeAnswer,
-  type JudgeQuestion,
-  type OpenQuestion,
-  type ReadQuestion,
-  type RunQuestion,
+import type {
+  JudgeQuestion,
+  OpenQuestion,
+  QueryDefinition,
+  ReadQuestion,
+  SqliteColumn,
 } from './engine/questions.ts';
 import { QueryRunner } from './engine/run-query.ts';
 
@@ -34,7 +33,7 @@ function replyTo(kind: number, body: EngineQuestion['body']): unknown {
   if (runner === undefined) throw new Error('no database is open');
   switch (kind) {
     case ASK.run:
-      return runner.run(questionOf<RunQuestion>(body));
+      return runner.run(questionOf<RunQuestion<QueryDefinition>>(body));
     case ASK.judge:
       return runner.within((database) => judge(database, questionOf<JudgeQuestion>(body)));
     case ASK.read:
@@ -44,7 +43,7 @@ function replyTo(kind: number, body: EngineQuestion['body']): unknown {
   }
 }
 
-function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion): JudgeAnswer {
+function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion): JudgeAnswer<SqliteColumn> {
   try {
     const problem = problemOfProgram(database, text, allowFunctions);
     if (problem !== undefined) return { ok: false, problem };

@@ -1,11 +1,15 @@
+import { dirname } from 'node:path';
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver.ts';
 import type { OneSelect } from '../sql/one-select.ts';
 import { unorderedStatements } from '../sql/unordered-statements.ts';
-import { auditAccount } from './audit/account.ts';
+import { auditFiles } from '../engine-process/audit-files.ts';
+import { withSession } from '../engine-process/engine-database.ts';
+import type { EngineQuery } from '../engine-process/engine-queries.ts';
+import { ASK } from '../engine-process/engine-questions.ts';
 import type { SqliteConfig } from './config.ts';
-import { createPool, ping, withSession } from './connect.ts';
-import type { PreparedQuery } from './execute/prepared-query.ts';
+import { createPool, ping } from './connect.ts';
+import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { fileWarnings } from './verify/file-warnings.ts';
 import { readStatement } from './verify/read-statement.ts';
@@ -21,6 +25,7 @@ export const verifier: Verifier = {
   findWarnings: async () => [],
   findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: SqliteConfig) {
+    const { file } = config;
     const pool = createPool({ ...config, maxConnections: 1 });
     return {
       ping: () => ping(pool),
@@ -28,12 +33,16 @@ export const verifier: Verifier = {
       findWarnings: async () => fileWarnings(),
       findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
-      async plan({ definition }: PreparedQuery) {
-        const sql = `explain query plan ${definition.text}`;
-        const rows = await withSession(pool, (session) => session.read({ sql }));
+      async plan({ definition }: EngineQuery<QueryDefinition>) {
+        const question: ReadQuestion = { sql: `explain query plan ${definition.text}` };
+        const rows = await withSession(pool, (session) =>
+          session.ask<readonly Readonly<Record<string, unknown>>[]>(ASK.read, question),
+        );
         return rows.map(({ detail }) => String(detail));
       },
-      auditAccount: async () => auditAccount(config),
+      // Of the file, of what SQLite keeps beside it, and of its folder.
+      auditAccount: async () =>
+        auditFiles([file, `${file}-wal`, `${file}-journal`, dirname(file)], config.isImmutable),
       close: () => pool.close(),
     };
   },

@@ -1,7 +1,7 @@
 /** What has to be installed beside the executable. */
 export const LIBRARY = '@duckdb/node-api';
 /** npm finds no release by `@1.5`: each has a revision behind its number, which counts as one that is not final. */
-export const INSTALL: string = `\`npm install ${LIBRARY}@1.5.6-r.1\``;
+export const INSTALL: string = `\`npm install ${LIBRARY}@1.5.5-r.5\``;
 /** The releases that the closed lists were written for. */
 const TESTED = /^v1\.5\./;
 

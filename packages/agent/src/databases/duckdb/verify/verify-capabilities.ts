@@ -1,55 +1,23 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
-import { unavailable, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
-import type { EngineQuery } from '../../engine-process/engine-queries.ts';
+import type { EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
-import { DatabaseError, type VerificationFault } from '../../errors.ts';
+import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
+import type { VerificationFault } from '../../errors.ts';
 import type { DuckdbConfig } from '../config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
 import { faultAt, readStatement, type ReadStatement } from './read-statement.ts';
 import { convertColumn, wrapSelect, type OutputField } from './wrap-select.ts';
 
-type CheckResult =
-  | { readonly ok: true; readonly query: EngineQuery }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
-export async function verifyCapabilities(
+export function verifyCapabilities(
   pool: EnginePool,
   config: DuckdbConfig,
   capabilities: readonly Capability[],
 ): Promise<Verification> {
-  const prepared: EngineQuery[] = [];
-  const passed: Capability[] = [];
-  const faults: VerificationFault[] = [];
-  for (const capability of capabilities) {
-    const result = await checkAlone(pool, config, capability);
-    if (result.ok) {
-      prepared.push(result.query);
-      passed.push(capability);
-    } else {
-      faults.push(...result.faults);
-    }
-  }
-  return { prepared, capabilities: passed, faults };
-}
-
-/** A statement that its process does not survive is the only one at fault. */
-async function checkAlone(
-  pool: EnginePool,
-  config: DuckdbConfig,
-  capability: Capability,
-): Promise<CheckResult> {
-  try {
-    return await withSession(pool, (session) => check(session, config, capability));
-  } catch (error) {
-    if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw unavailable(error);
-    const message =
-      'takes more time or memory to be prepared than it may: raise memory of its database, or rewrite it';
-    return { ok: false, faults: [faultAt(capability, { message, detail: error.message })] };
-  }
+  return verifyEach(pool, capabilities, (session, capability) => check(session, config, capability));
 }
 
 export type Judged =

@@ -11,7 +11,7 @@ import type { Pool } from '../../sessions/pool.ts';
 import { withSession } from '../connect.ts';
 import { unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
-import { vocabulary } from '../verify/vocabulary.ts';
+import { vocabulary } from '../vocabulary.ts';
 import { kindOfColumn, labelsOf } from './column-kind.ts';
 
 const TABLES = `select table_name as name, table_type as kind, table_rows as rows_, table_comment as comment

@@ -9,7 +9,7 @@ import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-se
 import { scanSql } from '../../sql/scanner.ts';
 import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
-import { vocabulary } from './vocabulary.ts';
+import { vocabulary } from '../vocabulary.ts';
 
 export interface ReadStatement {
   readonly template: Template;

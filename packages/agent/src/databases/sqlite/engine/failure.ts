@@ -1,14 +1,5 @@
-import type { EngineFailure } from './questions.ts';
+import { Failure, type EngineFailure } from '../../engine-process/engine-questions.ts';
 import type { SqliteError } from './node-sqlite.ts';
-
-/** What a question is answered with instead of what it asked for. */
-export class Failure extends Error {
-  readonly failure: EngineFailure;
-  constructor(failure: EngineFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
 
 /** The low byte of a result code is its family: the file is away, broken or read by nobody. */
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 14, 15, 26]);

@@ -1,6 +1,7 @@
 import { openSync, readSync, closeSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { asSqliteError, Failure } from './failure.ts';
+import { Failure } from '../../engine-process/engine-questions.ts';
+import { asSqliteError } from './failure.ts';
 import { loadSqlite, type SqliteDatabase, type SqliteStatement } from './node-sqlite.ts';
 import type { OpenQuestion } from './questions.ts';
 

@@ -1,5 +1,5 @@
 import type { ResultType } from '../../../capabilities/model.ts';
-import { Failure } from './failure.ts';
+import { Failure } from '../../engine-process/engine-questions.ts';
 import type { SqliteValue } from './node-sqlite.ts';
 import type { FieldDefinition } from './questions.ts';
 

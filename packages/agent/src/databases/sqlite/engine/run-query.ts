@@ -1,16 +1,10 @@
+import { Failure, writeRows, writeTime, type RunQuestion } from '../../engine-process/engine-questions.ts';
 import { bindValue } from './bind-values.ts';
-import { Failure } from './failure.ts';
 import { problemOfProgram } from './judge-program.ts';
 import type { BoundValue, SqliteDatabase, SqliteStatement } from './node-sqlite.ts';
 import { openFile, type OpenFile } from './open-file.ts';
 import { outputOf, rowText, type OutputField } from './row-text.ts';
-import {
-  writeRows,
-  writeTime,
-  type OpenQuestion,
-  type QueryDefinition,
-  type RunQuestion,
-} from './questions.ts';
+import type { OpenQuestion, QueryDefinition } from './questions.ts';
 
 interface PreparedStatement {
   readonly statement: SqliteStatement;
@@ -52,7 +46,7 @@ export class QueryRunner {
   }
 
   /** The body of the answer. Throws `Failure` and what SQLite throws. */
-  run({ query, definition, values, forget = [] }: RunQuestion): Buffer {
+  run({ query, definition, values, forget = [] }: RunQuestion<QueryDefinition>): Buffer {
     for (const each of forget) {
       this.#definitions.delete(each);
       this.#prepared.delete(each);

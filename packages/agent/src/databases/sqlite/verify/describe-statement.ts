@@ -2,13 +2,14 @@ import type { Capability, ResultType } from '../../../capabilities/model.ts';
 import type { StatementDescription } from '../../describe-statement.ts';
 import { namesOfParameters } from '../../sql/named-parameters.ts';
 import { scanSql } from '../../sql/scanner.ts';
-import type { SqliteSession } from '../connection/session.ts';
+import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { lexicon } from './lexicon.ts';
 import { faultAt, readStatement } from './read-statement.ts';
+import { judge } from './verify-capabilities.ts';
 
 /** A parameter is proposed as text, and a column by what its table declares: SQLite itself knows types of values alone. */
 export async function describeStatement(
-  session: SqliteSession,
+  session: EngineSession,
   name: string,
   sql: string,
 ): Promise<StatementDescription> {
@@ -32,7 +33,7 @@ export async function describeStatement(
   };
   const result = readStatement(capability);
   if (!result.ok) return result;
-  const judged = await session.judge({ text: result.read.text, allowFunctions: [] });
+  const judged = await judge(session, { text: result.read.text, allowFunctions: [] });
   if (!judged.ok) return { ok: false, faults: [faultAt(capability, { message: judged.problem })] };
   const fields = judged.columns.map((column) => ({
     name: column.name,

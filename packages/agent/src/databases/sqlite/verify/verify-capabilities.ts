@@ -1,47 +1,25 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
-import type { Pool } from '../../sessions/pool.ts';
+import type { EnginePool } from '../../engine-process/engine-database.ts';
+import { ASK, type JudgeAnswer } from '../../engine-process/engine-questions.ts';
+import type { EngineSession } from '../../engine-process/engine-session.ts';
+import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
 import type { SqliteConfig } from '../config.ts';
-import { withSession } from '../connect.ts';
-import { unavailable } from '../connection/engine-errors.ts';
-import type { SqliteSession } from '../connection/session.ts';
-import type { PreparedQuery } from '../execute/prepared-query.ts';
+import type { JudgeQuestion, QueryDefinition, SqliteColumn } from '../engine/questions.ts';
 import { faultAt, readStatement } from './read-statement.ts';
 
-type CheckResult =
-  | { readonly ok: true; readonly query: PreparedQuery }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
-export async function verifyCapabilities(
-  pool: Pool<SqliteSession>,
+export function verifyCapabilities(
+  pool: EnginePool,
   config: SqliteConfig,
   capabilities: readonly Capability[],
-): Promise<Verification & { readonly prepared: readonly PreparedQuery[] }> {
-  const prepared: PreparedQuery[] = [];
-  const passed: Capability[] = [];
-  const faults: VerificationFault[] = [];
-  try {
-    await withSession(pool, async (session) => {
-      for (const capability of capabilities) {
-        const result = await check(session, config, capability);
-        if (result.ok) {
-          prepared.push(result.query);
-          passed.push(capability);
-        } else {
-          faults.push(...result.faults);
-        }
-      }
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
-  return { prepared, capabilities: passed, faults };
+): Promise<Verification> {
+  return verifyEach(pool, capabilities, (session, capability) => check(session, config, capability));
 }
 
 async function check(
-  session: SqliteSession,
+  session: EngineSession,
   config: SqliteConfig,
   capability: Capability,
 ): Promise<CheckResult> {
@@ -56,7 +34,7 @@ async function check(
   const { limits, allowFunctions } = capability;
   // One row more than may leave tells whether there are more, and a sort need not keep the others.
   const text = read.takesLimit ? `${read.text}\nlimit ${limits.maxRows + 1}` : read.text;
-  const judged = await session.judge({ text, allowFunctions });
+  const judged = await judge(session, { text, allowFunctions });
   if (!judged.ok) {
     const { problem: message, detail } = judged;
     const fault = detail === undefined ? { message } : { message, detail };
@@ -65,20 +43,19 @@ async function check(
   const columns = judged.columns.map(({ name }) => name);
   const faults = [...twins(capability, columns), ...missing(capability, columns)];
   if (faults.length > 0) return { ok: false, faults };
-  return {
-    ok: true,
-    query: {
-      capability: capability.name,
-      params: read.params,
-      definition: {
-        text,
-        allowFunctions,
-        params: read.params.map(({ schema }) => schema.type),
-        fields: capability.result.map(({ name, type, nullable }) => ({ name, type, nullable })),
-        limits: { maxRows: limits.maxRows, maxBytes: limits.maxBytes, onLimit: limits.onLimit },
-      },
-    },
+  const definition: QueryDefinition = {
+    text,
+    allowFunctions,
+    params: read.params.map(({ schema }) => schema.type),
+    fields: capability.result.map(({ name, type, nullable }) => ({ name, type, nullable })),
+    limits: { maxRows: limits.maxRows, maxBytes: limits.maxBytes, onLimit: limits.onLimit },
   };
+  return { ok: true, query: { capability: capability.name, params: read.params, definition } };
+}
+
+/** What the process says of a statement. */
+export function judge(session: EngineSession, question: JudgeQuestion): Promise<JudgeAnswer<SqliteColumn>> {
+  return session.ask(ASK.judge, question);
 }
 
 function twins(capability: Capability, columns: readonly string[]): readonly VerificationFault[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findingsOf } from './account.ts';
+import { findingsOf } from './audit-files.ts';
 
 const file = { path: '/data/a.db', isReadOnlyMount: false, isWritable: false, isOwn: false };
 const plain = { isRoot: false, isImmutable: false };
