@@ -23,7 +23,7 @@ const SHARED_MS = 100;
 /** One that is cancelled would take its neighbours with it, and is answered soon. */
 const GRACE_MS = 50;
 /** What ran longer in a process that ended may be what ended it, and is not run again. */
-const RUN_AGAIN_MS = 1000;
+const RUN_AGAIN_MS = 5000;
 
 export interface Queries {
   prepare(verified: EngineQuery): Query;

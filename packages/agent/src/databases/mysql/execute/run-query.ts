@@ -13,8 +13,8 @@ const STOP_MS = 1000;
 /** What may still come behind a result that is complete, before the query is stopped instead. */
 const MOST_EXCESS = 65_536;
 
-/** The network tells within a round trip that a connection was over before the query came; this is more than any takes. */
-const IDLE_LOSS_MS = 1000;
+/** The network tells within a round trip that a connection was over before the query came, and a busy machine a little later. */
+const IDLE_LOSS_MS = 5000;
 const UNFIT = Promise.resolve(false);
 
 /** Ends the query that a connection runs, over another connection. */
