@@ -7,7 +7,7 @@ import { restFace } from './rest-face.ts';
 
 const RESULT = `{ id: { type: integer }, title: { type: string }, author: { type: string }, price: { type: number }, added_at: { type: datetime } }`;
 
-function capability({ name, parameter, sql }: QueryShape): string {
+export function capability({ name, parameter, sql }: QueryShape): string {
   return `  ${name}:
     description: Books of the library
     sql: ${sql.replace('$1', `:${parameter}`)}

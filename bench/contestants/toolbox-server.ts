@@ -20,8 +20,18 @@ export function whyNoToolbox(): string | undefined {
   }
 }
 
-function source({ host, port, user, password }: Postgres): string {
-  return `kind: source
+/** A database as Toolbox is told of it. */
+export interface ToolboxSource {
+  /** The YAML of the source `books`. */
+  readonly yaml: string;
+  /** The type of its tools. */
+  readonly tools: string;
+  /** How a parameter is written in a statement. */
+  readonly placeholder: string;
+}
+
+export function postgresSource({ host, port, user, password }: Postgres): ToolboxSource {
+  const yaml = `kind: source
 name: books
 type: postgres
 host: ${host}
@@ -33,19 +43,20 @@ queryExecMode: cache_statement
 queryParams:
   pool_max_conns: "${DATABASE_CONNECTIONS}"
 `;
+  return { yaml, tools: 'postgres-sql', placeholder: '$1' };
 }
 
-function tool({ name, parameter, sql }: QueryShape): string {
+function tool({ tools, placeholder }: ToolboxSource, { name, parameter, sql }: QueryShape): string {
   return `kind: tool
 name: ${name}
-type: postgres-sql
+type: ${tools}
 source: books
 description: Books of the library
 parameters:
   - name: ${parameter}
     type: integer
     description: A number of a book
-statement: ${sql}
+statement: ${sql.replace('$1', placeholder)}
 `;
 }
 
@@ -59,11 +70,14 @@ export interface ToolboxServer {
 }
 
 /** MCP Toolbox for Databases, without the log record that it writes for each request at its default level. */
-export async function startToolboxServer(postgres: Postgres): Promise<ToolboxServer> {
+export async function startToolboxServer(source: ToolboxSource): Promise<ToolboxServer> {
   const { version }: { version: string } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
   const folder = await temporaryFolder('toolbox');
   const config = join(folder.path, 'tools.yaml');
-  await writeFile(config, [source(postgres), ...Object.values(QUERIES).map(tool)].join('---\n'));
+  await writeFile(
+    config,
+    [source.yaml, ...Object.values(QUERIES).map((query) => tool(source, query))].join('---\n'),
+  );
   const program = join(PACKAGE, 'bin/toolbox');
   // npm unpacks it without the right to run it.
   chmodSync(program, 0o755);

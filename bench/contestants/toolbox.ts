@@ -1,10 +1,10 @@
 import type { Postgres } from '@svc/testkit';
 import type { Contestant } from './contestant.ts';
-import { startToolboxServer, toolboxFaces } from './toolbox-server.ts';
+import { postgresSource, startToolboxServer, toolboxFaces } from './toolbox-server.ts';
 
 /** MCP Toolbox as it is: one process, called directly. */
 export async function startToolbox(postgres: Postgres): Promise<Contestant> {
-  const toolbox = await startToolboxServer(postgres);
+  const toolbox = await startToolboxServer(postgresSource(postgres));
   const { title, settings, url, server } = toolbox;
   return {
     name: 'toolbox',

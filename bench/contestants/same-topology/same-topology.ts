@@ -10,7 +10,7 @@ import {
   type Releasers,
 } from '@svc/testkit';
 import type { Contestant } from '../contestant.ts';
-import { startToolboxServer, toolboxFaces } from '../toolbox-server.ts';
+import { postgresSource, startToolboxServer, toolboxFaces } from '../toolbox-server.ts';
 import { startNginx } from './nginx.ts';
 import { CIPHER, startSshTunnel } from './ssh-tunnel.ts';
 
@@ -57,7 +57,7 @@ async function start(postgres: Postgres, releasers: Releasers): Promise<Contesta
   const folder = await temporaryFolder('same-topology', { parent, owner: account });
   await releasers.add(() => folder.remove());
   const place = { folder: folder.path, account };
-  const toolbox = await startToolboxServer(postgres);
+  const toolbox = await startToolboxServer(postgresSource(postgres));
   await releasers.add(() => toolbox.stop());
   const tunnel = await startSshTunnel(toolbox.port, place);
   await releasers.add(() => tunnel.stop());

@@ -138,12 +138,11 @@ test('what the lists let pass the engine refuses by itself: nothing outside, not
 test('macros and views are judged by what stands behind them', async () => {
   const schema = [
     'create macro twice(x) as x * 2',
-    'create macro lower(x) as (select count(*) from duckdb_settings())',
-    `create macro "||"(x, y) as current_setting('threads')`,
+    'create macro peek(x) as (select count(*) from duckdb_settings())',
     "create macro reading() as table select * from read_csv('/etc/passwd')",
     'create view "x as y" ("select", b) as select id, id + 1 from book',
     'create view recursion as select twice(id) as a from "x as y" v(id, b)',
-    "create view peeking as select lower('A') as a",
+    "create view peeking as select peek('A') as a",
     'create schema other',
     'create view other.book as select * from reading()',
   ];
@@ -153,9 +152,8 @@ test('macros and views are judged by what stands behind them', async () => {
     '[{"a":1}]',
   );
   for (const [sql, problem] of [
-    ["select length(lower('A'))::integer as a", 'duckdb_settings'],
-    ["select length(main.lower('A'))::integer as a", 'duckdb_settings'],
-    ["select length('a' || 'b')::integer as a", 'current_setting'],
+    ["select peek('A')::integer as a", 'duckdb_settings'],
+    ["select main.peek('A')::integer as a", 'duckdb_settings'],
     ['select 1 as a from reading()', 'not below read_files'],
     ['select a from peeking', 'duckdb_settings'],
     ['select id as a from other.book', 'not below read_files'],
@@ -165,6 +163,22 @@ test('macros and views are judged by what stands behind them', async () => {
     expect([sql, await problems(capabilityOf(sql))]).toEqual([sql, [expect.stringContaining(problem)]]);
   }
 });
+
+test.each([
+  ['lower', 'create macro lower(x) as (select count(*) from duckdb_settings())'],
+  ['||', `create macro "||"(x, y) as current_setting('threads')`],
+  ['current_user', "create macro current_user() as current_setting('threads')"],
+  ['array_extract', "create macro array_extract(x, y) as current_setting('threads')"],
+  ['duckdb_views', 'create macro duckdb_views() as table select 1 as a'],
+])(
+  'a macro named %s hides a function that SQL may run without naming it: nothing is served',
+  async (name, sql) => {
+    const { problems } = await openScene({ schema: [sql] });
+    expect(await problems(capabilityOf('select 1 as a'))).toEqual([
+      expect.stringContaining(`a macro named ${name}, as a function`),
+    ]);
+  },
+);
 
 test('a text that looks like a common table but names a file reads nothing', async () => {
   const { problems } = await openScene();
@@ -262,7 +276,4 @@ test('a file that a program has open for writing, that is none or that is not th
     advice: expect.stringContaining('no DuckDB database'),
   });
   await expect(ping({ file: join(folder, 'nowhere.duckdb') })).rejects.toMatchObject({ kind: 'unavailable' });
-  await expect(ping({ file: ':memory:' })).rejects.toMatchObject({
-    advice: expect.stringContaining(':memory:'),
-  });
 });

@@ -22,8 +22,10 @@ export interface Schema {
   readonly tables: ReadonlySet<string>;
   /** The SELECT of each view; undefined where it cannot be told. */
   readonly views: ReadonlyMap<string, string | undefined>;
-  /** What macros stand for, each as a SELECT, by their names alone: one may hide a function of DuckDB. */
+  /** What macros stand for, each as a SELECT, by their names alone. */
   readonly macros: ReadonlyMap<string, readonly string[]>;
+  /** A macro that has the name of a function of DuckDB: parts of SQL that name no function, as `a[1]`, may run it. */
+  readonly hiding: string | undefined;
 }
 
 const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
@@ -41,6 +43,10 @@ export async function readSchema(connection: DuckdbConnection): Promise<Schema> 
   const macros = await ask(
     'select function_name, function_type, macro_definition from system.main.duckdb_functions() where not internal',
   );
+  const [[hiding] = []] = await ask(
+    `select function_name from system.main.duckdb_functions() where not internal and function_name in
+      (select function_name from system.main.duckdb_functions() where internal) order by function_name`,
+  );
   const byName = new Map<string, string[]>();
   for (const [name = '', kind = '', definition = ''] of macros) {
     const known = byName.get(name.toLowerCase()) ?? [];
@@ -56,6 +62,7 @@ export async function readSchema(connection: DuckdbConnection): Promise<Schema> 
       ]),
     ),
     macros: byName,
+    hiding,
   };
 }
 
@@ -91,6 +98,11 @@ export async function judgeStatement(
   files: ReadFiles,
   { text, parameters, allowFunctions }: JudgeQuestion,
 ): Promise<JudgedStatement> {
+  if (schema.hiding !== undefined) {
+    return refused(
+      `cannot be judged: the database has a macro named ${schema.hiding}, as a function of DuckDB is: rename the macro`,
+    );
+  }
   const serialized = await serialize(connection, text);
   if (!serialized.ok) return serialized;
   const { tree } = serialized;
