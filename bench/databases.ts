@@ -204,7 +204,7 @@ async function cpuOf({ processes }: Contestant): Promise<number> {
 function starts(): readonly ((releasers: Releasers) => Promise<Engine>)[] {
   const servers = findMysqlServers();
   const kinds = ['mysql', 'mariadb'].flatMap((kind) => {
-    const program = servers.filter((each) => each.kind === kind).at(-1);
+    const program = servers.findLast((each) => each.kind === kind);
     if (program === undefined) process.stderr.write(`left out: ${kind}; run npm run test:mysql first\n`);
     return program === undefined ? [] : [(releasers: Releasers) => startMysqlEngine(program, releasers)];
   });
@@ -224,8 +224,9 @@ async function startMysqlEngine(
   program: ReturnType<typeof findMysqlServers>[number],
   releasers: Releasers,
 ): Promise<Engine> {
-  const { address, stop } = await startMysql(program);
-  await releasers.add(stop);
+  const server = await startMysql(program);
+  await releasers.add(() => server.stop());
+  const { address } = server;
   const password = 'reader-password';
   await executeMysql(
     address,
@@ -331,8 +332,9 @@ async function startSvc(
 }
 
 async function startPeer(source: ToolboxSource, releasers: Releasers): Promise<Contestant> {
-  const { url, server, stop } = await startToolboxServer(source);
-  await releasers.add(stop);
+  const toolbox = await startToolboxServer(source);
+  await releasers.add(() => toolbox.stop());
+  const { url, server } = toolbox;
   const [face] = toolboxFaces({});
   if (face === undefined) throw new Error('MCP Toolbox has no face');
   return { url, face, processes: [server] };

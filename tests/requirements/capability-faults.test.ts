@@ -105,7 +105,7 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
       expect(told(stdout)).toEqual(
         [
           'gateway.url: must ',
-          'database.driver: must be one of postgres, mariadb, mysql, sqlite',
+          'database.driver: must be one of postgres, mariadb, mysql, sqlite, duckdb',
           'capabilities.a-b: this is no capability name',
           'capabilities.c.params.1a: this is no parameter name',
           'capabilities.c.policy.timeout: must be a duration',

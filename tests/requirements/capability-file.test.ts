@@ -265,7 +265,7 @@ describe('database', () => {
       }
       const { code, text } = await station.check({ database: { driver: 'oracle' } });
       expect(code).toBe(2);
-      expect(text).toContain('database.driver: must be one of postgres, mariadb, mysql, sqlite');
+      expect(text).toContain('database.driver: must be one of postgres, mariadb, mysql, sqlite, duckdb');
       const schema: unknown = JSON.parse(
         (await runProcess(join(await station.folder(), 'svc-agent'), ['schema'])).stdout,
       );

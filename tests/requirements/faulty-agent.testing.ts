@@ -168,7 +168,7 @@ export const FAULTY_AGENTS: readonly FaultyConfiguration[] = [
     {
       database: `database: { driver: oracle, host: db, port: 65536, name: a, user: b, password: ${CANARY}, sslmode: verify-ca }`,
     },
-    'database.driver: must be one of postgres, mariadb, mysql, sqlite',
+    'database.driver: must be one of postgres, mariadb, mysql, sqlite, duckdb',
     'database.port: must be <= 65535',
     'database.sslmode: must be one of',
   ),

@@ -87,6 +87,8 @@ describe('a small repository with our scripts', () => {
     await write('packages/console/src/index.html', '<!doctype html>');
     await write('packages/agent/src/start-up-child.ts', `import { a } from 'with-text'; console.log(a);`);
     await write('packages/agent/src/worker-child.ts', `import { a } from 'with-text'; console.log(a);`);
+    for (const engine of ['sqlite', 'duckdb'])
+      await write(`packages/agent/src/databases/${engine}/engine-child.ts`, 'console.log(1);');
     await writePackage('with-text', 'exports.a = 1;', { LICENCE: 'Text one\r\n', NOTICE: 'Noted\n' });
     await writePackage('@scope/of-helper', 'module.exports = 2;', { 'license.md': 'Text two' });
     await writePackage('not-used', 'export const unused = 1;', {});

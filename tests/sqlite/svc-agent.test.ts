@@ -121,6 +121,33 @@ describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a No
     expect(tried.output).not.toContain('ExperimentalWarning');
   });
 
+  test('proposes capabilities that pass and answer, and knows no account', async () => {
+    makeFile(`create table author (id integer primary key, name text not null);
+      create table work (id integer primary key, author_id integer not null references author (id), title varchar(80) not null,
+        price real, day date, "order" integer, unique (title));
+      create index by_day on work (day); create view cheap as select id, title from work where price < 5;
+      insert into author values (1, 'Jane Austen');
+      insert into work values (1, 1, 'Emma', 4.5, '1815-12-23', 3); analyze`);
+    const env = { DATABASE_URL: 'sqlite:library.db' };
+    expect((await svcAgent(['init', '--create-account', '--yes'], { env })).code).toBe(2);
+    const made = await svcAgent(['init', '--json'], { env });
+    expect(made.code).toBe(0);
+    const report: unknown = JSON.parse(made.output);
+    expect(report).not.toHaveProperty('account');
+    const names = ['get_work', 'get_work_by_title', 'list_work', 'search_work'];
+    expect(report).toHaveProperty('capabilities', expect.arrayContaining(names));
+    const config = ['--config', 'capability/capability.yaml'];
+    expect(await svcAgent(['check', ...config])).toMatchObject({ code: 0 });
+    const rows = async (...args: readonly string[]): Promise<unknown> => {
+      const { output } = await svcAgent(['try', ...args, '--json', ...config]);
+      return JSON.parse(output).rows;
+    };
+    const emma = expect.objectContaining({ id: 1, title: 'Emma', price: 4.5, day: '1815-12-23', order: 3 });
+    expect(await rows('get_work_by_title', '--param', 'title=Emma')).toEqual([emma]);
+    expect(await rows('search_work', '--param', 'query=EMM')).toEqual([emma]);
+    expect(await rows('list_work', '--param', 'after=0', '--param', 'day=1815-12-23')).toEqual([emma]);
+  });
+
   test('does not start without the file, and says so without its place', async () => {
     const { code, output } = await svcAgent(['check']);
     expect([code, output]).toEqual([2, expect.stringContaining('check file')]);

@@ -92,7 +92,7 @@ export const PROGRAM: ProgramSpec = {
       },
     },
     init: {
-      does: 'Propose capabilities for a database, and write them with all that it takes to serve them: `capability.yaml`, `reader.sql` (the account), `.env.example`, `gateway.env`, `.gitignore` and `secrets/`. Reads catalogs only, never a row. The database is that of DATABASE_URL, which begins with `postgres:`, `mysql:` or `mariadb:`, or of PGHOST, PGDATABASE and the like. All files are written or none; where one is there already it ends with 2.',
+      does: 'Propose capabilities for a database, and write them with all that it takes to serve them: `capability.yaml`, `reader.sql` (the account), `.env.example`, `gateway.env`, `.gitignore` and `secrets/`. Reads catalogs only, never a row. The database is that of DATABASE_URL, which begins with `postgres:`, `mysql:`, `mariadb:`, `sqlite:` or `duckdb:`, or of PGHOST, PGDATABASE and the like. All files are written or none; where one is there already it ends with 2.',
       flags: {
         url: {
           value: 'url',

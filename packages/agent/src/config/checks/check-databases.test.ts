@@ -114,7 +114,7 @@ test.each([
     [
       'databases.shop.password: is required; or give `password_file`',
       'databases.shop.prot: unknown key, did you mean `port`?',
-      'databases.shop.driver: must be one of postgres, mariadb, mysql, sqlite',
+      'databases.shop.driver: must be one of postgres, mariadb, mysql, sqlite, duckdb',
     ],
   ],
 ])('%s', (_title, text, faults) => {

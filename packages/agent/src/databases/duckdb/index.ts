@@ -15,10 +15,10 @@ export const duckdb: Driver = {
   connect,
   loadExplain: () => Promise.reject(unsupported('--explain')),
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
-  loadCatalog: () => Promise.reject(unsupported('init')),
+  loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
 };
 
 function unsupported(what: string): DatabaseError {
-  const advice = `${what} is for servers of databases`;
+  const advice = `${what} is for PostgreSQL alone`;
   return new DatabaseError('failed', advice, { advice });
 }

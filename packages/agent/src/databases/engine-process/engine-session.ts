@@ -34,13 +34,12 @@ export async function openEngineSession(
   question: unknown,
   signal: AbortSignalLike,
 ): Promise<EngineSession> {
-  const engine = startEngine(options);
-  try {
-    await ask(engine, ASK.open, question, { timeoutMs: OPEN_MS, signal });
-  } catch (error) {
-    engine.kill();
-    throw error;
-  }
+  const engine = await open(options, question, signal).catch((error: unknown) => {
+    // A process that somebody has ended meanwhile says nothing of the database.
+    const hasAnswered = error instanceof RefusedQuery;
+    if (hasAnswered || !(error instanceof DatabaseError) || error.kind !== 'unavailable') throw error;
+    return open(options, question, signal);
+  });
   return {
     madeAt: performance.now(),
     get isUsable() {
@@ -56,6 +55,17 @@ export async function openEngineSession(
       return jsonOf(await ask(engine, kind, asked, limit));
     },
   };
+}
+
+async function open(options: EngineOptions, question: unknown, signal: AbortSignalLike): Promise<Engine> {
+  const engine = startEngine(options);
+  try {
+    await ask(engine, ASK.open, question, { timeoutMs: OPEN_MS, signal });
+    return engine;
+  } catch (error) {
+    engine.kill();
+    throw error;
+  }
 }
 
 /** What a process says of a query that it could not run; where values are at fault, what is wrong with them. */

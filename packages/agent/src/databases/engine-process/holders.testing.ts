@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-const TICKS = 2;
-const LOOK_MS = 40;
+const LOOKS = 10;
+const BETWEEN_LOOKS_MS = 10;
 
 /** Other processes that have the file open. */
 export function holdersOf(file: string): readonly number[] {
@@ -19,27 +19,30 @@ function isHolder(pid: number | string, file: string): boolean {
   }
 }
 
-/** What the system tells of a process, from its state on. */
-function statOf(pid: number | string): readonly string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+/** Of a thread: R where it computes or would, and S where it sleeps. */
+function stateOf(pid: number, thread: number | string): string {
+  const text = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1');
+  return text.charAt(text.lastIndexOf(')') + 2);
 }
 
-/** How much of a processor it has had, in ticks of 10 ms. */
-function ticksOf(pid: number): number {
+/** Whether its engine computes in threads of its own, while the main thread, which loads and prepares, waits for them. */
+function isComputing(pid: number): boolean {
   try {
-    const stat = statOf(pid);
-    return Number(stat[11]) + Number(stat[12]);
+    const others = readdirSync(`/proc/${pid}/task`).filter((thread) => Number(thread) !== pid);
+    return stateOf(pid, pid) === 'S' && others.some((thread) => stateOf(pid, thread) === 'R');
   } catch {
-    return 0;
+    return false;
   }
 }
 
-/** Those that have been computing all the time since they were looked at. */
+/** Those that compute at each of several looks: to open a file takes less. */
 export async function computing(file: string): Promise<number> {
-  const before = holdersOf(file).map((pid) => [pid, ticksOf(pid)] as const);
-  await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  return before.filter(([pid, ticks]) => ticksOf(pid) - ticks >= TICKS).length;
+  let pids = holdersOf(file).filter(isComputing);
+  for (let look = 1; look < LOOKS; look += 1) {
+    await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
+    pids = pids.filter(isComputing);
+  }
+  return pids.length;
 }
 
 export async function endHolders(file: string): Promise<void> {

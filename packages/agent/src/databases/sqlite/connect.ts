@@ -23,6 +23,11 @@ export function createPool(config: SqliteConfig, onChange?: (change: DatabaseCha
   );
 }
 
+/** For what looks at the schema, and runs no query. */
+export function createCatalogPool(config: SqliteConfig): EnginePool {
+  return createEnginePool((signal) => openSession(config, signal, { readsSchema: true }), 1);
+}
+
 /** Throws `DatabaseError`. */
 export async function ping(pool: EnginePool): Promise<void> {
   const question: ReadQuestion = { sql: 'select count(*) from sqlite_schema' };

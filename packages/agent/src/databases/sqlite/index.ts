@@ -15,7 +15,7 @@ export const sqlite: Driver = {
   connect,
   loadExplain: () => Promise.reject(unsupported('--explain')),
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
-  loadCatalog: () => Promise.reject(unsupported('init')),
+  loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
 };
 
 function unsupported(what: string): DatabaseError {

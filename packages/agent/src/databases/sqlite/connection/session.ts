@@ -8,9 +8,13 @@ import { engineCode } from '../engine-code.ts';
 import { problemOfNode } from './node-version.ts';
 
 /** Opens the database in a process of its own. Throws `DatabaseError`. */
-export async function openSession(config: SqliteConfig, signal: AbortSignalLike): Promise<EngineSession> {
+export async function openSession(
+  config: SqliteConfig,
+  signal: AbortSignalLike,
+  more: Pick<OpenQuestion, 'readsSchema'> = {},
+): Promise<EngineSession> {
   const problem = problemOfNode() ?? (await problemOfFile(config.file));
   if (problem !== undefined) throw new DatabaseError('unavailable', problem, { advice: problem });
-  const question: OpenQuestion = { file: config.file, isImmutable: config.isImmutable };
+  const question: OpenQuestion = { file: config.file, isImmutable: config.isImmutable, ...more };
   return openEngineSession({ code: engineCode(), memoryBytes: config.memoryBytes }, question, signal);
 }

@@ -40,7 +40,7 @@ export function openFile(question: OpenQuestion): OpenFile {
   }
 }
 
-function open({ file, isImmutable }: OpenQuestion): OpenFile {
+function open({ file, isImmutable, readsSchema = false }: OpenQuestion): OpenFile {
   const { dev, ino } = statSync(file);
   const { DatabaseSync } = loadSqlite();
   const location = `${pathToFileURL(file).href}?${isImmutable ? 'immutable=1' : 'mode=ro'}`;
@@ -62,7 +62,10 @@ function open({ file, isImmutable }: OpenQuestion): OpenFile {
   const readSchema = database.prepare('select count(*) from sqlite_schema');
   readSchema.get();
   database.setAuthorizer?.((action, first) =>
-    READING_ACTIONS.has(action) || action === TRANSACTION || (action === PRAGMA && first === 'schema_version')
+    readsSchema ||
+    READING_ACTIONS.has(action) ||
+    action === TRANSACTION ||
+    (action === PRAGMA && first === 'schema_version')
       ? ALLOWED
       : DENIED,
   );

@@ -4,6 +4,8 @@ export interface OpenQuestion {
   readonly file: string;
   /** Nobody writes the file while it is open, so that nothing is locked and nothing beside it is looked for. */
   readonly isImmutable: boolean;
+  /** Whether its PRAGMAs may be asked what the schema has, which queries may not. */
+  readonly readsSchema?: boolean;
 }
 
 /** Its answer is a `JudgeAnswer<SqliteColumn>`. */

@@ -7,7 +7,7 @@ import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-se
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { knownTableFunctions, problemOfFunction } from '../engine/known-functions.ts';
 import { lexicon } from './lexicon.ts';
-import { vocabulary } from './vocabulary.ts';
+import { vocabulary } from '../vocabulary.ts';
 
 interface ReadStatement {
   readonly select: OneSelect;

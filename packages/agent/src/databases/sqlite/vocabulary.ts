@@ -1,4 +1,4 @@
-import type { Vocabulary } from '../../sql/one-select.ts';
+import type { Vocabulary } from '../sql/one-select.ts';
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));
