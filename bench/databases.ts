@@ -16,7 +16,7 @@ import {
 } from '@svc/testkit';
 import { readOrUsage, wholeNumber } from '../tests/trust/read-or-usage.ts';
 import { normalisedRow, QUERIES, type Query } from './contestants/books.ts';
-import { DATABASE_CONNECTIONS, type Face } from './contestants/contestant.ts';
+import type { Face } from './contestants/contestant.ts';
 import { installPeers } from './contestants/install-peers.ts';
 import { nodeExecutable, OWN_NODE, pathWith } from './contestants/node-executable.ts';
 import { restFace } from './contestants/rest-face.ts';
@@ -93,12 +93,14 @@ export async function main(args: readonly string[]): Promise<number> {
     };
   });
   if (typeof read === 'number') return read;
-  const missing = whyNoLoad() ?? whyNoToolbox();
+  const tell = (line: string): unknown => process.stderr.write(`${line}\n`);
+  const unable = whyNoLoad();
+  if (unable === undefined) await installPeers(tell);
+  const missing = unable ?? whyNoToolbox();
   if (missing !== undefined) {
-    process.stderr.write(`${missing}\n`);
+    tell(missing);
     return 2;
   }
-  await installPeers((line) => process.stderr.write(`${line}\n`));
   const figures = await measure(read.rounds, read.seconds);
   const columns = ['database', 'query', 'calls a second', 'CPU a call', 'x throughput', 'x CPU', 'goal'];
   const lines = figures.map(({ engine, query, callsPerSecond, microseconds, throughput, cpu, isMissed }) => [
@@ -256,7 +258,6 @@ user: reader
 password: ${password}
 queryParams:
   interpolateParams: "true"
-  maxOpenConns: "${DATABASE_CONNECTIONS}"
 `,
         tools: 'mysql-sql',
         placeholder: '?',
