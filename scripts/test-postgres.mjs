@@ -8,7 +8,7 @@ const folder = 'tests/postgres-versions';
 const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
 
 /** What depends on the server's version. */
-const DATABASE = ['packages/agent/src/databases/'];
+const DATABASE = ['packages/agent/src/databases/postgres/'];
 /** What the two programs make of it outside. Versions differ below that, so that one old version has these, too. */
 const PROGRAMS = [
   'tests/call.test.ts',
