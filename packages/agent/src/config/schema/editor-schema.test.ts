@@ -27,6 +27,18 @@ test('accepts references where numbers, booleans, sizes, durations and names sta
 });
 
 test.each([
+  { driver: 'mysql', host: 'h', name: 'n', user: 'u', password: 'p', caller_variables: true },
+  { driver: 'sqlite', file: 'a.db', immutable: true },
+  { driver: 'duckdb', file: 'a.duckdb', read_files: ['exports/'], memory: '${MEMORY}' },
+])('knows the keys of each driver, also of one of several databases', (database) => {
+  expect(validate({ ...file, database })).toBe(true);
+  const { database: _only, ...rest } = file;
+  expect(validate({ ...rest, databases: { one: file.database, two: database } })).toBe(true);
+});
+
+test.each([
+  { ...file, database: { driver: 'sqlite' } },
+  { ...file, database: { driver: 'postgres', file: 'a.db' } },
   { ...file, database: { ...file.database, port: '5432' } },
   { ...file, database: { ...file.database, prot: 5432 } },
   { ...file, defaults: { timeout: 30 } },

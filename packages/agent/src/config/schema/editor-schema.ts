@@ -1,7 +1,7 @@
 import { DEFAULT_DRIVER } from '../../databases/drivers.ts';
 import { UNNAMED } from '../../capabilities/database-names.ts';
 import type { JsonSchema } from '../../capabilities/json-schema.ts';
-import { fileSchema } from './file-schema.ts';
+import { anyDatabaseSection, fileSchema } from './file-schema.ts';
 import { REFERENCE_PATTERN } from '../yaml/interpolate.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 
@@ -10,9 +10,12 @@ import { isRecord } from '../../capabilities/is-record.ts';
  * reference is accepted wherever a number, a boolean or a text of a certain form is.
  */
 export function editorSchema(): JsonSchema {
-  const { required: _required, ...schema } = fileSchema({ [UNNAMED]: DEFAULT_DRIVER });
+  const { required: _required, properties, ...schema } = fileSchema({ [UNNAMED]: DEFAULT_DRIVER });
+  const { databases, ...sections } = isRecord(properties) ? properties : {};
+  const database = anyDatabaseSection();
+  const several = { ...(isRecord(databases) ? databases : {}), additionalProperties: database };
   return {
-    ...withReferences(schema),
+    ...withReferences({ ...schema, properties: { ...sections, database, databases: several } }),
     required: ['gateway', 'capabilities'],
     oneOf: [{ required: ['database'] }, { required: ['databases'] }],
   };

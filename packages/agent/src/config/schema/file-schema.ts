@@ -312,6 +312,31 @@ function mapValues<Value, Result>(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, make(value)]));
 }
 
+/** The section of any driver, for whoever does not know which: the keys of all, and those that each must have. */
+export function anyDatabaseSection(): JsonSchema {
+  const known = databaseSection(DEFAULT_DRIVER);
+  const sections = DRIVER_NAMES.map((name) => [name, driverOf(name).section] as const);
+  const properties: Readonly<Record<string, unknown>> = Object.assign(
+    {},
+    ...sections.map(([, own]) => own.properties),
+    known['properties'],
+  );
+  const { required: standard } = driverOf(DEFAULT_DRIVER).section;
+  const others = sections.filter(([name]) => name !== DEFAULT_DRIVER);
+  const rules = others.map(([name, { required }]) => ({
+    if: { properties: { driver: { const: name } }, required: ['driver'] },
+    // oxlint-disable-next-line unicorn/no-thenable -- the keyword of JSON Schema
+    then: { required },
+  }));
+  const isOther = { properties: { driver: { enum: others.map(([name]) => name) } }, required: ['driver'] };
+  return {
+    ...known,
+    properties,
+    required: [],
+    allOf: [...rules, { if: isOther, else: { required: standard } }],
+  };
+}
+
 function databaseSection(name: string): JsonSchema {
   const { properties, required } = driverOf(name).section;
   const driver = choice('Kind of database.', DRIVER_NAMES, DEFAULT_DRIVER);

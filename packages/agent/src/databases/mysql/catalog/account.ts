@@ -16,16 +16,19 @@ export function accountStatements(
   grants: readonly ColumnGrant[],
 ): readonly string[] {
   const user = userOf(account);
-  const of = (name: string): string => `${quoted(catalog.name)}.${name}`;
-  // What a view does is judged like the SQL that reads it, and so is what stands behind it.
+  const of = (name: string): string => `${quoted(catalog.name)}.${quoted(name)}`;
+  // What a view does is judged like the SQL that reads it, and so is what stands behind it. In the name of a whole database
+  // _ and % stand for other characters.
   const hasView = grants.some(({ table }) => table.kind === 'view');
   return [
     `CREATE USER ${user} ACCOUNT LOCK`,
     ...grants.map(({ table, columns }) => {
       const names = columns.map(({ name }) => quoted(name)).join(', ');
-      return `GRANT SELECT (${names}) ON ${of(quoted(table.name))} TO ${user}`;
+      return `GRANT SELECT (${names}) ON ${of(table.name)} TO ${user}`;
     }),
-    ...(hasView ? [`GRANT SHOW VIEW ON ${of('*')} TO ${user}`] : []),
+    ...(hasView
+      ? [`GRANT SHOW VIEW ON ${quoted(catalog.name.replaceAll(/[_%\\]/g, '\\$&'))}.* TO ${user}`]
+      : []),
   ];
 }
 
@@ -54,7 +57,7 @@ export async function createAccount(
     await session.ask(`ALTER USER ${user} IDENTIFIED BY '${password}' ACCOUNT UNLOCK`);
     return 'created';
   } catch (error) {
-    if (isMade) await session.ask(`DROP USER ${user}`);
+    if (isMade) await session.ask(`DROP USER ${user}`).catch(() => {});
     const number = numberOf(error) ?? 0;
     if (number === EXISTS) return 'exists';
     if (NOT_ALLOWED.has(number)) return 'not_allowed';
