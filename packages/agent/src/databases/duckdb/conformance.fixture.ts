@@ -50,9 +50,13 @@ async function start(): Promise<TestServer> {
   };
 }
 
-/** DuckDB has nothing that waits: it counts, as far as this machine counts in that time. */
+/** To be seen while it runs, a query has to run for some time. */
+const LONG_MS = 100;
+const LONGER = 4;
+
+/** DuckDB has nothing that waits: it counts, as far as this machine counts in that time, or longer. */
 function slow(ms: number): Statement {
-  return { sql: counting(Math.ceil(rowsPerMs * ms)) };
+  return { sql: counting(Math.ceil(rowsPerMs * (ms < LONG_MS ? ms : ms * LONGER))) };
 }
 
 function counting(rows: number): string {
