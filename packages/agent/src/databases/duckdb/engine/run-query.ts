@@ -10,10 +10,9 @@ export class QueryRunner {
   readonly #question: OpenQuestion;
   readonly #file: OpenFile;
   readonly #schema: Schema;
-  readonly #queries = new Map<
-    number,
-    { readonly definition: QueryDefinition; readonly statement: DuckdbStatement }
-  >();
+  /** Kept from when they are told of: the first run of a query may be stopped before it is prepared. */
+  readonly #definitions = new Map<number, QueryDefinition>();
+  readonly #statements = new Map<number, DuckdbStatement>();
 
   private constructor(question: OpenQuestion, file: OpenFile, schema: Schema) {
     this.#question = question;
@@ -46,31 +45,29 @@ export class QueryRunner {
       throw new Failure({ kind: 'unavailable', message });
     }
     for (const each of forget) {
-      this.#queries.get(each)?.statement.destroySync();
-      this.#queries.delete(each);
+      this.#statements.get(each)?.destroySync();
+      this.#statements.delete(each);
+      this.#definitions.delete(each);
     }
-    const known = this.#queries.get(query) ?? (await this.#prepare(query, definition));
-    const { params } = known.definition;
-    for (const [index, type] of params.entries()) bindValue(known.statement, index + 1, type, values[index]);
-    return collect(known.definition, await known.statement.stream());
+    if (definition !== undefined) this.#definitions.set(query, definition);
+    const known = this.#definitions.get(query);
+    if (known === undefined) throw new Error(`there is no query ${query}`);
+    const statement = this.#statements.get(query) ?? (await this.#prepare(query, known));
+    for (const [index, type] of known.params.entries()) bindValue(statement, index + 1, type, values[index]);
+    return collect(known, await statement.stream());
   }
 
-  async #prepare(
-    query: number,
-    definition: QueryDefinition | undefined,
-  ): Promise<{ readonly definition: QueryDefinition; readonly statement: DuckdbStatement }> {
-    if (definition === undefined) throw new Error(`there is no query ${query}`);
-    const judged = await this.judge(definition.judged);
-    if (!judged.ok) {
+  async #prepare(query: number, { judged, text }: QueryDefinition): Promise<DuckdbStatement> {
+    const result = await this.judge(judged);
+    if (!result.ok) {
       throw new Failure({
         kind: 'failed',
-        message: `the file has changed, and the SQL now ${judged.problem}`,
+        message: `the file has changed, and the SQL now ${result.problem}`,
       });
     }
-    const statement = await this.#file.connection.prepare(definition.text);
-    const prepared = { definition, statement };
-    this.#queries.set(query, prepared);
-    return prepared;
+    const statement = await this.#file.connection.prepare(text);
+    this.#statements.set(query, statement);
+    return statement;
   }
 }
 
