@@ -54,6 +54,8 @@ export async function startRetryingBalancer(ports: readonly number[]): Promise<R
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch(() => response.destroy());
   });
+  // One that is closed when it has been idle for a while may be used at that moment, and then fails a call by itself.
+  server.keepAliveTimeout = 0;
   server.listen({ host: '127.0.0.1', port: 0 });
   await once(server, 'listening');
   const address = server.address();
