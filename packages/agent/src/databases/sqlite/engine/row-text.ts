@@ -3,8 +3,10 @@ import { Failure } from '../../engine-process/engine-questions.ts';
 import type { SqliteValue } from './node-sqlite.ts';
 import type { FieldDefinition } from './questions.ts';
 
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-const DATETIME = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2})(:\d{2})?(?:\.(\d+))?(Z|[+-]\d{2}:\d{2})?$/i;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const DATETIME =
+  /^(\d{4}-\d{2}-\d{2})[ Tt]((?:[01]\d|2[0-4]):[0-5]\d)(:[0-5]\d)?(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/;
+const DAYS_OF_EVERY_MONTH = 28;
 
 /** A field with what stands before its value in each row, and the column that it is taken from. */
 export interface OutputField extends FieldDefinition {
@@ -67,7 +69,7 @@ function jsonOf(type: ResultType, value: bigint | number | string | Uint8Array):
     case 'string':
       return JSON.stringify(textOf(value));
     case 'date':
-      return typeof value === 'string' && isDate(value) ? `"${value}"` : undefined;
+      return typeof value === 'string' && DATE.test(value) && isDay(value) ? `"${value}"` : undefined;
     case 'datetime':
       return typeof value === 'string' ? datetimeOf(value) : undefined;
     case 'array':
@@ -91,21 +93,32 @@ function realText(value: number): string {
   return exponent === undefined ? pointed : `${pointed}e${exponent}`;
 }
 
-function isDate(text: string): boolean {
-  const match = DATE.exec(text);
-  if (match === null) return false;
-  const at = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+/** Whether the day, of the form of `DATE`, is in the calendar. */
+function isDay(date: string): boolean {
+  const month = Number(date.slice(5, 7));
+  const day = Number(date.slice(8));
+  if (month < 1 || month > 12 || day < 1) return false;
+  return day <= DAYS_OF_EVERY_MONTH || day <= daysOf(Number(date.slice(0, 4)), month);
 }
 
-/** In UTC, which a time without an offset is taken for. */
+function daysOf(year: number, month: number): number {
+  const last = new Date(0);
+  // The day before the first of the month behind it.
+  last.setUTCFullYear(year, month, 0);
+  return last.getUTCDate();
+}
+
+/** In UTC, which a time without an offset is taken for. Only what has an offset is computed: a Date costs more than a row. */
 function datetimeOf(text: string): string | undefined {
   const [, date = '', minute = '', second = ':00', fraction = '', offset = 'Z'] = DATETIME.exec(text) ?? [];
-  if (!isDate(date)) return undefined;
+  if (!isDay(date)) return undefined;
+  const digits = fraction === '' ? '' : fraction.replace(/\.?0+$/, '');
+  if ((offset === 'Z' || offset === 'z') && minute < '24:00')
+    return `"${date}T${minute}${second}${digits}+00:00"`;
   const at = new Date(`${date}T${minute}${second}${offset.toUpperCase()}`);
-  if (Number.isNaN(at.getTime())) return undefined;
-  const digits = fraction.replace(/0+$/, '');
-  return `"${at.toISOString().slice(0, 19)}${digits === '' ? '' : `.${digits}`}+00:00"`;
+  const year = at.getUTCFullYear();
+  // It may be before the year 0 or after 9999 in UTC, which no text of this form holds.
+  return year >= 0 && year <= 9999 ? `"${at.toISOString().slice(0, 19)}${digits}+00:00"` : undefined;
 }
 
 /** What is no JSON of that kind is null. */
