@@ -220,6 +220,23 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     );
   });
 
+  test('a plain SELECT reads no more rows than may leave, whatever the switches of the optimizer', async () => {
+    const [before] = await execute('select @@global.optimizer_switch as s');
+    onTestFinished(async () => {
+      await execute(`set global optimizer_switch = '${String(before?.['s'])}'`);
+    });
+    await execute("set global optimizer_switch = 'derived_merge=off'");
+    const alone = await openDriver(driver, (...of) => driver.connect(...of), server, 1);
+    onTestFinished(alone.close);
+    // Fifty times fifty times as many: far more than can be read within the limit of a call.
+    const tables = 'book b, book c, book d, book e, book f, book g';
+    const sql = `select b.id as a, c.title as t from ${tables}`.replaceAll(', book', ' cross join book');
+    const capability = capabilityOf(sql, { result: { a: 'integer', t: 'string' }, limits: { maxRows: 7 } });
+    const query = await alone.prepare(capability);
+    const { count, truncated } = await query.run(callOf());
+    expect([count, truncated]).toEqual([7, true]);
+  });
+
   test('an endless recursion ends with its time', async () => {
     const sql = 'with recursive n (i) as (select 1 union all select 1 from n) select count(*) as a from n';
     const query = await tested.prepare(capabilityOf(sql));

@@ -95,7 +95,7 @@ function jsonOf(
     case 'date':
       return column.type === TYPE.date ? `concat('"', date_format(${value}, '%Y-%m-%d'), '"')` : undefined;
     case 'datetime':
-      return TIMES.has(column.type) ? timeOf(value) : undefined;
+      return TIMES.has(column.type) ? timeOf(column, value) : undefined;
     case 'array':
     case 'object':
       return documentOf(column, value, isMariaDb);
@@ -137,9 +137,12 @@ function textOf({ type, isBinary }: Column, value: string): string | undefined {
   return `json_quote(convert(concat(${value}) using utf8mb4))`;
 }
 
-function timeOf(value: string): string {
+function timeOf({ decimals }: Column, value: string): string {
+  const whole = `concat('"', date_format(${value}, '%Y-%m-%dT%H:%i:%s'), `;
+  // Most columns keep whole seconds, and to ask each value costs a fifth of what the server does for a row.
+  if (decimals === 0) return `${whole}'+00:00"')`;
   const fraction = `if(microsecond(${value}) = 0, '', trim(trailing '0' from date_format(${value}, '.%f')))`;
-  return `concat('"', date_format(${value}, '%Y-%m-%dT%H:%i:%s'), ${fraction}, '+00:00"')`;
+  return `${whole}${fraction}, '+00:00"')`;
 }
 
 function documentOf(column: Column, value: string, isMariaDb: boolean): string | undefined {

@@ -73,7 +73,7 @@ async function check(
   const faults: VerificationFault[] = [];
   const fields = outputOf(capability, described.columns, session.isMariaDb, faults);
   if (faults.length > 0) return { ok: false, faults };
-  const text = wrapSelect(read.text, fields, capability.limits, read.select.isLimited);
+  const text = wrapSelect(read.text, fields, capability.limits, read.select);
   const wrapped = await prepared(session, capability, text, read);
   if (!wrapped.ok) return wrapped;
   const { template } = read;

@@ -1,4 +1,14 @@
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
+import type { OneSelect } from '../../sql/one-select.ts';
+import { vocabulary } from '../vocabulary.ts';
+
+/** With these words alone a SELECT is one that servers merge into the SELECT around it. */
+const MERGED_WORDS = new Set(
+  (
+    'SELECT AS FROM JOIN INNER LEFT RIGHT OUTER CROSS ON USING ' +
+    'WHERE AND OR XOR NOT IN IS NULL LIKE BETWEEN TRUE FALSE'
+  ).split(' '),
+);
 
 /** A field of the result: see `Conversion` for what stands for its value in SQL. */
 export interface OutputField {
@@ -19,25 +29,34 @@ export function columnName(name: string): string {
  * tells whether there are more.
  *
  * The LIMIT stands inside, behind a SELECT that has none: MariaDB drops the order of a derived table without one, and
- * both servers keep that of a derived table with one.
+ * both servers keep that of a derived table with one. A plain SELECT has it outside, and then costs no derived table.
  */
 export function wrapSelect(
   sql: string,
   fields: readonly OutputField[],
   limits: CapabilityLimits,
-  isLimited: boolean,
+  select: OneSelect,
 ): string {
   const members = fields.map(
     ({ name, json, absent }, index) =>
       `${quoted(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}, if(${absent}, 'null', ${json})`,
   );
   const most = limits.maxRows + 1;
-  const [inner, outer] = isLimited ? ['', `\nlimit ${most}`] : [`\nlimit ${most}`, ''];
+  const [inner, outer] =
+    select.isLimited || isMerged(select) ? ['', `\nlimit ${most}`] : [`\nlimit ${most}`, ''];
   const row = `left(cast(concat(${members.join(', ')}, '}') as binary), ${limits.maxBytes})`;
   const required = fields.filter(({ nullable }) => !nullable);
   const missing = required.map(({ absent }, index) => ` when ${absent} then ${index}`).join('');
   const columns = missing === '' ? row : `${row}, case${missing} end`;
   return `select ${columns} from (${sql}${inner}) q${outer}`;
+}
+
+/** Not where a function is called: merged, each value stands in several places, and would be computed in each. */
+function isMerged({ body, functions }: OneSelect): boolean {
+  const words = body.flatMap(({ kind, text }) => (kind === 'word' ? [text.toUpperCase()] : []));
+  const keywords = words.filter((word) => vocabulary.allowed.has(word));
+  const isOne = keywords.filter((word) => word === 'SELECT').length === 1;
+  return isOne && functions.length === 0 && keywords.every((word) => MERGED_WORDS.has(word));
 }
 
 function quoted(text: string): string {
