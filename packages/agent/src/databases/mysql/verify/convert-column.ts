@@ -93,7 +93,7 @@ function jsonOf(
     case 'string':
       return textOf(column, value);
     case 'date':
-      return column.type === TYPE.date ? `concat('"', date_format(${value}, '%Y-%m-%d'), '"')` : undefined;
+      return column.type === TYPE.date ? `concat('"', ${value}, '"')` : undefined;
     case 'datetime':
       return TIMES.has(column.type) ? timeOf(column, value) : undefined;
     case 'array':
@@ -138,11 +138,10 @@ function textOf({ type, isBinary }: Column, value: string): string | undefined {
 }
 
 function timeOf({ decimals }: Column, value: string): string {
-  const whole = `concat('"', date_format(${value}, '%Y-%m-%dT%H:%i:%s'), `;
   // Most columns keep whole seconds, and to ask each value costs a fifth of what the server does for a row.
-  if (decimals === 0) return `${whole}'+00:00"')`;
+  if (decimals === 0) return `concat('"', replace(${value}, ' ', 'T'), '+00:00"')`;
   const fraction = `if(microsecond(${value}) = 0, '', trim(trailing '0' from date_format(${value}, '.%f')))`;
-  return `${whole}${fraction}, '+00:00"')`;
+  return `concat('"', date_format(${value}, '%Y-%m-%dT%H:%i:%s'), ${fraction}, '+00:00"')`;
 }
 
 function documentOf(column: Column, value: string, isMariaDb: boolean): string | undefined {
