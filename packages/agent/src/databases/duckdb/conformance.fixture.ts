@@ -218,7 +218,7 @@ export const dialect: Dialect = {
     schema: { type: 'string' },
     value: '(zq7marker',
   },
-  risky: [],
+  risky: ['select id as a from book limit :n', 'from book select id as a limit 5 offset :n'],
   leftovers: [],
   caller: {
     sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',

@@ -9,6 +9,7 @@ import { ASK } from '../engine-process/engine-questions.ts';
 import type { DuckdbConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
 import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
+import { rowCountWarnings } from '../sql/row-counts.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { judge, verifyCapabilities } from './verify/verify-capabilities.ts';
@@ -26,7 +27,11 @@ export const verifier: Verifier = {
       const result = readStatement(capability);
       return result.ok ? [] : result.faults;
     }),
-  findWarnings: async () => [],
+  findWarnings: async (capabilities) =>
+    rowCountWarnings(capabilities, (capability) => {
+      const result = readStatement(capability);
+      return result.ok ? result.read.body : undefined;
+    }),
   // In which order rows come only DuckDB's own parser tells.
   findUnordered: async () => [],
   open(config: DuckdbConfig) {

@@ -1,6 +1,7 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver.ts';
 import type { OneSelect } from '../sql/one-select.ts';
+import { rowCountWarnings } from '../sql/row-counts.ts';
 import { unorderedStatements } from '../sql/unordered-statements.ts';
 import { auditAccount } from './audit/account.ts';
 import type { MysqlConfig } from './config.ts';
@@ -8,7 +9,6 @@ import { createPool, ping, withSession } from './connect.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
-import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { serverWarnings } from './verify/server-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
@@ -18,7 +18,7 @@ export const verifier: Verifier = {
       const result = readStatement(capability);
       return result.ok ? [] : result.faults;
     }),
-  findWarnings: async (capabilities) => rowCountWarnings(capabilities),
+  findWarnings: async (capabilities) => rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
   findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: MysqlConfig) {
     const pool = createPool(config);

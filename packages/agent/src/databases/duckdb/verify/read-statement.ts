@@ -1,6 +1,7 @@
 import type { Capability, Param, ParamType } from '../../../capabilities/model.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
@@ -9,6 +10,8 @@ import { lexicon } from '../engine/lexicon.ts';
 export interface ReadStatement {
   /** The text with $1, $2 and so on for its parameters, those with the numbers `untyped` cast to their declared type. */
   readonly text: (untyped: ReadonlySet<number>) => string;
+  /** Without comments and without the semicolons at its end. */
+  readonly body: readonly SqlToken[];
   /** In the order of their numbers. */
   readonly params: readonly Param[];
   /** Those of the parameters that say who calls, and that the capability has not declared. */
@@ -42,7 +45,10 @@ export function readStatement(capability: Capability): ReadResult {
       const isCast = type === 'number' || untyped.has(number);
       return { text: isCast ? `CAST($${number} AS ${CASTS[type]})` : `$${number}`, offset: 0 };
     }).text;
-  return { ok: true, read: { text, params: template.params, callerParams: own.map(({ name }) => name) } };
+  return {
+    ok: true,
+    read: { text, body, params: template.params, callerParams: own.map(({ name }) => name) },
+  };
 }
 
 /** A number is always cast: DuckDB would round it to the digits of the column that it is compared with. */
@@ -75,19 +81,6 @@ function problemOfBody(body: readonly SqlToken[]): string | undefined {
   if (body.some(({ kind, text }) => kind === 'word' && text.includes('$')))
     return 'uses $: write parameters as :name, and texts between single quotes';
   return undefined;
-}
-
-/** A fault of the SQL, or of one of the parameters. */
-export function faultAt(
-  capability: Capability,
-  fault: Pick<VerificationFault, 'message' | 'detail'>,
-  paramName?: string,
-): VerificationFault {
-  const param = capability.params.find(({ name }) => name === paramName);
-  const path = `capabilities.${capability.name}`;
-  return param === undefined
-    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
-    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
 }
 
 function refused(capability: Capability, message: string): ReadResult {

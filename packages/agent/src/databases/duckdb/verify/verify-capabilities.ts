@@ -5,10 +5,11 @@ import { ASK } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
 import type { VerificationFault } from '../../errors.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 import type { DuckdbConfig } from '../config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
-import { faultAt, readStatement, type ReadStatement } from './read-statement.ts';
+import { readStatement, type ReadStatement } from './read-statement.ts';
 import { convertColumn, wrapSelect, type OutputField } from './wrap-select.ts';
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */

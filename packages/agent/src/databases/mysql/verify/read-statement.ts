@@ -2,6 +2,7 @@ import type { Capability } from '../../../capabilities/model.ts';
 import type { VerificationFault } from '../../errors.ts';
 import type { Template } from '../../sql/create-template.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { unknownFunctions } from '../../sql/judge-functions.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
@@ -88,19 +89,6 @@ function problemsOfFunctions(
       `calls ${name}, which is not known to only read: remove it, or, where it is a function of yours that only reads, add it to allow_functions`,
     ];
   });
-}
-
-/** A fault of the SQL, or of one of the parameters. */
-export function faultAt(
-  capability: Capability,
-  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint'>,
-  paramName?: string,
-): VerificationFault {
-  const param = capability.params.find(({ name }) => name === paramName);
-  const path = `capabilities.${capability.name}`;
-  return param === undefined
-    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
-    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
 }
 
 function refused(capability: Capability, message: string): ReadResult {

@@ -2,6 +2,7 @@ import type { FieldPacket, PrepareStatementInfo } from 'mysql2';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import { withSession } from '../connect.ts';
@@ -10,7 +11,7 @@ import type { MysqlSession } from '../connection/session.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { convertColumn, type Column } from './convert-column.ts';
 import { judgeViews } from './judge-views.ts';
-import { faultAt, readStatement, type ReadStatement } from './read-statement.ts';
+import { readStatement, type ReadStatement } from './read-statement.ts';
 import { shadowingFunctions } from './shadowing-functions.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
 

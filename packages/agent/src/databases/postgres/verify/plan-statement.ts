@@ -6,7 +6,7 @@ import { runOwnStatements, type OwnOutput } from '../execute/own-statements.ts';
 import { QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import type { Rows, Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { faultAt } from './statement/read-statement.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 
 /** Of a fault. */
 export type DatabaseWords = Pick<VerificationFault, 'detail' | 'hint'>;

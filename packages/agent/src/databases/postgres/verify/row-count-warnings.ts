@@ -1,7 +1,8 @@
 import { loadModule } from 'libpg-query';
-import type { Capability, ParamSchema } from '../../../capabilities/model.ts';
+import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
-import { faultAt, readStatement } from './statement/read-statement.ts';
+import { negativeCount, negativeParams } from '../../sql/row-counts.ts';
+import { readStatement } from './statement/read-statement.ts';
 import { isNode, walk } from './statement/tree.ts';
 
 const ROW_COUNTS = new Set(['limitCount', 'limitOffset']);
@@ -10,7 +11,7 @@ const ROW_COUNTS = new Set(['limitCount', 'limitOffset']);
 export async function rowCountWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]> {
   await loadModule();
   return capabilities.flatMap((capability) => {
-    const suspects = capability.params.filter(({ schema }) => mayBeNegative(schema));
+    const suspects = negativeParams(capability);
     // Without this every statement would be parsed again, which takes its time.
     if (suspects.length === 0 || !/limit|offset|fetch/i.test(capability.sql)) return [];
     const result = readStatement(capability);
@@ -21,20 +22,8 @@ export async function rowCountWarnings(capabilities: readonly Capability[]): Pro
       if (ROW_COUNTS.has(key)) collectNumbers(child, numbers);
     });
     const names = new Set([...numbers].map((number) => template.params[number - 1]?.name));
-    return suspects
-      .filter(({ name }) => names.has(name))
-      .map(({ name }) => {
-        const message =
-          'may be negative, and is used in LIMIT or OFFSET, which then fails: add minimum: 0 (or 1)';
-        return faultAt(capability, { message }, name);
-      });
+    return suspects.filter(({ name }) => names.has(name)).map((param) => negativeCount(capability, param));
   });
-}
-
-function mayBeNegative({ type, minimum, exclusiveMinimum, enum: choices }: ParamSchema): boolean {
-  if (type !== 'integer' && type !== 'number') return false;
-  if ((minimum ?? -1) >= 0 || (exclusiveMinimum ?? -2) >= -1) return false;
-  return choices?.every((choice) => Number(choice) >= 0) !== true;
 }
 
 /** Without those in GREATEST or another function, which may keep them from being negative, and those of a subselect. */

@@ -5,7 +5,7 @@ import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { relationIds } from './relation-ids.ts';
 import { namedRelations } from './statement/named-relations.ts';
-import { faultAt } from './statement/read-statement.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 
 const TIMEOUT_MS = 30_000;
 /** From here on a view may have security_invoker. */

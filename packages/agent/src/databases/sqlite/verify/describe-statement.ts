@@ -2,9 +2,10 @@ import type { Capability, ResultType } from '../../../capabilities/model.ts';
 import type { StatementDescription } from '../../describe-statement.ts';
 import { namesOfParameters } from '../../sql/named-parameters.ts';
 import { scanSql } from '../../sql/scanner.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { lexicon } from './lexicon.ts';
-import { faultAt, readStatement } from './read-statement.ts';
+import { readStatement } from './read-statement.ts';
 import { judge } from './verify-capabilities.ts';
 
 /** A parameter is proposed as text, and a column by what its table declares: SQLite itself knows types of values alone. */

@@ -1,6 +1,7 @@
 import type { Capability, Param } from '../../../capabilities/model.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
@@ -87,19 +88,6 @@ function problemsOfFunctions(
     knownTableFunctions.has(name) ? [] : (problemOfFunction(name, allowed) ?? []),
   );
   return [...new Set(problems)];
-}
-
-/** A fault of the SQL, or of one of the parameters. */
-export function faultAt(
-  capability: Capability,
-  fault: Pick<VerificationFault, 'message' | 'detail'>,
-  paramName?: string,
-): VerificationFault {
-  const param = capability.params.find(({ name }) => name === paramName);
-  const path = `capabilities.${capability.name}`;
-  return param === undefined
-    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
-    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
 }
 
 function refused(capability: Capability, message: string): ReadResult {

@@ -1,13 +1,14 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
+import { faultAt } from '../../sql/fault-at.ts';
 import type { EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK, type JudgeAnswer } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
 import type { SqliteConfig } from '../config.ts';
 import type { JudgeQuestion, QueryDefinition, SqliteColumn } from '../engine/questions.ts';
-import { faultAt, readStatement } from './read-statement.ts';
+import { readStatement } from './read-statement.ts';
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export function verifyCapabilities(

@@ -3,7 +3,8 @@ import type { VerificationFault } from '../../../errors.ts';
 import type { Rows, Statement } from '../../connection/pipeline.ts';
 import { isAllowed, isForbidden } from './known-functions.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
-import { faultAt, forbiddenMessage } from '../statement/read-statement.ts';
+import { faultAt } from '../../../sql/fault-at.ts';
+import { forbiddenMessage } from '../statement/read-statement.ts';
 import { bindValue } from '../../execute/bind-values.ts';
 
 const EQUALS = 'operator(pg_catalog.=)';

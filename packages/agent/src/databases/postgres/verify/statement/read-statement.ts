@@ -1,5 +1,6 @@
 import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../../capabilities/model.ts';
+import { faultAt } from '../../../sql/fault-at.ts';
 import type { VerificationFault } from '../../../errors.ts';
 import type { Template } from '../../../sql/create-template.ts';
 import type { FilledTemplate } from '../../../sql/fill-template.ts';
@@ -122,19 +123,6 @@ export function readFilled(
 
 export function forbiddenMessage(name: string): string {
   return `calls ${name}, which does more than read and is never allowed: remove it`;
-}
-
-/** A fault of the SQL, or of one of the parameters. */
-export function faultAt(
-  capability: Capability,
-  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint'>,
-  paramName?: string,
-): VerificationFault {
-  const param = capability.params.find(({ name }) => name === paramName);
-  const path = `capabilities.${capability.name}`;
-  return param === undefined
-    ? { path: `${path}.sql`, position: capability.sqlPosition, ...fault }
-    : { path: `${path}.params.${param.name}`, position: param.position, ...fault };
 }
 
 /** Whether the parser sees the parameters exactly where they were put, and no others. */

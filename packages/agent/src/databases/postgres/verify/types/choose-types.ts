@@ -16,7 +16,8 @@ import {
   type Refusal,
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
-import { faultAt, readFilled, readStatement, type ReadStatement } from '../statement/read-statement.ts';
+import { faultAt } from '../../../sql/fault-at.ts';
+import { readFilled, readStatement, type ReadStatement } from '../statement/read-statement.ts';
 import type { Template } from '../../../sql/create-template.ts';
 import type { Placeholder } from '../statement/placeholder.ts';
 import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
