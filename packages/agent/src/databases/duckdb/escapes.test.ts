@@ -95,6 +95,42 @@ test.each([
   ]);
 });
 
+test('a common table expression hides no view of that name elsewhere in the statement', async () => {
+  const { problems, tested } = await openScene({
+    schema: [
+      'create view settings as select value as a from duckdb_settings()',
+      'create view plain as select id as a from book',
+    ],
+  });
+  for (const name of [
+    'settings',
+    'duckdb_databases',
+    'pg_settings',
+    'sqlite_master',
+    'pragma_database_list',
+  ]) {
+    const sql = `select '' as a from ${name} union all (with ${name} as (select 'x' as a) select a from ${name})`;
+    expect(await problems(capabilityOf(sql, { result: { a: 'string' } }))).toHaveLength(1);
+  }
+  const both =
+    'select max(a) as a from plain union all (with plain as (select 7 as a) select a from plain) order by a';
+  expect(await tested.rowsOf(capabilityOf(both))).toBe('[{"a":7},{"a":50}]');
+});
+
+test('a generated column is judged with the table that has it', async () => {
+  const { problems, tested } = await openScene({
+    schema: [
+      `create table told (i integer, a varchar generated always as (current_setting('memory_limit') || i))`,
+      `create table twice ("generated always as (" integer default (7), a integer generated always as ((2 * (i + 1))), i integer)`,
+      'insert into twice (i) values (4)',
+    ],
+  });
+  expect(await problems(capabilityOf('select i as a from told'))).toEqual([
+    expect.stringContaining('generated column that calls current_setting'),
+  ]);
+  expect(await tested.rowsOf(capabilityOf('select a from twice'))).toBe('[{"a":10}]');
+});
+
 test('a path is written out, and options that write or name files are refused', async () => {
   const { problems } = await openScene();
   const params = { v: { type: 'string' } } as const;

@@ -1,5 +1,4 @@
 import type { JudgeAnswer } from '../../engine-process/engine-questions.ts';
-import { scanSql } from '../../sql/scanner.ts';
 import { kindOfError } from './failure.ts';
 import {
   isTree,
@@ -10,74 +9,11 @@ import {
   type Tree,
   type TreeName,
 } from './judge-tree.ts';
-import { lexicon } from './lexicon.ts';
 import type { DuckdbConnection } from './library.ts';
 import type { DuckdbColumn, JudgeQuestion } from './questions.ts';
-
-/** What the database has, by names in lower case. The file cannot change while it is open. */
-export interface Schema {
-  /** Name of the database. */
-  readonly catalog: string;
-  /** `schema.name` of tables. */
-  readonly tables: ReadonlySet<string>;
-  /** The SELECT of each view; undefined where it cannot be told. */
-  readonly views: ReadonlyMap<string, string | undefined>;
-  /** What macros stand for, each as a SELECT, by their names alone. */
-  readonly macros: ReadonlyMap<string, readonly string[]>;
-  /** A macro that has the name of a function of DuckDB: parts of SQL that name no function, as `a[1]`, may run it. */
-  readonly hiding: string | undefined;
-}
+import type { Schema } from './schema.ts';
 
 const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
-
-export async function readSchema(connection: DuckdbConnection): Promise<Schema> {
-  const ask = async (sql: string): Promise<readonly (readonly string[])[]> =>
-    (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String));
-  const [[catalog = ''] = []] = await ask('select system.main.current_database()');
-  const tables = await ask(
-    'select schema_name, table_name from system.main.duckdb_tables() where not internal and database_name = system.main.current_database()',
-  );
-  const views = await ask(
-    'select schema_name, view_name, sql from system.main.duckdb_views() where not internal',
-  );
-  const macros = await ask(
-    'select function_name, function_type, macro_definition from system.main.duckdb_functions() where not internal',
-  );
-  const [[hiding] = []] = await ask(
-    `select function_name from system.main.duckdb_functions() where not internal and function_name in
-      (select function_name from system.main.duckdb_functions() where internal) order by function_name`,
-  );
-  const byName = new Map<string, string[]>();
-  for (const [name = '', kind = '', definition = ''] of macros) {
-    const known = byName.get(name.toLowerCase()) ?? [];
-    byName.set(name.toLowerCase(), [...known, kind === 'table_macro' ? definition : `select ${definition}`]);
-  }
-  return {
-    catalog: catalog.toLowerCase(),
-    tables: new Set(tables.map((names) => names.join('.').toLowerCase())),
-    views: new Map(
-      views.map(([schema = '', name = '', sql = '']) => [
-        `${schema}.${name}`.toLowerCase(),
-        queryOfView(sql),
-      ]),
-    ),
-    macros: byName,
-    hiding,
-  };
-}
-
-/** What stands behind AS in `CREATE VIEW v (a, b) AS SELECT ...;`. */
-function queryOfView(sql: string): string | undefined {
-  const scanned = scanSql(sql, lexicon);
-  if (!scanned.ok) return undefined;
-  let depth = 0;
-  for (const { kind, text, end } of scanned.tokens) {
-    if (text === '(' && kind === 'operator') depth += 1;
-    if (text === ')' && kind === 'operator') depth -= 1;
-    if (kind === 'word' && depth === 0 && text.toUpperCase() === 'AS') return sql.slice(end);
-  }
-  return undefined;
-}
 
 export type JudgedStatement =
   | {
@@ -151,17 +87,34 @@ export async function judgeStatement(
     { catalog, schema: own, name }: TreeName,
     commonTables: ReadonlySet<string>,
   ): Promise<string | undefined> {
-    // A file can be named like a table, but not without a dot.
-    if (own === '' && commonTables.has(name) && PLAIN_NAME.test(name)) return undefined;
     const isOwn = catalog === '' || catalog === schema.catalog;
     const key = `${own === '' || own === schema.catalog ? 'main' : own}.${name}`;
-    if (isOwn && schema.tables.has(key)) return undefined;
+    // A file can be named like a table, but not without a dot.
+    if (own === '' && commonTables.has(name) && PLAIN_NAME.test(name)) {
+      if (schema.ownViews.has(name)) {
+        return `names a common table expression ${name}, as DuckDB names a view of its own: give it another name`;
+      }
+      // Elsewhere in the statement the same name is that of the table or the view.
+      if (!schema.tables.has(key) && !schema.views.has(key)) return undefined;
+    }
+    if (isOwn && schema.tables.has(key)) return problemOfTable(key);
     if (!isOwn || !schema.views.has(key)) {
       return 'reads what is no table and no view of the database: check the names, and read files by read_csv and its kin';
     }
     const view = schema.views.get(key);
     if (view === undefined) return 'reads a view whose text cannot be judged: write its SELECT into the SQL';
     return behind(`view ${key}`, view, 'reads a view that');
+  }
+
+  async function problemOfTable(key: string): Promise<string | undefined> {
+    const generated = schema.tables.get(key);
+    if (generated === undefined) return 'reads a table whose text cannot be judged';
+    for (const [index, expression] of generated.entries()) {
+      const how = 'reads a table with a generated column that';
+      const problem = await behind(`table ${key} ${index}`, `select ${expression}`, how);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
   }
 
   async function problemOfMacro(name: string): Promise<string | undefined> {

@@ -1,9 +1,10 @@
 import { Failure, writeRows, type RunQuestion } from '../../engine-process/engine-questions.ts';
 import { bindValue } from './bind-values.ts';
-import { judgeStatement, readSchema, type Schema } from './judge-statement.ts';
+import { judgeStatement } from './judge-statement.ts';
 import type { DuckdbStatement, DuckdbStream } from './library.ts';
 import { openFile, type OpenFile } from './open-file.ts';
 import type { JudgeQuestion, OpenQuestion, QueryDefinition, ReadQuestion } from './questions.ts';
+import { readSchema, type Schema } from './schema.ts';
 
 /** Runs the queries that it is told of, one at a time. */
 export class QueryRunner {

@@ -1,0 +1,102 @@
+import { scanSql, type SqlToken } from '../../sql/scanner.ts';
+import { lexicon } from './lexicon.ts';
+import type { DuckdbConnection } from './library.ts';
+
+/** What the database has, by names in lower case. The file cannot change while it is open. */
+export interface Schema {
+  /** Name of the database. */
+  readonly catalog: string;
+  /** The expressions of generated columns by `schema.name` of their table; undefined where they cannot be told. */
+  readonly tables: ReadonlyMap<string, readonly string[] | undefined>;
+  /** The SELECT of each view; undefined where it cannot be told. */
+  readonly views: ReadonlyMap<string, string | undefined>;
+  /** Views of DuckDB itself that a name without a schema reaches. */
+  readonly ownViews: ReadonlySet<string>;
+  /** What macros stand for, each as a SELECT, by their names alone. */
+  readonly macros: ReadonlyMap<string, readonly string[]>;
+  /** A macro that has the name of a function of DuckDB: parts of SQL that name no function, as `a[1]`, may run it. */
+  readonly hiding: string | undefined;
+}
+
+export async function readSchema(connection: DuckdbConnection): Promise<Schema> {
+  const ask = async (sql: string): Promise<readonly (readonly string[])[]> =>
+    (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String));
+  const [[catalog = ''] = []] = await ask('select system.main.current_database()');
+  const tables = await ask(
+    'select schema_name, table_name, sql from system.main.duckdb_tables() where not internal and database_name = system.main.current_database()',
+  );
+  const views = await ask(
+    'select schema_name, view_name, sql from system.main.duckdb_views() where not internal',
+  );
+  const ownViews = await ask(
+    `select view_name from system.main.duckdb_views() where internal and schema_name <> 'information_schema'`,
+  );
+  const macros = await ask(
+    'select function_name, function_type, macro_definition from system.main.duckdb_functions() where not internal',
+  );
+  const [[hiding] = []] = await ask(
+    `select function_name from system.main.duckdb_functions() where not internal and function_name in
+      (select function_name from system.main.duckdb_functions() where internal) order by function_name`,
+  );
+  const byName = new Map<string, string[]>();
+  for (const [name = '', kind = '', definition = ''] of macros) {
+    const known = byName.get(name.toLowerCase()) ?? [];
+    byName.set(name.toLowerCase(), [...known, kind === 'table_macro' ? definition : `select ${definition}`]);
+  }
+  return {
+    catalog: catalog.toLowerCase(),
+    tables: new Map(
+      tables.map(([schema = '', name = '', sql = '']) => [
+        `${schema}.${name}`.toLowerCase(),
+        generatedBy(sql),
+      ]),
+    ),
+    views: new Map(
+      views.map(([schema = '', name = '', sql = '']) => [
+        `${schema}.${name}`.toLowerCase(),
+        queryOfView(sql),
+      ]),
+    ),
+    ownViews: new Set(ownViews.flat()),
+    macros: byName,
+    hiding,
+  };
+}
+
+/** What stands between the parentheses of each `GENERATED ALWAYS AS(...)`, as DuckDB writes it. */
+function generatedBy(sql: string): readonly string[] | undefined {
+  const scanned = scanSql(sql, lexicon);
+  if (!scanned.ok) return undefined;
+  const { tokens } = scanned;
+  const isWord = (index: number, word: string): boolean =>
+    tokens[index]?.kind === 'word' && tokens[index]?.text.toUpperCase() === word;
+  return tokens.flatMap((_, index) => {
+    if (!['GENERATED', 'ALWAYS', 'AS'].every((word, at) => isWord(index + at, word))) return [];
+    const opening = index + 3;
+    return [sql.slice(tokens[opening]?.end, tokens[closingOf(tokens, opening)]?.start)];
+  });
+}
+
+/** Where the parenthesis that opens there is closed. */
+function closingOf(tokens: readonly SqlToken[], opening: number): number {
+  let depth = 0;
+  return tokens.findIndex(({ kind, text }, index) => {
+    if (index < opening || kind !== 'operator') return false;
+    if (text === '(') depth += 1;
+    if (text === ')') depth -= 1;
+    return depth === 0;
+  });
+}
+
+/** What stands behind AS in `CREATE VIEW v (a, b) AS SELECT ...;`. */
+function queryOfView(sql: string): string | undefined {
+  const scanned = scanSql(sql, lexicon);
+  if (!scanned.ok) return undefined;
+  let depth = 0;
+  for (const { kind, text, end } of scanned.tokens) {
+    if (text === '(' && kind === 'operator') depth += 1;
+    if (text === ')' && kind === 'operator') depth -= 1;
+    if (kind === 'word' && depth === 0 && text.toUpperCase() === 'AS') return sql.slice(end);
+  }
+  return undefined;
+}
