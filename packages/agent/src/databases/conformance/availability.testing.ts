@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Query } from '../driver.ts';
+import type { Database, Query } from '../driver.ts';
 import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
+import type { TestServer } from './dialect.testing.ts';
 import { openAlone, type Suite } from './tested-driver.testing.ts';
 
 const NONE = { idle: 0, busy: 0, opening: 0, waiting: 0 };
@@ -11,6 +12,12 @@ async function expectBooks(query: Query, count: number): Promise<void> {
     numbers(count).map(async (n) => textOf((await query.run(callOf({ n }))).rows)),
   );
   expect(answers).toEqual(numbers(count).map((n) => `[{"a":${n}}]`));
+}
+
+/** A process that is still being made computes, too. */
+async function untilSlow(database: Database, server: TestServer): Promise<void> {
+  await expect.poll(() => database.connections, { interval: 5 }).toMatchObject({ opening: 0, busy: 1 });
+  await expect.poll(() => server.slowSessions(), { interval: 5 }).toBeGreaterThan(0);
 }
 
 export function describeAvailability(suite: Suite): void {
@@ -46,7 +53,7 @@ export function describeAvailability(suite: Suite): void {
       const slow = await prepare(capabilityOf(dialect.slow(30_000)));
       const query = await prepare(book);
       const lost = slow.run(callOf({}, { timeoutMs: 30_000 })).catch((reason: unknown) => reason);
-      await expect.poll(() => server.slowSessions(), { interval: 5 }).toBeGreaterThan(0);
+      await untilSlow(database, server);
       await server.endSessions();
       await expectBooks(query, 10);
       expect(await lost).toMatchObject({ kind: 'unavailable' });
@@ -60,7 +67,7 @@ export function describeAvailability(suite: Suite): void {
       await verifier.close();
       await expectBooks(query, 5);
       const running = slow.run(callOf());
-      await expect.poll(() => server.slowSessions(), { interval: 5 }).toBeGreaterThan(0);
+      await untilSlow(database, server);
       const closed = database.close();
       await expect(query.run(callOf({ n: 1 }))).rejects.toMatchObject({ kind: 'unavailable' });
       expect((await running).count).toBe(1);

@@ -65,6 +65,18 @@ export function describeStopping(suite: Suite): void {
       expect(driver.database.connections).toEqual({ idle: 0, busy: 0, opening: 0, waiting: 0 });
     });
 
+    test('in the turn in which it came, before any other of its query, costs those behind it nothing', async () => {
+      const driver = await open(1);
+      const [first, query] = [await driver.prepare(book), await driver.prepare(book)];
+      await first.run(callOf({ n: 1 }));
+      const abort = new AbortController();
+      const call = query.run(callOf({ n: 2 }, { signal: abort.signal }));
+      abort.abort();
+      // It may have been answered already.
+      await call.catch(() => {});
+      for (const n of [3, 4]) expect(textOf((await query.run(callOf({ n }))).rows)).toBe(`[{"a":${n}}]`);
+    });
+
     test('over and over hits none of the queries behind it', async () => {
       const driver = await open(1);
       const [short, next] = [await driver.prepare(capabilityOf(dialect.slow(3))), await driver.prepare(book)];

@@ -77,6 +77,11 @@ async function run(
     const isShared = sharesShort && !isAlone && query.averageMs < SHORT_MS;
     const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() }, isShared);
     const askedAt = performance.now();
+    if (signal.aborted) {
+      // Not asked any more, so that its process would count as told of the query without having been.
+      pool.release(session);
+      throw new DatabaseError('cancelled', 'cancelled before it began');
+    }
     try {
       const leftMs = deadline - askedAt;
       const limit = isShared
