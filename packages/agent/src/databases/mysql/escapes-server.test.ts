@@ -307,20 +307,4 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
       advice: expect.stringContaining(`driver: ${address.kind}`),
     });
   });
-
-  test('verify-full takes the certificate of its authority, and no other name', async () => {
-    const { host, port } = address;
-    const section = { ...server.reader.section, sslmode: 'verify-full', host, port };
-    const texts = { ...server.reader.texts, ssl_root_cert: address.certificate };
-    const ping = async (changes: object, given: Readonly<Record<string, string>>): Promise<void> => {
-      const verifier = (await driver.loadVerifier()).open(
-        driver.configure({ ...section, ...changes }, given, resolve),
-      );
-      onTestFinished(() => verifier.close());
-      await verifier.ping();
-    };
-    await ping({}, texts);
-    await expect(ping({}, server.reader.texts)).rejects.toMatchObject({ kind: 'unavailable' });
-    await expect(ping({ host: '127.0.0.2' }, texts)).rejects.toMatchObject({ kind: 'unavailable' });
-  });
 });

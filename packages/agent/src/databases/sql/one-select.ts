@@ -22,6 +22,8 @@ export interface OneSelect {
   /** The statement without comments and without the semicolons at its end. */
   readonly body: readonly SqlToken[];
   readonly functions: readonly CalledFunction[];
+  /** Other words of the dialect with a parenthesis behind them, lower case: functions where the server has them for no words. */
+  readonly calledWords: readonly string[];
   /** What may name a table, with the name of its schema where that is written. */
   readonly names: readonly WrittenName[];
   /** Whether its outermost SELECT says how many rows there may be. */
@@ -56,6 +58,7 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
     return refused('ends with an operator: complete it');
   }
   const functions: CalledFunction[] = [];
+  const calledWords = new Set<string>();
   const names: WrittenName[] = [];
   let depth = 0;
   let isLimited = false;
@@ -66,7 +69,8 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
     if (depth < 0) return refused('closes a parenthesis that it has not opened: write one plain SELECT');
     if (token.kind !== 'word' && token.kind !== 'name') continue;
     const isQualified = isOperator(body[index - 1], '.');
-    const word = token.text.toUpperCase();
+    const word = upper(token);
+    const title = token.text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
     const isWord = token.kind === 'word' && !isQualified;
     const isCall = isOperator(body[index + 1], '(');
     if (isWord && vocabulary.reserved.has(word)) {
@@ -78,17 +82,37 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
     if (isKeyword) {
       if (depth === 0 && (word === 'LIMIT' || word === 'FETCH')) isLimited = true;
       if (depth === 0 && word === 'ORDER') isOrdered = true;
+      // Servers differ in which words they reserve: what is none to one may be a view or a function there.
+      if (isCall) calledWords.add(title);
+      else names.push({ schema: undefined, name: token.text });
       continue;
     }
     const schema = isQualified ? body[index - 2]?.text : undefined;
     if (isCall && !isCommonTable(body, index)) {
-      functions.push({ schema, name: token.text.toLowerCase(), isQuoted: token.kind === 'name' });
+      functions.push({ schema, name: title, isQuoted: token.kind === 'name' });
     } else {
       names.push({ schema, name: token.text });
+      // MariaDB reads a name behind `from .` as if the dot were not there.
+      if (isQualified && !isName(body[index - 2], vocabulary)) {
+        names.push({ schema: undefined, name: token.text });
+      }
     }
   }
   if (depth > 0) return refused('opens a parenthesis that it does not close: close it');
-  return { ok: true, select: { body, functions, names, isLimited, isOrdered } };
+  return {
+    ok: true,
+    select: { body, functions, calledWords: [...calledWords], names, isLimited, isOrdered },
+  };
+}
+
+/** Servers know the letters of ASCII alone in their words: to them others such as \u0131 are not the same as any of those. */
+function upper({ text }: SqlToken): string {
+  return text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
+}
+
+/** Whether a dot behind it has a name before it. */
+function isName(token: SqlToken | undefined, { allowed }: Vocabulary): boolean {
+  return token?.kind === 'name' || (token?.kind === 'word' && !allowed.has(upper(token)));
 }
 
 /** Whether what stands there is `name (columns) as (`, which no call is. */

@@ -3,11 +3,18 @@ import type { Pool } from '../../sessions/pool.ts';
 import { withSession } from '../connect.ts';
 import { unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
+import { quoted } from '../quoted.ts';
 
 /** What an account that reads may have. */
 const READING = new Set(['SELECT', 'SHOW VIEW', 'USAGE']);
-const GRANT =
-  /^GRANT (.+) ON (?:(FUNCTION|PROCEDURE|PACKAGE|PACKAGE BODY|TABLE) )?(\S+|`[^`]*`\.`[^`]*`) TO (.+)$/;
+/** A name may hold whatever it likes, in quotes. */
+const NAME = '`(?:[^`]|``)*`';
+const GRANT = new RegExp(
+  `^GRANT ((?:[^\`]|${NAME})+?) ON (?:(FUNCTION|PROCEDURE|PACKAGE BODY|PACKAGE|TABLE|LIBRARY) )?` +
+    `((?:[^\\s\`']|${NAME}|'[^']*')+) TO ((?:[^\`]|${NAME})+)$`,
+);
+/** Those of columns stand in parentheses behind the privilege. */
+const PRIVILEGE = new RegExp(`[A-Z_][A-Z_ ]*[A-Z](?: \\((?:[^\`)]|${NAME})*\\))?`, 'g');
 
 /** What the account may do beyond reading, each with its remedy. Throws `DatabaseError`. */
 export async function auditAccount(pool: Pool<MysqlSession>): Promise<readonly AccountFinding[]> {
@@ -24,16 +31,32 @@ export async function auditAccount(pool: Pool<MysqlSession>): Promise<readonly A
 /** Those of the account, of each role that it may take on, and of everybody. */
 async function allGrants(session: MysqlSession): Promise<readonly string[]> {
   const own = await grantsOf(session, 'show grants for current_user()');
-  const roles = own.flatMap((line) => (/ ON /.test(line) ? [] : rolesOf(line)));
+  const roles = own.flatMap((line) => (GRANT.test(line) ? [] : rolesOf(line)));
   if (!session.isMariaDb) {
     if (roles.length === 0) return own;
     return grantsOf(session, `show grants for current_user() using ${roles.join(', ')}`);
   }
-  const others = await Promise.all(
-    // PUBLIC came with 10.11; an older server refuses the question.
-    [...roles, 'public'].map((role) => grantsOf(session, `show grants for ${role}`).catch(() => [])),
-  );
-  return [...own, ...others.flat()];
+  // PUBLIC came with 10.11; an older server refuses the question.
+  const everybody = await grantsOf(session, 'show grants for public').catch(() => []);
+  return [...own, ...(await grantsInRoles(session, roles)), ...everybody];
+}
+
+/** MariaDB shows those of a role, and of the roles of that role, only to who has taken it on. */
+async function grantsInRoles(session: MysqlSession, roles: readonly string[]): Promise<readonly string[]> {
+  if (roles.length === 0) return [];
+  const [before] = await session.ask('select current_role() as role');
+  const role: unknown = before?.['role'];
+  const grants: string[] = [];
+  try {
+    for (const each of roles) {
+      await session.ask(`set role ${each}`);
+      // With FOR it would leave the role out.
+      grants.push(...(await grantsOf(session, 'show grants')));
+    }
+  } finally {
+    await session.ask(`set role ${typeof role === 'string' ? quoted(role) : 'none'}`);
+  }
+  return grants;
 }
 
 async function grantsOf(session: MysqlSession, question: string): Promise<readonly string[]> {
@@ -51,12 +74,11 @@ function judgeGrant(line: string): readonly AccountFinding[] {
   const match = GRANT.exec(line);
   if (match === null) return [];
   const [, list = '', kind = '', object = '', rest = ''] = match;
-  const [account = ''] = /^\S+/.exec(rest) ?? [];
+  const [account = ''] = new RegExp(`^(?:[^\\s\`]|${NAME})+`).exec(rest) ?? [];
   const on = kind === '' ? object : `${kind} ${object}`;
-  // Those of columns stand in parentheses behind the privilege.
-  const privileges = list.match(/[A-Z_][A-Z_ ]*[A-Z](?: \([^)]*\))?/g) ?? [];
+  const privileges = list.match(PRIVILEGE) ?? [];
   const beyond = privileges.filter((privilege) => {
-    const name = privilege.replace(/ \(.*/, '');
+    const name = privilege.replace(/ \(.*/s, '');
     // Statements call only those that the file allows.
     if (name === 'EXECUTE' && kind === 'FUNCTION') return false;
     if (name === 'SELECT' && /^(?:\*|`mysql`)\./.test(object)) return true;

@@ -11,6 +11,7 @@ import type { Pool } from '../../sessions/pool.ts';
 import { withSession } from '../connect.ts';
 import { unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
+import { quoted } from '../quoted.ts';
 import { vocabulary } from '../vocabulary.ts';
 import { kindOfColumn, labelsOf } from './column-kind.ts';
 
@@ -85,10 +86,6 @@ function identifier(name: string): string {
   const word = name.toUpperCase();
   const isWord = vocabulary.reserved.has(word) || vocabulary.allowed.has(word);
   return isPlain && !isWord ? name : quoted(name);
-}
-
-export function quoted(name: string): string {
-  return `\`${name.replaceAll('`', '``')}\``;
 }
 
 function grouped(rows: Rows, by: string = 'tab'): ReadonlyMap<string, Rows> {

@@ -7,6 +7,10 @@ const TOO_MANY = new Set([1040, 1203, 1226]);
 const ENDED = new Set([1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031]);
 /** ER_QUERY_TIMEOUT of MySQL and ER_STATEMENT_TIMEOUT of MariaDB. */
 const TIMED_OUT = new Set([3024, 1969]);
+/** ER_MUST_CHANGE_PASSWORD and ER_MUST_CHANGE_PASSWORD_LOGIN. */
+const EXPIRED = new Set([1820, 1862]);
+/** ER_ACCOUNT_HAS_BEEN_LOCKED of MySQL and of MariaDB. */
+const LOCKED = new Set([3118, 4151]);
 /** Errors by which a function or clause refuses an argument: another value may well pass. */
 const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
   1139: 'it is no valid regular expression',
@@ -98,12 +102,21 @@ function adviceFor(cause: unknown): string {
   if (number === 1044 || number === 1049) {
     return 'it has no database of that name for this account: check name, and what the account may read';
   }
+  if (EXPIRED.has(number)) {
+    return 'the password of the account has expired: set a new one, there and in password or password_file';
+  }
+  if (LOCKED.has(number)) return 'the account is locked: ALTER USER ... ACCOUNT UNLOCK';
   if (isCertificate(cause)) {
+    if (/altnames/.test(asServerError(cause)?.message ?? '')) {
+      return 'its certificate is for another name: check host, or have a certificate made for it';
+    }
     return 'its certificate is not trusted: name the PEM file of its authority in ssl_root_cert';
   }
   switch (asServerError(cause)?.code) {
     case 'HANDSHAKE_NO_SSL_SUPPORT':
       return 'it offers no TLS: turn it on there, or check port and sslmode';
+    case 'ENOENT':
+      return 'there is no such socket: check host';
     case 'ECONNREFUSED':
       return 'nothing listens there: check host and port, and that the server runs';
     case 'ENOTFOUND':
@@ -115,6 +128,7 @@ function adviceFor(cause: unknown): string {
 }
 
 function isCertificate(cause: unknown): boolean {
-  const code = asServerError(cause)?.code;
-  return code !== undefined && /CERT|SELF_SIGNED|UNABLE_TO_(?:GET_ISSUER|VERIFY)|TLS_CERT/.test(code);
+  const { code, message = '' } = asServerError(cause) ?? {};
+  // The library puts a code of its own in the place of that of the TLS library.
+  return code === 'HANDSHAKE_SSL_ERROR' && /certificate|altnames/.test(message);
 }

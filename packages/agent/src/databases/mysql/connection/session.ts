@@ -1,3 +1,4 @@
+import { connect, isIP, type Socket } from 'node:net';
 import type { Connection, ConnectionOptions, PrepareStatementInfo, RowDataPacket } from 'mysql2';
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../errors.ts';
@@ -21,6 +22,8 @@ const SETTINGS = [
   'group_concat_max_len = 16777216',
   // Without it a plain SELECT, whose LIMIT stands around it, would be run to its end.
   "optimizer_switch = 'derived_merge=on'",
+  // Names in what the server tells of grants.
+  'sql_quote_show_create = 1',
 ];
 
 /** MariaDB gives what it has when the limit is reached, with a mere warning; MySQL fails. Here the time limit ends it. */
@@ -154,30 +157,41 @@ async function open(
   const { createConnection, TypedParameter } = await import('mysql2');
   const connection = createConnection(optionsOf(config, isEncrypted));
   let giveUp = (): void => {};
+  let timer: NodeJS.Timeout | undefined;
+  const failed = new Promise<never>((_resolve, reject) => {
+    giveUp = () => reject(new DatabaseError('cancelled', 'given up while connecting'));
+    signal.addEventListener('abort', giveUp);
+    // The library's own limit ends with the handshake; a network that falls silent after it tells nothing.
+    const late = Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' });
+    timer = setTimeout(() => reject(late), CONNECT_MS);
+    // Without a listener of its own an error would end the process.
+    connection.on('error', reject);
+    connection.on('end', () => reject(new DatabaseError('unavailable', 'the connection was closed')));
+  });
   try {
-    await new Promise<void>((resolve, reject) => {
-      giveUp = () => reject(new DatabaseError('cancelled', 'given up while connecting'));
-      signal.addEventListener('abort', giveUp);
-      // Without a listener of its own an error would end the process.
-      connection.on('error', reject);
-      connection.on('end', () => reject(new DatabaseError('unavailable', 'the connection was closed')));
-      connection.connect((error) => {
-        if (error === null) resolve();
-        else reject(error);
-      });
-    });
-    const [facts] = await askVersion(connection);
-    const version = String(facts?.['version']);
-    checkServer(config.driver, version);
-    const session = new MysqlSession(connection, TypedParameter, version);
-    await session.pin();
-    return session;
+    return await Promise.race([failed, greet(connection, TypedParameter, config.driver)]);
   } catch (error) {
     connection.destroy();
     throw error;
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
   }
+}
+
+async function greet(connection: Connection, types: BoundTypes, driver: string): Promise<MysqlSession> {
+  await new Promise<void>((resolve, reject) => {
+    connection.connect((error) => {
+      if (error === null) resolve();
+      else reject(error);
+    });
+  });
+  const [facts] = await askVersion(connection);
+  const version = String(facts?.['version']);
+  checkServer(driver, version);
+  const session = new MysqlSession(connection, types, version);
+  await session.pin();
+  return session;
 }
 
 /** Older ones lack a time limit, a read-only transaction or a function that calls need. */
@@ -222,7 +236,7 @@ function optionsOf(config: MysqlConfig, isEncrypted: boolean): ConnectionOptions
   const { host, port, user, password, name, sslRootCert } = config;
   const isVerified = config.sslmode === 'verify-full';
   return {
-    ...(host.startsWith('/') ? { socketPath: host } : { host, port }),
+    ...(isEncrypted && isVerified && isIP(host) > 0 ? addressOf(host, port) : placeOf(host, port)),
     user,
     password,
     database: name,
@@ -252,6 +266,19 @@ function optionsOf(config: MysqlConfig, isEncrypted: boolean): ConnectionOptions
         }
       : {}),
   };
+}
+
+function placeOf(host: string, port: number): ConnectionOptions {
+  return host.startsWith('/') ? { socketPath: host } : { host, port };
+}
+
+/**
+ * Of an address the library would have any certificate for `localhost` pass. Written as a name, with a dot at its end,
+ * it is what the certificate has to be for.
+ */
+function addressOf(host: string, port: number): ConnectionOptions {
+  const stream = (): Socket => connect({ host, port, keepAlive: true, noDelay: true });
+  return { host: `${host}.`, port, stream };
 }
 
 function refuseFile(): never {

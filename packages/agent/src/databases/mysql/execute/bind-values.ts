@@ -5,6 +5,9 @@ import type { ParamSchema } from '../../../capabilities/model.ts';
 const MOST_DIGITS = 65;
 const MOST_DECIMALS = 30;
 
+/** From 0001 to 9999. */
+const YEARS = /^(?!0000)\d{4}-/;
+
 /** What makes values of the types of the wire. */
 export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 'TINYINT' | 'VARCHAR'>;
 
@@ -58,6 +61,12 @@ function plain(value: number): string {
  */
 function inUtc(value: string): string {
   const fraction = /\.(\d{1,6})/.exec(value)?.[1];
-  const whole = new Date(value.replace(/\.\d+/, '')).toISOString().slice(0, 19).replace('T', ' ');
+  const isLeapSecond = /^.{16}:60/.test(value);
+  const date = new Date(value.replace(/\.\d+/, '').replace(/^(.{16}):60/, '$1:59'));
+  // No Date and no server has a 61st second: it is the first of the next minute.
+  if (isLeapSecond) date.setUTCSeconds(60);
+  const whole = date.toISOString().slice(0, 19).replace('T', ' ');
+  // An offset may lead out of the years that the servers know.
+  if (!YEARS.test(whole)) throw new RangeError('the time is out of range');
   return fraction === undefined ? whole : `${whole}.${fraction}`;
 }

@@ -1,3 +1,4 @@
+import type { TypedParameterValue } from 'mysql2';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -15,6 +16,8 @@ const MOST_EXCESS = 65_536;
 
 /** The network tells within a round trip that a connection was over before the query came, and a busy machine a little later. */
 const IDLE_LOSS_MS = 5000;
+/** A server that does not answer for so long when a session is cleaned up is taken for lost. */
+const LEAVE_MS = 5000;
 const UNFIT = Promise.resolve(false);
 
 /** Ends the query that a connection runs, over another connection. */
@@ -36,7 +39,14 @@ async function run(
     const { signal, share } = call;
     const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
     const isFresh = session.madeAt > startedAt;
-    const transaction = new Transaction(session, kill, verified, call);
+    let bound: readonly TypedParameterValue[];
+    try {
+      bound = bindAll(session, verified, call);
+    } catch (error) {
+      pool.release(session);
+      throw error;
+    }
+    const transaction = new Transaction(session, kill, verified, call, bound);
     const outcome = await transaction.run(deadline);
     void outcome.isFit.then((isFit) => {
       if (isFit) pool.release(session);
@@ -49,6 +59,23 @@ async function run(
     if (isLostBefore && transaction.stopped === undefined && deadline > performance.now()) continue;
     throw toDatabaseError(outcome.error, transaction.stopped, verified, call);
   }
+}
+
+/** Throws `DatabaseError` for a value that no server could take. */
+function bindAll(
+  { types }: MysqlSession,
+  { params, capability }: PreparedQuery,
+  call: QueryCall,
+): readonly TypedParameterValue[] {
+  return params.map(({ name, schema, from }) => {
+    const value = Object.hasOwn(call.values, name) ? call.values[name] : callerValue(name, call, capability);
+    try {
+      return bindValue(types, schema, value);
+    } catch {
+      const kind = from === undefined ? 'invalid_params' : 'invalid_principal';
+      throw new DatabaseError(kind, `${name} cannot be bound`, { advice: `${name}: it is out of range` });
+    }
+  });
 }
 
 interface Outcome {
@@ -70,17 +97,25 @@ class Transaction {
   readonly #kill: KillQuery;
   readonly #verified: PreparedQuery;
   readonly #call: QueryCall;
+  readonly #bound: readonly TypedParameterValue[];
   readonly #rows: RowCollector;
   readonly #startedAt = performance.now();
   #hasBegun = false;
   #stop: ((why: 'timeout' | 'cancelled' | 'complete') => void) | undefined;
   stopped: 'timeout' | 'cancelled' | 'complete' | undefined;
 
-  constructor(session: MysqlSession, kill: KillQuery, verified: PreparedQuery, call: QueryCall) {
+  constructor(
+    session: MysqlSession,
+    kill: KillQuery,
+    verified: PreparedQuery,
+    call: QueryCall,
+    bound: readonly TypedParameterValue[],
+  ) {
     this.#session = session;
     this.#kill = kill;
     this.#verified = verified;
     this.#call = call;
+    this.#bound = bound;
     this.#rows = new RowCollector(verified.limits, verified.required);
   }
 
@@ -147,27 +182,32 @@ class Transaction {
 
   /** Undoes what the query may have left; resolves with whether the session is as it was. */
   async #leave(): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
     try {
       if (this.#verified.callsOwn) {
-        await this.#session.ask('rollback');
-        await this.#session.reset();
+        const late = new Promise<never>((_resolve, reject) => {
+          timer = setTimeout(() => reject(new Error('the session could not be cleaned up')), LEAVE_MS);
+        });
+        await Promise.race([this.#cleanUp(), late]);
       }
       return this.stopped === undefined;
     } catch {
       return false;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
+  async #cleanUp(): Promise<void> {
+    await this.#session.ask('rollback');
+    await this.#session.reset();
+  }
+
   #execute(): Promise<void> {
-    const { text, params, capability } = this.#verified;
-    const { values } = this.#call;
-    const bound = params.map(({ name, schema }) => {
-      const value = Object.hasOwn(values, name) ? values[name] : callerValue(name, this.#call, capability);
-      return bindValue(this.#session.types, schema, value);
-    });
+    const { text } = this.#verified;
     return new Promise((resolve, reject) => {
       const { connection } = this.#session;
-      const command = connection.execute({ sql: text, values: bound, rowsAsArray: true });
+      const command = connection.execute({ sql: text, values: [...this.#bound], rowsAsArray: true });
       // A connection that is lost tells its commands only in part of the cases.
       const onLoss = (error?: Error): void => reject(error ?? new Error('the connection was closed'));
       const over = (): void => {

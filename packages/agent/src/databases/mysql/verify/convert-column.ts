@@ -148,5 +148,6 @@ function documentOf(column: Column, value: string, isMariaDb: boolean): string |
   if (column.type === TYPE.json) return `convert(${value} using utf8mb4)`;
   // MariaDB keeps JSON as text: it is looked at value by value.
   const isText = TEXTS.has(column.type) && (column.type === TYPE.null || !column.isBinary);
-  return isMariaDb && isText ? `json_compact(${value})` : undefined;
+  // In the character set of the column the whole row would be in that set.
+  return isMariaDb && isText ? `json_compact(convert(${value} using utf8mb4))` : undefined;
 }

@@ -95,11 +95,11 @@ function anyOf(names: readonly Table[]): string {
   return names.map(() => `(${each})`).join(' or ');
 }
 
-/** Servers write the tables of a view behind FROM and JOIN, each with its schema. */
+/** Servers write the tables of a view behind FROM and JOIN, each with its schema, and without quotes where its maker wants it so. */
 function tablesOf(body: readonly SqlToken[]): readonly Table[] {
   return body.flatMap((token, index) => {
     const [dot, name] = [body[index + 1], body[index + 2]];
-    if (token.kind !== 'name' || dot?.text !== '.' || name?.kind !== 'name') return [];
+    if (!isNaming(token) || dot?.text !== '.' || !isNaming(name)) return [];
     let before = index - 1;
     while (body[before]?.text === '(' && body[before]?.kind === 'operator') before -= 1;
     const isTable =
@@ -108,12 +108,16 @@ function tablesOf(body: readonly SqlToken[]): readonly Table[] {
   });
 }
 
+function isNaming(token: SqlToken | undefined): token is SqlToken {
+  return token?.kind === 'name' || token?.kind === 'word';
+}
+
 function unique(names: readonly Table[]): readonly Table[] {
   return [...new Map(names.map((each) => [keyOf(each), each])).values()];
 }
 
 function keyOf({ schema, name }: WrittenName): string {
-  return JSON.stringify([schema?.toLowerCase(), name.toLowerCase()]);
+  return JSON.stringify([schema, name]);
 }
 
 function quoted({ schema, name }: Table): string {

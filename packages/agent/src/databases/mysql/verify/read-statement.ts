@@ -6,8 +6,13 @@ import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { unknownFunctions } from '../../sql/judge-functions.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
-import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
-import { scanSql } from '../../sql/scanner.ts';
+import {
+  oneSelect,
+  type CalledFunction,
+  type OneSelect,
+  type OneSelectResult,
+} from '../../sql/one-select.ts';
+import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
 import { vocabulary } from '../vocabulary.ts';
@@ -25,6 +30,9 @@ export type ReadResult =
   | { readonly ok: true; readonly read: ReadStatement }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
+/** What MariaDB lets stand before the names of its own functions. */
+const OWN_SCHEMAS = /^(?:mariadb|oracle|maxdb)_schema\./i;
+
 export type JudgedText =
   | { readonly ok: true; readonly select: OneSelect }
   | { readonly ok: false; readonly problem: string };
@@ -34,7 +42,7 @@ export function readStatement(capability: Capability): ReadResult {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return refused(capability, scanned.problem);
-  const judged = oneSelect(scanned.tokens, vocabulary);
+  const judged = judgeTokens(scanned.tokens);
   if (!judged.ok) return refused(capability, judged.problem);
   const { select } = judged;
   const faults = [
@@ -68,10 +76,25 @@ export function judgeText(sql: string, allowFunctions: readonly string[]): Judge
   if (!scanned.ok) return scanned;
   if (scanned.tokens.some(({ kind }) => kind === 'parameter' || kind === 'variable'))
     return { ok: false, problem: 'has a parameter' };
-  const judged = oneSelect(scanned.tokens, vocabulary);
+  const judged = judgeTokens(scanned.tokens);
   if (!judged.ok) return judged;
   const [problem] = problemsOfFunctions(judged.select.functions, allowFunctions);
   return problem === undefined ? judged : { ok: false, problem };
+}
+
+function judgeTokens(tokens: readonly SqlToken[]): OneSelectResult {
+  const judged = oneSelect(tokens, vocabulary);
+  if (!judged.ok) return judged;
+  const { body } = judged.select;
+  const isWord = (index: number, word: RegExp): boolean =>
+    body[index]?.kind === 'word' && word.test(body[index]?.text ?? '');
+  if (body.some((_token, index) => isWord(index, /^rows$/i) && isWord(index + 1, /^examined$/i))) {
+    return {
+      ok: false,
+      problem: 'uses LIMIT ROWS EXAMINED, which gives some rows as if they were all: remove it',
+    };
+  }
+  return judged;
 }
 
 function problemsOfFunctions(
@@ -80,7 +103,7 @@ function problemsOfFunctions(
 ): readonly string[] {
   return unknownFunctions(functions, knownFunctions, []).flatMap((name) => {
     // The servers take these names for their own functions, whatever else there is.
-    if (forbiddenFunctions.has(name)) {
+    if (forbiddenFunctions.has(name.replace(OWN_SCHEMAS, ''))) {
       return [`calls ${name}, which does more than read and is never allowed: remove it`];
     }
     const [title = ''] = name.split('.').slice(-1);

@@ -1,20 +1,19 @@
-import type { CalledFunction } from '../../sql/one-select.ts';
+import type { OneSelect } from '../../sql/one-select.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { knownFunctions } from './known-functions.ts';
 
 /**
- * Functions of the database's own making that a statement would call under a name which is known to only read: some of
- * these names one kind of server has and the other has not.
+ * Functions of the database's own making that a statement would call under a name which is known to only read, or is a
+ * word of SQL: some of these one kind of server has and the other has not.
  */
 export async function shadowingFunctions(
   session: MysqlSession,
-  functions: readonly CalledFunction[],
+  { functions, calledWords }: OneSelect,
   allowed: readonly string[],
 ): Promise<readonly string[]> {
   const bare = functions.filter(({ schema, isQuoted }) => schema === undefined && !isQuoted);
-  const names = [...new Set(bare.map(({ name }) => name))].filter(
-    (name) => knownFunctions.has(name) && !allowed.includes(name),
-  );
+  const known = bare.map(({ name }) => name).filter((name) => knownFunctions.has(name));
+  const names = [...new Set([...known, ...calledWords])].filter((name) => !allowed.includes(name));
   if (names.length === 0) return [];
   const rows = await session.askWith(
     `select lower(routine_name) as n from information_schema.routines

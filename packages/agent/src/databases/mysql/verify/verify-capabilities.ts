@@ -64,7 +64,7 @@ async function check(
   }
   const described = await prepared(session, capability, read.text, read);
   if (!described.ok) return described;
-  const shadowing = await shadowingFunctions(session, read.select.functions, capability.allowFunctions);
+  const shadowing = await shadowingFunctions(session, read.select, capability.allowFunctions);
   if (shadowing.length > 0) {
     const message = `calls ${shadowing.join(', ')}, of which the database has one of its own: rename that, or add it to allow_functions where it only reads`;
     return { ok: false, faults: [faultAt(capability, { message })] };
