@@ -3,6 +3,7 @@ import type { PreparedCapability, Query, QueryCall, QueryResult } from '../drive
 import { DatabaseError, type DatabaseErrorKind } from '../errors.ts';
 import type { Pool } from '../sessions/pool.ts';
 import { callerValue } from '../sql/caller-variables.ts';
+import { utcText } from '../sql/utc-text.ts';
 import type { RunQuestion } from './engine-questions.ts';
 import { RefusedQuery, type EngineSession } from './engine-session.ts';
 
@@ -14,6 +15,8 @@ export interface EngineQuery<Definition = unknown> extends PreparedCapability {
   readonly params: readonly Param[];
 }
 
+/** Of a time, behind its seconds. */
+const MOST_DIGITS = 9;
 /** What took less than this of late may be sent to a process that has other such calls to answer. */
 const SHORT_MS = 1;
 /** How much the last run counts. */
@@ -71,7 +74,7 @@ async function run(
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
   const { signal, share } = call;
-  const values = verified.params.map(({ name }) => valueOf(name, verified.capability, call));
+  const values = verified.params.map((param) => valueOf(param, verified.capability, call));
   let isAlone = false;
   for (;;) {
     const isShared = sharesShort && !isAlone && query.averageMs < SHORT_MS;
@@ -129,11 +132,12 @@ function mayRunAgain(error: unknown, session: EngineSession, startedAt: number, 
   );
 }
 
-function valueOf(name: string, capability: string, call: QueryCall): unknown {
+function valueOf(param: Param, capability: string, call: QueryCall): unknown {
+  const { name, schema } = param;
   const { values } = call;
-  return (
-    callerValue(name, call, capability) ?? (Object.hasOwn(values, name) ? values[name] : undefined) ?? null
-  );
+  const value =
+    callerValue(name, call, capability) ?? (Object.hasOwn(values, name) ? values[name] : undefined) ?? null;
+  return schema.type === 'datetime' && typeof value === 'string' ? utcText(param, value, MOST_DIGITS) : value;
 }
 
 /** Tells a value that the engine does not take by the name of its parameter. */

@@ -1,10 +1,11 @@
 import type { Database, DatabaseChange } from '../driver.ts';
 import { Pool } from '../sessions/pool.ts';
 import type { MysqlConfig } from './config.ts';
+import { createKillQuery } from './connection/kill-query.ts';
 import { isLoss, poolRules, unavailable } from './connection/server-errors.ts';
 import { openSession, type MysqlSession } from './connection/session.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
-import { createQuery, type KillQuery } from './execute/run-query.ts';
+import { createQuery } from './execute/run-query.ts';
 
 /** How long a question of our own may take: a little more than making a connection. */
 const ASK_MS = 11_000;
@@ -43,11 +44,7 @@ export async function ping(pool: Pool<MysqlSession>): Promise<void> {
 
 export function connect(config: MysqlConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
-  const kill: KillQuery = async (threadId) => {
-    const session = await openSession(config, new AbortController().signal);
-    session.onEnd(() => {});
-    await session.ask(`kill query ${threadId}`).finally(() => session.close());
-  };
+  const kill = createKillQuery(config);
   return {
     ping: () => ping(pool),
     prepare: (verified: PreparedQuery) => createQuery(pool, kill, verified),

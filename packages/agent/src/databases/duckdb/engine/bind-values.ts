@@ -4,7 +4,7 @@ import type { DuckdbStatement } from './library.ts';
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * Binds a validated value; absent and null are SQL NULL. Texts take the type that DuckDB has found for the parameter,
+ * Binds a validated value; absent and null are SQL NULL. Texts take the type that DuckDB has found for the parameter, times come in UTC,
  * and numbers are cast in the SQL: as DECIMAL they would be rounded to the digits of a column.
  */
 export function bindValue(statement: DuckdbStatement, index: number, type: ParamType, value: unknown): void {
@@ -25,9 +25,6 @@ export function bindValue(statement: DuckdbStatement, index: number, type: Param
     case 'boolean':
       statement.bindBoolean(index, value === true);
       return;
-    case 'datetime':
-      statement.bindVarchar(index, inUtc(textOf(value)));
-      return;
     case 'array':
     case 'object':
       statement.bindVarchar(index, JSON.stringify(value));
@@ -39,11 +36,4 @@ export function bindValue(statement: DuckdbStatement, index: number, type: Param
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** In UTC, which the time zone of the engine is. A Date has milliseconds only, so what is behind the seconds stays as it is. */
-function inUtc(value: string): string {
-  const fraction = /\.(\d+)/.exec(value)?.[1];
-  const whole = new Date(value.replace(/\.\d+/, '')).toISOString().slice(0, 19).replace('T', ' ');
-  return fraction === undefined ? whole : `${whole}.${fraction}`;
 }

@@ -1,4 +1,5 @@
 import { connect, isIP, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import type { Connection, ConnectionOptions, PrepareStatementInfo, RowDataPacket } from 'mysql2';
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../errors.ts';
@@ -7,6 +8,8 @@ import type { MysqlConfig } from '../config.ts';
 import type { BoundTypes } from '../execute/bind-values.ts';
 
 const CONNECT_MS = 10_000;
+/** What is asked at the start may take the server a while: to plan a statement, or to read a large catalog. */
+const ANSWER_MS = 30_000;
 /** A graceful end is not waited for longer. */
 const CLOSE_MS = 1000;
 
@@ -52,29 +55,31 @@ export class MysqlSession implements PlainSession {
   }
 
   /** Runs a statement of our own, without values. */
-  ask(sql: string): Promise<readonly RowDataPacket[]> {
-    return new Promise((resolve, reject) => {
-      this.connection.query<RowDataPacket[]>(sql, (error, rows) => {
-        if (error === null) resolve(Array.isArray(rows) ? rows : []);
-        else reject(error);
-      });
-    });
+  async ask(sql: string): Promise<readonly RowDataPacket[]> {
+    const rows = await this.#answer<RowDataPacket[]>((done) => this.connection.query(sql, done));
+    return Array.isArray(rows) ? rows : [];
   }
 
   /** Runs a statement of our own. */
   askWith(sql: string, values: readonly (string | null)[]): Promise<readonly RowDataPacket[]> {
-    return new Promise((resolve, reject) => {
-      this.connection.execute<RowDataPacket[]>(sql, [...values], (error, rows) => {
-        if (error === null) resolve(rows);
-        else reject(error);
-      });
-    });
+    return this.#answer<RowDataPacket[]>((done) => this.connection.execute(sql, [...values], done));
   }
 
   prepare(sql: string): Promise<PrepareStatementInfo> {
+    return this.#answer<PrepareStatementInfo>((done) => this.connection.prepare(sql, done));
+  }
+
+  /** A server that is stopped, or behind a network that has fallen silent, tells nothing: without a limit it is waited for for ever. */
+  #answer<Answer>(
+    ask: (done: (error: NodeJS.ErrnoException | null, answer: Answer) => void) => void,
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.connection.prepare(sql, (error, statement) => {
-        if (error === null) resolve(statement);
+      const timer = setTimeout(() => {
+        reject(new DatabaseError('unavailable', `the server has not answered within ${ANSWER_MS} ms`));
+      }, ANSWER_MS);
+      ask((error, answer) => {
+        clearTimeout(timer);
+        if (error === null) resolve(answer);
         else reject(error);
       });
     });
@@ -98,12 +103,7 @@ export class MysqlSession implements PlainSession {
 
   /** Undoes whatever a function may have left behind: locks, variables, settings. */
   async reset(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.connection.reset((error) => {
-        if (error === null) resolve();
-        else reject(error);
-      });
-    });
+    await this.#answer<void>((done) => this.connection.reset((error) => done(error, undefined)));
     this.#limitMs = undefined;
     await this.pin();
   }
@@ -128,11 +128,11 @@ export class MysqlSession implements PlainSession {
   }
 
   destroy(): void {
-    this.connection.destroy();
+    endAtOnce(this.connection);
   }
 
   close(): void {
-    const timer = setTimeout(() => this.connection.destroy(), CLOSE_MS);
+    const timer = setTimeout(() => endAtOnce(this.connection), CLOSE_MS);
     this.connection.end(() => clearTimeout(timer));
   }
 }
@@ -171,12 +171,19 @@ async function open(
   try {
     return await Promise.race([failed, greet(connection, TypedParameter, config.driver)]);
   } catch (error) {
-    connection.destroy();
+    endAtOnce(connection);
     throw error;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
   }
+}
+
+/** The library only says goodbye, which a silent network keeps up: the socket would stay. */
+function endAtOnce(connection: Connection): void {
+  connection.destroy();
+  const stream: unknown = Reflect.get(connection, 'stream');
+  if (stream instanceof Duplex) stream.destroy();
 }
 
 async function greet(connection: Connection, types: BoundTypes, driver: string): Promise<MysqlSession> {

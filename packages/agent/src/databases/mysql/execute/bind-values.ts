@@ -1,28 +1,42 @@
 import type { TypedParameter, TypedParameterValue } from 'mysql2';
-import type { ParamSchema } from '../../../capabilities/model.ts';
+import type { Param, ParamSchema } from '../../../capabilities/model.ts';
+import { DatabaseError } from '../../errors.ts';
+import { utcText } from '../../sql/utc-text.ts';
 
 /** DECIMAL has at most so many digits, and so many of them behind the point. */
 const MOST_DIGITS = 65;
 const MOST_DECIMALS = 30;
 
-/** From 0001 to 9999. */
-const YEARS = /^(?!0000)\d{4}-/;
-
 /** What makes values of the types of the wire. */
 export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 'TINYINT' | 'VARCHAR'>;
 
-/** A validated value as it is bound, with its type on the wire; absent and null are SQL NULL. */
-export function bindValue(types: BoundTypes, schema: ParamSchema, value: unknown): TypedParameterValue {
-  const isNull = value === undefined || value === null;
-  switch (schema.type) {
+/** Of a time, behind its seconds: the servers take no more. */
+const MOST_SECOND_DIGITS = 6;
+
+/** A validated value in the form in which it is bound. Throws `DatabaseError`, for a time as `utcText` does. */
+export function boundForm(param: Param, value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  const { type } = param.schema;
+  // Without an offset, which MariaDB drops; the session's time zone is UTC.
+  if (type === 'datetime') return utcText(param, textOf(value), MOST_SECOND_DIGITS);
+  if (type !== 'integer') return value;
+  try {
+    return BigInt(textOf(value));
+  } catch {
+    throw new DatabaseError('failed', `${param.name} is no integer`);
+  }
+}
+
+/** A value of that form, with its type on the wire. */
+export function bindValue(types: BoundTypes, { type }: ParamSchema, value: unknown): TypedParameterValue {
+  const isNull = value === null;
+  switch (type) {
     case 'integer':
-      return types.BIGINT(isNull ? null : BigInt(textOf(value)));
+      return types.BIGINT(typeof value === 'bigint' ? value : null);
     case 'number':
       return isNull ? types.DECIMAL(null) : boundNumber(types, Number(value));
     case 'boolean':
       return types.TINYINT(isNull ? null : value === true ? 1 : 0);
-    case 'datetime':
-      return types.VARCHAR(isNull ? null : inUtc(textOf(value)));
     case 'array':
     case 'object':
       return types.VARCHAR(isNull ? null : JSON.stringify(value));
@@ -53,20 +67,4 @@ function plain(value: number): string {
   const shift = Number(exponent);
   if (shift > 0) return `${sign}${whole}${fraction.padEnd(shift, '0')}`;
   return `${sign}0.${'0'.repeat(-shift - 1)}${whole}${fraction}`;
-}
-
-/**
- * In UTC, which the session's time zone is, and without an offset: MariaDB drops it. What the text has behind the
- * seconds stays as it is, for a Date has milliseconds only.
- */
-function inUtc(value: string): string {
-  const fraction = /\.(\d{1,6})/.exec(value)?.[1];
-  const isLeapSecond = /^.{16}:60/.test(value);
-  const date = new Date(value.replace(/\.\d+/, '').replace(/^(.{16}):60/, '$1:59'));
-  // No Date and no server has a 61st second: it is the first of the next minute.
-  if (isLeapSecond) date.setUTCSeconds(60);
-  const whole = date.toISOString().slice(0, 19).replace('T', ' ');
-  // An offset may lead out of the years that the servers know.
-  if (!YEARS.test(whole)) throw new RangeError('the time is out of range');
-  return fraction === undefined ? whole : `${whole}.${fraction}`;
 }

@@ -1,12 +1,13 @@
 import type { TypedParameterValue } from 'mysql2';
-import type { CapabilityLimits } from '../../../capabilities/model.ts';
+import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import { CALLER_NAMES, callerValue } from '../../sql/caller-variables.ts';
+import type { KillQuery } from '../connection/kill-query.ts';
 import { callersMistake, isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
-import { bindValue } from './bind-values.ts';
+import { bindValue, boundForm } from './bind-values.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 
 /** How long the answer of a query that was stopped is waited for, before its connection is given up. */
@@ -20,9 +21,6 @@ const IDLE_LOSS_MS = 5000;
 const LEAVE_MS = 5000;
 const UNFIT = Promise.resolve(false);
 
-/** Ends the query that a connection runs, over another connection. */
-export type KillQuery = (threadId: number) => Promise<void>;
-
 export function createQuery(pool: Pool<MysqlSession>, kill: KillQuery, verified: PreparedQuery): Query {
   return { run: (call) => run(pool, kill, verified, call) };
 }
@@ -35,17 +33,12 @@ async function run(
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
+  const values = verified.params.map((param) => boundForm(param, valueOf(param, verified.capability, call)));
   for (;;) {
     const { signal, share } = call;
     const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
     const isFresh = session.madeAt > startedAt;
-    let bound: readonly TypedParameterValue[];
-    try {
-      bound = bindAll(session, verified, call);
-    } catch (error) {
-      pool.release(session);
-      throw error;
-    }
+    const bound = verified.params.map(({ schema }, index) => bindValue(session.types, schema, values[index]));
     const transaction = new Transaction(session, kill, verified, call, bound);
     const outcome = await transaction.run(deadline);
     void outcome.isFit.then((isFit) => {
@@ -61,21 +54,8 @@ async function run(
   }
 }
 
-/** Throws `DatabaseError` for a value that no server could take. */
-function bindAll(
-  { types }: MysqlSession,
-  { params, capability }: PreparedQuery,
-  call: QueryCall,
-): readonly TypedParameterValue[] {
-  return params.map(({ name, schema, from }) => {
-    const value = Object.hasOwn(call.values, name) ? call.values[name] : callerValue(name, call, capability);
-    try {
-      return bindValue(types, schema, value);
-    } catch {
-      const kind = from === undefined ? 'invalid_params' : 'invalid_principal';
-      throw new DatabaseError(kind, `${name} cannot be bound`, { advice: `${name}: it is out of range` });
-    }
-  });
+function valueOf({ name }: Param, capability: string, call: QueryCall): unknown {
+  return Object.hasOwn(call.values, name) ? call.values[name] : callerValue(name, call, capability);
 }
 
 interface Outcome {

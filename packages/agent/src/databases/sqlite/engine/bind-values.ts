@@ -1,7 +1,7 @@
 import type { ParamType } from '../../../capabilities/model.ts';
 import type { BoundValue } from './node-sqlite.ts';
 
-/** A validated value as it is bound; absent and null are SQL NULL. */
+/** A validated value as it is bound; absent and null are SQL NULL. Times come in UTC, as SQLite's own functions write them. */
 export function bindValue(type: ParamType, value: unknown): BoundValue {
   if (value === undefined || value === null) return null;
   switch (type) {
@@ -11,8 +11,6 @@ export function bindValue(type: ParamType, value: unknown): BoundValue {
       return Number(value);
     case 'boolean':
       return value === true ? 1n : 0n;
-    case 'datetime':
-      return inUtc(textOf(value));
     case 'array':
     case 'object':
       return JSON.stringify(value);
@@ -23,11 +21,4 @@ export function bindValue(type: ParamType, value: unknown): BoundValue {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** As SQLite's own functions write it, in UTC. A Date has milliseconds only, so what is behind the seconds stays as it is. */
-function inUtc(value: string): string {
-  const fraction = /\.(\d+)/.exec(value)?.[1];
-  const whole = new Date(value.replace(/\.\d+/, '')).toISOString().slice(0, 19).replace('T', ' ');
-  return fraction === undefined ? whole : `${whole}.${fraction}`;
 }

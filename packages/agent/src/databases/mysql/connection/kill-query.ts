@@ -1,0 +1,50 @@
+import type { MysqlConfig } from '../config.ts';
+import { isLoss } from './server-errors.ts';
+import { openSession, type MysqlSession } from './session.ts';
+
+/** Ends the query that a connection runs, over another connection. */
+export type KillQuery = (threadId: number) => Promise<void>;
+
+interface Victim {
+  readonly threadId: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** However many queries are to end at once, it takes one connection more than the pool has. */
+export function createKillQuery(config: MysqlConfig): KillQuery {
+  const victims: Victim[] = [];
+  let isTelling = false;
+
+  async function tellAll(): Promise<void> {
+    isTelling = true;
+    let session: MysqlSession | undefined;
+    try {
+      session = await openSession(config, new AbortController().signal);
+      session.onEnd(() => {});
+      for (let next = victims.shift(); next !== undefined; next = victims.shift()) await tell(session, next);
+    } catch (error) {
+      for (const victim of victims.splice(0)) victim.reject(error);
+    } finally {
+      isTelling = false;
+      session?.close();
+    }
+  }
+
+  return (threadId) =>
+    new Promise((resolve, reject) => {
+      victims.push({ threadId, resolve, reject });
+      if (!isTelling) void tellAll();
+    });
+}
+
+/** Throws where the connection is lost. */
+async function tell(session: MysqlSession, { threadId, resolve, reject }: Victim): Promise<void> {
+  try {
+    await session.ask(`kill query ${threadId}`);
+    resolve();
+  } catch (error) {
+    reject(error);
+    if (isLoss(error)) throw error;
+  }
+}
