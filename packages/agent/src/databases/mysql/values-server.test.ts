@@ -12,7 +12,7 @@ const DOCUMENTS = [
   String.raw`{"a":1.5e-10,"b":[true,null,"x\"y\\","\u00e9é\n"],"c":{"d":-0.0,"e":"1. - \\ 1e"}}`,
   '{"a-":"-","b":-1E+5,"":{}}',
 ];
-const SCRAPS = [...'"\\-.eE+01,:{}[]ux \n\t', String.raw`\"`, String.raw`\x`, String.raw`\u`];
+const SCRAPS = [...Array.from('"\\-.eE+01,:{}[]ux \n\t'), String.raw`\"`, String.raw`\x`, String.raw`\u`];
 
 describe.each(mysqlServers().map((address) => [address.name, address] as const))('%s', (_name, address) => {
   const driver = driverOf(address.kind);
