@@ -37,7 +37,7 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
     const url = `${address.kind}://${address.user}:${address.password}@${address.host}:${address.port}/${database}`;
     let folder: TemporaryFolder;
     beforeAll(async () => {
-      await executeMysql(address, `create database ${database}`);
+      await executeMysql(address, `create database ${database} character set utf8mb4`);
       await executeMysql(address, SHOP, database);
       folder = await temporaryFolder('mysql-commands');
       await copyFile(SVC_AGENT, join(folder.path, 'svc-agent'));
