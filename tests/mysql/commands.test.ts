@@ -18,6 +18,11 @@ const SHOP = `create table customer (id int unsigned auto_increment primary key,
     key (placed), foreign key (customer_id) references customer (id));
   create table \`order\` (\`group\` int, \`key\` varchar(20), n int, primary key (\`group\`, \`key\`));
   create table loose (a int, b text);
+  create table \`we\`\`ird "t'a\\ble\` (\`svc_id\` int primary key, \`a\`\`b\` int unique, \`c"d\` varchar(10), \`g\\h\` text, \`line
+feed\` int, \`100%\` int, \`日本\` varchar(10), \`:colon\` int, \`q?\` int, \`@at\` int, \`-- dash\` int, \`/*!c*/\` int, n varchar(9)
+    character set ucs2, e enum('a''b', 'c"d', ': y', 'null', ''), h int invisible, key (n), key (e)) comment 'x: y # "z" - {a}: ''q'' */ --';
+  create table svc_odd (svc_name varchar(9) primary key, \`limit\` int, key (\`limit\`));
+  insert into \`we\`\`ird "t'a\\ble\` (svc_id, \`a\`\`b\`, \`日本\`, n) values (7, 1, '語', 'é');
   create view recent as select p.id, p.total, c.name from purchase p join customer c on c.id = p.customer_id;
   insert into customer (name, email, born) values ('Ann', 'a@example.com', '1990-02-28'), ('Bob', 'b@example.com', null);
   insert into purchase values (1, 1, 'paid', 12.50, '2024-02-29 10:00:00', '{"a": 1}', '50% off_', x'00'),
@@ -32,7 +37,7 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
     const url = `${address.kind}://${address.user}:${address.password}@${address.host}:${address.port}/${database}`;
     let folder: TemporaryFolder;
     beforeAll(async () => {
-      await executeMysql(address, `create database ${database}`);
+      await executeMysql(address, `create database ${database} character set utf8mb4`);
       await executeMysql(address, SHOP, database);
       folder = await temporaryFolder('mysql-commands');
       await copyFile(SVC_AGENT, join(folder.path, 'svc-agent'));
@@ -69,6 +74,9 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
         ],
         ['get_order', { group: 1, key: 'x' }, [{ group: 1, key: 'x', n: 1 }]],
         ['search_purchase', { query: '50% OFF_' }, [expect.objectContaining({ id: 1 })]],
+        ['get_we_ird_t_a_ble', { t_svc_id: 7 }, [expect.objectContaining({ 'a`b': 1, 日本: '語' })]],
+        ['list_we_ird_t_a_ble', { n: 'é' }, [expect.objectContaining({ svc_id: 7 })]],
+        ['get_svc_odd', { t_svc_name: 'x' }, []],
         ['count_purchase_by_state', {}, expect.arrayContaining([{ state: 'paid', count: 1 }])],
       ];
       for (const [name, params, rows] of calls) {

@@ -48,7 +48,7 @@ export function getDrafts(parts: TableParts): Drafts {
       continue;
     }
     const giveName = nameGiver(63);
-    const params = columns.map((column) => paramFor(giveName(slugOf(column.name)), column, true));
+    const params = columns.map((column) => paramFor(giveName(paramNameOf(column)), column, true));
     const { list, from, fields, reads } = selectAll(parts);
     const where = columns.map(({ sql }, at) => `t.${sql} = :${params[at]?.name}`).join(' and ');
     const by = params.map((param) => param.name).join(' and ');
@@ -138,7 +138,7 @@ interface Filter {
 
 function filtersFor(column: CatalogColumn, giveName: (wanted: string) => string): readonly Filter[] {
   const filter = (suffix: string, operator: string, description?: string): Filter => {
-    const name = giveName(`${slugOf(column.name)}${suffix}`);
+    const name = giveName(`${paramNameOf(column)}${suffix}`);
     const param = paramFor(name, column, false);
     return {
       param: description === undefined ? param : { ...param, description },
@@ -150,6 +150,12 @@ function filtersFor(column: CatalogColumn, giveName: (wanted: string) => string)
     filter('_from', '>=', `Only with a ${column.name} then or later`),
     filter('_before', '<', `Only with an earlier ${column.name}`),
   ];
+}
+
+/** Names that begin with `svc_` are those of what says who calls. */
+function paramNameOf({ name }: CatalogColumn): string {
+  const slug = slugOf(name);
+  return slug.startsWith('svc_') ? `t_${slug}` : slug;
 }
 
 function whatItIs({ kind }: CatalogTable): string {

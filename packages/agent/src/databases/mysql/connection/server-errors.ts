@@ -14,6 +14,7 @@ const LOCKED = new Set([3118, 4151]);
 /** Errors by which a function or clause refuses an argument: another value may well pass. */
 const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
   1139: 'it is no valid regular expression',
+  1153: 'it is longer than the server takes',
   1210: 'it is no value that the query takes',
   1292: 'it is no value of the type that the query takes',
   1690: 'it is out of range',
