@@ -17,20 +17,39 @@ export interface OwnCode {
 /** Where Node.js has the name of a program that it reads from standard input. */
 const FROM_STDIN = '-';
 
-/** The file of this executable, symbolic links resolved; the same in the processes that it starts for its own code. */
+/**
+ * The file of this executable, symbolic links resolved; the same in the processes that it starts for its own code. As it was
+ * at the start: an upgrade may take the file away while this process runs.
+ */
+const ownPath = findOwnPath();
+
 export function executablePath(): string {
-  const [, script = '', given = ''] = process.argv;
-  if (isSea()) return process.execPath;
-  return script === FROM_STDIN ? given : realpathSync(script);
+  return ownPath;
 }
 
-/** Starts a process that runs the code. Its standard input must be a pipe. */
+function findOwnPath(): string {
+  const [, script = '', given = ''] = process.argv;
+  if (isSea()) return process.execPath;
+  if (script === FROM_STDIN) return given;
+  try {
+    return realpathSync(script);
+  } catch {
+    return script;
+  }
+}
+
+/**
+ * Starts a process that runs the code. Its standard input must be a pipe. Where the system has no process or file to
+ * spare, what is returned has no pid and may lack its pipes, and says so by its 'error' and its 'close'.
+ */
 export function spawnOwnCode({ command, text, flags = [] }: OwnCode, options: SpawnOptions): ChildProcess {
   const inherited = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
   const args = isSea()
     ? [command]
     : [...inherited, ...flags, '--input-type=commonjs', FROM_STDIN, executablePath()];
   const child = spawn(process.execPath, args, options);
+  // Without a listener a process that could not be started would end this one.
+  child.on('error', () => {});
   // It ended before it had read all of its code: its 'close' gives the reason.
   child.stdin?.on('error', () => {});
   child.stdin?.end(isSea() ? undefined : text);

@@ -190,13 +190,13 @@ export function fileSchema(drivers: Readonly<Record<string, string>>): JsonSchem
         }),
         runtime: section('How much the agent does at once.', {
           max_concurrent_requests: count(
-            'Calls handled at once.',
+            'Calls handled at once; with several databases, of each.',
             1,
             100_000,
             RUNTIME_DEFAULTS.max_concurrent_requests,
           ),
           queue_size: count(
-            'Calls that may wait; one more is refused as busy. With those handled at once 1000000 at most.',
+            'Calls that may wait, likewise; one more is refused as busy. With those handled at once 1000000 at most.',
             0,
             MAX_INFLIGHT_MAX,
             RUNTIME_DEFAULTS.queue_size,

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { Duplex, type Readable } from 'node:stream';
+import { Duplex, Readable } from 'node:stream';
 import { spawnOwnCode, type AbortSignalLike, type OwnCode } from '@svc/edge';
 import { createMessageReader, type MessageFields } from '../../process-messages/message-reader.ts';
 import { createMessageWriter } from '../../process-messages/message-writer.ts';
@@ -57,6 +57,8 @@ interface Asked {
   readonly reject: (error: DatabaseError) => void;
   /** Why its answer is no longer waited for. */
   stopped: 'timeout' | 'cancelled' | undefined;
+  /** Until its process is ended for want of that answer. */
+  grace: NodeJS.Timeout | undefined;
 }
 
 const ID_MAX = 0x7fff_ffff;
@@ -64,6 +66,7 @@ const ID_BYTES = 4;
 const STDERR_MAX_CHARACTERS = 2000;
 const NOTHING = new Uint8Array();
 
+/** Throws `DatabaseError` where the system has no process or file to spare. */
 export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): Engine {
   const child = spawnOwnCode(code, { env: {}, cwd: '/', stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });
   const { stream, errors } = pipesOf(child);
@@ -99,7 +102,10 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
     hasEnded = true;
     memory.stop();
     stream.destroy();
-    for (const each of asked.values()) each.reject(endOf(each.stopped, detail));
+    for (const each of asked.values()) {
+      clearTimeout(each.grace);
+      each.reject(endOf(each.stopped, detail));
+    }
     asked.clear();
     for (const listener of listeners) listener();
   }
@@ -121,7 +127,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
     if (interrupt !== undefined) send(interrupt.kind, id, NOTHING);
     const graceMs = interrupt?.graceMs ?? ownGraceMs;
     if (graceMs === 0) end('stop');
-    else setTimeout(() => asked.get(id) === each && end('stop'), graceMs);
+    else each.grace = setTimeout(() => end('stop'), graceMs);
   }
 
   function endWhenIdle(): void {
@@ -133,6 +139,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
     const each = asked.get(id);
     if (each === undefined) return;
     asked.delete(id);
+    clearTimeout(each.grace);
     memory.busy = asked.size > 0;
     if (isClosing) endWhenIdle();
     if (each.stopped === undefined) each.resolve({ kind, body: Buffer.from(fields.rest()) });
@@ -177,6 +184,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
             reject(error);
           },
           stopped: undefined,
+          grace: undefined,
         };
         asked.set(id, each);
         memory.busy = true;
@@ -195,10 +203,13 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
 }
 
 function pipesOf(child: ChildProcess): { readonly stream: Duplex; readonly errors: Readable } {
-  const { stderr: errors } = child;
-  const stream = child.stdio[3];
-  if (errors === null || !(stream instanceof Duplex)) throw new Error('an engine process has no pipes');
-  return { stream, errors };
+  // Of a process that could not be started, what the types promise is not there.
+  const errors: unknown = child.stderr;
+  const stream: unknown = Reflect.get(Object(child.stdio), 3);
+  if (errors instanceof Readable && stream instanceof Duplex) return { stream, errors };
+  const advice =
+    'no process can be started for its engine: look at the limits of processes and of open files';
+  throw new DatabaseError('unavailable', advice, { advice });
 }
 
 /** Calls `stop` once the limit is reached, until it is released. */

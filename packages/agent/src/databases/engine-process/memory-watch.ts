@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** How often it is looked at: an engine that is given 20 ms can take some tens of megabytes more than it may. */
 const LOOK_MS = 20;
-const PAGE_BYTES = 4096;
+const RESIDENT = /^VmRSS:\s*(\d+) kB$/m;
 
 export interface MemoryWatch {
   /** Whether it has something to do: while it has not, nobody looks. */
@@ -50,7 +50,8 @@ export function createMemoryWatch(
 /** Zero where it cannot be told. */
 function residentBytes(pid: number | undefined): number {
   try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+    // Not from statm, which counts pages: their size differs between machines.
+    return Number(RESIDENT.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) * 1024;
   } catch {
     return 0;
   }

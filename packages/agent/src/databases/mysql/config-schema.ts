@@ -3,7 +3,7 @@ import type { Driver } from '../driver.ts';
 
 export const section: Driver['section'] = {
   properties: {
-    host: filledText('Host name, address, or folder of the Unix socket.'),
+    host: filledText('Host name, address, or path of the Unix socket.'),
     port: count('TCP port.', 1, 65_535, 3306),
     name: filledText('Name of the database.'),
     user: filledText('Account that can only read.'),

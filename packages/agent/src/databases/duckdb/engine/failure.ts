@@ -18,6 +18,8 @@ export function failureOf(error: unknown): EngineFailure {
   if (error instanceof Failure) return error.failure;
   const kind = kindOfError(error);
   const message = `DuckDB: ${kind} Error`;
+  // The engine serves nothing more, or is in doubt.
+  if (kind === 'FATAL' || kind === 'INTERNAL') return { kind: 'unavailable', message };
   if (kind === 'INTERRUPT') return { kind: 'cancelled', message };
   const mistake = MISTAKES[kind];
   return { kind: 'failed', message, ...(mistake === undefined ? {} : { mistake }) };

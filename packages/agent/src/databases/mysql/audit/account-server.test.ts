@@ -71,4 +71,13 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     const remedies = await remediesOf(`grant select on mysql.* to ${account}`);
     expect(remedies).toEqual([expect.stringContaining('REVOKE SELECT ON `mysql`.*')]);
   });
+
+  test.each(['*', '`%`', '`mysq_`', '`m%\\_%`', '`MYSQL`', '`my.ql`'])(
+    'reading %s is reading the accounts where that takes them in',
+    async (database) => {
+      const isReached = !['`m%\\_%`', '`my.ql`'].includes(database);
+      const remedies = await remediesOf(`grant select on ${database}.* to ${account}`);
+      expect(remedies).toEqual(isReached ? [expect.stringContaining(`REVOKE SELECT ON ${database}.*`)] : []);
+    },
+  );
 });

@@ -70,6 +70,20 @@ function rolesOf(line: string): readonly string[] {
   return list.match(/[`'](?:[^`']|``|'')+[`'](?:@[`'][^`']*[`'])?/g) ?? [];
 }
 
+/**
+ * Whether `object` takes in the database `mysql`, where the accounts are: GRANT takes its name for a pattern, as
+ * LIKE has them, and some servers take large and small letters for the same.
+ */
+function reachesAccounts(object: string): boolean {
+  const database = /^(?:\*|`((?:[^`]|``)*)`)\./.exec(object);
+  if (database === null) return false;
+  const [, pattern = '%'] = database;
+  const parts = [...pattern.matchAll(/\\(.)|./gs)].map(([part, escaped]) =>
+    part === '%' ? '.*' : part === '_' ? '.' : (escaped ?? part).replace(/\W/, String.raw`\$&`),
+  );
+  return new RegExp(`^${parts.join('')}$`, 'is').test('mysql');
+}
+
 function judgeGrant(line: string): readonly AccountFinding[] {
   const match = GRANT.exec(line);
   if (match === null) return [];
@@ -81,7 +95,7 @@ function judgeGrant(line: string): readonly AccountFinding[] {
     const name = privilege.replace(/ \(.*/s, '');
     // Statements call only those that the file allows.
     if (name === 'EXECUTE' && kind === 'FUNCTION') return false;
-    if (name === 'SELECT' && /^(?:\*|`mysql`)\./.test(object)) return true;
+    if (name === 'SELECT' && reachesAccounts(object)) return true;
     return !READING.has(name);
   });
   const findings = [...beyond];

@@ -16,6 +16,7 @@ interface SqliteOptions {
 }
 
 export interface SqliteDatabase {
+  readonly isTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): SqliteStatement;
   close(): void;

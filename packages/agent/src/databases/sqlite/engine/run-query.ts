@@ -41,7 +41,8 @@ export class QueryRunner {
       }
       return work(database);
     } finally {
-      rollback.run();
+      // An error of the file or a want of memory has ended it already.
+      if (database.isTransaction) rollback.run();
     }
   }
 
