@@ -15,7 +15,8 @@ import {
   type TemporaryFolder,
 } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { holdersOf, openForWriting } from '../../packages/agent/src/databases/sqlite/conformance.fixture.ts';
+import { holdersOf } from '../../packages/agent/src/databases/engine-process/holders.testing.ts';
+import { openForWriting } from '../../packages/agent/src/databases/sqlite/conformance.fixture.ts';
 import { problemOfNode } from '../../packages/agent/src/databases/sqlite/connection/node-version.ts';
 
 /** Node.js that has no SQLite for the driver runs the rest: `npm run test:sqlite` has one that does. */

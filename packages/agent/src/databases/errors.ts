@@ -63,6 +63,11 @@ export function ofDatabase(database: string, error: unknown): unknown {
   return new DatabaseError(kind, message, { cause, advice, sqlState, database });
 }
 
+/** For each call one of its own: a shared one would carry the stack of another. */
+export function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError): DatabaseError {
+  return new DatabaseError(kind, message, { cause, advice, sqlState });
+}
+
 /** Whether it is that the database cannot be used, which may pass without a change of the file. */
 export function isDatabaseAway({ path, position }: VerificationFault): boolean {
   // What is wrong with the text of the file has a place in it.

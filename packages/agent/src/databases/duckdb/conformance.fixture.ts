@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ParamSchema } from '../../capabilities/model.ts';
 import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
-import { computing, endHolders, holdersOf } from '../engine-process/holders.testing.ts';
+import { computing, endHolders, hasRunningThreads, holdersOf } from '../engine-process/holders.testing.ts';
 import { change } from './change.testing.ts';
 import './engine-code.testing.ts';
 
@@ -38,8 +38,8 @@ async function start(): Promise<TestServer> {
     reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
     writer: accountOf({}),
     sessions: async () => holdersOf(file).length,
-    busySessions: () => computing(file),
-    slowSessions: () => computing(file),
+    busySessions: () => computing(file, hasRunningThreads),
+    slowSessions: () => computing(file, hasRunningThreads),
     endSessions: () => endHolders(file),
     goAway: async () => {
       renameSync(file, away);

@@ -25,8 +25,17 @@ function stateOf(pid: number, thread: number | string): string {
   return text.charAt(text.lastIndexOf(')') + 2);
 }
 
+/** Whether its main thread computes. */
+export function isRunning(pid: number): boolean {
+  try {
+    return stateOf(pid, pid) === 'R';
+  } catch {
+    return false;
+  }
+}
+
 /** Whether its engine computes in threads of its own, while the main thread, which loads and prepares, waits for them. */
-function isComputing(pid: number): boolean {
+export function hasRunningThreads(pid: number): boolean {
   try {
     const others = readdirSync(`/proc/${pid}/task`).filter((thread) => Number(thread) !== pid);
     return stateOf(pid, pid) === 'S' && others.some((thread) => stateOf(pid, thread) === 'R');
@@ -35,8 +44,8 @@ function isComputing(pid: number): boolean {
   }
 }
 
-/** Those that compute at each of several looks: to open a file takes less. */
-export async function computing(file: string): Promise<number> {
+/** Those that compute at each of several looks: to open a file takes less, and one that is asked nothing sleeps. */
+export async function computing(file: string, isComputing: (pid: number) => boolean): Promise<number> {
   let pids = holdersOf(file).filter(isComputing);
   for (let look = 1; look < LOOKS; look += 1) {
     await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));

@@ -1,6 +1,6 @@
 import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
 import type { DatabaseChange, DatabaseConnections } from '../driver.ts';
-import { DatabaseError } from '../errors.ts';
+import { copyOf, DatabaseError } from '../errors.ts';
 import { createOutage, type Outage, type RefusalRules } from './outage.ts';
 import { joinWaitQueue, type TimeLimit, type WaitQueue } from './wait-queue.ts';
 
@@ -249,9 +249,4 @@ export class Pool<Session extends PlainSession> {
 
 function closing(): DatabaseError {
   return new DatabaseError('unavailable', 'cannot run: the database is being closed');
-}
-
-/** For each call one of its own: a shared one would carry the stack of another. */
-function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError): DatabaseError {
-  return new DatabaseError(kind, message, { cause, advice, sqlState });
 }

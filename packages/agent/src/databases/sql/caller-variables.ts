@@ -27,10 +27,14 @@ export function callerParams(names: readonly string[], { sqlPosition }: Capabili
     .map((name) => ({ name, required: false, schema: { type: 'string' }, position: sqlPosition }));
 }
 
+export function isReserved(name: string): boolean {
+  return name.startsWith(PREFIX);
+}
+
 /** What is wrong with the names of the parameters that a capability declares. */
 export function reservedNames({ params }: Capability): readonly ParameterFault[] {
   return params
-    .filter(({ name }) => name.startsWith(PREFIX))
+    .filter(({ name }) => isReserved(name))
     .map(({ name }) => ({
       param: name,
       message: `begins with ${PREFIX}, as the parameters do that say who calls: give it another name`,

@@ -1,7 +1,8 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
+import { computing, endHolders, holdersOf, isRunning } from '../engine-process/holders.testing.ts';
 import { loadSqlite, type SqliteDatabase } from './engine/node-sqlite.ts';
 
 const SCHEMA = `
@@ -14,8 +15,6 @@ const SCHEMA = `
   create view hiding as select a from attaching;
   create view settings as select seq as a from pragma_database_list;
   create virtual table words using fts5 (word);`;
-const LOOKS = 5;
-const BETWEEN_LOOKS_MS = 4;
 
 /** Opens a file for writing, as the programs do that own it. */
 export function openForWriting(file: string): SqliteDatabase {
@@ -26,52 +25,6 @@ export function openForWriting(file: string): SqliteDatabase {
     enableDoubleQuotedStringLiterals: false,
     timeout: 10_000,
   });
-}
-
-/** Other processes that have the file open. */
-export function holdersOf(file: string): readonly number[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-  return pids.filter((pid) => isHolder(pid, file)).map(Number);
-}
-
-function isHolder(pid: number | string, file: string): boolean {
-  try {
-    const descriptors = readdirSync(`/proc/${pid}/fd`);
-    return descriptors.some((each) => readlinkSync(`/proc/${pid}/fd/${each}`) === file);
-  } catch {
-    // It has ended meanwhile.
-    return false;
-  }
-}
-
-/** R where it computes, and S where it sleeps: the main thread of a process. */
-function stateOf(pid: number): string {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'latin1');
-  return text.charAt(text.lastIndexOf(')') + 2);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return stateOf(pid) === 'R';
-  } catch {
-    return false;
-  }
-}
-
-/** Those that compute at each of several looks: one that is asked nothing sleeps. */
-async function computing(file: string): Promise<number> {
-  let pids = holdersOf(file).filter(isRunning);
-  for (let look = 1; look < LOOKS; look += 1) {
-    await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
-    pids = pids.filter(isRunning);
-  }
-  return pids.length;
-}
-
-async function endSessions(file: string): Promise<void> {
-  const ended = holdersOf(file);
-  for (const pid of ended) process.kill(pid, 'SIGKILL');
-  while (ended.some((pid) => isHolder(pid, file))) await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function start(): Promise<TestServer> {
@@ -92,11 +45,11 @@ async function start(): Promise<TestServer> {
     writer: accountOf({}),
     sessions: async () => holdersOf(file).length,
     busySessions: async () => holdersOf(file).filter(isRunning).length,
-    slowSessions: () => computing(file),
-    endSessions: () => endSessions(file),
+    slowSessions: () => computing(file, isRunning),
+    endSessions: () => endHolders(file),
     goAway: async () => {
       renameSync(file, away);
-      await endSessions(away);
+      await endHolders(away);
     },
     comeBack: async () => renameSync(away, file),
     stop: async () => rmSync(folder, { recursive: true }),

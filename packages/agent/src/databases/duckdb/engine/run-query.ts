@@ -1,4 +1,5 @@
-import { Failure, writeRows, type RunQuestion } from '../../engine-process/engine-questions.ts';
+import { Failure, type RunQuestion } from '../../engine-process/engine-questions.ts';
+import { RowTexts } from '../../engine-process/row-texts.ts';
 import { bindValue } from './bind-values.ts';
 import { judgeStatement } from './judge-statement.ts';
 import type { DuckdbStatement, DuckdbStream } from './library.ts';
@@ -72,37 +73,19 @@ export class QueryRunner {
   }
 }
 
-/** As many of the first rows as the caps allow. */
 async function collect({ limits, required }: QueryDefinition, stream: DuckdbStream): Promise<Buffer> {
-  const { maxRows, maxBytes, onLimit } = limits;
-  const texts: string[] = [];
-  const cut = (cap: string): Buffer => {
-    if (onLimit === 'truncate') return writeRows(texts, true);
-    throw new Failure({ kind: 'too_large', message: `more than ${cap}, and on_limit is error` });
-  };
-  // Of the array: brackets, rows and commas.
-  let bytes = 2;
+  const rows = new RowTexts(limits);
   for (let chunk = await stream.fetchChunk(); (chunk?.rowCount ?? 0) > 0; chunk = await stream.fetchChunk()) {
     for (const [row, missing] of chunk?.getRows() ?? []) {
-      if (texts.length >= maxRows) return cut(`max_rows (${maxRows})`);
-      const text = typeof row === 'string' ? withoutInfinities(row) : undefined;
-      const length = text === undefined ? maxBytes : Buffer.byteLength(text);
-      if (text === undefined || length + 2 > maxBytes) {
-        throw new Failure({
-          kind: 'too_large',
-          message: `one row alone is longer than max_bytes (${maxBytes})`,
-        });
-      }
-      bytes += length + Math.min(1, texts.length);
-      if (bytes > maxBytes) return cut(`max_bytes (${maxBytes})`);
+      if (!rows.mayTake()) return rows.write();
       if (missing !== null) {
         const field = required[Number(missing)] ?? '';
         throw new Failure({ kind: 'failed', message: `field ${field} is null, and its nullable is false` });
       }
-      texts.push(text);
+      if (!rows.take(typeof row === 'string' ? withoutInfinities(row) : undefined)) return rows.write();
     }
   }
-  return writeRows(texts, false);
+  return rows.write();
 }
 
 const MAY_HAVE_INFINITY = /NaN|Infinity|inf/;

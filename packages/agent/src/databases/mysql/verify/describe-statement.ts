@@ -1,7 +1,6 @@
-import type { Capability, ResultType } from '../../../capabilities/model.ts';
+import type { ResultType } from '../../../capabilities/model.ts';
 import type { StatementDescription } from '../../describe-statement.ts';
-import { namesOfParameters } from '../../sql/named-parameters.ts';
-import { scanSql } from '../../sql/scanner.ts';
+import { describedAs, undeclaredCapability } from '../../sql/undeclared-capability.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { convertColumn, type Column } from './convert-column.ts';
 import { lexicon } from './lexicon.ts';
@@ -17,42 +16,16 @@ export async function describeStatement(
   name: string,
   sql: string,
 ): Promise<StatementDescription> {
-  const scanned = scanSql(sql, lexicon);
-  const names = scanned.ok ? namesOfParameters(scanned.tokens) : [];
-  const position = { line: 1, column: 1 };
-  const params = names.map((param) => ({
-    name: param,
-    required: true,
-    schema: { type: 'string' as const },
-    position,
-  }));
-  const capability: Capability = {
-    name,
-    description: '',
-    sql,
-    params,
-    result: [],
-    limits: { timeoutMs: 1000, maxRows: 1, maxBytes: 2, onLimit: 'truncate' },
-    allowFunctions: [],
-    exposeInOpenapi: false,
-    position,
-    sqlPosition: position,
-  };
+  const capability = undeclaredCapability(name, sql, lexicon);
   const result = readStatement(capability);
   if (!result.ok) return result;
   const described = await prepared(session, capability, result.read.text, result.read);
   if (!described.ok) return described;
-  return {
-    ok: true,
-    statement: {
-      params: params.map(({ name: param, required, schema }) => ({ name: param, required, schema })),
-      fields: described.columns.map((column) => ({
-        name: column.name,
-        type: typeOf(column, session.isMariaDb),
-        nullable: true,
-      })),
-    },
-  };
+  const fields = described.columns.map((column) => ({
+    name: column.name,
+    type: typeOf(column, session.isMariaDb),
+  }));
+  return describedAs(capability, fields);
 }
 
 function typeOf(column: Column, isMariaDb: boolean): ResultType {

@@ -131,11 +131,6 @@ export const refusalRules: RefusalRules = {
   mayPass: ({ cause }) => cause !== undefined && !isWithoutTls(cause) && kindOf(cause) === 'unavailable',
 };
 
-/** For each call one of its own: a shared one would carry the stack of another. */
-export function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError): DatabaseError {
-  return new DatabaseError(kind, message, { cause, advice, sqlState });
-}
-
 function adviceFor(cause: unknown): string {
   const [error] = cause instanceof AggregateError ? cause.errors : [cause];
   if (isWithoutTls(error)) return 'it offers no TLS: turn it on there, or check port and sslmode';

@@ -1,7 +1,7 @@
 import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
-import { DatabaseError } from '../../errors.ts';
+import { copyOf, DatabaseError } from '../../errors.ts';
 import type { CallerShare, DatabaseConnections, DatabaseChange } from '../../driver.ts';
-import { unavailable, copyOf, refusalRules } from '../connection/server-errors.ts';
+import { unavailable, refusalRules } from '../connection/server-errors.ts';
 import { closeGracefully, destroy, orphan, type DatabaseSession } from '../connection/database-session.ts';
 import { LATE_MS } from '../connection/pipeline-queue.ts';
 import { createExclusiveHolders } from './exclusive-holders.ts';

@@ -1,4 +1,5 @@
-import { Failure, writeRows, writeTime, type RunQuestion } from '../../engine-process/engine-questions.ts';
+import { Failure, writeTime, type RunQuestion } from '../../engine-process/engine-questions.ts';
+import { RowTexts } from '../../engine-process/row-texts.ts';
 import { bindValue } from './bind-values.ts';
 import { problemOfProgram } from './judge-program.ts';
 import type { BoundValue, SqliteDatabase, SqliteStatement } from './node-sqlite.ts';
@@ -90,33 +91,14 @@ export class QueryRunner {
   }
 }
 
-/** As many of the first rows as the caps allow. */
 function collect(
   { limits }: QueryDefinition,
   { statement, fields }: PreparedStatement,
   values: Readonly<Record<string, BoundValue>>,
 ): Buffer {
-  const { maxRows, maxBytes, onLimit } = limits;
-  const texts: string[] = [];
-  const cut = (cap: string): Buffer => {
-    if (onLimit === 'truncate') return writeRows(texts, true);
-    throw new Failure({ kind: 'too_large', message: `more than ${cap}, and on_limit is error` });
-  };
-  // Of the array: brackets, rows and commas.
-  let bytes = 2;
+  const rows = new RowTexts(limits);
   for (const row of statement.iterate(values)) {
-    if (texts.length >= maxRows) return cut(`max_rows (${maxRows})`);
-    const text = rowText(row, fields, maxBytes);
-    const length = text === undefined ? maxBytes : Buffer.byteLength(text);
-    if (text === undefined || length + 2 > maxBytes) {
-      throw new Failure({
-        kind: 'too_large',
-        message: `one row alone is longer than max_bytes (${maxBytes})`,
-      });
-    }
-    bytes += length + Math.min(1, texts.length);
-    if (bytes > maxBytes) return cut(`max_bytes (${maxBytes})`);
-    texts.push(text);
+    if (!rows.mayTake() || !rows.take(rowText(row, fields, limits.maxBytes))) break;
   }
-  return writeRows(texts, false);
+  return rows.write();
 }

@@ -1,7 +1,6 @@
-import type { Capability, ResultType } from '../../../capabilities/model.ts';
+import type { ResultType } from '../../../capabilities/model.ts';
 import type { StatementDescription } from '../../describe-statement.ts';
-import { namesOfParameters } from '../../sql/named-parameters.ts';
-import { scanSql } from '../../sql/scanner.ts';
+import { describedAs, undeclaredCapability } from '../../sql/undeclared-capability.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { lexicon } from './lexicon.ts';
@@ -14,24 +13,7 @@ export async function describeStatement(
   name: string,
   sql: string,
 ): Promise<StatementDescription> {
-  const scanned = scanSql(sql, lexicon);
-  const names = scanned.ok ? namesOfParameters(scanned.tokens) : [];
-  const params = names
-    .filter((param) => !param.startsWith('svc_'))
-    .map((param) => ({ name: param, required: true, schema: { type: 'string' as const } }));
-  const position = { line: 1, column: 1 };
-  const capability: Capability = {
-    name,
-    description: '',
-    sql,
-    params: params.map((param) => ({ ...param, position })),
-    result: [],
-    limits: { timeoutMs: 1000, maxRows: 1, maxBytes: 2, onLimit: 'truncate' },
-    allowFunctions: [],
-    exposeInOpenapi: false,
-    position,
-    sqlPosition: position,
-  };
+  const capability = undeclaredCapability(name, sql, lexicon);
   const result = readStatement(capability);
   if (!result.ok) return result;
   const judged = await judge(session, { text: result.read.text, allowFunctions: [] });
@@ -39,9 +21,8 @@ export async function describeStatement(
   const fields = judged.columns.map((column) => ({
     name: column.name,
     type: proposedType(column.type ?? ''),
-    nullable: true,
   }));
-  return { ok: true, statement: { params, fields } };
+  return describedAs(capability, fields);
 }
 
 /** By the words that SQLite goes by, too, when it stores a value; what it does not know is text. */

@@ -1,0 +1,52 @@
+import type { CapabilityLimits } from '../../capabilities/model.ts';
+import { Failure, writeRows } from './engine-questions.ts';
+
+type RowLimits = Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
+
+/** As many of the first rows as the caps allow, each as JSON text. */
+export class RowTexts {
+  readonly #limits: RowLimits;
+  readonly #texts: string[] = [];
+  /** Of the array: brackets, rows and commas. */
+  #bytes = 2;
+  #isTruncated = false;
+
+  constructor(limits: RowLimits) {
+    this.#limits = limits;
+  }
+
+  /** Whether there is room for the row that comes; nothing that comes behind counts where there is none. Throws `Failure`. */
+  mayTake(): boolean {
+    const { maxRows } = this.#limits;
+    return this.#texts.length < maxRows || this.#cut(`max_rows (${maxRows})`);
+  }
+
+  /** Likewise; undefined stands for a row that is longer than any may be. */
+  take(text: string | undefined): boolean {
+    const { maxBytes } = this.#limits;
+    const length = text === undefined ? maxBytes : Buffer.byteLength(text);
+    if (text === undefined || length + 2 > maxBytes) {
+      throw new Failure({
+        kind: 'too_large',
+        message: `one row alone is longer than max_bytes (${maxBytes})`,
+      });
+    }
+    this.#bytes += length + Math.min(1, this.#texts.length);
+    if (this.#bytes > maxBytes) return this.#cut(`max_bytes (${maxBytes})`);
+    this.#texts.push(text);
+    return true;
+  }
+
+  /** The body of the answer. */
+  write(): Buffer {
+    return writeRows(this.#texts, this.#isTruncated);
+  }
+
+  #cut(cap: string): false {
+    if (this.#limits.onLimit === 'error') {
+      throw new Failure({ kind: 'too_large', message: `more than ${cap}, and on_limit is error` });
+    }
+    this.#isTruncated = true;
+    return false;
+  }
+}
