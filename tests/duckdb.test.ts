@@ -50,6 +50,10 @@ async function fileText(
         sql: 'select title from book where id = :id',
         params: { id: { type: 'integer', required: true } },
         result: { title: { type: 'string' } },
+        examples: [
+          { params: { id: 1 }, expect: { count: 1, rows: [{ title: 'Emma' }] } },
+          { params: { id: 0 }, expect: { rows: [{ title: 'Nothing' }] } },
+        ],
       },
       rates: {
         sql: "select currency, rate from read_csv('exports/rates.csv', header = true) order by currency",
@@ -109,6 +113,42 @@ test('checks a file, says what is weaker, calls capabilities, and finds the fiel
   );
   const added = await svcAgent('add', 'by_title', '--sql-file', 'new.sql', '--print');
   expect(added.output).toMatch(/"id":\{"type":"integer"/);
+});
+
+test('makes the calls of the examples, and says which of them give something else', async () => {
+  await installLibrary();
+  const { code, output } = await svcAgent('test', 'get_book', '--json');
+  expect(code).toBe(3);
+  expect(JSON.parse(output)).toMatchObject({
+    passed: 1,
+    failed: 1,
+    examples: [
+      { capability: 'get_book', ok: true },
+      { capability: 'get_book', ok: false },
+    ],
+  });
+});
+
+test('proposes capabilities that pass and answer, and knows no account', async () => {
+  await installLibrary();
+  await change(
+    join(folder.path, 'shop.duckdb'),
+    'create table author (id integer primary key, name varchar not null)',
+    `create table work (id bigint primary key, author_id integer not null references author (id),
+      title varchar not null unique, price decimal(8, 2), day date, "order" integer, "a""b" integer[])`,
+    "insert into author values (1, 'Jane Austen')",
+    "insert into work values (1, 1, 'Emma', 4.5, '1815-12-23', 3, [1])",
+  );
+  const words = [join(folder.path, 'svc-agent'), 'init'];
+  const options = { cwd: folder.path, env: { DATABASE_URL: 'duckdb:shop.duckdb' } };
+  expect((await runProcess(process.execPath, [...words, '--create-account', '--yes'], options)).code).toBe(2);
+  expect((await runProcess(process.execPath, words, options)).code).toBe(0);
+  const config = ['--config', 'capability/capability.yaml'];
+  expect(await svcAgent('check', ...config)).toMatchObject({ code: 0 });
+  const tried = await svcAgent('try', 'get_work_by_title', '--param', 'title=Emma', '--json', ...config);
+  expect(JSON.parse(tried.output).rows).toEqual([
+    expect.objectContaining({ id: 1, price: 4.5, day: '1815-12-23', order: 3 }),
+  ]);
 });
 
 test('a database in memory, and a query of a file that may not be read, are faults', async () => {

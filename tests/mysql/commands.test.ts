@@ -122,8 +122,25 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
       const file = await readFile(join(folder.path, 'capability/capability.yaml'), 'utf8');
       expect(file).toMatch(/total: \{ type: number/);
       expect(file).toMatch(/placed: \{ type: datetime/);
-      const { stdout, stderr } = await run(['check', '--config', 'capability/capability.yaml']);
+      const { stdout, stderr } = await run(['check', ...config]);
       expect(stdout + stderr).toContain('a scanner of ours');
+    });
+
+    test('the calls of the examples are made, and what gives something else is told', async () => {
+      const path = join(folder.path, 'capability/examples.yaml');
+      const file = await readFile(join(folder.path, 'capability/capability.yaml'), 'utf8');
+      const example = (total: number): string =>
+        `{ params: { id: 1 }, expect: { count: 1, rows: [{ total: ${total} }] } }`;
+      const examples = `    examples: [${example(12.5)}, ${example(7)}]`;
+      await writeFile(path, file.replace('  get_purchase:\n', `  get_purchase:\n${examples}\n`));
+      const args = ['test', 'get_purchase', '--json', '--config', 'capability/examples.yaml'];
+      const { code, stdout } = await run(args);
+      expect(code).toBe(3);
+      expect(JSON.parse(stdout)).toMatchObject({
+        passed: 1,
+        failed: 1,
+        examples: [{ ok: true }, { ok: false }],
+      });
     });
 
     test('an account that may write keeps the agent from starting, with the REVOKE', async () => {

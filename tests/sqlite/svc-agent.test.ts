@@ -47,6 +47,10 @@ async function fileText(
         sql: 'select title from book where id = :id',
         params: { id: { type: 'integer', required: true } },
         result: { title: { type: 'string' } },
+        examples: [
+          { params: { id: 1 }, expect: { count: 1, rows: [{ title: 'Emma' }] } },
+          { params: { id: 0 }, expect: { rows: [{ title: 'Nothing' }] } },
+        ],
       },
       endless: {
         sql: 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) as n from n',
@@ -120,6 +124,29 @@ describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a No
     const tried = await svcAgent(['try', 'get_book', '--param', 'id=1', '--json']);
     expect(tried.output).toContain('"rows":[{"title":"Emma"}]');
     expect(tried.output).not.toContain('ExperimentalWarning');
+  });
+
+  test('makes the calls of the examples, and says which of them give something else', async () => {
+    makeFile();
+    const { code, output } = await svcAgent(['test', 'get_book', '--json']);
+    expect(code).toBe(3);
+    expect(JSON.parse(output)).toMatchObject({
+      passed: 1,
+      failed: 1,
+      examples: [
+        { capability: 'get_book', ok: true },
+        { capability: 'get_book', ok: false },
+      ],
+    });
+  });
+
+  test('finds the fields of a new capability', async () => {
+    makeFile();
+    const sql = 'select id, title from book where title = :title order by id';
+    await writeFile(join(folder.path, 'new.sql'), sql);
+    const { code, output } = await svcAgent(['add', 'by_title', '--sql-file', 'new.sql', '--print']);
+    expect(code).toBe(0);
+    expect(output).toMatch(/"id":\{"type":"integer"/);
   });
 
   test('proposes capabilities that pass and answer, and knows no account', async () => {
