@@ -11,12 +11,14 @@ import {
   startGateway,
   startProcess,
   SVC_AGENT,
+  SVC_GATEWAY,
   temporaryFolder,
   type TemporaryFolder,
 } from '@svc/testkit';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { change } from '../packages/agent/src/databases/duckdb/change.testing.ts';
 import { holdersOf } from '../packages/agent/src/databases/engine-process/holders.testing.ts';
+import { offeredBy, startDev } from './workbench.testing.ts';
 
 /** The folder that holds `@duckdb`. */
 const INSTALLED = join(dirname(createRequire(import.meta.url).resolve('@duckdb/node-api')), '../../..');
@@ -163,6 +165,33 @@ test('a database in memory, and a query of a file that may not be read, are faul
   const refused = await svcAgent('check');
   expect(refused).toMatchObject({ code: 2, output: expect.stringContaining('read_files') });
   expect(refused.output).toContain('capabilities.rates.sql');
+});
+
+test('a file of another kind, and too little memory, are faults that say which key to look at', async () => {
+  await installLibrary();
+  await writeFile(join(folder.path, 'capability.yaml'), await fileText({ file: 'exports/rates.csv' }));
+  expect(await svcAgent('check')).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('the file is no DuckDB database: check file'),
+  });
+  await writeFile(join(folder.path, 'capability.yaml'), await fileText({ memory: '1MB' }));
+  expect(await svcAgent('check')).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('raise memory'),
+  });
+});
+
+test('dev serves callers over REST and MCP behind a gateway, and says what is weaker', async () => {
+  await installLibrary();
+  await copyFile(SVC_GATEWAY, join(folder.path, 'svc-gateway'));
+  const bench = await startDev(folder.path);
+  onTestFinished(async () => void (await bench.process.stop()));
+  await bench.process.waitForLine((line) => line.includes('has no accounts'));
+  const emma = { status: 200, json: { rows: [{ title: 'Emma' }] } };
+  expect(await bench.call('get_book', { id: 1 })).toMatchObject(emma);
+  const names = ['endless', 'get_book', 'rates'];
+  const offered = await offeredBy(bench);
+  expect([offered.operations.toSorted(), offered.tools.toSorted()]).toEqual([names, names]);
 });
 
 async function serve(

@@ -64,7 +64,7 @@ export async function startDev(
   folder: string,
   args: readonly string[] = ['--port', '0'],
 ): Promise<Workbench> {
-  const process = await startProcess(join(folder, 'svc-agent'), ['dev', '--json', ...args], {
+  const bench = await startProcess(process.execPath, [join(folder, 'svc-agent'), 'dev', '--json', ...args], {
     cwd: folder,
   });
   const read = new Map<string, number>();
@@ -72,7 +72,7 @@ export async function startDev(
     const before = read.get(events.join()) ?? 0;
     read.set(events.join(), before + 1);
     let seen = 0;
-    const line = await process.waitForLine(
+    const line = await bench.waitForLine(
       (text, stream) =>
         stream === 'stdout' &&
         events.some((event) => text.includes(`"event":"${event}"`)) &&
@@ -84,7 +84,7 @@ export async function startDev(
   const first = await next('ready', 'watching', 'refused');
   if (first['event'] === 'refused') throw new Error(JSON.stringify(first));
   return {
-    process,
+    process: bench,
     first,
     next,
     call: (capability, params) =>
@@ -93,5 +93,27 @@ export async function startDev(
         body: JSON.stringify(params),
         apiKey: String(first['api_key']),
       }),
+  };
+}
+
+/** The names of the capabilities that its gateway offers callers of either kind. */
+export async function offeredBy({ first }: Workbench): Promise<{
+  readonly operations: readonly string[];
+  readonly tools: readonly string[];
+}> {
+  const apiKey = String(first['api_key']);
+  const openapi = await ask(String(first['openapi_url']), { apiKey });
+  const mcp = await ask(String(first['mcp_url']), {
+    method: 'POST',
+    apiKey,
+    headers: { accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+  const { paths } = Object(openapi.json);
+  const { tools } = Object(Object(mcp.json).result);
+  if (!Array.isArray(tools)) throw new Error(`no tools: ${mcp.text}`);
+  return {
+    operations: Object.keys(paths).map((path) => path.replace('/api/v1/capabilities/', '')),
+    tools: tools.map(({ name }) => String(name)),
   };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { AGENT_ERROR_CODES, CLOSE } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PARAM_TYPES } from '../../packages/agent/src/capabilities/model.ts';
+import { driverOf } from '../../packages/agent/src/databases/drivers.ts';
 import { createLog as createAgentLog } from '../../packages/agent/src/telemetry/log.ts';
 import { compileValue } from '../../packages/agent/src/capabilities/values/value-check.ts';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
@@ -87,6 +88,32 @@ test.each(PARAM_TYPES)('values of the type %s are taken and refused as documente
   const { takes, refuses } = PARAM_TYPE_DOCS[type];
   expect(takes.map((value) => [value, check(value)])).toEqual(takes.map((value) => [value, []]));
   expect(refuses.filter((value) => check(value).length === 0)).toEqual([]);
+});
+
+describe.each([
+  ['mariadb', 'docs/guides/mariadb-and-mysql.md'],
+  ['mysql', 'docs/guides/mariadb-and-mysql.md'],
+  ['sqlite', 'docs/guides/sqlite.md'],
+  ['duckdb', 'docs/guides/duckdb.md'],
+])('the guide of %s', (driver, path) => {
+  test('has every key of its section, once, with what holds when it is absent', () => {
+    const { properties, required } = driverOf(driver).section;
+    const rows = readDocument(path).text.matchAll(
+      /^\| `([a-z_]+)` +\| (\*\*required\*\*|`[^`]+`|none)? +\|/gm,
+    );
+    const absentOf = (key: string): string => {
+      const byDefault: unknown = properties[key]?.['default'];
+      if (required.includes(key)) return '**required**';
+      if (byDefault === undefined) return 'none';
+      return `\`${typeof byDefault === 'string' ? byDefault : JSON.stringify(byDefault)}\``;
+    };
+    const keys = Object.keys(properties);
+    const written = [...rows].filter(([, key = '']) => keys.includes(key));
+    const rowOf = (key: string, absent: string): string => `${key}: ${absent}`;
+    expect(written.map(([, key = '', absent = 'none']) => rowOf(key, absent)).toSorted()).toEqual(
+      keys.map((key) => rowOf(key, absentOf(key))).toSorted(),
+    );
+  });
 });
 
 describe('errors', () => {

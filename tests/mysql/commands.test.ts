@@ -9,7 +9,8 @@ import {
   type MysqlAddress,
   type TemporaryFolder,
 } from '@svc/testkit';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { offeredBy, startDev } from '../workbench.testing.ts';
 
 const SHOP = `create table customer (id int unsigned auto_increment primary key, name varchar(80) not null comment 'As on the bill',
     email varchar(120), born date, member tinyint(1) not null default 0, unique key (email));
@@ -141,6 +142,45 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
         failed: 1,
         examples: [{ ok: true }, { ok: false }],
       });
+    });
+
+    test('dev serves callers over REST and MCP behind a gateway, and says what is weaker', async () => {
+      const config = ['--config', 'capability/capability.yaml'];
+      const bench = await startDev(folder.path, ['--port', '0', ...config]);
+      onTestFinished(async () => void (await bench.process.stop()));
+      await bench.process.waitForLine((line) => line.includes('a scanner of ours'));
+      expect(await bench.call('get_customer', { id: 1 })).toMatchObject({ status: 200, json: { count: 1 } });
+      const offered = expect.arrayContaining(['get_customer', 'list_purchase']);
+      expect(await offeredBy(bench)).toEqual({ operations: offered, tools: offered });
+    });
+
+    test('what the account may not read is refused, with what to do', async () => {
+      const path = join(folder.path, 'capability/denied.yaml');
+      const file = await readFile(join(folder.path, 'capability/capability.yaml'), 'utf8');
+      // The columns that look personal are not granted.
+      const denied = `  denied: { description: E, sql: select email from customer, result: { email: { type: string } } }\n`;
+      await writeFile(path, file.trimEnd().concat('\n', denied));
+      const { code, stdout } = await run(['check', '--config', 'capability/denied.yaml']);
+      expect(code).toBe(2);
+      expect(stdout).toContain('check the names, and grant what it reads');
+    });
+
+    test('a password that is wrong, and a key of another driver, are faults that say what to do', async () => {
+      const file = await readFile(join(folder.path, 'capability/capability.yaml'), 'utf8');
+      // That of this driver is on already.
+      expect(file).not.toContain('require_readonly_account');
+      const check = async (from: string, to: string): Promise<string> => {
+        await writeFile(join(folder.path, 'capability/wrong.yaml'), file.replace(from, to));
+        const { code, stdout } = await run(['check', '--config', 'capability/wrong.yaml']);
+        expect(code).toBe(2);
+        return stdout;
+      };
+      expect(await check('password_file: "secrets/db-password"', 'password: wrong')).toContain(
+        'check user and password',
+      );
+      expect(await check('  host:', '  file: shop.db\n  host:')).toContain(
+        'database.file: unknown key; accepted: driver, host',
+      );
     });
 
     test('an account that may write keeps the agent from starting, with the REVOKE', async () => {

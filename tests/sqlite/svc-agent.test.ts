@@ -10,6 +10,7 @@ import {
   startGateway,
   startProcess,
   SVC_AGENT,
+  SVC_GATEWAY,
   temporaryFolder,
   type ProcessOptions,
   type TemporaryFolder,
@@ -18,6 +19,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { holdersOf } from '../../packages/agent/src/databases/engine-process/holders.testing.ts';
 import { openForWriting } from '../../packages/agent/src/databases/sqlite/conformance.fixture.ts';
 import { problemOfNode } from '../../packages/agent/src/databases/sqlite/connection/node-version.ts';
+import { offeredBy, startDev } from '../workbench.testing.ts';
 
 /** Node.js that has no SQLite for the driver runs the rest: `npm run test:sqlite` has one that does. */
 const hasSqlite = problemOfNode() === undefined;
@@ -114,6 +116,21 @@ test.skipIf(hasSqlite)('a Node.js that is too old is a fault that names the one 
   }
 });
 
+test('a database in memory, and a key of another driver, are faults without a database', async () => {
+  const check = async (section: Readonly<Record<string, unknown>>): Promise<Ran> => {
+    await writeFile(join(folder.path, 'capability.yaml'), await fileText(section));
+    return svcAgent(['check', '--offline']);
+  };
+  expect(await check({ file: ':memory:' })).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('database.file: must name a file'),
+  });
+  expect(await check({ read_files: ['exports/'] })).toMatchObject({
+    code: 2,
+    output: expect.stringContaining('database.read_files: unknown key; accepted: driver, file'),
+  });
+});
+
 describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a Node.js with it)', () => {
   test('checks a file, says what is weaker, and calls a capability', async () => {
     makeFile();
@@ -174,6 +191,19 @@ describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a No
     expect(await rows('get_work_by_title', '--param', 'title=Emma')).toEqual([emma]);
     expect(await rows('search_work', '--param', 'query=EMM')).toEqual([emma]);
     expect(await rows('list_work', '--param', 'after=0', '--param', 'day=1815-12-23')).toEqual([emma]);
+  });
+
+  test('dev serves callers over REST and MCP behind a gateway, and says what is weaker', async () => {
+    makeFile();
+    await copyFile(SVC_GATEWAY, join(folder.path, 'svc-gateway'));
+    const bench = await startDev(folder.path);
+    onTestFinished(async () => void (await bench.process.stop()));
+    await bench.process.waitForLine((line) => line.includes('has no accounts'));
+    const emma = { status: 200, json: { rows: [{ title: 'Emma' }] } };
+    expect(await bench.call('get_book', { id: 1 })).toMatchObject(emma);
+    const names = ['endless', 'get_book'];
+    const offered = await offeredBy(bench);
+    expect([offered.operations.toSorted(), offered.tools.toSorted()]).toEqual([names, names]);
   });
 
   test('does not start without the file, and says so without its place', async () => {

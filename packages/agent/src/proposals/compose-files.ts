@@ -1,4 +1,5 @@
 import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../databases/catalog.ts';
+import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
 import { slugOf } from './capability-names.ts';
 import type { Proposal } from './model.ts';
 import { renderCapabilityFile } from './render/capability-file.ts';
@@ -26,6 +27,11 @@ export function accountNameFor({ name }: Catalog, { nameMax }: CatalogAccounts):
   return `svc_reader_${slugOf(name)}`.slice(0, nameMax);
 }
 
+/** Whether the driver refuses an account that may do more than read though the file does not ask for it. */
+function isReadonlyRequired({ driver = DEFAULT_DRIVER }: CatalogTarget['section']): boolean {
+  return driverOf(String(driver)).section.properties['require_readonly_account']?.['default'] === true;
+}
+
 /** All files of a new capability folder. */
 export function composeFiles(wanted: FilesToCompose): {
   readonly files: readonly FileToWrite[];
@@ -48,6 +54,7 @@ export function composeFiles(wanted: FilesToCompose): {
         proposal,
         gatewayUrl,
         section: target.section,
+        isReadonlyRequired: isReadonlyRequired(target.section),
         ...(reader === undefined ? {} : { account: { name: reader.name, passwordFile: PASSWORD_FILE } }),
         keyFile: KEY_FILE,
         max,

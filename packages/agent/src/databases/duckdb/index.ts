@@ -19,6 +19,6 @@ export const duckdb: Driver = {
 };
 
 function unsupported(what: string): DatabaseError {
-  const advice = `${what} is for PostgreSQL alone`;
+  const advice = `${what} is for PostgreSQL alone: call without it`;
   return new DatabaseError('failed', advice, { advice });
 }

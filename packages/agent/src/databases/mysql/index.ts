@@ -23,6 +23,6 @@ export const mariadb: Driver = driver('mariadb');
 export const mysql: Driver = driver('mysql');
 
 function unsupported(what: string): DatabaseError {
-  const advice = `${what} is for PostgreSQL alone`;
+  const advice = `${what} is for PostgreSQL alone: call without it`;
   return new DatabaseError('failed', advice, { advice });
 }

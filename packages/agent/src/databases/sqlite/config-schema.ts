@@ -3,7 +3,11 @@ import type { Driver } from '../driver.ts';
 
 export const section: Driver['section'] = {
   properties: {
-    file: filledText('File of the database; relative to this file.'),
+    file: {
+      ...filledText('File of the database; relative to this file.'),
+      pattern: '^(?!:memory:$)',
+      errorMessage: 'must name a file: a database in memory has nothing to serve',
+    },
     immutable: flag('Whether nobody changes the file while the agent runs: it is read without locks.', false),
     memory: size('What a process that runs its queries may have in memory, on Linux.', '256MB'),
     max_connections: count('Processes that run its queries, at most.', 1, 100, 2),

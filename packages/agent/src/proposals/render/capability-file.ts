@@ -16,6 +16,8 @@ export interface CapabilityFile {
   readonly gatewayUrl: string;
   /** Of the database, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
+  /** Whether an account that may do more than read is refused though the file does not ask for it. */
+  readonly isReadonlyRequired: boolean;
   /** Absent where the database knows none. */
   readonly account?: { readonly name: string; readonly passwordFile: string };
   readonly keyFile: string;
@@ -24,9 +26,16 @@ export interface CapabilityFile {
 
 const WIDTH = 118;
 
+function readonlyHint(account: CapabilityFile['account']): string {
+  const once = account === undefined ? 'the agent can only read the file' : 'the account can only read';
+  return `  # Once ${once} (svc-agent check says what else it may do):
+  # require_readonly_account: true
+`;
+}
+
 /** `capability.yaml`: what is proposed, and in comments what is left out and why. */
 export function renderCapabilityFile(file: CapabilityFile): string {
-  const { catalog, proposal, gatewayUrl, section, account, max } = file;
+  const { catalog, proposal, gatewayUrl, section, isReadonlyRequired, account, max } = file;
   const login = account === undefined ? {} : { user: account.name, password_file: account.passwordFile };
   const database = Object.entries({ ...section, ...login });
   const parts = [
@@ -44,9 +53,7 @@ gateway:
 
 database:
 ${database.map(([key, value]) => `  ${key}: ${typeof value === 'number' ? value : yamlValue(value)}`).join('\n')}
-  # Once ${account === undefined ? 'the agent can only read the file' : 'the account can only read'} (svc-agent check says what else it may do):
-  # require_readonly_account: true
-
+${isReadonlyRequired ? '' : readonlyHint(account)}
 defaults:
   timeout: 5s
   max_rows: 100

@@ -21,6 +21,9 @@ export function failureOf(error: unknown): EngineFailure {
   // The engine serves nothing more, or is in doubt.
   if (kind === 'FATAL' || kind === 'INTERNAL') return { kind: 'unavailable', message };
   if (kind === 'INTERRUPT') return { kind: 'cancelled', message };
+  if (kind === 'Out of Memory') {
+    return { kind: 'failed', message, advice: 'the engine needs more memory than it may have: raise memory' };
+  }
   const mistake = MISTAKES[kind];
   return { kind: 'failed', message, ...(mistake === undefined ? {} : { mistake }) };
 }

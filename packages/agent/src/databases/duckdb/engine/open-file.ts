@@ -75,7 +75,10 @@ function adviceFor(text: string): string {
   if (/set lock on file/.test(text)) {
     return 'another program has the file open for writing: it can be served when that is done, or serve a copy';
   }
-  if (/not a valid DuckDB database/.test(text)) return 'the file is no DuckDB database: check file';
+  // It would read a CSV file in memory, and a file of SQLite by an extension.
+  if (/not a valid DuckDB database|in-memory database|is an existing extension/.test(text)) {
+    return 'the file is no DuckDB database: check file';
+  }
   if (/ermission/.test(text)) return 'the file cannot be read: check who may read it';
   return 'it cannot be opened: check file, and that a DuckDB as old as 1.5 can read it';
 }

@@ -11,6 +11,8 @@ const TIMED_OUT = new Set([3024, 1969]);
 const EXPIRED = new Set([1820, 1862]);
 /** ER_ACCOUNT_HAS_BEEN_LOCKED of MySQL and of MariaDB. */
 const LOCKED = new Set([3118, 4151]);
+/** The account lacks a grant on the database, the table, the column or the routine. */
+const DENIED = new Set([1044, 1142, 1143, 1370]);
 /** Errors by which a function or clause refuses an argument: another value may well pass. */
 const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
   1139: 'it is no valid regular expression',
@@ -52,6 +54,11 @@ export function isWrite(error: unknown): boolean {
 export function isLoss(error: unknown): boolean {
   const number = numberOf(error);
   return number === undefined || ENDED.has(number);
+}
+
+/** Whether the account may not read it; a table that is not there looks the same to an account with few grants. */
+export function isDenied(error: unknown): boolean {
+  return DENIED.has(numberOf(error) ?? 0);
 }
 
 export function kindOf(error: unknown): DatabaseErrorKind {

@@ -6,7 +6,7 @@ import { faultAt } from '../../sql/fault-at.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import { withSession } from '../connect.ts';
-import { isLoss, isWrite, nameOf, unavailable } from '../connection/server-errors.ts';
+import { isDenied, isLoss, isWrite, nameOf, unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { convertColumn, type Column } from './convert-column.ts';
@@ -97,6 +97,12 @@ type Described =
   | { readonly ok: true; readonly columns: readonly Column[] }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
+function problemOf(error: unknown): string {
+  if (isWrite(error)) return 'writes to the database, directly or by a function: only reading is allowed';
+  const next = isDenied(error) ? ': check the names, and grant what it reads' : '';
+  return `is not accepted by the database: ${nameOf(error)}${next} (the log file has its words)`;
+}
+
 /** The server parses it, and must find the parameters that the scanner has found. */
 export async function prepared(
   session: MysqlSession,
@@ -109,9 +115,7 @@ export async function prepared(
     statement = await session.prepare(text);
   } catch (error) {
     if (isLoss(error)) throw error;
-    const message = isWrite(error)
-      ? 'writes to the database, directly or by a function: only reading is allowed'
-      : `is not accepted by the database: ${nameOf(error)} (the log file has its words)`;
+    const message = problemOf(error);
     const detail = error instanceof Error ? error.message : String(error);
     return { ok: false, faults: [faultAt(capability, { message, detail })] };
   }
