@@ -211,6 +211,7 @@ async function serve(
   const words = [join(folder.path, 'svc-agent')];
   const agent = await startProcess(process.execPath, words, { cwd: folder.path });
   onTestFinished(async () => void (await agent.stop()));
+  await agent.waitForLine((line) => line.includes('database: DuckDB has no accounts'));
   await connected;
   return async (name, body) => {
     const url = `http://127.0.0.1:${port}/api/v1/capabilities/${name}`;

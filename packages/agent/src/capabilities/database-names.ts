@@ -6,6 +6,11 @@ export function sectionOf(name: string): readonly string[] {
   return name === UNNAMED ? ['database'] : ['databases', name];
 }
 
+/** Whether the path of a fault is that of a database as a whole. */
+export function isDatabasePath(path: string): boolean {
+  return path === 'database' || /^databases\.[^.]+$/.test(path);
+}
+
 /** Those of each database, by its name. */
 export function byDatabase<Item extends { readonly database?: string }>(
   items: readonly Item[],

@@ -1,3 +1,4 @@
+import { isDatabasePath } from '../capabilities/database-names.ts';
 import type { Fault } from '../capabilities/fault.ts';
 
 export type DatabaseErrorKind =
@@ -71,7 +72,7 @@ export function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError
 /** Whether it is that the database cannot be used, which may pass without a change of the file. */
 export function isDatabaseAway({ path, position }: VerificationFault): boolean {
   // What is wrong with the text of the file has a place in it.
-  return position === undefined && (path === 'database' || /^databases\.[^.]+$/.test(path));
+  return position === undefined && isDatabasePath(path);
 }
 
 function pathOf(database: string | undefined): string {

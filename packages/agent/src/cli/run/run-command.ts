@@ -1,5 +1,6 @@
 import { CannotListen } from '@svc/edge';
 import { startAgent } from '../../agent.ts';
+import { isDatabasePath } from '../../capabilities/database-names.ts';
 import { databaseFault } from '../../databases/errors.ts';
 import { closeAll, pingAll } from '../../databases/opened.ts';
 import type { FileDigests } from '../../start-up/report.ts';
@@ -64,6 +65,10 @@ async function serve(
   const faults = readonlyAccountFaults(config, findings);
   if (faults.length > 0) return refuse(faults);
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
+  // What is weaker than with PostgreSQL, whoever serves the database has to know without looking for it.
+  for (const { path, message } of outcome.warnings.filter((warning) => isDatabasePath(warning.path))) {
+    process.stderr.write(`svc-agent: ${path}: ${message}\n`);
+  }
   const opened = await openDatabases(config, log.observe);
   try {
     // The connections of the checks ended with the child process: without these the first caller would wait.
