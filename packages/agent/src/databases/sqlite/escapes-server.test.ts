@@ -74,6 +74,20 @@ describe('what a statement may do', () => {
     expect(await scene.problems(capabilityOf(loads))).toEqual([expect.stringContaining('never allowed')]);
   });
 
+  test.each(['json_each', 'JSON_TREE'])('a table that is called %s is no function', async (name) => {
+    const reads = capabilityOf(`select count(*) as a from ${name.toLowerCase()}`);
+    const other = capabilityOf("select count(*) as a from json_each('[1]') x, json_tree('[1]') y");
+    scene.execute(`create table ${name} (n)`);
+    expect(await scene.driver.rowsOf(answer)).toBe('[{"a":1}]');
+    expect(await scene.driver.rowsOf(reads)).toBe('[{"a":0}]');
+    expect(await scene.problems(other)).toEqual([expect.stringContaining('not accepted')]);
+    for (const module of ['dbstat', 'fts5 (n)']) {
+      scene.execute(`drop table ${name}; create virtual table ${name} using ${module}`);
+      expect(await scene.driver.rowsOf(answer)).toBe('[{"a":1}]');
+      expect(await scene.problems(reads)).toEqual([expect.stringContaining('virtual table')]);
+    }
+  });
+
   test('nothing is left beside the file', () => {
     const left = ['-wal', '-shm', '-journal'].filter((end) => existsSync(`${scene.file}${end}`));
     expect(left).toEqual([]);

@@ -65,7 +65,10 @@ function programOf(database: SqliteDatabase, text: string): readonly Instruction
     }));
 }
 
+/** None where the file has a table or view of that name, which SQLite reads instead of the function, be it a virtual table. */
 function tablesOf(database: SqliteDatabase, name: string): readonly string[] {
+  const own = `select 1 from sqlite_schema where type in ('table', 'view') and name = '${name}' collate nocase`;
+  if (database.prepare(own).get() !== undefined) return [];
   return programOf(database, `select * from ${name}('[]')`).flatMap(({ opcode, p4 }) =>
     opcode === 'VOpen' ? [p4] : [],
   );
