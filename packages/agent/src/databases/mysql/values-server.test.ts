@@ -93,6 +93,8 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
           const at = below(v.length + 1);
           v = v.slice(0, at) + pick(random, SCRAPS) + v.slice(at + below(2));
         }
+        // MariaDB 10 takes no zero with an exponent.
+        if (/[^\d.]0e/i.test(v)) continue;
         expect([v, await answer(v)]).toEqual([v, [{ a: documentOf(v) }]]);
       }
     },
