@@ -136,6 +136,23 @@ test('one that is lost costs only its own capabilities, and comes back', async (
   await expect.poll(async () => (await service.call('count_orders', {})).status).toBe(200);
 });
 
+test('while one is away, the others are verified again', async () => {
+  await reload(`${agent.head}runtime: { reverify: 1s }\n${CAPABILITIES}`);
+  const { port } = network;
+  await agent.answerTo(async () => {
+    await network.close();
+    await service.call('count_orders', {});
+  }, 'database_lost');
+  const drift = await agent.answerTo(() => library.query('alter table book rename to moved'), 'drift');
+  expect(drift).toMatchObject({ faults: 1, capabilities: 'get_book' });
+  await library.query('alter table moved rename to book');
+  const held = await agent.answerTo(async () => {
+    network = await startFaultProxy({ target: shop, port });
+  }, 'reverified');
+  expect(held).toMatchObject({ capabilities: 2 });
+  await reload(agent.head + CAPABILITIES);
+});
+
 describe('a reload', () => {
   test('of one leaves the sessions of the others', async () => {
     await service.call('get_book', { id: 1 });

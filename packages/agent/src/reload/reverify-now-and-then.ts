@@ -30,12 +30,14 @@ export function reverifyNowAndThen({ serving, observe }: ReverifyOptions): { clo
     if (reverifyMs === undefined || startedAt < lastAt + reverifyMs) return;
     const faults = await verify(config);
     lastAt = performance.now();
-    // What has taken its place meanwhile has just been verified. A lost database is told of elsewhere.
-    if (closing.signal.aborted || serving() !== config || faults.some(isDatabaseAway)) return;
+    // What has taken its place meanwhile has just been verified.
+    if (closing.signal.aborted || serving() !== config) return;
     const duration_ms = Math.round(lastAt - startedAt);
-    if (faults.length === 0)
+    // A lost database is told of elsewhere, and what it holds is neither sound nor drifted.
+    const drifted = faults.filter((fault) => !isDatabaseAway(fault));
+    if (drifted.length > 0) observe({ event: 'drift', ...textsOf(drifted), duration_ms });
+    else if (faults.length === 0)
       observe({ event: 'reverified', capabilities: config.capabilities.length, duration_ms });
-    else observe({ event: 'drift', ...textsOf(faults), duration_ms });
   }
 
   async function verify(config: AgentConfig): Promise<Parameters<typeof textsOf>[0]> {

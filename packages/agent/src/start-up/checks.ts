@@ -5,7 +5,7 @@ import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { databaseFault } from '../databases/errors.ts';
-import { UNNAMED } from '../capabilities/database-names.ts';
+import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from './check-key-files.ts';
 import { digestingReader } from './file-digest.ts';
@@ -146,15 +146,17 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
   }
 }
 
-/** Only what the database says of the capabilities may have changed since they were verified. */
+/** Only what the databases say of the capabilities may have changed since they were verified: those that answer. */
 export async function reverify({ reverify: config }: ReverifyOrder): Promise<ReverifyReport> {
   const verifier = await loadFileVerifier(driversOf(config.databases));
   const databases = verifier.open(config.databases);
   try {
     const away = await databases.ping();
-    if (away.length > 0) return { faults: away };
-    const { faults } = await databases.verify(config.capabilities);
-    return { faults };
+    const silent = new Set(away.map(({ path }) => path));
+    const { faults } = await databases.verify(
+      config.capabilities.filter(({ database = UNNAMED }) => !silent.has(sectionOf(database).join('.'))),
+    );
+    return { faults: [...away, ...faults] };
   } catch (error) {
     return { faults: [databaseFault(error)] };
   } finally {
