@@ -1,3 +1,4 @@
+import { nearestWithin } from '@svc/edge';
 import { isRecord } from '../capabilities/is-record.ts';
 import { DEFAULT_DRIVER, DRIVER_NAMES } from '../databases/drivers.ts';
 import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
@@ -9,10 +10,10 @@ export function databaseNamesOf(root: unknown): readonly string[] {
   return isRecord(root['databases']) ? Object.keys(root['databases']) : [];
 }
 
-/** The driver that the section names; the default one where it names none that exists. */
+/** The driver that the section names, or nearly names; the default one where it names none. */
 export function driverNameOf(root: unknown, section: Path): string {
   const name = valueAt(root, [...section, 'driver']);
-  return typeof name === 'string' && DRIVER_NAMES.includes(name) ? name : DEFAULT_DRIVER;
+  return (typeof name === 'string' ? nearestWithin(name, DRIVER_NAMES) : undefined) ?? DEFAULT_DRIVER;
 }
 
 /** Those of all databases, by their names. */

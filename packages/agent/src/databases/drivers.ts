@@ -25,6 +25,11 @@ export function driverOf(name: string): Driver {
   return driver;
 }
 
+/** Those whose section of the capability file has the key. */
+export function driversWithKey(key: string): readonly string[] {
+  return DRIVER_NAMES.filter((name) => Object.hasOwn(driverOf(name).section.properties, key));
+}
+
 /** What the processes run that hold the engines of databases. */
 export function engineCodes(): readonly OwnCode[] {
   return Object.values(drivers).flatMap(({ engineCode }) => engineCode?.() ?? []);

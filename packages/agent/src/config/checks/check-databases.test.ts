@@ -117,6 +117,20 @@ test.each([
       'databases.shop.driver: must be one of postgres, mariadb, mysql, sqlite, duckdb',
     ],
   ],
+  [
+    'a key that only databases of other drivers have',
+    file({ notes: '{ driver: mysql, host: db, name: n, user: u, password: pw, file: notes.db }' }),
+    [
+      'databases.notes.file: unknown key; accepted: driver, host, port, name, user, password, password_file, sslmode, ssl_root_cert, max_connections, caller_variables, require_readonly_account; for `file` set `driver: sqlite` or `driver: duckdb`',
+    ],
+  ],
+  [
+    'a driver that is nearly named, whose keys are meant',
+    file({ notes: '{ driver: sqlite3, file: notes.db }' }),
+    [
+      'databases.notes.driver: must be one of postgres, mariadb, mysql, sqlite, duckdb; did you mean `sqlite`?',
+    ],
+  ],
 ])('%s', (_title, text, faults) => {
   expect(faultLines(load(text)).map((line) => line.replace(/^\d\S* /, ''))).toEqual(faults);
 });

@@ -58,16 +58,18 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
   }
 }
 
-export function unknownKeyMessage(name: string, error: ErrorObject): string {
+/** `drivers`: those whose databases have a key of that name. */
+export function unknownKeyMessage(name: string, error: ErrorObject, drivers: readonly string[]): string {
   const known = error.parentSchema?.['properties'];
   const names = isRecord(known) ? Object.keys(known) : [];
   if (name === '<<') {
     return 'merge keys do not exist in YAML 1.2: repeat the keys, or write an alias as the whole value';
   }
+  const accepted = `unknown key; accepted: ${names.join(', ')}`;
+  if (drivers.length > 0)
+    return `${accepted}; for \`${name}\` set ${drivers.map((each) => `\`driver: ${each}\``).join(' or ')}`;
   const nearest = nearestWithin(name, names);
-  return nearest === undefined
-    ? `unknown key; accepted: ${names.join(', ')}`
-    : `unknown key, did you mean \`${nearest}\`?`;
+  return nearest === undefined ? accepted : `unknown key, did you mean \`${nearest}\`?`;
 }
 
 function typeMessage(type: string, value: unknown): string {

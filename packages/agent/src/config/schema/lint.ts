@@ -7,11 +7,13 @@ import {
   type ParamSpec,
 } from '../capability-file.ts';
 import { driversOf } from '../driver-of-file.ts';
+import { driversWithKey } from '../../databases/drivers.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { fileSchema, paramSchema } from './file-schema.ts';
 import { lintMessage, unknownKeyMessage } from './lint-message.ts';
+import { isDatabasePath } from '../../capabilities/database-names.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
-import { fromPointer, valueAt } from '../path.ts';
+import { dottedPath, fromPointer, valueAt } from '../path.ts';
 import type { Path } from '../path.ts';
 
 // A test checks the schemas of the file themselves; doing so here, and making quicker code of them, would take longer at
@@ -71,7 +73,8 @@ function report(root: unknown, error: ErrorObject, faults: FaultLog): void {
   switch (error.keyword) {
     case 'additionalProperties': {
       const name = String(error.params['additionalProperty']);
-      faults.addForKey([...path, name], unknownKeyMessage(name, error));
+      const drivers = isDatabasePath(dottedPath(path)) ? driversWithKey(name) : [];
+      faults.addForKey([...path, name], unknownKeyMessage(name, error, drivers));
       return;
     }
     case 'required':
