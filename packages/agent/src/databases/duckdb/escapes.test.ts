@@ -200,10 +200,53 @@ test('macros and views are judged by what stands behind them', async () => {
   }
 });
 
+test('names are told apart as DuckDB does, and behind a view its own schema comes first', async () => {
+  const telling = `select current_setting('memory_limit') as a`;
+  const { tested, problems } = await openScene({
+    schema: [
+      'create schema other',
+      `create table x as select 'plain' as a`,
+      `create view other.x as ${telling}`,
+      'create table other.own as select 7 as a',
+      'create macro reading() as table select * from x',
+      'create view other.bare as select * from x',
+      'create view other.of_catalog as select * from library.x',
+      'create view other.by_macro as select * from main.reading()',
+      'use other',
+      'create view other.of_own as select * from own',
+      'use main',
+      'create schema "p.q"',
+      'create schema p',
+      `create table p."q.r" as select 'plain' as a`,
+      `create view "p.q".r as ${telling}`,
+      `create view "boo\u212a" as ${telling}`,
+      'create schema library',
+      `create view library.library.x as ${telling}`,
+    ],
+  });
+  for (const name of [
+    'other.bare',
+    'other.of_catalog',
+    'other.by_macro',
+    '"p.q".r',
+    '"boo\u212a"',
+    'library.library.x',
+  ]) {
+    const found = await problems(capabilityOf(`select a from ${name}`, { result: { a: 'string' } }));
+    expect([name, found]).toEqual([name, [expect.stringContaining('current_setting')]]);
+  }
+  for (const name of ['x', 'p."q.r"', 'library.main.x']) {
+    const capability = capabilityOf(`select a from ${name}`, { result: { a: 'string' } });
+    expect(await tested.rowsOf(capability)).toBe('[{"a":"plain"}]');
+  }
+  expect(await tested.rowsOf(capabilityOf('select a from other.of_own'))).toBe('[{"a":7}]');
+});
+
 test.each([
   ['lower', 'create macro lower(x) as (select count(*) from duckdb_settings())'],
   ['||', `create macro "||"(x, y) as current_setting('threads')`],
   ['current_user', "create macro current_user() as current_setting('threads')"],
+  ['CURRENT_USER', "create macro CURRENT_USER() as current_setting('threads')"],
   ['array_extract', "create macro array_extract(x, y) as current_setting('threads')"],
   ['duckdb_views', 'create macro duckdb_views() as table select 1 as a'],
 ])(
@@ -274,6 +317,19 @@ test('a number is compared as it is given, and not as a column would round it', 
   });
   expect(await tested.rowsOf(query, { n: 1.505 })).toBe('[{"a":0}]');
   expect(await tested.rowsOf(query, { n: 0.1 })).toBe('[{"a":1}]');
+});
+
+test('a macro of the file does not say what may be opened', async () => {
+  const { folder } = await openScene({
+    schema: [`create macro list_value(x) as system.main.list_value('/')`],
+  });
+  const resolveFile = (name: string): string => resolve(folder, name);
+  const pool = createPool(configure({ file: 'library.duckdb', read_files: ['exports/'] }, {}, resolveFile));
+  onTestFinished(() => pool.close());
+  const read = (path: string): Promise<unknown> =>
+    withSession(pool, (session) => session.ask(ASK.read, { sql: `select count(*)::integer from '${path}'` }));
+  expect(await read('exports/sales.csv')).toEqual([[2]]);
+  await expect(read('secret.csv')).rejects.toMatchObject({ name: 'DatabaseError' });
 });
 
 test('a file that another takes the place of is opened anew, and judged anew', async () => {

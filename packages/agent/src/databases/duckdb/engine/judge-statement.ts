@@ -10,9 +10,12 @@ import {
   type TreeName,
 } from './judge-tree.ts';
 import type { DuckdbConnection } from './library.ts';
+import { relationKey, schemaOfKey } from './names.ts';
 import type { DuckdbColumn, JudgeQuestion } from './questions.ts';
 import type { Schema } from './schema.ts';
 
+/** The schemas of names that have none: behind a view its own as well, also for the macros that it calls. */
+const HOMES: readonly string[] = ['main'];
 const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
 
 export type JudgedStatement =
@@ -50,7 +53,7 @@ export async function judgeStatement(
     return refused('has parameters where DuckDB sees none: write them as values');
   }
   const seen = new Set<string>();
-  const problem = await problemOfNames(judged.names);
+  const problem = await problemOfNames(judged.names, HOMES);
   if (problem !== undefined) return refused(problem);
   const described = await describe(connection, text);
   if (!described.ok) return described;
@@ -63,20 +66,21 @@ export async function judgeStatement(
 
   async function problemOfNames(
     names: Extract<typeof judged, { ok: true }>['names'],
+    homes: readonly string[],
   ): Promise<string | undefined> {
     for (const name of names.relations) {
-      const relation = await problemOfRelation(name, names.commonTables);
+      const relation = await problemOfRelation(name, names.commonTables, homes);
       if (relation !== undefined) return relation;
     }
     for (const name of names.functions) {
       const called = schema.macros.has(name.name)
-        ? await problemOfMacro(name.name)
+        ? await problemOfMacro(name.name, homes)
         : problemOfFunction(name, allowFunctions);
       if (called !== undefined) return called;
     }
     for (const name of names.tableFunctions) {
       const called = schema.macros.has(name.name)
-        ? await problemOfMacro(name.name)
+        ? await problemOfMacro(name.name, homes)
         : problemOfTableFunction(name);
       if (called !== undefined) return called;
     }
@@ -84,26 +88,40 @@ export async function judgeStatement(
   }
 
   async function problemOfRelation(
-    { catalog, schema: own, name }: TreeName,
+    name: TreeName,
     commonTables: ReadonlySet<string>,
+    homes: readonly string[],
   ): Promise<string | undefined> {
-    const isOwn = catalog === '' || catalog === schema.catalog;
-    const key = `${own === '' || own === schema.catalog ? 'main' : own}.${name}`;
+    const keys = keysOf(name, homes);
     // A file can be named like a table, but not without a dot.
-    if (own === '' && commonTables.has(name) && PLAIN_NAME.test(name)) {
-      if (schema.ownViews.has(name)) {
-        return `names a common table expression ${name}, as DuckDB names a view of its own: give it another name`;
+    if (name.schema === '' && commonTables.has(name.name) && PLAIN_NAME.test(name.name)) {
+      if (schema.ownViews.has(name.name)) {
+        return `names a common table expression ${name.name}, as DuckDB names a view of its own: give it another name`;
       }
       // Elsewhere in the statement the same name is that of the table or the view.
-      if (!schema.tables.has(key) && !schema.views.has(key)) return undefined;
-    }
-    if (isOwn && schema.tables.has(key)) return problemOfTable(key);
-    if (!isOwn || !schema.views.has(key)) {
+    } else if (keys.length === 0) {
       return 'reads what is no table and no view of the database: check the names, and read files by read_csv and its kin';
     }
+    for (const key of keys) {
+      const problem = await (schema.tables.has(key) ? problemOfTable(key) : problemOfView(key, homes));
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  /** A name without a schema may be that of any of the homes. */
+  function keysOf({ catalog, schema: own, name }: TreeName, homes: readonly string[]): readonly string[] {
+    if (catalog !== '' && catalog !== schema.catalog) return [];
+    const isBare = own === '' || (catalog === '' && own === schema.catalog);
+    const keys = (isBare ? homes : [own]).map((home) => relationKey(home, name));
+    return keys.filter((key) => schema.tables.has(key) || schema.views.has(key));
+  }
+
+  async function problemOfView(key: string, homes: readonly string[]): Promise<string | undefined> {
     const view = schema.views.get(key);
     if (view === undefined) return 'reads a view whose text cannot be judged: write its SELECT into the SQL';
-    return behind(`view ${key}`, view, 'reads a view that');
+    const more = [...new Set([...homes, schemaOfKey(key)])].sort();
+    return behind(`view ${key}`, view, 'reads a view that', more);
   }
 
   async function problemOfTable(key: string): Promise<string | undefined> {
@@ -111,28 +129,39 @@ export async function judgeStatement(
     if (generated === undefined) return 'reads a table whose text cannot be judged';
     for (const [index, expression] of generated.entries()) {
       const how = 'reads a table with a generated column that';
-      const problem = await behind(`table ${key} ${index}`, `select ${expression}`, how);
+      const problem = await behind(`table ${key} ${index}`, `select ${expression}`, how, HOMES);
       if (problem !== undefined) return problem;
     }
     return undefined;
   }
 
-  async function problemOfMacro(name: string): Promise<string | undefined> {
+  async function problemOfMacro(name: string, homes: readonly string[]): Promise<string | undefined> {
     for (const [index, definition] of (schema.macros.get(name) ?? []).entries()) {
-      const problem = await behind(`macro ${name} ${index}`, definition, `calls the macro ${name}, which`);
+      const problem = await behind(
+        `macro ${name} ${index}`,
+        definition,
+        `calls the macro ${name}, which`,
+        homes,
+      );
       if (problem !== undefined) return problem;
     }
     return undefined;
   }
 
-  async function behind(key: string, sql: string, how: string): Promise<string | undefined> {
+  async function behind(
+    what: string,
+    sql: string,
+    how: string,
+    homes: readonly string[],
+  ): Promise<string | undefined> {
+    const key = JSON.stringify([what, ...homes]);
     if (seen.has(key)) return undefined;
     seen.add(key);
     const inner = await serialize(connection, sql);
     if (!inner.ok) return `${how} ${inner.problem}`;
     const innerNames = judgeTree(inner.tree, files);
     if (!innerNames.ok) return `${how} ${innerNames.problem}`;
-    const problem = await problemOfNames(innerNames.names);
+    const problem = await problemOfNames(innerNames.names, homes);
     return problem === undefined ? undefined : `${how} ${problem}`;
   }
 }

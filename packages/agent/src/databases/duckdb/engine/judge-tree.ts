@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { knownFunctions, knownTableFunctions, readingFunctions, readingOptions } from './known-functions.ts';
+import { foldName } from './names.ts';
 
 /** A part of the tree that DuckDB's own parser makes of a statement. */
 export type Tree = Readonly<Record<string, unknown>>;
@@ -79,7 +80,7 @@ export function judgeTree(root: unknown, files: ReadFiles): TreeResult {
     if (typeof part['class'] === 'string') expression(part, part['class']);
     else if (typeof part['type'] === 'string') node(part, part['type']);
     if (isTree(part['cte_map']) && Array.isArray(part['cte_map']['map'])) {
-      for (const each of part['cte_map']['map']) if (isTree(each)) commonTables.add(lower(each['key']));
+      for (const each of part['cte_map']['map']) if (isTree(each)) commonTables.add(foldName(each['key']));
     }
     for (const [key, value] of Object.entries(part)) {
       if (key !== PLAIN_KEYS[String(part['class'])]) walk(value);
@@ -158,8 +159,8 @@ function refusePath(name: string): never {
 function optionName(option: Tree): string {
   const { left } = option;
   if (option['class'] === 'COMPARISON' && isTree(left) && Array.isArray(left['column_names']))
-    return left['column_names'].map(lower).join('.');
-  return lower(option['alias'] ?? '');
+    return left['column_names'].map(foldName).join('.');
+  return foldName(option['alias'] ?? '');
 }
 
 /** Of a text or of a list of them; undefined for what is neither. */
@@ -203,14 +204,10 @@ export function isTree(part: unknown): part is Tree {
 
 function nameOf(part: Tree, key: string): TreeName {
   return {
-    catalog: lower(part['catalog'] ?? part['catalog_name'] ?? ''),
-    schema: lower(part['schema'] ?? part['schema_name'] ?? ''),
-    name: lower(part[key]),
+    catalog: foldName(part['catalog'] ?? part['catalog_name'] ?? ''),
+    schema: foldName(part['schema'] ?? part['schema_name'] ?? ''),
+    name: foldName(part[key]),
   };
-}
-
-function lower(text: unknown): string {
-  return String(text).toLowerCase();
 }
 
 function words(name: string): string {

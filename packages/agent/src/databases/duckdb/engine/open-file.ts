@@ -53,7 +53,9 @@ async function create(
       temp_directory: '',
     });
     const connection = await instance.connect();
-    const listed = (paths: readonly string[]): string => `[${paths.map(quoted).join(', ')}]`;
+    // Written as [...] it would be a macro of the file, if that has one of this name.
+    const listed = (paths: readonly string[]): string =>
+      `system.main.list_value(${paths.map(quoted).join(', ')})`;
     for (const setting of [
       `set TimeZone = 'UTC'`,
       `set allowed_directories = ${listed(readFiles.filter((path) => path.endsWith('/')))}`,

@@ -1,14 +1,15 @@
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { lexicon } from './lexicon.ts';
 import type { DuckdbConnection } from './library.ts';
+import { foldName, relationKey } from './names.ts';
 
 /** What the database has, by names in lower case. The file cannot change while it is open. */
 export interface Schema {
   /** Name of the database. */
   readonly catalog: string;
-  /** The expressions of generated columns by `schema.name` of their table; undefined where they cannot be told. */
+  /** The expressions of generated columns by the key of their table; undefined where they cannot be told. */
   readonly tables: ReadonlyMap<string, readonly string[] | undefined>;
-  /** The SELECT of each view; undefined where it cannot be told. */
+  /** The SELECT of each view by its key; undefined where it cannot be told. */
   readonly views: ReadonlyMap<string, string | undefined>;
   /** Views of DuckDB itself that a name without a schema reaches. */
   readonly ownViews: ReadonlySet<string>;
@@ -35,27 +36,24 @@ export async function readSchema(connection: DuckdbConnection): Promise<Schema> 
     'select function_name, function_type, macro_definition from system.main.duckdb_functions() where not internal',
   );
   const [[hiding] = []] = await ask(
-    `select function_name from system.main.duckdb_functions() where not internal and function_name in
-      (select function_name from system.main.duckdb_functions() where internal) order by function_name`,
+    `select function_name from system.main.duckdb_functions() where not internal and system.main.lower(function_name) in
+      (select system.main.lower(function_name) from system.main.duckdb_functions() where internal) order by function_name`,
   );
   const byName = new Map<string, string[]>();
   for (const [name = '', kind = '', definition = ''] of macros) {
-    const known = byName.get(name.toLowerCase()) ?? [];
-    byName.set(name.toLowerCase(), [...known, kind === 'table_macro' ? definition : `select ${definition}`]);
+    const folded = foldName(name);
+    byName.set(folded, [
+      ...(byName.get(folded) ?? []),
+      kind === 'table_macro' ? definition : `select ${definition}`,
+    ]);
   }
   return {
-    catalog: catalog.toLowerCase(),
+    catalog: foldName(catalog),
     tables: new Map(
-      tables.map(([schema = '', name = '', sql = '']) => [
-        `${schema}.${name}`.toLowerCase(),
-        generatedBy(sql),
-      ]),
+      tables.map(([schema = '', name = '', sql = '']) => [relationKey(schema, name), generatedBy(sql)]),
     ),
     views: new Map(
-      views.map(([schema = '', name = '', sql = '']) => [
-        `${schema}.${name}`.toLowerCase(),
-        queryOfView(sql),
-      ]),
+      views.map(([schema = '', name = '', sql = '']) => [relationKey(schema, name), queryOfView(sql)]),
     ),
     ownViews: new Set(ownViews.flat()),
     macros: byName,
