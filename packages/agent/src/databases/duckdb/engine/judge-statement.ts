@@ -120,7 +120,7 @@ export async function judgeStatement(
   async function problemOfView(key: string, homes: readonly string[]): Promise<string | undefined> {
     const view = schema.views.get(key);
     if (view === undefined) return 'reads a view whose text cannot be judged: write its SELECT into the SQL';
-    const more = [...new Set([...homes, schemaOfKey(key)])].sort();
+    const more = [...new Set([...homes, schemaOfKey(key)])].toSorted();
     return behind(`view ${key}`, view, 'reads a view that', more);
   }
 
