@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import {
   createReleasers,
+  freePort,
   startService,
   temporaryFolder,
   testDatabase,
@@ -68,6 +67,7 @@ beforeAll(async () => {
   await releasers.add(() => folder.remove());
   const authority = join(folder.path, 'authority.pem');
   await writeFile(authority, AUTHORITY);
+  // The provider has to know the address of the gateway before that runs.
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}`;
   resource = `${publicUrl}/mcp`;
@@ -204,14 +204,3 @@ test(
     }
   },
 );
-
-/** Free now; the provider has to know the gateway's address before the gateway runs. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address: AddressInfo | string | null = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('cannot tell a free port');
-  return address.port;
-}

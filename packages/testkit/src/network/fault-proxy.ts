@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback } from './free-port.ts';
 import { createRelay, type Relay } from './relay.ts';
 
 export type Direction = 'to_target' | 'to_client' | 'both';
@@ -80,17 +81,14 @@ export async function startFaultProxy(options: {
       });
     }
   });
-  server.listen({ host: '127.0.0.1', port: options.port ?? 0 });
-  await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('cannot start the proxy: no address');
+  const port = await listenOnLoopback(server, options.port);
 
   const cut = (): void => {
     for (const pair of pairs) reset(pair);
   };
   return {
     host: '127.0.0.1',
-    port: address.port,
+    port,
     connections: () => pairs.size,
     delay: (ms) => {
       delayMs = ms;
