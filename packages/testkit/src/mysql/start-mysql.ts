@@ -31,14 +31,15 @@ export interface Mysql {
 }
 
 export interface MysqlOptions {
-  /** Options of the server, such as `{ 'sql-mode': 'ANSI_QUOTES' }`. */
-  readonly settings?: Readonly<Record<string, string>>;
   /** A port that must be free; default any that is. */
   readonly port?: number;
 }
 
 const START_MS = 120_000;
 const ADMINISTRATOR = 'administrator';
+// Tests that run beside each other share a server, and some change what its new sessions start with.
+const SESSION = `set session sql_quote_show_create = 1,
+  session sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`;
 
 /** Starts a real server on 127.0.0.1 with TLS, with a new cluster that ends with it. */
 export async function startMysql(program: MysqlProgram, options: MysqlOptions = {}): Promise<Mysql> {
@@ -61,10 +62,7 @@ async function start(program: MysqlProgram, options: MysqlOptions, releasers: Re
   const accounts = join(folder.path, 'accounts.sql');
   await writeFile(accounts, accountOf(program.kind, password), { mode: 0o600 });
   const port = options.port ?? (await freePort());
-  const args = [
-    ...commonOptions(program, folder.path),
-    ...serverOptions(folder.path, port, files, options.settings),
-  ];
+  const args = [...commonOptions(program, folder.path), ...serverOptions(folder.path, port, files)];
   const [command, ...words] = program.command;
   const process = await startProcess(command, [...words, ...args, `--init-file=${accounts}`], {
     orphanSignal: 'SIGKILL',
@@ -135,7 +133,6 @@ function serverOptions(
   folder: string,
   port: number,
   { certificate, key }: CertificateFiles,
-  settings: MysqlOptions['settings'],
 ): readonly string[] {
   const all = {
     'bind-address': '127.0.0.1',
@@ -154,7 +151,6 @@ function serverOptions(
     'skip-name-resolve': 'ON',
     // MySQL's second protocol has a port of its own, always the same.
     'loose-mysqlx': 'OFF',
-    ...settings,
   };
   return Object.entries(all).map(([name, value]) => `--${name}=${value}`);
 }
@@ -186,6 +182,7 @@ export async function executeMysql(
     ssl: { rejectUnauthorized: false },
   });
   try {
+    await connection.query(SESSION);
     const [results] = await connection.query<RowDataPacket[] | RowDataPacket[][]>(sql);
     // Of a statement without rows it is no list; of several statements it is a list with one for each.
     if (!Array.isArray(results)) return [];
