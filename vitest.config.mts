@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
 import { requirements } from './tests/requirements/manifest.ts';
+import LongFirst from './tests/setup/long-first.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
 const database = 'packages/agent/src/databases/**/*.test.ts';
@@ -31,6 +32,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     reporters: [new RepositoryReporter()],
     tags: requirements.map(({ id, says }) => ({ name: id, description: says })),
+    sequence: { sequencer: LongFirst },
     maxWorkers: 2,
     // Of what hangs; how long a test takes on a busy machine is no promise.
     testTimeout: 60_000,

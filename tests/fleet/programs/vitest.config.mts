@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import LongFirst from '../../setup/long-first.ts';
 import RepositoryReporter from '../../setup/reporter.ts';
 
 /** What a fleet does when parts of it fail, with real balancers, name servers, networks and Valkey. */
@@ -11,6 +12,7 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: 'tests/setup/postgres.ts',
     setupFiles: 'tests/setup/drop-databases.ts',
     pool: 'forks',
+    sequence: { sequencer: LongFirst },
     // Most of their time they wait for deadlines.
     maxWorkers: 3,
     testTimeout: 120_000,
