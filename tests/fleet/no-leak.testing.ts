@@ -14,19 +14,17 @@ const SLACK = 3;
 const MAX_CONNECTIONS = 10;
 /** What balancers keep open for a moment has gone by then. */
 const BACK_WITHIN_MS = 15_000;
+const LINKED_WITHIN_MS = 20_000;
 
-export async function sizesOf({ replicas, agents }: Fleet): Promise<Sizes> {
-  const descriptors = async ({
-    process,
-  }: Fleet['agents'][number] | Fleet['replicas'][number]): Promise<number> =>
-    (await sizeOf(process)).descriptors;
-  return {
-    replicas: await Promise.all(replicas.map(descriptors)),
-    agents: await Promise.all(agents.map(descriptors)),
-  };
+/** What the fleet holds before anybody has called. An agent that still dials would seem to have leaked its links. */
+export async function sizesOnceLinked(fleet: Fleet): Promise<Sizes> {
+  const isLinked = ({ process }: Fleet['agents'][number]): boolean =>
+    [...process.output().matchAll(/: connected to ws/g)].length >= fleet.replicas.length;
+  await until(() => fleet.agents.every(isLinked), LINKED_WITHIN_MS);
+  return sizesOf(fleet);
 }
 
-/** What the fleet holds now that nobody calls, compared with when nobody had called yet. Empty on other systems. */
+/** What the fleet holds now that nobody calls, compared with before anybody had called. Empty on other systems. */
 export async function leaksOf(fleet: Fleet, before: Sizes): Promise<readonly string[]> {
   let leaks: readonly string[] = [];
   const look = async (): Promise<boolean> => {
@@ -45,6 +43,17 @@ export async function leaksOf(fleet: Fleet, before: Sizes): Promise<readonly str
   };
   await until(look, BACK_WITHIN_MS).catch(() => {});
   return leaks;
+}
+
+async function sizesOf({ replicas, agents }: Fleet): Promise<Sizes> {
+  const descriptors = async ({
+    process,
+  }: Fleet['agents'][number] | Fleet['replicas'][number]): Promise<number> =>
+    (await sizeOf(process)).descriptors;
+  return {
+    replicas: await Promise.all(replicas.map(descriptors)),
+    agents: await Promise.all(agents.map(descriptors)),
+  };
 }
 
 /** The processes of the system that descend from one of these, those that are gone included. Linux only. */

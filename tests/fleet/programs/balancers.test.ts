@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HAPROXY_FILE, NGINX_FILE } from '../balancer-files.testing.ts';
 import { startFleet, until, type Fleet } from '../fleet.testing.ts';
 import { LOAD_SQL, startOpenLoad, type LoadReport } from '../open-load.testing.ts';
-import { descendantsOf, leaksOf, sizesOf, type Sizes } from '../no-leak.testing.ts';
+import { descendantsOf, leaksOf, sizesOnceLinked, type Sizes } from '../no-leak.testing.ts';
 
 const CHECK_MS = 500;
 
@@ -44,7 +44,7 @@ describe.each<{ program: string; start: (targets: readonly Target[]) => Promise<
     });
     await fleet.ready();
     balancer = await start(fleet.replicas);
-    before = await sizesOf(fleet);
+    before = await sizesOnceLinked(fleet);
   });
   afterAll(async () => {
     if (isMissing) return;
