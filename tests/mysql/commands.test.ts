@@ -203,5 +203,18 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
       expect(code).toBe(2);
       expect(stdout).toContain(`write driver: ${address.kind}`);
     });
+
+    test.each(['disable', 'prefer', 'require'])(
+      'without a driver check names what to do: %s',
+      async (mode) => {
+        const file = await readFile(join(folder.path, 'capability/capability.yaml'), 'utf8');
+        const lines = file.split('\n').filter((line) => !/^  (driver|sslmode): /.test(line));
+        const without = lines.map((line) => (line === 'database:' ? `database:\n  sslmode: ${mode}` : line));
+        await writeFile(join(folder.path, 'capability/without.yaml'), without.join('\n'));
+        const { code, stdout } = await run(['check', '--config', 'capability/without.yaml']);
+        expect(code).toBe(2);
+        expect(stdout).toContain('check host, port and sslmode, and that driver names what runs there');
+      },
+    );
   },
 );

@@ -131,7 +131,7 @@ function adviceFor(cause: unknown): string {
     case 'EAI_AGAIN':
       return 'the host name cannot be looked up: check host';
     default:
-      return 'it cannot be connected to: check host, port and sslmode';
+      return 'it cannot be connected to: check host, port and sslmode, and that driver names what runs there';
   }
 }
 

@@ -155,7 +155,7 @@ function adviceFor(cause: unknown): string {
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
       return 'its certificate is not trusted: name the PEM file of its authority in ssl_root_cert';
     default:
-      return 'it cannot be connected to: check host, port and sslmode';
+      return 'it cannot be connected to: check host, port and sslmode, and that driver names what runs there';
   }
 }
 
