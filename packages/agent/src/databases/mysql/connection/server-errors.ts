@@ -3,6 +3,8 @@ import type { PoolRules } from '../../sessions/pool.ts';
 
 /** ER_CON_COUNT_ERROR and the limits of an account: too many connections. */
 const TOO_MANY = new Set([1040, 1203, 1226]);
+/** ER_MAX_PREPARED_STMT_COUNT_REACHED: others may let go of some. */
+const TOO_MANY_STATEMENTS = 1461;
 /** The server ends the session: shutdown, KILL, its own time-outs. */
 const ENDED = new Set([1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031]);
 /** ER_QUERY_TIMEOUT of MySQL and ER_STATEMENT_TIMEOUT of MariaDB. */
@@ -64,7 +66,9 @@ export function isDenied(error: unknown): boolean {
 export function kindOf(error: unknown): DatabaseErrorKind {
   if (error instanceof DatabaseError) return error.kind;
   const number = numberOf(error);
-  if (number === undefined || ENDED.has(number) || TOO_MANY.has(number)) return 'unavailable';
+  if (number === undefined || ENDED.has(number) || TOO_MANY.has(number) || number === TOO_MANY_STATEMENTS) {
+    return 'unavailable';
+  }
   return TIMED_OUT.has(number) ? 'timeout' : 'failed';
 }
 

@@ -6,6 +6,7 @@ import { DatabaseError } from '../../errors.ts';
 import type { PlainSession } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import type { BoundTypes } from '../execute/bind-values.ts';
+import { PreparedStatements } from './prepared-statements.ts';
 
 const CONNECT_MS = 10_000;
 /** What is asked at the start may take the server a while: to plan a statement, or to read a large catalog. */
@@ -32,9 +33,13 @@ const SETTINGS = [
 /** MariaDB gives what it has when the limit is reached, with a mere warning; MySQL fails. Here the time limit ends it. */
 const RECURSION = 'max_recursive_iterations = 4294967295';
 
+/** How rows come of what we ask for ourselves. */
+const NAMED = { rowsAsArray: false };
+
 /** One connection. Its settings are pinned, and nothing is sent on it that is not prepared or a constant of ours. */
 export class MysqlSession implements PlainSession {
   readonly connection: Connection;
+  readonly statements: PreparedStatements;
   readonly isMariaDb: boolean;
   /** As the server tells it, such as `11.4.5-MariaDB`. */
   readonly version: string;
@@ -47,6 +52,7 @@ export class MysqlSession implements PlainSession {
     this.types = types;
     this.version = version;
     this.connection = connection;
+    this.statements = new PreparedStatements(connection);
     this.isMariaDb = /MariaDB/i.test(version);
   }
 
@@ -56,13 +62,15 @@ export class MysqlSession implements PlainSession {
 
   /** Runs a statement of our own, without values. */
   async ask(sql: string): Promise<readonly RowDataPacket[]> {
-    const rows = await this.#answer<RowDataPacket[]>((done) => this.connection.query(sql, done));
+    const question = { ...NAMED, sql };
+    const rows = await this.#answer<RowDataPacket[]>((done) => this.connection.query(question, done));
     return Array.isArray(rows) ? rows : [];
   }
 
   /** Runs a statement of our own. */
   askWith(sql: string, values: readonly (string | null)[]): Promise<readonly RowDataPacket[]> {
-    return this.#answer<RowDataPacket[]>((done) => this.connection.execute(sql, [...values], done));
+    const question = { ...NAMED, sql, values: [...values] };
+    return this.#answer<RowDataPacket[]>((done) => this.connection.execute(question, done));
   }
 
   prepare(sql: string): Promise<PrepareStatementInfo> {
@@ -104,6 +112,7 @@ export class MysqlSession implements PlainSession {
   /** Undoes whatever a function may have left behind: locks, variables, settings. */
   async reset(): Promise<void> {
     await this.#answer<void>((done) => this.connection.reset((error) => done(error, undefined)));
+    this.statements.forget();
     this.#limitMs = undefined;
     await this.pin();
   }
@@ -215,7 +224,7 @@ function isOlder(version: string, oldest: readonly number[] = []): boolean {
 
 function askVersion(connection: Connection): Promise<readonly RowDataPacket[]> {
   return new Promise((resolve, reject) => {
-    connection.query<RowDataPacket[]>('select version() as version', (error, rows) => {
+    connection.query<RowDataPacket[]>({ ...NAMED, sql: 'select version() as version' }, (error, rows) => {
       if (error === null) resolve(rows);
       else reject(error);
     });
@@ -256,7 +265,7 @@ function optionsOf(config: MysqlConfig, isEncrypted: boolean): ConnectionOptions
     flags: ['-LOCAL_FILES'],
     infileStreamFactory: refuseFile,
     enableCleartextPlugin: false,
-    rowsAsArray: false,
+    rowsAsArray: true,
     supportBigNumbers: true,
     bigNumberStrings: true,
     jsonStrings: true,

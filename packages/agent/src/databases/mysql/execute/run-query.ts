@@ -184,28 +184,32 @@ class Transaction {
   }
 
   #execute(): Promise<void> {
-    const { text } = this.#verified;
+    const { connection, statements } = this.#session;
     return new Promise((resolve, reject) => {
-      const { connection } = this.#session;
-      const command = connection.execute({ sql: text, values: [...this.#bound], rowsAsArray: true });
-      // A connection that is lost tells its commands only in part of the cases.
-      const onLoss = (error?: Error): void => reject(error ?? new Error('the connection was closed'));
       const over = (): void => {
         connection.removeListener('error', onLoss);
         connection.removeListener('end', onLoss);
       };
-      connection.once('error', onLoss);
-      connection.once('end', onLoss);
-      command.on('result', (row: unknown) => {
-        if (this.#rows.add(row) > MOST_EXCESS) this.#stop?.('complete');
-      });
-      command.on('error', (error: Error) => {
+      const fail = (error: Error): void => {
         over();
         reject(error);
-      });
-      command.on('end', () => {
-        over();
-        resolve();
+      };
+      // A connection that is lost tells its commands only in part of the cases.
+      const onLoss = (error?: Error): void => fail(error ?? new Error('the connection was closed'));
+      connection.once('error', onLoss);
+      connection.once('end', onLoss);
+      statements.use(this.#verified.text, (error, statement) => {
+        if (error !== null) return fail(error);
+        if (this.stopped !== undefined) return fail(new Error(this.stopped));
+        const command = statement.execute(this.#bound);
+        command.on('result', (row: unknown) => {
+          if (this.#rows.add(row) > MOST_EXCESS) this.#stop?.('complete');
+        });
+        command.on('error', fail);
+        command.on('end', () => {
+          over();
+          resolve();
+        });
       });
     });
   }

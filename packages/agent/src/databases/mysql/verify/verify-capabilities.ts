@@ -120,7 +120,6 @@ export async function prepared(
     return { ok: false, faults: [faultAt(capability, { message, detail })] };
   }
   const { parameters, columns } = partsOf(statement);
-  statement.close();
   session.connection.unprepare(text);
   if (parameters !== template.references.length) {
     const message = 'has parameters where the database sees none: write them as values';
