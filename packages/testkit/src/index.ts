@@ -2,6 +2,7 @@ export { dial, type RawConnection } from './network/dial.ts';
 export { freePort, isPortFree } from './network/free-port.ts';
 export { startTcpBalancer, type TcpBalancer, type BalancerPolicy } from './network/tcp-balancer.ts';
 export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
+export { startGarblingProxy } from './network/garbling-proxy.ts';
 export { networkHost, type NetworkHost } from './network/network-host.ts';
 export { startRetryingBalancer, type RetryingBalancer } from './network/retrying-balancer.ts';
 export { findProgram } from './programs/find-program.ts';

@@ -94,3 +94,13 @@ test('a server that asks for the password as it is does not get it', async () =>
   expect(sent()).toContain('reader');
   expect(sent()).not.toContain(PASSWORD);
 });
+
+test('a server whose answer cannot be read costs its connection alone', async () => {
+  const oneColumn = packet(1, Buffer.from([1]));
+  // Of a text that is named so, no length can be read.
+  const unreadable = packet(2, Buffer.from([1, 0x61, 0xff]));
+  const { port } = await hostileServer((socket, packets) => {
+    socket.write(packets === 1 ? packet(2, OK) : Buffer.concat([oneColumn, unreadable]));
+  });
+  await expect(connectTo(port)).rejects.toThrow('Should not reach here');
+});

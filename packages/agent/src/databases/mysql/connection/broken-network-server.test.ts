@@ -1,7 +1,8 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { executeMysql, startFaultProxy } from '@svc/testkit';
+import { createRandom, executeMysql, startFaultProxy, startGarblingProxy } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { callOf, capabilityOf } from '../../conformance/capability.testing.ts';
+import { callOf, capabilityOf, numbers } from '../../conformance/capability.testing.ts';
 import type { TestServer } from '../../conformance/dialect.testing.ts';
 import { openDriver } from '../../conformance/tested-driver.testing.ts';
 import { driverOf } from '../../drivers.ts';
@@ -75,6 +76,22 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     expect((await query.run(callOf())).count).toBe(1);
     proxy.strand();
     expect((await query.run(callOf({}, { timeoutMs: 60_000 }))).count).toBe(1);
+  });
+
+  const seed = randomInt(2 ** 31);
+  test(`bytes that are changed on the way cost their connections alone, with seed ${seed}`, async () => {
+    const random = createRandom(seed);
+    const { kind, user, password } = address;
+    const open = async ({ host, port }: { host: string; port: number }): Promise<void> => {
+      const config = configure({ driver: kind, host, port, name: 'information_schema', user }, { password });
+      (await openSession(config, new AbortController().signal)).destroy();
+    };
+    for (const share of [0.003, 0.03, 0.3, 1]) {
+      const proxy = await startGarblingProxy({ target: address, share, random });
+      await Promise.allSettled(numbers(40).map(() => open(proxy)));
+      await proxy.close();
+    }
+    await expect(open(address)).resolves.toBeUndefined();
   });
 
   test('verify-full compares an address, too, and says what is wrong with a certificate', async () => {

@@ -165,6 +165,7 @@ async function open(
   // Loaded when a database of this kind is first connected to: the others do without.
   const { createConnection, TypedParameter } = await import('mysql2');
   const connection = createConnection(optionsOf(config, isEncrypted));
+  endOnForeignBytes(connection);
   let giveUp = (): void => {};
   let timer: NodeJS.Timeout | undefined;
   const failed = new Promise<never>((_resolve, reject) => {
@@ -193,6 +194,20 @@ function endAtOnce(connection: Connection): void {
   connection.destroy();
   const stream: unknown = Reflect.get(connection, 'stream');
   if (stream instanceof Duplex) stream.destroy();
+}
+
+/** The library throws for bytes that no server sends. Left uncaught that would end the agent, not the connection alone. */
+function endOnForeignBytes(connection: Connection): void {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const reader = connection as unknown as { handlePacket(packet: unknown): void; stream: Duplex };
+  const handle = reader.handlePacket.bind(connection);
+  reader.handlePacket = (packet) => {
+    try {
+      handle(packet);
+    } catch (error) {
+      reader.stream.destroy(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
 }
 
 async function greet(connection: Connection, types: BoundTypes, driver: string): Promise<MysqlSession> {

@@ -1,7 +1,10 @@
+import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import {
+  createRandom,
   freePort,
   startFaultProxy,
+  startGarblingProxy,
   startPostgres,
   temporaryFolder,
   testDatabase,
@@ -19,6 +22,7 @@ import {
   type TestedDatabase,
 } from '../capability.fixture.ts';
 import type { Query } from '../../driver.ts';
+import { DatabaseError } from '../../errors.ts';
 import { verifier } from '../verifier.ts';
 
 let server: TestDatabase;
@@ -98,6 +102,33 @@ describe('a database that cannot be reached', () => {
     await expect(database.ping()).rejects.toMatchObject({ kind: 'unavailable' });
     await database.close();
     silent.server.close();
+  });
+
+  test('which answers a login by what PostgreSQL never says is unavailable', async () => {
+    const unknownAuthentication = Buffer.from([0x52, 0, 0, 0, 8, 1, 2, 3, 4]);
+    const foreign = await listening((socketServer) =>
+      socketServer.on('connection', (socket) =>
+        socket.once('data', () => socket.write(unknownAuthentication)),
+      ),
+    );
+    const database = openPostgres(configOf({ ...server, port: foreign.port }));
+    await expect(database.ping()).rejects.toMatchObject({ kind: 'unavailable' });
+    await database.close();
+    foreign.server.close();
+  });
+
+  const seed = randomInt(2 ** 31);
+  test(`whose bytes are changed on the way costs its connections alone, with seed ${seed}`, async () => {
+    const random = createRandom(seed);
+    for (const share of [0.003, 0.03, 0.3, 1]) {
+      const proxy = await startGarblingProxy({ target: server, share, random });
+      const database = openPostgres(configOf({ ...server, ...proxy }, { maxConnections: 20 }));
+      const pings = await Promise.allSettled(Array.from({ length: 40 }, () => database.ping()));
+      const reasons = pings.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+      expect(reasons.filter((reason) => !(reason instanceof DatabaseError))).toEqual([]);
+      await database.close();
+      await proxy.close();
+    }
   });
 });
 

@@ -166,7 +166,27 @@ function newClient(config: PostgresConfig, ssl: tls.ConnectionOptions | false): 
   });
   // PGOPTIONS, PGREPLICATION and the like would end up here, and a pooler refuses most of them.
   const startup = { user: config.user, database: config.name, application_name: 'svc-agent' };
+  endOnForeignBytes(client);
   return Object.assign(client, { getStartupConf: () => startup });
+}
+
+/** What reads the socket throws for bytes that no PostgreSQL sends. Left uncaught it would end the agent, not the connection alone. */
+function endOnForeignBytes({ connection }: pg.Client): void {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const readers = connection as unknown as { attachListeners(stream: net.Socket): void };
+  const attach = readers.attachListeners.bind(connection);
+  readers.attachListeners = (stream) => {
+    attach(stream);
+    const [read] = stream.listeners('data');
+    stream.removeAllListeners('data');
+    stream.on('data', (chunk) => {
+      try {
+        read?.call(stream, chunk);
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+  };
 }
 
 /** The very server reached: a host name may stand for several, and a cancel request must find the same. */
