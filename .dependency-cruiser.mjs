@@ -17,11 +17,13 @@ const FOLDERS = {
   'gateway/calls': ['gateway/access', 'gateway/agents', 'gateway/auth', 'gateway/catalog'],
   'gateway/api': [
     'gateway/access',
+    'gateway/config',
     'gateway/http',
     'gateway/auth',
     'gateway/calls',
     'gateway/catalog',
     'gateway/agents',
+    'gateway/network',
     'gateway/telemetry',
   ],
   // What there is of each service, and what the processes of a replica share.

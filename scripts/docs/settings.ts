@@ -91,7 +91,7 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     accepted: 'an `http://` or `https://` URL without credentials, query and fragment',
     example: 'https://gateway.example.com',
     meaning:
-      'The base URL under which callers reach the gateway: `servers[0].url` in `/openapi.json` (`/` when absent), and the default of GATEWAY_AGENT_URLS. Access tokens have to be for this URL with `/mcp` behind it; so with GATEWAY_ISSUERS_JSON it is required, and is `https` but on loopback.',
+      'The base URL under which callers reach the gateway: `servers[0].url` in `/openapi.json` (`/` when absent), and the default of GATEWAY_AGENT_URLS. With a path, such as `https://example.com/data`, every route answers below it (`/data/mcp`, `/data/ws/agent`) and without it, so that a proxy may keep it or take it away. Access tokens have to be for this URL with `/mcp` behind it; so with GATEWAY_ISSUERS_JSON it is required, and is `https` but on loopback.',
     refused: ['gateway.example.com', 'https://user:pass@gateway.example.com', 'https://x.example/?a'],
   },
   GATEWAY_AGENT_URLS: {
@@ -146,7 +146,7 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     accepted: 'as for GATEWAY_IP_ALLOW_LIST',
     example: '127.0.0.1/32,::1/128',
     meaning:
-      'Whose `X-Forwarded-For` is believed. Read from the right; the first address that is no trusted proxy is the source.',
+      'Whose `X-Forwarded-For` is believed. Read from the right; the first address that is no trusted proxy is the source. An entry may have a port: `192.0.2.1:4711`, `[2001:db8::1]:4711`.',
     refused: ['10.0.0.1/8', 'example.com'],
   },
   GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: {
@@ -286,6 +286,22 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning: 'Whether `tools/list` has the `outputSchema` of each tool, some 60 % of its bytes.',
     refused: ['yes'],
   },
+  GATEWAY_MCP_REVISIONS: {
+    standard: { text: 'all' },
+    accepted: '`2026-07-28`, `2025-11-25`, `2025-06-18`, `2025-03-26`, `2024-11-05`, separated by commas',
+    example: '2025-11-25,2025-06-18',
+    meaning:
+      'The [revisions](mcp.md#revisions) of MCP that are served. A client that asks for another gets the newest of them that has a handshake, or the list of them.',
+    refused: ['2025-06-19', ','],
+  },
+  GATEWAY_MCP_SESSIONS: {
+    standard: { value: 'true' },
+    accepted: '`true`, `false`, `1`, `0`',
+    example: 'false',
+    meaning:
+      'Whether `initialize` issues an `Mcp-Session-Id`, without which a client cannot [cancel](mcp.md#sessions) its calls. Clients that open a session for each call, and never cancel, send fewer requests without it.',
+    refused: ['yes'],
+  },
   GATEWAY_METRICS_ADDR: {
     standard: { text: 'off' },
     accepted: 'as for GATEWAY_ADDR, but another address',
@@ -353,6 +369,14 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     example: 'info',
     meaning: 'The least level that is logged. Request records are `info`.',
     refused: ['INFO', 'trace'],
+  },
+  GATEWAY_LOG_PROBES: {
+    standard: { value: 'true' },
+    accepted: '`true`, `false`, `1`, `0`',
+    example: 'false',
+    meaning:
+      'Whether the log has a record of each request of `/healthz` and `/readyz` that was answered with 200 or 503. Metrics count them anyway.',
+    refused: ['no'],
   },
   GATEWAY_WORKERS: {
     standard: { value: '1' },

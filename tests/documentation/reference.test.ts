@@ -164,6 +164,7 @@ describe('log records', () => {
     const file = join(folder, 'gateway');
     const log = createGatewayLog({
       level: 'debug',
+      probes: true,
       destination: openSync(file, 'w'),
       standardError: { write: () => {} },
     });
@@ -210,7 +211,7 @@ test('HTTP has every path with its methods', () => {
   );
   const { routes: further } = createProtectedResource('https://gateway.example', []);
   const call = createFindRoute()('/api/v1/capabilities/x');
-  const page = createCallerPages('{"page":"","files":{}}').find('/console/');
+  const page = createCallerPages('{"page":"","files":{}}', '').find('/console/');
   const routes = [...FIXED_ROUTES.values(), ...further.values(), page, call].filter(
     (route) => route !== undefined,
   );

@@ -163,6 +163,8 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_COMPRESS:
       'gzip compresses answers of calls from 16 KiB on for callers that take it; off when absent',
     GATEWAY_MCP_OUTPUT_SCHEMA: 'false leaves outputSchema out of tools/list; default true',
+    GATEWAY_MCP_REVISIONS: 'the revisions of MCP that are served; default all',
+    GATEWAY_MCP_SESSIONS: 'false: initialize issues no session id; default true',
     GATEWAY_METRICS_ADDR: 'listener for GET /metrics; off when absent',
     GATEWAY_CONSOLE_PUBLIC: 'true serves the pages of callers at /console/; default false',
     GATEWAY_CONSOLE_ADDR:
@@ -174,6 +176,7 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_TRACES: 'otlp sends spans of calls as OTEL_* say; off when absent',
     GATEWAY_TRACES_HEADERS_FILE: 'headers for the collector; not without GATEWAY_TRACES',
     GATEWAY_LOG_LEVEL: 'debug, info (default), warn, error',
+    GATEWAY_LOG_PROBES: 'false leaves answered probes out of the request log; default true',
     GATEWAY_WORKERS: 'processes that serve as one gateway; 1 (default) to 64 or auto',
     'env-file': 'dotenv syntax, single quotes literal, the environment wins',
     booleans: 'true, false, 1, 0',
@@ -218,7 +221,8 @@ export const requirements: readonly Requirement[] = [
   ...rows('credential', {
     bearer: 'Authorization: Bearer, the scheme in any case',
     'x-api-key': 'X-API-Key',
-    twice: 'two credential headers or a repeated one: 400 GATEWAY_INVALID_REQUEST',
+    twice:
+      'two credentials or a repeated header: 400 GATEWAY_INVALID_REQUEST; what a proxy adds for itself is ignored',
     cache: 'a success is kept for up to 5 minutes',
     'cache-bound': 'at most 1,024 entries',
   }),

@@ -110,6 +110,8 @@ describe('faults', { tags: ['setting:faults'] }, () => {
         GATEWAY_TLS_KEY_FILE: join(common().folder, 'none.pem'),
         GATEWAY_COMPRESS: 'zstd',
         GATEWAY_MCP_OUTPUT_SCHEMA: 'no',
+        GATEWAY_MCP_REVISIONS: 'all',
+        GATEWAY_MCP_SESSIONS: 'no',
         GATEWAY_METRICS_ADDR: 'metrics',
         GATEWAY_CONSOLE_PUBLIC: 'no',
         GATEWAY_CONSOLE_ADDR: 'console',
@@ -117,6 +119,7 @@ describe('faults', { tags: ['setting:faults'] }, () => {
         GATEWAY_CONSOLE_BEHIND_TLS_PROXY: 'proxy',
         GATEWAY_TRACE_URL: 'https://user:s3cret@traces.example.com/{trace_id}',
         GATEWAY_LOG_LEVEL: 'verbose',
+        GATEWAY_LOG_PROBES: 'never',
       };
       const lines = await refusal(faulty);
       for (const setting of Object.keys(faulty)) {

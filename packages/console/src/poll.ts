@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { base } from './base.ts';
 import { headersFor, refusal, token } from './session.ts';
 
 export interface Polled<T> {
@@ -40,7 +41,7 @@ export function usePolled<T>(path: string): Polled<T> {
 async function fetchData<T>(path: string): Promise<Polled<T>> {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const response = await fetch(`/console/data/${path}`, { headers: headersFor(), signal });
+    const response = await fetch(`${base}console/data/${path}`, { headers: headersFor(), signal });
     if (response.ok) return { data: await response.json(), fault: undefined };
     const { error } = await response.json();
     if (response.status === 401) {

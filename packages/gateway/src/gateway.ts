@@ -8,6 +8,7 @@ import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
+import { basePathOf } from './network/base-path.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
@@ -184,6 +185,8 @@ export async function startGateway(
     sessions,
     compressor: config.compress === undefined ? undefined : createCompressor(),
     mcpOutputSchema: config.mcpOutputSchema,
+    mcpSessions: config.mcpSessions,
+    mcpRevisions: config.mcpRevisions,
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
     settling: {
@@ -248,6 +251,7 @@ export async function startGateway(
     shuttingDown: () => shuttingDown,
     settled,
   };
+  const basePath = basePathOf(config.publicUrl);
   const http = createGatewayServer({
     handlers: {
       ...services.ofDefault.handlers,
@@ -270,9 +274,10 @@ export async function startGateway(
     unknownService: hasServicesFile ? '' : undefined,
     metadata: mayTakeTokens ? services.metadata : undefined,
     console: config.consolePublic
-      ? (await import('./console/caller-pages.ts')).createCallerPages(consoleAssets)
+      ? (await import('./console/caller-pages.ts')).createCallerPages(consoleAssets, basePath)
       : undefined,
     services: hasServicesFile ? services : undefined,
+    basePath,
     traces,
     observe,
     now,

@@ -100,6 +100,7 @@ async function run(envFile: string | undefined): Promise<void> {
   const replicaId = randomUUID();
   const log = createLog({
     level: config.logLevel,
+    probes: config.logProbes,
     destination: STANDARD_OUTPUT,
     colour: !process.env['NO_COLOR'],
     standardError: process.stderr,

@@ -44,6 +44,7 @@ export async function runWorker({
     const { config, replicaId, sessionSecret, workers, ageMs } = order;
     log = createLog({
       level: config.logLevel,
+      probes: config.logProbes,
       destination,
       standardError: process.stderr,
       fields: { replica_id: replicaId, worker },

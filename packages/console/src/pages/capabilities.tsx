@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { base } from '../base.ts';
 import { bodyOf, initialInputs } from '../body.ts';
 import { capabilitiesOf, type Capability, type OpenApi } from '../openapi.ts';
 import { Copied } from '../parts/copied.tsx';
@@ -122,13 +123,13 @@ function CallForm({
 }
 
 async function fetchDescription(): Promise<Described> {
-  const response = await fetch('/openapi.json', { headers: headersFor({ 'X-API-Key': apiKey.value }) });
+  const response = await fetch(`${base}openapi.json`, { headers: headersFor({ 'X-API-Key': apiKey.value }) });
   const body = await response.json();
   if (!response.ok) throw new Error(body.error.message);
   const document: OpenApi = body;
   const [server] = document.servers ?? [];
   // The console of operators is no place that callers reach.
-  const fallback = isOperator ? '$URL' : location.origin;
+  const fallback = isOperator ? '$URL' : `${location.origin}${base}`.replace(/\/$/, '');
   const url = server !== undefined && /^https?:/.test(server.url) ? server.url.replace(/\/$/, '') : fallback;
   return { url, capabilities: capabilitiesOf(document) };
 }
@@ -137,7 +138,7 @@ async function call(path: string, body: string): Promise<Outcome> {
   const started = performance.now();
   try {
     const headers = headersFor({ 'X-API-Key': apiKey.value, 'Content-Type': 'application/json' });
-    const response = await fetch(path, { method: 'POST', headers, body });
+    const response = await fetch(`${base}${path.slice(1)}`, { method: 'POST', headers, body });
     const text = await response.text();
     return { status: response.status, text, ms: performance.now() - started };
   } catch {

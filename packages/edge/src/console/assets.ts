@@ -25,10 +25,11 @@ export const CONSOLE_PATH = '/console/';
  */
 type Mode = 'operator' | 'caller' | 'author' | 'author-alone';
 
-export function createAssets(embedded: string, mode: Mode): FindAsset {
+/** `basePath` stands before the paths that the page names, not before those that are found; it has no slash at its end. */
+export function createAssets(embedded: string, mode: Mode, basePath = ''): FindAsset {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the build
   const { page, files } = JSON.parse(embedded) as EmbeddedAssets;
-  const html = gzipSync(page.replace('{{mode}}', mode));
+  const html = gzipSync(page.replace('{{mode}}', mode).replaceAll('"/console/', `"${basePath}/console/`));
   const assets = new Map<string, Asset>([
     [CONSOLE_PATH, assetOf('text/html; charset=utf-8', html, false)],
     ...Object.entries(files).map(

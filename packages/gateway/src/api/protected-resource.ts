@@ -1,6 +1,7 @@
 import type { Issuer } from '@svc/identity';
 import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Exchange } from '../http/exchange.ts';
+import { basePathOf } from '../network/base-path.ts';
 import { SERVICE_TEMPLATE, type Route, type Routes } from '../http/routes.ts';
 import { pathPrefixOf, resourceOf } from '../services/service-id.ts';
 import { advertisedScopes } from '../auth/tokens/challenges.ts';
@@ -21,8 +22,8 @@ export function createProtectedResource(
   issuers: readonly Issuer[],
   service: string = DEFAULT_SERVICE,
 ): ProtectedResource {
-  const { origin, pathname } = new URL(publicUrl);
-  const prefix = pathname === '/' ? '' : pathname;
+  const { origin } = new URL(publicUrl);
+  const prefix = basePathOf(publicUrl);
   const route: Route = {
     kind: 'metadata',
     template: `${WELL_KNOWN}${service === DEFAULT_SERVICE ? '' : SERVICE_TEMPLATE}/mcp`,

@@ -51,7 +51,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
   return (exchange) => {
     const { headers, sourceBucket } = exchange;
-    const credential = readCredential(headers);
+    const credential = readCredential(headers, tokens !== undefined);
     if (credential === undefined) throw tokens?.refuseNone(exchange) ?? unauthorized();
     if (tokens !== undefined && isToken(credential, headers)) {
       const ofToken = (caller: TokenCaller): Principal | Promise<Principal> => {

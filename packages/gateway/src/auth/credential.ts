@@ -4,14 +4,21 @@ import type { RequestHeaders } from '../http/request/headers.ts';
 
 /**
  * The one key or token that a request presents; undefined without one. Throws CallError 400 with two, since a proxy and
- * we might pick different ones.
+ * we might pick different ones. `takesTokens`: whether the service has an issuer of tokens.
  */
-export function readCredential(headers: RequestHeaders): string | undefined {
+export function readCredential(headers: RequestHeaders, takesTokens: boolean): string | undefined {
   const { authorization, apiKey, repeated } = headers;
   if (repeated.includes('authorization') || repeated.includes('x-api-key')) throw twoCredentials();
-  if (authorization !== undefined && apiKey !== undefined) throw twoCredentials();
-  if (apiKey !== undefined) return apiKey;
-  return /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  if (apiKey === undefined) return bearer;
+  if (authorization !== undefined && !isOfProxy(authorization, bearer, takesTokens)) throw twoCredentials();
+  return apiKey;
+}
+
+/** Whether a proxy in front of the gateway must have added the header for itself: nothing here takes what it holds. */
+function isOfProxy(authorization: string, bearer: string | undefined, takesTokens: boolean): boolean {
+  if (bearer !== undefined) return !takesTokens && canBeToken(bearer);
+  return !/^bearer\b/i.test(authorization);
 }
 
 /** Whether the credential that `readCredential` found is a token, good or bad. */

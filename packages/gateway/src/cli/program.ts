@@ -111,6 +111,8 @@ Optional settings:
   GATEWAY_VALKEY_PREFIX                   begin of all names there                     (svc:)
   GATEWAY_COMPRESS                        gzip compresses large answers of calls        (off)
   GATEWAY_MCP_OUTPUT_SCHEMA               false shortens tools/list                    (true)
+  GATEWAY_MCP_REVISIONS                   revisions of MCP that are served              (all)
+  GATEWAY_MCP_SESSIONS                    false issues no session ids                  (true)
   GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
   GATEWAY_CONSOLE_PUBLIC                  true serves pages for callers at /console/  (false)
   GATEWAY_CONSOLE_ADDR                    address for the console of operators          (off)
@@ -120,6 +122,7 @@ Optional settings:
   GATEWAY_TRACES                          otlp sends traces, as OTEL_* say              (off)
   GATEWAY_TRACES_HEADERS_FILE             file of headers for their collector
   GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
+  GATEWAY_LOG_PROBES                      false logs no /healthz and /readyz           (true)
   GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.

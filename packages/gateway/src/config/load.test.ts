@@ -69,10 +69,13 @@ describe('loadConfig', () => {
         consolePublic: false,
         compress: undefined,
         mcpOutputSchema: true,
+        mcpSessions: true,
+        mcpRevisions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
         tls: undefined,
         metricsListen: undefined,
         workers: 1,
         logLevel: 'info',
+        logProbes: true,
       });
     },
   );
@@ -98,8 +101,11 @@ describe('loadConfig', () => {
       GATEWAY_AGENT_WAIT: '1s',
       GATEWAY_COMPRESS: 'gzip',
       GATEWAY_MCP_OUTPUT_SCHEMA: 'false',
+      GATEWAY_MCP_REVISIONS: '2025-03-26, 2025-11-25',
+      GATEWAY_MCP_SESSIONS: 'false',
       GATEWAY_METRICS_ADDR: 'localhost:9090',
       GATEWAY_LOG_LEVEL: 'warn',
+      GATEWAY_LOG_PROBES: 'false',
     });
     expect(warnings).toEqual([]);
     expect(config).toMatchObject({
@@ -125,8 +131,11 @@ describe('loadConfig', () => {
       agentWaitMs: 1000,
       compress: 'gzip',
       mcpOutputSchema: false,
+      mcpRevisions: ['2025-11-25', '2025-03-26'],
+      mcpSessions: false,
       metricsListen: { host: 'localhost', port: 9090 },
       logLevel: 'warn',
+      logProbes: false,
     });
   });
 
@@ -217,6 +226,10 @@ describe('loadConfig', () => {
     ['GATEWAY_AGENT_WAIT', '61s'],
     ['GATEWAY_COMPRESS', 'br'],
     ['GATEWAY_MCP_OUTPUT_SCHEMA', 'no'],
+    ['GATEWAY_MCP_REVISIONS', ','],
+    ['GATEWAY_MCP_REVISIONS', '2025-06-19'],
+    ['GATEWAY_MCP_SESSIONS', 'no'],
+    ['GATEWAY_LOG_PROBES', 'no'],
     ['GATEWAY_METRICS_ADDR', ':8080'],
     ['GATEWAY_LOG_LEVEL', 'verbose'],
   ])('refuses %s=%s, naming only that setting', (setting, value) => {

@@ -4,6 +4,7 @@ import { readConsole } from './console.ts';
 import { parseCidr } from './parse/cidr.ts';
 import type { Cidr } from '../network/cidr.ts';
 import type { Fault } from './fault.ts';
+import { MCP_REVISIONS, parseMcpRevisions } from './mcp-revisions.ts';
 import type { GatewayConfig, ServiceConfig } from './model.ts';
 import { parseDurationWithin } from './parse/durations.ts';
 import { parseListenAddress } from './parse/listen-address.ts';
@@ -108,11 +109,14 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     tls,
     compress: read('GATEWAY_COMPRESS', parseCompress),
     mcpOutputSchema: read('GATEWAY_MCP_OUTPUT_SCHEMA', parseBoolean) ?? true,
+    mcpSessions: read('GATEWAY_MCP_SESSIONS', parseBoolean) ?? true,
+    mcpRevisions: read('GATEWAY_MCP_REVISIONS', parseMcpRevisions) ?? MCP_REVISIONS,
     metricsListen,
     consolePublic: read('GATEWAY_CONSOLE_PUBLIC', parseBoolean) ?? false,
     console: operatorConsole,
     traces: readTracesSettings(settings, env, readFile),
     workers: read('GATEWAY_WORKERS', parseWorkers) ?? 1,
+    logProbes: read('GATEWAY_LOG_PROBES', parseBoolean) ?? true,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',
   };
   const unknown = unknownSettings(env);

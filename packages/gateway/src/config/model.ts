@@ -44,6 +44,10 @@ export interface GatewayConfig {
   readonly compress: 'gzip' | undefined;
   /** Whether `tools/list` has the schemas of results. */
   readonly mcpOutputSchema: boolean;
+  /** Whether clients of MCP get a session id. */
+  readonly mcpSessions: boolean;
+  /** Those of MCP that are served, newest first. */
+  readonly mcpRevisions: readonly string[];
   readonly metricsListen: { readonly host: string | undefined; readonly port: number } | undefined;
   /** Whether callers find the pages of the console at the listener of their calls. */
   readonly consolePublic: boolean;
@@ -53,6 +57,8 @@ export interface GatewayConfig {
   readonly traces: TracesConfig | undefined;
   /** Processes that serve; with 1 there is no other. */
   readonly workers: number;
+  /** Whether the request log has requests of `/healthz` and `/readyz`. */
+  readonly logProbes: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 

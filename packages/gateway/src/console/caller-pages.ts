@@ -5,8 +5,8 @@ import type { ServedPaths } from '../http/server.ts';
 const READ = ['GET', 'HEAD'];
 
 /** The pages of callers, at the listener of their calls: nothing but files, which ask the APIs there for all they show. */
-export function createCallerPages(embedded: string): ServedPaths {
-  const find = createAssets(embedded, 'caller');
+export function createCallerPages(embedded: string, basePath: string): ServedPaths {
+  const find = createAssets(embedded, 'caller', basePath);
   return {
     find: (path) =>
       path === '/console' || find(path) !== undefined
@@ -14,9 +14,10 @@ export function createCallerPages(embedded: string): ServedPaths {
         : undefined,
     serve(exchange) {
       const [path = ''] = (exchange.request.url ?? '').split('?');
-      const asset = find(path);
+      // The path of the public URL may stand before.
+      const asset = find(path.slice(Math.max(0, path.lastIndexOf(CONSOLE_PATH))));
       if (asset === undefined) {
-        exchange.send(308, [...SECURITY_HEADERS, 'Location', CONSOLE_PATH], []);
+        exchange.send(308, [...SECURITY_HEADERS, 'Location', `${basePath}${CONSOLE_PATH}`], []);
         return;
       }
       const compressed = takesGzip(exchange.request.headers['accept-encoding']);

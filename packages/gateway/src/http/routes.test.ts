@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createFindRoute } from './routes.ts';
 
 const findRoute = createFindRoute();
@@ -11,6 +11,29 @@ test.each([
   ['/ws/agent', 'agent'],
 ])('%s leads to %s', (target, kind) => {
   expect(findRoute(target)?.kind).toBe(kind);
+});
+
+describe('with a path in the public URL', () => {
+  const find = createFindRoute({ find: () => undefined, ofServices: true, basePath: '/api' });
+
+  test.each([
+    ['/healthz', 'health', '/healthz'],
+    ['/api/healthz', 'health', '/healthz'],
+    ['/api/ws/agent', 'agent', '/ws/agent'],
+    ['/api/mcp/?x', 'mcp', '/mcp'],
+    ['/api/v1/capabilities/a', 'call', '/api/v1/capabilities/{name}'],
+    ['/api/api/v1/capabilities/a', 'call', '/api/v1/capabilities/{name}'],
+    ['/api/s/north/openapi.json', 'openapi', '/s/{service}/openapi.json'],
+  ])('%s leads to %s', (target, kind, template) => {
+    expect(find(target)).toMatchObject({ kind, template });
+  });
+
+  test.each(['/api', '/api/', '/apihealthz', '/api/api/healthz', '/v1/capabilities/a', '/API/healthz'])(
+    '%s leads nowhere',
+    (target) => {
+      expect(find(target)).toBeUndefined();
+    },
+  );
 });
 
 test('a capability’s path gives its name and is logged without it', () => {

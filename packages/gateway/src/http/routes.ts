@@ -58,18 +58,26 @@ export interface FurtherRoutes {
   readonly find: (path: string) => Route | undefined;
   /** Whether services have paths of their own. */
   readonly ofServices: boolean;
+  /** The path of the public URL, without a slash at its end: a proxy may leave it before every path, or take it away. */
+  readonly basePath: string;
 }
 
 export function createFindRoute(
-  { find, ofServices }: FurtherRoutes = { find: () => undefined, ofServices: false },
+  { find, ofServices, basePath }: FurtherRoutes = { find: () => undefined, ofServices: false, basePath: '' },
 ): FindRoute {
-  return (target) => {
-    const query = target.indexOf('?');
-    const path = query < 0 ? target : target.slice(0, query);
+  function routeOf(path: string): Route | undefined {
     if (path.startsWith(CAPABILITY_PATH_PREFIX)) return callRoute(path, CALL_TEMPLATE, DEFAULT_SERVICE);
     const fixed = FIXED_ROUTES.get(path);
     if (fixed !== undefined) return fixed;
     return ofServices && path.startsWith(SERVICE_PREFIX) ? serviceRoute(path) : find(path);
+  }
+
+  return (target) => {
+    const query = target.indexOf('?');
+    const path = query < 0 ? target : target.slice(0, query);
+    const route = routeOf(path);
+    if (route !== undefined || basePath === '' || !path.startsWith(`${basePath}/`)) return route;
+    return routeOf(path.slice(basePath.length));
   };
 }
 

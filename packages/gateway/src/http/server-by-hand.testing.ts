@@ -48,6 +48,7 @@ export async function startServer(
     metadata: undefined,
     console: undefined,
     services: undefined,
+    basePath: '',
     unknownService: undefined,
     observe(event) {
       events.push(event);

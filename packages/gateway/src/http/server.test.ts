@@ -148,7 +148,7 @@ test.each([
   const { port } = await start(
     {
       call: async (exchange) => {
-        readCredential(exchange.headers);
+        readCredential(exchange.headers, false);
         exchange.send(200, [], []);
       },
     },

@@ -68,6 +68,8 @@ export interface ServerOptions {
   readonly console: ServedPaths | undefined;
   /** Undefined where there is only the default one. */
   readonly services: ServicesByPath | undefined;
+  /** The path of the public URL, without a slash at its end. */
+  readonly basePath: string;
   readonly observe: Observe;
   readonly now: () => number;
 }
@@ -103,6 +105,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     createFindRoute({
       find: (path) => metadata?.find(path) ?? pages?.find(path),
       ofServices: services !== undefined,
+      basePath: options.basePath,
     }),
   );
   const refuseUnparsable = createRefuseUnparsable(sourcePolicy, options);

@@ -24,7 +24,6 @@ interface Known {
  * Finds who sends a request. X-Forwarded-For counts only when the peer is a trusted proxy: all its lines
  * together are read from right to left, the first address that is no trusted proxy is the sender, and when
  * all are trusted the leftmost. Entries further left are the sender's own claim and are not looked at.
- * An entry with a port is no address.
  */
 export function createSourceResolver(options: {
   readonly allowList: readonly Cidr[] | undefined;
@@ -61,7 +60,8 @@ export function createSourceResolver(options: {
     let end = forwarded.length;
     while (sender.trusted && end >= 0) {
       const comma = end === 0 ? -1 : forwarded.lastIndexOf(',', end - 1);
-      const next = look(forwarded.slice(comma + 1, end).trim());
+      const entry = forwarded.slice(comma + 1, end).trim();
+      const next = look(entry) ?? look(withoutPort(entry));
       if (next === undefined) return 'malformed';
       sender = next;
       end = comma;
@@ -80,6 +80,12 @@ function forwardedFor(rawHeaders: readonly string[]): string {
     joined = joined === undefined ? value : `${joined},${value}`;
   }
   return joined ?? '';
+}
+
+/** Some proxies add the port of the sender (`192.0.2.1:4711`, `[2001:db8::1]:4711`), or the brackets alone. */
+function withoutPort(entry: string): string {
+  const [, ipv6, ipv4] = /^(?:\[([\da-f:.]*:[\da-f:.]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/i.exec(entry) ?? [];
+  return ipv6 ?? ipv4 ?? entry;
 }
 
 function bucketOf(address: IpAddress): string {

@@ -3,6 +3,7 @@ import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createReady, type HealthState } from '../api/health.ts';
 import type { Settling } from '../api/settling.ts';
 import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
+import { createRevisions } from '../api/mcp/protocol/revisions.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
 import type { Sessions } from '../api/mcp/sessions.ts';
 import type { DocumentOptions } from '../api/openapi/document.ts';
@@ -70,6 +71,10 @@ export interface ServiceParts {
   readonly compressor: Compressor | undefined;
   /** Whether tools are listed with the schemas of their results. */
   readonly mcpOutputSchema: boolean;
+  /** Whether clients of MCP get a session id. */
+  readonly mcpSessions: boolean;
+  /** Those of MCP that are served. */
+  readonly mcpRevisions: readonly string[];
   readonly shuttingDown: HealthState['shuttingDown'];
   /** Of the gateway itself. */
   readonly version: string;
@@ -98,6 +103,7 @@ export function createService(
   parts: ServiceParts,
 ): Service {
   const { observe } = parts;
+  const revisions = createRevisions(parts.mcpRevisions);
   const agentWait = parts.agentWaitMs > 0 ? createAgentWait(parts.agentWaitMs) : undefined;
   const registry = createRegistry(Math.random, {
     added(link) {
@@ -162,10 +168,13 @@ export function createService(
         bodyLimits,
         rateLimiter,
         principalRate,
+        revisions,
         serveMessage: createServeMessage({
           catalog,
           permitCall,
           sessions,
+          issuesSessions: parts.mcpSessions,
+          revisions,
           takesTokens,
           outputSchemas: mcpOutputSchema,
           version,

@@ -41,8 +41,28 @@ afterEach(async () => {
 
 function open(options: Partial<LogOptions> = {}): Log {
   const standardError = { write: (text: string) => said.push(text) };
-  return createLog({ level: 'info', destination: fd, standardError, ...options });
+  return createLog({ level: 'info', probes: true, destination: fd, standardError, ...options });
 }
+
+it('leaves answered probes out where it is told to, and nothing else', () => {
+  const log = open({ probes: false });
+  const probe = { ...REQUEST, capability: '' };
+  for (const [route, http_status] of [
+    ['/healthz', 200],
+    ['/readyz', 503],
+    ['/s/{service}/readyz', 200],
+    ['/readyz', 429],
+    ['/healthz', 405],
+    ['/s/{service}/readyz', 401],
+    ['/openapi.json', 200],
+  ] as const) {
+    log.observe({ ...probe, route, http_status });
+  }
+  log.observe({ event: 'shutting_down', signal: 'SIGTERM', in_flight: 0 });
+  return log.close().then(() => {
+    expect(lines().map((line) => JSON.parse(line).http_status)).toEqual([429, 405, 401, 200, undefined]);
+  });
+});
 
 function lines(): readonly string[] {
   return readFileSync(file, 'utf8').split('\n').slice(0, -1);
@@ -187,7 +207,7 @@ describe('a full disk under standard output', { tags: ['log:full-disk'] }, () =>
     const script = `
       import { openSync } from 'node:fs';
       import { createLog } from ${JSON.stringify(path.join(import.meta.dirname, 'log.ts'))};
-      const log = createLog({ level: 'info', destination: openSync(${JSON.stringify(file)}, 'a'), standardError: {
+      const log = createLog({ level: 'info', probes: true, destination: openSync(${JSON.stringify(file)}, 'a'), standardError: {
         write() { process.exit(3); }
       }});
       for (let index = 0; index < 2000; index++) log.observe(${JSON.stringify(REQUEST)});`;
@@ -209,7 +229,7 @@ function isUnsafe(code: number): boolean {
 async function run(script: string, closeReader = false) {
   const module = path.join(import.meta.dirname, 'log.ts');
   const code = `import { createLog } from ${JSON.stringify(module)};
-    const log = createLog({ level: 'info', destination: 1, standardError: process.stderr }); ${script}`;
+    const log = createLog({ level: 'info', probes: true, destination: 1, standardError: process.stderr }); ${script}`;
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
     stdio: 'pipe',
   });

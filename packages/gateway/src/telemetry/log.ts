@@ -18,6 +18,8 @@ const SEVERITY: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, 
 
 export interface LogOptions {
   readonly level: Level;
+  /** False: without the records of probes that were answered. */
+  readonly probes: boolean;
   /** A file descriptor; where it is a terminal, records are lines for people. */
   readonly destination: number;
   /** Whether these lines have colours; default false. */
@@ -34,6 +36,7 @@ export interface LogOptions {
  */
 export function createLog({
   level: least,
+  probes,
   destination,
   colour = false,
   standardError,
@@ -60,8 +63,8 @@ export function createLog({
   return {
     observe(event) {
       const level = levelOf(event);
-      if (!sink.isSilent && SEVERITY[level] >= SEVERITY[least])
-        lines.write(level, event, event.event !== 'request');
+      if (sink.isSilent || SEVERITY[level] < SEVERITY[least] || (!probes && isProbe(event))) return;
+      lines.write(level, event, event.event !== 'request');
     },
     lines,
     get recordsLost() {
@@ -74,6 +77,15 @@ export function createLog({
       sink.close(lost === 0);
     },
   };
+}
+
+/** Whether it is one that asks for the health of the gateway or of a service and was told. */
+function isProbe(event: GatewayEvent): boolean {
+  return (
+    event.event === 'request' &&
+    /\/(?:healthz|readyz)$/.test(event.route) &&
+    (event.http_status === 200 || event.http_status === 503)
+  );
 }
 
 function levelOf(event: GatewayEvent): Level {

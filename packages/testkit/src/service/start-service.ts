@@ -29,6 +29,8 @@ export interface ServiceOptions {
   readonly keyCost?: number;
   /** The port that agents dial, when something stands between them and the gateway; default the gateway's own. */
   readonly linkPort?: number;
+  /** What stands before the path that agents dial; default nothing. */
+  readonly basePath?: string;
   /** How many agents to start; default 1. */
   readonly agents?: number;
 }
@@ -146,13 +148,13 @@ async function start(
 }
 
 function capabilityFile(
-  { database, capabilities }: ServiceOptions,
+  { database, capabilities, basePath = '' }: ServiceOptions,
   port: number,
   secret: AgentSecret,
 ): string {
   return `service: { title: Test, version: 1.0.0 }
 gateway:
-  url: ws://127.0.0.1:${port}/ws/agent
+  url: ws://127.0.0.1:${port}${basePath}/ws/agent
   agent_private_key: ${secret.agent_private_key}
 ${databaseSections(database)}
 ${capabilities}`;

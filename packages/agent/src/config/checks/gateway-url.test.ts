@@ -10,6 +10,7 @@ test.each([
   'ws://127.200.3.4/ws/agent',
   'ws://[::1]:8080/ws/agent',
   'wss://10.0.0.1/ws/agent',
+  'wss://gateway.example.com/api/data/ws/agent',
 ])('%s is accepted', (url) => {
   expect(gatewayUrlProblem(url)).toBeUndefined();
 });
@@ -31,7 +32,8 @@ test.each([
   ['wss://gw/ws/agent#x', 'query'],
   ['wss://gw', 'path'],
   ['wss://gw/ws/agent/', 'path'],
-  ['wss://gw/api/ws/agent', 'path'],
+  ['wss://gw/api/ws/agent/x', 'path'],
+  ['wss://gw/awss/agent', 'path'],
 ])('%j is refused: %s', (url, reason) => {
   expect(gatewayUrlProblem(url)).toContain(reason);
 });

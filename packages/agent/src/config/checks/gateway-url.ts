@@ -14,7 +14,10 @@ export function gatewayUrlProblem(text: string): string | undefined {
   }
   if (text.includes('@')) return 'must not hold a user name or password';
   if (text.includes('?') || text.includes('#')) return 'must not have a query or a fragment';
-  if (url.pathname !== '/ws/agent' || !text.endsWith('/ws/agent')) return 'must have the path `/ws/agent`';
+  // What a proxy has before it is part of GATEWAY_PUBLIC_URL.
+  if (!url.pathname.endsWith('/ws/agent') || !text.endsWith('/ws/agent')) {
+    return 'must end with the path `/ws/agent`';
+  }
   if (url.protocol === 'ws:' && !isLoopbackHost(url.hostname)) {
     return 'must begin with `wss://`: `ws://` is for loopback hosts only';
   }

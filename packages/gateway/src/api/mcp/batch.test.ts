@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { keyPrincipal } from '../../auth/principal.testing.ts';
+import { MCP_REVISIONS } from '../../config/mcp-revisions.ts';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { resultAnswer } from './protocol/answer.ts';
+import { createRevisions } from './protocol/revisions.ts';
 import { createMcpHandler } from './endpoint.ts';
 
 let server: StartedServer | undefined;
@@ -21,6 +23,7 @@ async function startLimited(requestsPerSecond: number, burst: number): Promise<L
   const { port } = (server = await startServer(
     {
       mcp: createMcpHandler({
+        revisions: createRevisions(MCP_REVISIONS),
         authenticate: () => keyPrincipal('all'),
         refuseOrigin: () => undefined,
         bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },

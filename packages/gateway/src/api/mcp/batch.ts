@@ -4,7 +4,7 @@ import type { CallLog, Exchange } from '../../http/exchange.ts';
 import type { RequestLimiter } from '../../access/rate-limit.ts';
 import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './protocol/answer.ts';
 import { idOf, readMessage } from './protocol/message.ts';
-import { checkBatchAllowed } from './protocol/revisions.ts';
+import type { Revisions } from './protocol/revisions.ts';
 import { RPC, RpcError } from './protocol/rpc-error.ts';
 import type { Sender, ServeMessage } from './serve-message.ts';
 
@@ -15,6 +15,7 @@ export interface BatchContext {
   readonly rateLimiter: RequestLimiter | undefined;
   readonly principalRate: RequestLimiter | undefined;
   readonly serveMessage: ServeMessage;
+  readonly revisions: Revisions;
 }
 
 const BATCH_MAX = 50;
@@ -27,9 +28,9 @@ const BATCH_MAX = 50;
 export async function serveBatch(
   values: readonly unknown[],
   body: Buffer,
-  { exchange, sender, rateLimiter, principalRate, serveMessage }: BatchContext,
+  { exchange, sender, rateLimiter, principalRate, serveMessage, revisions }: BatchContext,
 ): Promise<Answer> {
-  checkBatchAllowed(exchange.headers);
+  revisions.checkBatchAllowed(exchange.headers);
   // A larger one would never find as many tokens.
   const largest = Math.min(BATCH_MAX, rateLimiter?.burst ?? BATCH_MAX, principalRate?.burst ?? BATCH_MAX);
   if (values.length === 0 || values.length > largest) {

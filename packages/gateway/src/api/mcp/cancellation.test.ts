@@ -5,6 +5,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { Agent } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { agentByHand, busy, smallResult, type AgentByHand } from '../../agents/agent-by-hand.testing.ts';
+import { MCP_REVISIONS } from '../../config/mcp-revisions.ts';
 import { createRegistry, type Registry } from '../../agents/registry.ts';
 import { createResultBudget } from '../../agents/result-budget.ts';
 import { createCallCapability } from '../../calls/call-capability.ts';
@@ -16,6 +17,7 @@ import { keyPrincipal } from '../../auth/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import type { Permissions } from '../../auth/permission.ts';
 import type { Principal } from '../../auth/principal.ts';
+import { createRevisions } from './protocol/revisions.ts';
 import { createMcpHandler } from './endpoint.ts';
 import { createServeMessage } from './serve-message.ts';
 import { createSessions, type Sessions } from './sessions.ts';
@@ -40,10 +42,12 @@ beforeEach(async () => {
   registry.add(agent.session);
   const catalog = createCatalog(() => {});
   catalog.add(offering({ openapi, manifest }));
+  const revisions = createRevisions(MCP_REVISIONS);
   server = await startServer({
     mcp: createMcpHandler({
+      revisions,
       authenticate(exchange) {
-        const principal = principals.get(readCredential(exchange.headers) ?? '');
+        const principal = principals.get(readCredential(exchange.headers, false) ?? '');
         if (principal === undefined) throw unauthorized();
         return principal;
       },
@@ -52,6 +56,8 @@ beforeEach(async () => {
       rateLimiter: undefined,
       principalRate: undefined,
       serveMessage: createServeMessage({
+        revisions,
+        issuesSessions: true,
         catalog,
         permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
         sessions,

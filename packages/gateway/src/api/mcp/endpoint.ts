@@ -9,6 +9,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
 import { serveBatch } from './batch.ts';
 import { idOf, readMessage } from './protocol/message.ts';
+import type { Revisions } from './protocol/revisions.ts';
 import { RPC, RpcError } from './protocol/rpc-error.ts';
 import type { ServeMessage } from './serve-message.ts';
 
@@ -19,6 +20,7 @@ export interface McpOptions {
   readonly rateLimiter: RequestLimiter | undefined;
   readonly principalRate: RequestLimiter | undefined;
   readonly serveMessage: ServeMessage;
+  readonly revisions: Revisions;
 }
 
 const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];

@@ -10,7 +10,7 @@ import { createListTools } from './tools/list-tools.ts';
 import { identityOf } from './protocol/server-info.ts';
 import { loggedMethod } from './protocol/logged-method.ts';
 import { cancelledIdOf, isObject, type Message } from './protocol/message.ts';
-import { checkNameHeader, eraOf, negotiate, SERVED_REVISIONS, type Era } from './protocol/revisions.ts';
+import { checkNameHeader, type Era, type Revisions } from './protocol/revisions.ts';
 import { RPC, RpcError } from './protocol/rpc-error.ts';
 import type { Sessions } from './sessions.ts';
 import { failedAnswer, rowsAnswer } from './tools/tool-result.ts';
@@ -19,6 +19,9 @@ export interface ServeMessageOptions {
   readonly catalog: Catalog;
   readonly permitCall: PermitCall;
   readonly sessions: Sessions;
+  /** Whether `initialize` begins a session, in which a client can cancel its calls. */
+  readonly issuesSessions: boolean;
+  readonly revisions: Revisions;
   /** Whether tokens of identity providers are taken. */
   readonly takesTokens: boolean;
   /** Whether tools are listed with the schemas of their results. */
@@ -50,25 +53,25 @@ const CAPABILITIES_WITH_TOKENS =
 const NO_PARAMS = Buffer.from('{}');
 /** The methods of every revision that is served (see docs/reference/mcp.md). */
 export function createServeMessage(options: ServeMessageOptions): ServeMessage {
-  const { catalog, permitCall, sessions, takesTokens, outputSchemas, version } = options;
+  const { catalog, permitCall, sessions, revisions, takesTokens, outputSchemas, version } = options;
   const listTools = createListTools(outputSchemas);
   let identity = identityOf(catalog.description, version);
   catalog.onDescription((description) => (identity = identityOf(description, version)));
 
   function initialize(id: string, { params }: Message, sender: Sender): Answer {
     const { serverInfo, instructions } = identity;
-    const revision = JSON.stringify(negotiate(params['protocolVersion']));
+    const revision = JSON.stringify(revisions.negotiate(params['protocolVersion']));
     return resultAnswer(
       id,
       `{"protocolVersion":${revision},${CAPABILITIES},"serverInfo":${serverInfo}${instructions}}`,
-      ['Mcp-Session-Id', sessions.open(sender)],
+      options.issuesSessions ? ['Mcp-Session-Id', sessions.open(sender)] : [],
     );
   }
 
   function discover(id: string): Answer {
     const { frames, instructions } = identity;
     const { head, tail } = frames.stateless;
-    const versions = `"supportedVersions":${JSON.stringify(SERVED_REVISIONS)}`;
+    const versions = `"supportedVersions":${JSON.stringify(revisions.served)}`;
     const capabilities = takesTokens ? CAPABILITIES_WITH_TOKENS : CAPABILITIES;
     return resultAnswer(id, `${head}${versions},${capabilities}${instructions},${CACHING}${tail}`);
   }
@@ -144,7 +147,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   }
 
   function answer(id: string, message: Message, sender: Sender): Answer | Promise<Answer> {
-    const era = eraOf(message, sender.headers);
+    const era = revisions.eraOf(message, sender.headers);
     if (sender.batched && (era === 'stateless' || message.method === 'initialize')) {
       throw new RpcError(RPC.invalidRequest, 'this must not be in a batch');
     }

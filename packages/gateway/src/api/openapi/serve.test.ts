@@ -14,7 +14,7 @@ beforeEach(async () => {
   server = await startServer({
     openapi: createOpenApiHandler({
       authenticate: async (exchange) => {
-        const name = readCredential(exchange.headers);
+        const name = readCredential(exchange.headers, false);
         if (name === undefined) throw unauthorized();
         return keyPrincipal(name, name === 'all' ? '*' : new Set<string>());
       },

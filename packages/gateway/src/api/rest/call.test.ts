@@ -29,7 +29,7 @@ const principals: ReadonlyMap<string, Principal> = new Map<string, Principal>([
   ['one', keyPrincipal('one', new Set(['get']))],
 ]);
 const authenticate: Authenticate = async (exchange) => {
-  const principal = principals.get(readCredential(exchange.headers) ?? '');
+  const principal = principals.get(readCredential(exchange.headers, false) ?? '');
   if (principal === undefined) throw unauthorized();
   exchange.log.apiKeyName = principal.kind === 'api_key' ? principal.name : '';
   return principal;

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { readRequestHeaders } from '../../../http/request/headers.ts';
-import { checkBatchAllowed, checkNameHeader, eraOf, negotiate } from './revisions.ts';
+import { MCP_REVISIONS } from '../../../config/mcp-revisions.ts';
+import { checkNameHeader, createRevisions, type Revisions } from './revisions.ts';
+
+const { checkBatchAllowed, negotiate, ...all } = createRevisions(MCP_REVISIONS);
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const meta = (version: unknown): Readonly<Record<string, unknown>> => ({
@@ -11,6 +14,7 @@ function eraOfRequest(
   headers: readonly string[],
   params: Readonly<Record<string, unknown>> = {},
   method = 'tools/list',
+  { eraOf }: Pick<Revisions, 'eraOf'> = all,
 ): string | number {
   try {
     return eraOf({ id: '1', method, params, raw: Buffer.from('') }, readRequestHeaders(headers));
@@ -80,4 +84,27 @@ test.each([
   const check = (): void => checkBatchAllowed(readRequestHeaders(headers));
   if (code === undefined) expect(check).not.toThrow();
   else expect(check).toThrow(expect.objectContaining({ code, status: 400 }));
+});
+
+test('only what is served can be agreed on', () => {
+  const some = createRevisions(['2025-06-18', '2025-03-26']);
+  expect(some.negotiate('2025-06-18')).toBe('2025-06-18');
+  for (const other of ['2025-11-25', '2024-11-05', '2026-07-28'])
+    expect(some.negotiate(other)).toBe('2025-06-18');
+  expect(eraOfRequest([], {}, 'tools/list', some)).toBe('handshake');
+  expect(eraOfRequest([HEADER, '2025-11-25'], {}, 'tools/list', some)).toBe(-32022);
+  expect(eraOfRequest([], meta('2025-11-25'), 'tools/list', some)).toBe(-32022);
+  expect(eraOfRequest(NEWEST, meta('2026-07-28'), 'tools/list', some)).toBe(-32022);
+});
+
+test('without a revision that has a handshake there is none', () => {
+  const newest = createRevisions(['2026-07-28']);
+  expect(() => newest.negotiate('2025-11-25')).toThrow(
+    expect.objectContaining({ code: -32022, data: { supported: ['2026-07-28'], requested: '2025-11-25' } }),
+  );
+  expect(eraOfRequest([], {}, 'tools/list', newest)).toBe(-32022);
+  expect(eraOfRequest(NEWEST, meta('2026-07-28'), 'tools/list', newest)).toBe('stateless');
+  expect(() => newest.checkBatchAllowed(readRequestHeaders([]))).toThrow(
+    expect.objectContaining({ code: -32022 }),
+  );
 });

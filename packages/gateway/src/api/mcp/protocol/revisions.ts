@@ -1,16 +1,17 @@
+import { MCP_REVISIONS } from '../../../config/mcp-revisions.ts';
 import type { RequestHeaders } from '../../../http/request/headers.ts';
 import { isObject, type Message } from './message.ts';
 import { RPC, RpcError } from './rpc-error.ts';
 
-/** The first revision without handshake: each request says in `_meta` what it speaks. */
-const STATELESS = '2026-07-28';
-/** Those whose clients begin with `initialize`; newest first. */
-const WITH_HANDSHAKE: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+/**
+ * `STATELESS` is the first revision without handshake: each request says in `_meta` what it speaks. Clients of the others,
+ * newest first, begin with `initialize`.
+ */
+const [STATELESS, ...EARLIER] = MCP_REVISIONS;
+const WITH_HANDSHAKE: readonly string[] = EARLIER;
 /** Where a body may hold several messages; also the revision of who names none. */
 const WITH_BATCHES: ReadonlySet<string> = new Set(['2025-03-26', '2024-11-05']);
 const UNNAMED = '2025-03-26';
-
-export const SERVED_REVISIONS: readonly string[] = [STATELESS, ...WITH_HANDSHAKE];
 
 const META = 'io.modelcontextprotocol/';
 export const META_SERVER_INFO: string = `${META}serverInfo`;
@@ -19,52 +20,73 @@ const META_CAPABILITIES = `${META}clientCapabilities`;
 
 export type Era = 'handshake' | 'stateless';
 
-/** What `initialize` settles on. */
-export function negotiate(requested: unknown): string {
-  const [newest = UNNAMED] = WITH_HANDSHAKE;
-  return typeof requested === 'string' && WITH_HANDSHAKE.includes(requested) ? requested : newest;
+/** The rules of the revisions that a gateway serves. */
+export interface Revisions {
+  readonly served: readonly string[];
+  /** What `initialize` settles on. Throws RpcError (400) where every revision that is served goes without it. */
+  readonly negotiate: (requested: unknown) => string;
+  /** Throws RpcError (400) where the client's revision has no batches, or is not served. */
+  readonly checkBatchAllowed: (headers: RequestHeaders) => void;
+  /**
+   * Which rules a request goes by: those it claims in `_meta`, else those of its header. Throws RpcError (400) for a
+   * revision that is not served, and for a stateless request that lacks or contradicts what it must carry.
+   */
+  readonly eraOf: (message: Message, headers: RequestHeaders) => Era;
 }
 
-/** Throws RpcError (400) where the client's revision has no batches, or is unknown. */
-export function checkBatchAllowed(headers: RequestHeaders): void {
-  const revision = namedRevision(headers) ?? UNNAMED;
-  if (!SERVED_REVISIONS.includes(revision)) throw unsupported(revision);
-  if (!WITH_BATCHES.has(revision)) {
-    throw new RpcError(
-      RPC.invalidRequest,
-      `revision ${revision} has no batches; send one message a request`,
-      {
-        status: 400,
-      },
-    );
-  }
-}
+/** `served` are some of MCP_REVISIONS, in their order. */
+export function createRevisions(served: readonly string[]): Revisions {
+  const withHandshake = WITH_HANDSHAKE.filter((revision) => served.includes(revision));
 
-/**
- * Which rules a request goes by: those it claims in `_meta`, else those of its header. Throws RpcError (400) for a
- * revision that is not served, and for a stateless request that lacks or contradicts what it must carry.
- */
-export function eraOf({ method, params }: Message, headers: RequestHeaders): Era {
-  const meta = isObject(params['_meta']) ? params['_meta'] : {};
-  const header = namedRevision(headers);
-  if (!Object.hasOwn(meta, META_VERSION)) {
-    // It settles the revision itself.
-    if (method === 'initialize' && header !== STATELESS) return 'handshake';
-    if (header !== undefined && !SERVED_REVISIONS.includes(header)) throw unsupported(header);
-    if (header === STATELESS) throw lacking(META_VERSION);
-    return 'handshake';
+  function unsupported(requested: string): RpcError {
+    return new RpcError(RPC.unsupportedProtocolVersion, 'this protocol version is not served', {
+      status: 400,
+      data: { supported: served, requested },
+    });
   }
-  const claimed = meta[META_VERSION];
-  if (typeof claimed !== 'string') throw lacking(META_VERSION);
-  const earlier = WITH_HANDSHAKE.includes(claimed);
-  if (!earlier || header !== undefined) {
-    requireHeader(headers, 'mcp-protocol-version', header, claimed);
-  }
-  if (earlier) return 'handshake';
-  if (claimed !== STATELESS) throw unsupported(claimed);
-  if (!isObject(meta[META_CAPABILITIES])) throw lacking(META_CAPABILITIES);
-  requireHeader(headers, 'mcp-method', headers.mcpMethod?.trim(), method);
-  return 'stateless';
+
+  return {
+    served,
+    negotiate(requested) {
+      const [newest] = withHandshake;
+      if (newest === undefined) throw unsupported(typeof requested === 'string' ? requested : '');
+      return typeof requested === 'string' && withHandshake.includes(requested) ? requested : newest;
+    },
+    checkBatchAllowed(headers) {
+      const revision = namedRevision(headers) ?? UNNAMED;
+      if (!served.includes(revision)) throw unsupported(revision);
+      if (!WITH_BATCHES.has(revision)) {
+        throw new RpcError(
+          RPC.invalidRequest,
+          `revision ${revision} has no batches; send one message a request`,
+          { status: 400 },
+        );
+      }
+    },
+    eraOf({ method, params }, headers) {
+      const meta = isObject(params['_meta']) ? params['_meta'] : {};
+      const header = namedRevision(headers);
+      if (!Object.hasOwn(meta, META_VERSION)) {
+        // It settles the revision itself.
+        if (method === 'initialize' && header !== STATELESS) return 'handshake';
+        if (header !== undefined && !served.includes(header)) throw unsupported(header);
+        if (header === STATELESS) throw lacking(META_VERSION);
+        if (withHandshake.length === 0) throw unsupported(UNNAMED);
+        return 'handshake';
+      }
+      const claimed = meta[META_VERSION];
+      if (typeof claimed !== 'string') throw lacking(META_VERSION);
+      const earlier = WITH_HANDSHAKE.includes(claimed);
+      if (!earlier || header !== undefined) {
+        requireHeader(headers, 'mcp-protocol-version', header, claimed);
+      }
+      if (!served.includes(claimed)) throw unsupported(claimed);
+      if (earlier) return 'handshake';
+      if (!isObject(meta[META_CAPABILITIES])) throw lacking(META_CAPABILITIES);
+      requireHeader(headers, 'mcp-method', headers.mcpMethod?.trim(), method);
+      return 'stateless';
+    },
+  };
 }
 
 /** Throws RpcError (400) when it is named more than once. */
@@ -103,11 +125,4 @@ function decoded(value: string | undefined): string | undefined {
 
 function lacking(key: string): RpcError {
   return new RpcError(RPC.invalidParams, `params._meta must hold ${key}`, { status: 400 });
-}
-
-function unsupported(requested: string): RpcError {
-  return new RpcError(RPC.unsupportedProtocolVersion, 'this protocol version is not served', {
-    status: 400,
-    data: { supported: SERVED_REVISIONS, requested },
-  });
 }
