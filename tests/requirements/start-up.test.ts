@@ -1,11 +1,16 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, chown, copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createReleasers,
   gatewaySettings,
+  listenOnLoopback,
   runProcess,
   serverAccount,
   startGateway,
@@ -208,7 +213,8 @@ describe('TLS to the database', () => {
   });
 });
 
-test('gateway.ca_file is what the gateway is checked with', { tags: ['file:gateway.ca_file'] }, async () => {
+const linkTags = ['file:gateway.ca_file', 'file:gateway.proxy', 'file:gateway.proxy_ca_file'];
+test('gateway and proxy are checked with the authorities of the file', { tags: linkTags }, async () => {
   const folder = await station.folder({
     'cert.pem': CERTIFICATE,
     'key.pem': CERTIFICATE_KEY,
@@ -221,9 +227,24 @@ test('gateway.ca_file is what the gateway is checked with', { tags: ['file:gatew
     { cwd: folder },
   );
   const url = `wss://localhost:${port}/ws/agent`;
+  const tunnels: (string | undefined)[] = [];
+  const proxyServer = createServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY });
+  proxyServer.on('connect', (request: IncomingMessage, client: Duplex) => {
+    tunnels.push(request.url);
+    const upstream = connect(port, '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+    upstream.pipe(client).pipe(upstream);
+    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
+  });
+  const proxy = `https://localhost:${await listenOnLoopback(proxyServer)}`;
+  const ca_file = 'authority.pem';
   try {
     for (const [ca, expected] of [
-      [{ ca_file: 'authority.pem' }, /^svc-agent: connected to wss:/],
+      [{ ca_file }, /^svc-agent: connected to wss:/],
+      [{ ca_file, proxy, proxy_ca_file: ca_file }, /^svc-agent: connected to wss:/],
+      [
+        { ca_file, proxy, proxy_ca_file: 'other.pem' },
+        /^svc-agent: not connected to wss:.*the proxy localhost:\d+ opened no tunnel: .* in gateway\.proxy_ca_file/,
+      ],
       [{ ca_file: 'other.pem' }, /^svc-agent: not connected to wss:.*no authority in gateway\.ca_file/],
       [{}, /^svc-agent: not connected to wss:.*not trusted: .* in gateway\.ca_file/],
     ] as const) {
@@ -232,7 +253,9 @@ test('gateway.ca_file is what the gateway is checked with', { tags: ['file:gatew
       await agent.waitForLine((text) => expected.test(text));
       expect(await agent.stop()).toEqual({ code: 0, signal: null });
     }
+    expect(tunnels).toEqual([`localhost:${port}`]);
   } finally {
+    proxyServer.close();
     await gateway.stop();
   }
 

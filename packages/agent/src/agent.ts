@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createMetricsRegister, serveMetrics, type AcceptFailure } from '@svc/edge';
-import { createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
+import { createMetricsRegister, serveMetrics, type AcceptFailure, type ProxyVariables } from '@svc/edge';
+import { createHttpsFetch, createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
 import { agentKeyId, privateKeyFromSeed, rawPublicKey, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAdmissions } from './calls/admissions.ts';
 import { createIdentifyCaller } from './calls/identify-caller.ts';
@@ -8,6 +8,7 @@ import { createRunCall } from './calls/run-call.ts';
 import { prepareSet } from './calls/served-set.ts';
 import type { AgentConfig } from './config/model.ts';
 import { UNNAMED } from './capabilities/database-names.ts';
+import { agentProxies, type AgentProxies } from './gateway-link/agent-proxies.ts';
 import { openAllLinks } from './gateway-link/all-links.ts';
 import type { Place } from './gateway-link/link-slots.ts';
 import type { Swapped } from './reload/reloader.ts';
@@ -35,6 +36,7 @@ export interface AgentParts {
   readonly opened: OpenedDatabases;
   /** Of the agent. */
   readonly version: string;
+  readonly proxyVariables: ProxyVariables;
   /** For one that a file has not had yet, or has with other settings. */
   readonly openDatabase: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
 }
@@ -44,7 +46,7 @@ export interface AgentParts {
  * CannotListen.
  */
 export async function startAgent(
-  { verified, opened, version, openDatabase }: AgentParts,
+  { verified, opened, version, openDatabase, proxyVariables }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
   const { config } = verified;
@@ -92,7 +94,8 @@ export async function startAgent(
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
   const { identity } = config;
-  const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, observe) : undefined;
+  const proxies = agentProxies(gateway, proxyVariables);
+  const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, proxies, observe) : undefined;
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
   const serving = createServing({
@@ -119,6 +122,7 @@ export async function startAgent(
     maxLinks: gateway.maxLinks,
     resolveIntervalMs: gateway.resolveIntervalMs,
     ca: gateway.ca,
+    findProxy: proxies.toGateway,
     identity: {
       instanceId,
       keyId: agentKeyId(rawPublicKey(privateKey)),
@@ -179,12 +183,17 @@ const CLOCK_SKEW_MS = 30_000;
 const KEYS_REFRESH_MS = 600_000;
 const KEYS_MAX_STALE_MS = 24 * 3_600_000;
 
-function openVerifier(issuers: readonly Issuer[], observe: Observe): TokenVerifier {
-  return createTokenVerifier({
+function openVerifier(
+  issuers: readonly Issuer[],
+  { toIssuers }: AgentProxies,
+  observe: Observe,
+): TokenVerifier {
+  const options = {
     issuers,
     clockSkewMs: CLOCK_SKEW_MS,
     refreshMs: KEYS_REFRESH_MS,
     maxStaleMs: KEYS_MAX_STALE_MS,
     onKeys: observe,
-  });
+  };
+  return createTokenVerifier(options, createHttpsFetch(toIssuers));
 }

@@ -168,6 +168,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
           home,
           colour: !process.env['NO_COLOR'],
           version: __SVC_VERSION__,
+          env: process.env,
           watch: given.has('watch'),
           untilSignal: () => firstSignal(EXIT.failure),
           onReloadSignal: (listener) => process.on('SIGHUP', listener),

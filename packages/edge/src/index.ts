@@ -20,6 +20,16 @@ export { createJsonLines, printable, type JsonLines, type LineSink } from './jso
 export { createOutputSink, type OutputSink } from './log/output-sink.ts';
 export { hostnameOf } from './host-name.ts';
 export { CannotListen, listen, type AcceptFailure } from './listen.ts';
+export { connectionsThrough } from './proxy/connect-through-proxy.ts';
+export {
+  exemptHosts,
+  parseProxyUrl,
+  proxiesOfEnvironment,
+  proxyVariables,
+  type ProxyVariables,
+  type FindProxy,
+  type Proxy,
+} from './proxy/find-proxy.ts';
 export { readListenAddress, type ListenAddress } from './listen-address.ts';
 export {
   createMetricsRegister,

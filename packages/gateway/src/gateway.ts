@@ -1,4 +1,11 @@
-import { createMetricsRegister, listen, serveMetrics, type AcceptFailure, type Sample } from '@svc/edge';
+import {
+  createMetricsRegister,
+  listen,
+  proxiesOfEnvironment,
+  serveMetrics,
+  type AcceptFailure,
+  type Sample,
+} from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
@@ -8,6 +15,7 @@ import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';
+import { createHttpsFetch } from '@svc/identity';
 import { basePathOf } from './network/base-path.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
@@ -187,6 +195,7 @@ export async function startGateway(
     mcpOutputSchema: config.mcpOutputSchema,
     mcpSessions: config.mcpSessions,
     mcpRevisions: config.mcpRevisions,
+    fetchBytes: createHttpsFetch(proxiesOfEnvironment(config.proxyVariables)),
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
     settling: {

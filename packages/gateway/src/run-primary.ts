@@ -8,6 +8,7 @@ import {
   firstSignal,
   serveMetrics,
   type MetricsListener,
+  proxiesOfEnvironment,
 } from '@svc/edge';
 import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
@@ -16,6 +17,7 @@ import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import { serveSharedState } from './shared-state/shared-state.ts';
+import { createHttpsFetch } from '@svc/identity';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import type { ConsoleListener } from './console/listener.ts';
@@ -100,7 +102,11 @@ export async function runPrimary({
     () => performance.now(),
   );
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
-  const issuerKeys = fetchIssuerKeys(channel, (event) => observe(event));
+  const issuerKeys = fetchIssuerKeys(
+    channel,
+    (event) => observe(event),
+    createHttpsFetch(proxiesOfEnvironment(config.proxyVariables)),
+  );
   issuerKeys.setServices(config.services);
   lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
   const verifier = createVerifier({ spawn: () => new Worker(helper, { eval: true }) });

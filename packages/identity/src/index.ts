@@ -17,7 +17,7 @@ export {
 export { keyFileProblem } from './keys/key-file-problem.ts';
 export { fetchKeySet } from './keys/fetch-key-set.ts';
 export { followKeySet, type FollowingKeySet, type KeysAnswer } from './keys/followed-keys.ts';
-export { createHttpsFetch } from './keys/https-fetch.ts';
+export { createHttpsFetch, type FetchBytes } from './keys/https-fetch.ts';
 export type { FollowedKeySet, KeySet, ShownKeys } from './keys/key-set.ts';
 export type { KeysEvent } from './keys/keys-event.ts';
 export { canBeToken } from './verify/can-be-token.ts';

@@ -1,10 +1,16 @@
 export { dial, type RawConnection } from './network/dial.ts';
-export { freePort, isPortFree } from './network/free-port.ts';
+export { freePort, isPortFree, listenOnLoopback } from './network/free-port.ts';
 export { startTcpBalancer, type TcpBalancer, type BalancerPolicy } from './network/tcp-balancer.ts';
 export { startFaultProxy, type Direction, type FaultProxy } from './network/fault-proxy.ts';
 export { startGarblingProxy } from './network/garbling-proxy.ts';
 export { networkHost, type NetworkHost } from './network/network-host.ts';
 export { startRetryingBalancer, type RetryingBalancer } from './network/retrying-balancer.ts';
+export {
+  startSquid,
+  startTinyproxy,
+  type ForwardProxy,
+  type ForwardProxyOptions,
+} from './programs/start-forward-proxy.ts';
 export { findProgram } from './programs/find-program.ts';
 export type { HttpBalancer, Target } from './programs/http-balancer.ts';
 export { makeCertificate, type CertificateFiles } from './programs/make-certificate.ts';

@@ -25,6 +25,7 @@ import { parseSize } from '../capabilities/size.ts';
 export interface BuildSecrets {
   readonly privateKeySeed: Uint8Array;
   readonly gatewayCa: string | undefined;
+  readonly proxyCa: string | undefined;
   readonly traces: TracesConfig | undefined;
   /** Secrets and certificates of each database's section, by their keys. */
   readonly databases: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -73,6 +74,8 @@ export function buildConfig(
       resolveIntervalMs: parseDuration(gateway.resolve_interval ?? GATEWAY_DEFAULTS.resolve_interval),
       privateKeySeed: secrets.privateKeySeed,
       ...(secrets.gatewayCa === undefined ? {} : { ca: secrets.gatewayCa }),
+      ...(gateway.proxy === undefined ? {} : { proxy: gateway.proxy }),
+      ...(secrets.proxyCa === undefined ? {} : { proxyCa: secrets.proxyCa }),
     },
     databases: Object.fromEntries(
       Object.entries(sections).map(([name, section]) => [

@@ -30,6 +30,8 @@ export interface CapabilityFile {
     readonly agent_private_key?: string;
     readonly agent_private_key_file?: string;
     readonly ca_file?: string;
+    readonly proxy?: string;
+    readonly proxy_ca_file?: string;
   };
   /** What its driver's schema says; either this or `databases`. */
   readonly database?: DatabaseSection;

@@ -64,4 +64,8 @@ interface GatewayLinkConfig {
   readonly privateKeySeed: Uint8Array;
   /** PEM text of the certificate authorities to trust instead of the system's. */
   readonly ca?: string;
+  /** The URL of the proxy by which the agent leaves, or `none`; absent for what the environment says. May hold a password. */
+  readonly proxy?: string;
+  /** PEM text of the authorities that may have signed the certificate of the proxy. */
+  readonly proxyCa?: string;
 }

@@ -7,7 +7,7 @@ export interface LinkOverride {
   readonly privateKey: string;
 }
 
-const REPLACED = ['url', 'agent_private_key', 'agent_private_key_file', 'ca_file'];
+const REPLACED = ['url', 'agent_private_key', 'agent_private_key_file', 'ca_file', 'proxy', 'proxy_ca_file'];
 
 /** The tree of a file with another link. The section may be absent; one that is something else stays, at fault. */
 export function replaceLink(root: unknown, link: LinkOverride): unknown {

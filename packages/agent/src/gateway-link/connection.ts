@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { isIP, type LookupFunction } from 'node:net';
-import { errorText } from '@svc/edge';
+import { isIP, Socket, type LookupFunction } from 'node:net';
+import { connectionsThrough, errorText, type FindProxy } from '@svc/edge';
 import {
   CLOSE,
   closeReason,
@@ -16,7 +16,7 @@ import {
   WEBSOCKET_SUBPROTOCOL,
   type Link,
 } from '@svc/protocol';
-import { WebSocket } from 'ws';
+import { WebSocket, type ClientOptions } from 'ws';
 import { answerChallenge, readChallenge, sayHello, type AgentIdentity, type Agreed } from './handshake.ts';
 import {
   createCallSession,
@@ -73,6 +73,8 @@ export interface ConnectionOptions {
   /** Where the host of the URL is to be found; undefined for wherever its name leads. */
   readonly address?: string | undefined;
   readonly ca: string | undefined;
+  /** Absent for none. */
+  readonly findProxy?: FindProxy | undefined;
   readonly identity: AgentIdentity;
   readonly handle: HandleCall;
   /** Of all links of the agent; see `CallSessionOptions`. */
@@ -91,14 +93,14 @@ const LEFT = 'the agent does not need this link any more';
 
 export function openConnection(options: ConnectionOptions): Connection {
   const { identity } = options;
+  const dialling = new AbortController();
   const socket = new WebSocket(options.url, [WEBSOCKET_SUBPROTOCOL], {
     perMessageDeflate: false,
     maxPayload: MESSAGE_MAX_BYTES,
     handshakeTimeout: DIAL_TIMEOUT_MS,
     followRedirects: false,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
-    // The name stays what the certificate is checked with, and the Host header.
-    ...(options.address === undefined ? {} : { lookup: lookupOf(options.address) }),
+    ...wayTo(options, dialling.signal),
   });
   const helloBytes = sayHello(identity, randomBytes(32));
   let agreed: Agreed | undefined;
@@ -202,6 +204,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     });
     socket.on('close', (code, reason) => {
       clearTimeout(deadline);
+      dialling.abort();
       const text = failure === '' || code !== 1006 ? closeReason(code, reason.toString()) : failure;
       established?.link.socketClosed(text);
       const heldMs = established === undefined ? 0 : performance.now() - established.since;
@@ -255,6 +258,37 @@ function placeOf({ challenge }: Agreed): Place {
   return { replicaId: challenge.replica_id, worker: challenge.worker ?? 0 };
 }
 
+type CreateConnection = NonNullable<ClientOptions['createConnection']>;
+
+/** Options of the library. */
+interface Way {
+  readonly lookup?: LookupFunction;
+  readonly createConnection?: CreateConnection;
+}
+
+/** Through a proxy, which looks the name up itself, or straight to the address. */
+function wayTo({ url, address, ca, findProxy }: ConnectionOptions, signal: AbortSignal): Way {
+  const target = new URL(url);
+  try {
+    const proxy = findProxy?.(target);
+    if (proxy !== undefined) {
+      return through(connectionsThrough(proxy, target.protocol === 'wss:' ? { ca } : undefined, signal));
+    }
+  } catch (error) {
+    return through((_target, done) => {
+      done(error instanceof Error ? error : new Error(errorText(error)), new Socket());
+    });
+  }
+  // The name stays what the certificate is checked with, and the Host header.
+  return address === undefined ? {} : { lookup: lookupOf(address) };
+}
+
+/** The library's types know only connections that are there at once; Node.js takes those that come later. */
+function through(createConnection: ReturnType<typeof connectionsThrough>): Way {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { createConnection: createConnection as unknown as CreateConnection };
+}
+
 function lookupOf(address: string): LookupFunction {
   const family = isIP(address);
   return (_name, { all }, callback) => {
@@ -289,6 +323,9 @@ function withHint(error: Error & { readonly code?: string }, ca: string | undefi
   const problem = errorText(error);
   if (problem.includes('ECONNREFUSED')) {
     return `${problem} (is the gateway running, and do host and port of gateway.url lead to it?)`;
+  }
+  if (problem.includes('opened no tunnel') && /certificate|signed/.test(problem)) {
+    return `${problem} (name the PEM file of the authority of the proxy in gateway.proxy_ca_file)`;
   }
   if (error.code === undefined || !UNTRUSTED.has(error.code)) return problem;
   return ca === undefined

@@ -39,7 +39,7 @@ export interface Renewal {
 export const DIAL_OUTCOMES = ['connected', 'duplicate', 'full', 'refused', 'throttled', 'failed'] as const;
 export type DialOutcome = (typeof DIAL_OUTCOMES)[number];
 
-export interface GatewayLinksOptions extends Pick<ConnectionOptions, 'ca' | 'handle'> {
+export interface GatewayLinksOptions extends Pick<ConnectionOptions, 'ca' | 'findProxy' | 'handle'> {
   /** As in the capability file; may name replicas. */
   readonly url: string;
   readonly maxLinks: number;
@@ -106,6 +106,7 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
       url: dialled,
       address,
       ca: options.ca,
+      findProxy: options.findProxy,
       identity: { ...identity, manifestSha256, maxInflight, audience: normalizeAudience(dialled) },
       handle,
       loads: options.loads,

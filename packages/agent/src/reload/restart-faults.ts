@@ -26,6 +26,8 @@ function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
     'gateway.resolve_interval': gateway.resolveIntervalMs,
     'gateway.agent_private_key': gateway.privateKeySeed,
     'gateway.ca_file': gateway.ca,
+    'gateway.proxy': gateway.proxy,
+    'gateway.proxy_ca_file': gateway.proxyCa,
     // Metrics have a label for each of several, and none for the only one.
     databases: !Object.hasOwn(databases, UNNAMED),
     identity: identity && { ...identity, issuerPositions: undefined },

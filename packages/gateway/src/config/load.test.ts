@@ -76,6 +76,7 @@ describe('loadConfig', () => {
         workers: 1,
         logLevel: 'info',
         logProbes: true,
+        proxyVariables: {},
       });
     },
   );

@@ -1,4 +1,4 @@
-import { nearest, type ListenAddress } from '@svc/edge';
+import { nearest, proxyVariables, type ListenAddress } from '@svc/edge';
 import { PARAMS_MAX_BYTES } from '@svc/protocol';
 import { readConsole } from './console.ts';
 import { parseCidr } from './parse/cidr.ts';
@@ -115,6 +115,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     consolePublic: read('GATEWAY_CONSOLE_PUBLIC', parseBoolean) ?? false,
     console: operatorConsole,
     traces: readTracesSettings(settings, env, readFile),
+    proxyVariables: proxyVariables(env),
     workers: read('GATEWAY_WORKERS', parseWorkers) ?? 1,
     logProbes: read('GATEWAY_LOG_PROBES', parseBoolean) ?? true,
     logLevel: read('GATEWAY_LOG_LEVEL', parseLogLevel) ?? 'info',

@@ -1,5 +1,5 @@
 import type { KeyRecord } from '../auth/api-keys/key-record.ts';
-import type { TracesConfig } from '@svc/edge';
+import type { ProxyVariables, TracesConfig } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
 import type { Cidr } from '../network/cidr.ts';
 
@@ -55,6 +55,8 @@ export interface GatewayConfig {
   readonly console: ConsoleConfig | undefined;
   /** Undefined where no traces are made. */
   readonly traces: TracesConfig | undefined;
+  /** The variables that name proxies, which are on the way to the keys of issuers. */
+  readonly proxyVariables: ProxyVariables;
   /** Processes that serve; with 1 there is no other. */
   readonly workers: number;
   /** Whether the request log has requests of `/healthz` and `/readyz`. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { FetchBytes } from '@svc/identity';
 import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createReady, type HealthState } from '../api/health.ts';
 import type { Settling } from '../api/settling.ts';
@@ -65,6 +66,8 @@ export interface ServiceParts {
   readonly hasPrimary: boolean;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
+  /** How keys of issuers are fetched. */
+  readonly fetchBytes: FetchBytes;
   /** Where another process fetches the keys of issuers. */
   readonly openKeySet: OpenKeySet | undefined;
   /** Undefined where answers are not compressed. */
@@ -129,6 +132,7 @@ export function createService(
         service: id,
         metadataUrl: protectedResource.metadataUrl,
         sharePermissions: parts.sharePermissions,
+        fetchBytes: parts.fetchBytes,
         onKeys: observe,
         openKeySet: parts.openKeySet?.(id),
       });

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -33,7 +34,11 @@ async function fetched(
   ca = AUTHORITY,
 ): Promise<ImportedKeys> {
   const issuer = issuerOf({ name: 'own', issuer: server.url, ...fields }, 'https://a/mcp');
-  return fetchKeys(issuer, createHttpsFetch({ ca }), signal);
+  return fetchKeys(
+    issuer,
+    createHttpsFetch(() => undefined, { ca }),
+    signal,
+  );
 }
 const discovers = (path: string, metadata: object): unknown =>
   server.answers.set(path, { body: JSON.stringify(metadata) });
@@ -114,6 +119,26 @@ describe('keys of jwks_uri', () => {
     expect(server.requests).toMatchObject([{ headers: { 'accept-encoding': 'identity' } }]);
   });
 
+  it('are fetched by a proxy where there is one', async () => {
+    server.answers.set('/jwks', { body: KEYS });
+    const tunnels: (string | undefined)[] = [];
+    const proxy = createServer().on('connect', ({ url }, client) => {
+      tunnels.push(url);
+      const upstream = connect(Number(new URL(server.url).port), 'localhost', () =>
+        client.write('HTTP/1.1 200 ok\r\n\r\n'),
+      );
+      upstream.pipe(client).pipe(upstream);
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const way = { url: new URL(`http://127.0.0.1:${portOf(proxy)}`) };
+    const issuer = issuerOf({ name: 'own', issuer: server.url, ...uri() }, 'https://a/mcp');
+    const fetchBytes = createHttpsFetch(() => way, { ca: AUTHORITY });
+    expect(await fetchKeys(issuer, fetchBytes, AbortSignal.timeout(5000))).toMatchObject({ used: 1 });
+    expect(tunnels).toEqual([new URL(server.url).host]);
+    proxy.close();
+  });
+
   it('32: are not used where the answer is long', async () => {
     server.answers.set('/jwks', { body: KEYS.padEnd(256 * 1024) });
     expect(await fetched(uri())).toMatchObject({ used: 1 });
@@ -148,7 +173,11 @@ describe('keys of jwks_uri', () => {
   it('are not fetched from a server that Node does not trust', async () => {
     server.answers.set('/jwks', { body: KEYS });
     const issuer = issuerOf({ name: 'own', issuer: server.url, ...uri() }, 'https://a/mcp');
-    const parsed = fetchKeys(issuer, createHttpsFetch(), AbortSignal.timeout(5000));
+    const parsed = fetchKeys(
+      issuer,
+      createHttpsFetch(() => undefined),
+      AbortSignal.timeout(5000),
+    );
     await expect(parsed).rejects.toThrow(/cannot be fetched: .*certificate/);
     expect(server.requests).toEqual([]);
   });

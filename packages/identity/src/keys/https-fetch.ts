@@ -1,4 +1,5 @@
 import { get } from 'node:https';
+import { connectionsThrough, type FindProxy } from '@svc/edge';
 import { KeysProblem } from './keys-problem.ts';
 
 export const FETCH_MAX_BYTES: number = 256 * 1024;
@@ -10,11 +11,16 @@ export type FetchBytes = (url: string, signal: AbortSignal) => Promise<Uint8Arra
  * Fetches over https and nothing else, follows no redirect and decompresses nothing, so that a few bytes cannot become
  * many. Certificates are judged by Node's roots and NODE_EXTRA_CA_CERTS, in tests by `ca`.
  */
-export function createHttpsFetch(trust: { readonly ca?: string } = {}): FetchBytes {
+export function createHttpsFetch(findProxy: FindProxy, trust: { readonly ca?: string } = {}): FetchBytes {
   return async (url, signal) =>
     new Promise((resolve, reject) => {
       const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
-      const request = get(url, { ...trust, agent: false, signal, headers }, (response) => {
+      const proxy = findProxy(new URL(url));
+      const way =
+        proxy === undefined
+          ? { agent: false }
+          : { createConnection: connectionsThrough(proxy, trust, signal) };
+      const request = get(url, { ...trust, ...way, signal, headers }, (response) => {
         const { statusCode = 0, headers: answered } = response;
         const encoding = answered['content-encoding'] ?? 'identity';
         if (statusCode !== 200) reject(new KeysProblem(`answered with status ${statusCode}`, statusCode));

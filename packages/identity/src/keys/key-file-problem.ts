@@ -10,7 +10,11 @@ const DEADLINE_MS = 5000;
 export async function keyFileProblem(issuer: Issuer): Promise<string | undefined> {
   if (issuer.keySource.kind !== 'file') return undefined;
   try {
-    const { used } = await fetchKeys(issuer, createHttpsFetch(), AbortSignal.timeout(DEADLINE_MS));
+    const { used } = await fetchKeys(
+      issuer,
+      createHttpsFetch(() => undefined),
+      AbortSignal.timeout(DEADLINE_MS),
+    );
     return used > 0 ? undefined : 'jwks_file has no key that can be used with `algorithms`';
   } catch (error) {
     if (error instanceof KeysProblem) return error.message;

@@ -47,7 +47,7 @@ interface Remembered {
  */
 export function createTokenVerifier(
   options: VerifierOptions,
-  fetchBytes: FetchBytes = createHttpsFetch(),
+  fetchBytes: FetchBytes = createHttpsFetch(() => undefined),
 ): TokenVerifier {
   const { issuers, clockSkewMs, refreshMs, maxStaleMs, onKeys } = options;
   const { now = () => performance.now(), wallClock = Date.now } = options;

@@ -136,7 +136,7 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
       await untilSignal();
       return EXIT.fine;
     }
-    const bench = { ...saves, version, first, gateway, consoleUrl, watch, untilSignal };
+    const bench = { ...saves, version, env, first, gateway, consoleUrl, watch, untilSignal };
     const faults = await serveWorkbench(bench);
     if (faults === undefined) return EXIT.fine;
     showFaults({ content: first.content, faults });

@@ -1,3 +1,4 @@
+import type { ProxyVariables } from '@svc/edge';
 import { startAgent, type RunningAgent } from '../../agent.ts';
 import { databaseFault, type VerificationFault } from '../../databases/errors.ts';
 import { createReloader, type Checked } from '../../reload/reloader.ts';
@@ -25,6 +26,7 @@ export interface WorkbenchParts {
   readonly showFindings: ShowFindings;
   readonly log: Log;
   readonly check: () => Promise<PassedSave | RefusedSave>;
+  readonly env: ProxyVariables;
   readonly watch: WatchSaves;
   readonly untilSignal: () => Promise<NodeJS.Signals>;
 }
@@ -65,7 +67,13 @@ export async function serveWorkbench(
     throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
   });
   const agent = await startAgent(
-    { verified, opened, version, openDatabase: (changed, name) => openDatabase(changed, name, observe) },
+    {
+      verified,
+      opened,
+      version,
+      proxyVariables: parts.env,
+      openDatabase: (changed, name) => openDatabase(changed, name, observe),
+    },
     {
       observe,
       get recordsLost() {

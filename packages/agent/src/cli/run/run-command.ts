@@ -1,4 +1,4 @@
-import { CannotListen } from '@svc/edge';
+import { CannotListen, type ProxyVariables } from '@svc/edge';
 import { startAgent } from '../../agent.ts';
 import { isDatabasePath } from '../../capabilities/database-names.ts';
 import { databaseFault } from '../../databases/errors.ts';
@@ -19,6 +19,7 @@ export interface RunOptions {
   /** Whether records on a terminal have colours. */
   readonly colour: boolean;
   readonly version: string;
+  readonly env: ProxyVariables;
   /** Whether changed files are taken up without a signal. */
   readonly watch: boolean;
   /** Resolves with the signal that asks the agent to end. Before it is called a signal ends the process at once. */
@@ -57,7 +58,7 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
 async function serve(
   { outcome, log, refuse }: CheckedFile,
   files: FileDigests,
-  { file, version, watch, untilSignal, onReloadSignal }: RunOptions,
+  { file, version, env, watch, untilSignal, onReloadSignal }: RunOptions,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot run: the database has not been asked');
   const { verified, findings } = outcome;
@@ -91,6 +92,7 @@ async function serve(
         verified,
         opened,
         version,
+        proxyVariables: env,
         openDatabase: (changed, name) => openDatabase(changed, name, log.observe),
       },
       log,

@@ -5,7 +5,7 @@ import { checkIdentity, checkPinned } from './check-identity.ts';
 import { checkExamples } from './check-examples.ts';
 import { checkPaging } from './check-paging.ts';
 import { checkParam, checkResultField } from './check-params.ts';
-import { parseDuration, readListenAddress } from '@svc/edge';
+import { parseDuration, parseProxyUrl, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
 import { driverOf } from '../../databases/drivers.ts';
 import { sectionOf } from '../../capabilities/database-names.ts';
@@ -61,6 +61,16 @@ function checkRuntime(root: unknown, faults: FaultLog): void {
   );
 }
 
+function checkProxy(root: unknown, faults: FaultLog): void {
+  const proxy = valueAt(root, ['gateway', 'proxy']);
+  if (typeof proxy === 'string' && proxy !== 'none') {
+    const parsed = parseProxyUrl(proxy);
+    if ('problem' in parsed) faults.add(['gateway', 'proxy'], `${parsed.problem}; \`none\` is no proxy`);
+  }
+  if (valueAt(root, ['gateway', 'proxy_ca_file']) === undefined || /^https:/i.test(String(proxy))) return;
+  faults.add(['gateway', 'proxy_ca_file'], 'is for a `proxy` that begins with `https://`: remove it');
+}
+
 function checkWorkers(root: unknown, faults: FaultLog): void {
   const workers = valueAt(root, ['runtime', 'workers']);
   for (const name of databaseNamesOf(root)) {
@@ -91,6 +101,7 @@ function checkGateway(root: unknown, faults: FaultLog): void {
     if (problem !== undefined)
       faults.add(['gateway', 'url', ...(Array.isArray(url) ? [String(index)] : [])], problem);
   }
+  checkProxy(root, faults);
   const maxLinks = valueAt(root, ['gateway', 'max_links']);
   if (typeof maxLinks === 'number' && maxLinks < urls.length && !faults.has(['gateway', 'max_links'])) {
     faults.add(['gateway', 'max_links'], 'must be at least the number of gateways in `url`');

@@ -238,6 +238,12 @@ export function fileSchema(drivers: Readonly<Record<string, string>>): JsonSchem
             agent_private_key: text('Ed25519 private key, as `svc-gateway create-agent-secret` prints it.'),
             agent_private_key_file: filledText('File that holds the private key; relative to this file.'),
             ca_file: filledText('PEM file of the certificate authorities to trust; relative to this file.'),
+            proxy: filledText(
+              'URL of the HTTP proxy by which the agent reaches the gateway and the key sets of issuers, such as `http://user:password@proxy.example.com:3128`; `none` for no proxy. Absent: HTTPS_PROXY, ALL_PROXY and NO_PROXY of the environment.',
+            ),
+            proxy_ca_file: filledText(
+              'PEM file of the certificate authorities that may have signed the certificate of an `https://` proxy; relative to this file.',
+            ),
           },
           ['url'],
         ),

@@ -16,6 +16,7 @@ export type ReadFile = (path: string) => Uint8Array;
 export interface FileSecrets {
   readonly privateKeySeed: Uint8Array | undefined;
   readonly gatewayCa: string | undefined;
+  readonly proxyCa: string | undefined;
   /** For the collector of traces. */
   readonly headersText: string | undefined;
   /** Of the section of each database, by their keys. */
@@ -30,9 +31,11 @@ export function readSecrets(
   faults: FaultLog,
 ): FileSecrets {
   const read = (path: Path): string | undefined => readNamed(root, path, configFile, readFile, faults);
+  const readCertificate = (path: Path): string | undefined => checkCertificate(read(path), path, faults);
   return {
     privateKeySeed: readPrivateKey(readSecret(root, ['gateway', 'agent_private_key'], read, faults), faults),
-    gatewayCa: checkCertificate(read(['gateway', 'ca_file']), ['gateway', 'ca_file'], faults),
+    gatewayCa: readCertificate(['gateway', 'ca_file']),
+    proxyCa: readCertificate(['gateway', 'proxy_ca_file']),
     headersText: read(['telemetry', 'headers_file']),
     databases: Object.fromEntries(
       databaseNamesOf(root).map((name) => [name, readDatabaseTexts(root, sectionOf(name), read, faults)]),

@@ -1,5 +1,6 @@
 import {
   createTokenVerifier,
+  type FetchBytes,
   type Issuer,
   type KeysEvent,
   type KeySet,
@@ -28,11 +29,12 @@ export function openTokens(options: {
   /** Where the description of the resource is served. */
   readonly metadataUrl: string;
   readonly sharePermissions: SharePermissions;
+  readonly fetchBytes: FetchBytes;
   readonly onKeys: (event: KeysEvent) => void;
   /** Where another process fetches the keys. */
   readonly openKeySet?: ((issuer: Issuer, onChange: () => void) => KeySet) | undefined;
 }): OpenTokens {
-  const verifier = createTokenVerifier(options);
+  const verifier = createTokenVerifier(options, options.fetchBytes);
   return {
     authentication: createTokenAuthentication({
       verifier,

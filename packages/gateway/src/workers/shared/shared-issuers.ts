@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  createHttpsFetch,
   fetchKeySet,
   followKeySet,
+  type FetchBytes,
   type FollowedKeySet,
   type FollowingKeySet,
   type Issuer,
@@ -29,7 +29,7 @@ interface Fetched {
 export function fetchIssuerKeys(
   channel: PrimaryChannel,
   onKeys: (event: KeysEvent) => void,
-  fetchBytes: ReturnType<typeof createHttpsFetch> = createHttpsFetch(),
+  fetchBytes: FetchBytes,
 ): IssuerKeys {
   let fetched: ReadonlyMap<string, Fetched> = new Map();
   /** Of sets that are closed. */

@@ -1,0 +1,99 @@
+import { request as requestPlain, type ClientRequestArgs } from 'node:http';
+import { request as requestByTls } from 'node:https';
+import { isIP, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
+import { errorText } from '../error-text.ts';
+import type { Proxy } from './find-proxy.ts';
+
+/** How long a proxy may take to open a tunnel. */
+const TUNNEL_MS = 10_000;
+
+const HINTS: ReadonlyMap<number, string> = new Map([
+  [407, 'it wants a user and a password in the URL of the proxy, or others'],
+  [403, 'its rules do not allow a tunnel to this host and port'],
+]);
+
+/** `createConnection` of a request. */
+type CreateConnection = (
+  target: ClientRequestArgs,
+  done: (error: Error | null, socket: Duplex) => void,
+) => undefined;
+
+/**
+ * Connections go through a tunnel of the proxy. `tls`: who may vouch for the target, to which TLS is spoken then; undefined for
+ * none. An error names the proxy without its user and password.
+ */
+export function connectionsThrough(
+  proxy: Proxy,
+  tls: { readonly ca?: string | undefined } | undefined,
+  signal: AbortSignal,
+): CreateConnection {
+  return ({ host, port }, done) => {
+    const name = host ?? '';
+    openTunnel(proxy, name, Number(port), AbortSignal.any([signal, AbortSignal.timeout(TUNNEL_MS)]), {
+      opened(socket) {
+        const servername = isIP(name) === 0 ? name : '';
+        done(null, tls === undefined ? socket : connect({ ...tls, socket, host: name, servername }));
+      },
+      failed: (error) => done(error, new Socket()),
+    });
+  };
+}
+
+/** One of both is called, once. */
+interface Outcome {
+  opened(socket: Socket): void;
+  failed(error: Error): void;
+}
+
+function openTunnel(
+  { url, ca }: Proxy,
+  name: string,
+  port: number,
+  signal: AbortSignal,
+  outcome: Outcome,
+): void {
+  const isSecure = url.protocol === 'https:';
+  const proxyPort = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
+  const at = `the proxy ${url.hostname}:${proxyPort}`;
+  const target = `${isIP(name) === 6 ? `[${name}]` : name}:${port}`;
+  const request = (isSecure ? requestByTls : requestPlain)({
+    host: url.hostname.replaceAll(/[[\]]/g, ''),
+    port: proxyPort,
+    method: 'CONNECT',
+    path: target,
+    headers: { Host: target, ...authorization(url) },
+    agent: false,
+    ...(ca === undefined ? {} : { ca }),
+  });
+  const giveUp = (): void => void request.destroy(new Error('given up'));
+  request.once('connect', ({ statusCode = 0 }, socket: Socket, head: Buffer) => {
+    signal.removeEventListener('abort', giveUp);
+    if (statusCode >= 200 && statusCode < 300) {
+      if (head.length > 0) socket.unshift(head);
+      outcome.opened(socket);
+      return;
+    }
+    socket.destroy();
+    const hint = HINTS.get(statusCode);
+    const because = hint === undefined ? '' : `: ${hint}`;
+    outcome.failed(new Error(`${at} refused CONNECT with status ${statusCode}${because}`));
+  });
+  // Node.js emits it only before `connect`: after that the errors are those of the socket.
+  request.once('error', (error) => {
+    signal.removeEventListener('abort', giveUp);
+    const isLate = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
+    const problem = isLate ? `no answer within ${TUNNEL_MS / 1000} s` : errorText(error);
+    outcome.failed(new Error(`${at} opened no tunnel: ${problem}`));
+  });
+  signal.addEventListener('abort', giveUp);
+  if (signal.aborted) giveUp();
+  request.end();
+}
+
+function authorization({ username, password }: URL): Readonly<Record<string, string>> {
+  if (username === '' && password === '') return {};
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  return { 'Proxy-Authorization': `Basic ${credentials.toString('base64')}` };
+}
