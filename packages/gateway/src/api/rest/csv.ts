@@ -25,7 +25,8 @@ const PIECE_MARGIN = 16;
 
 /**
  * A JSON array of objects as CSV (RFC 4180), in pieces: a line of the names of the first, then a line for each. Null is
- * nothing, an empty text is `""`, objects and lists are their JSON. `names` are those where there is no row.
+ * nothing, in a single column `""` as an empty text is, objects and lists are their JSON. `names` are those where there
+ * is no row.
  *
  * The bytes are never read beyond their end: any that are no such array give some text, too.
  */
@@ -64,11 +65,18 @@ export function* csvLines(array: Buffer, names: readonly string[]): Generator<Ui
   }
 
   function* line(bytes: Buffer, values: Spans): Generator<Uint8Array, void, undefined> {
+    // Readers skip an empty line, and with it a row.
+    const isOneColumn = values.length === 2;
     for (let place = 0; place < values.length; place += 2) {
       if (used >= PIECE_BYTES) yield take();
       if (place > 0) piece[used++] = COMMA;
       const [from, to] = [values[place] ?? 0, values[place + 1] ?? 0];
-      if (from === to || bytes[from] === LETTER_N) continue;
+      const isNull = from === to || bytes[from] === LETTER_N;
+      if (isNull && isOneColumn) {
+        piece[used++] = QUOTE;
+        piece[used++] = QUOTE;
+      }
+      if (isNull) continue;
       const isText = bytes[from] === QUOTE;
       const [begin, end] = isText ? [from + 1, to - 1] : [from, to];
       const inQuotes = begin >= end || needsQuotes(bytes, begin, end, isText);
