@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Capability, Param, ParamSchema } from './model.ts';
 import { compileParameters, InvalidParams } from './parameters.ts';
+import { compareDecimals, readDecimal } from './values/decimal.ts';
 
 const position = { line: 1, column: 1 };
 
@@ -79,16 +80,92 @@ describe('values that fit', () => {
   });
 });
 
+describe('numbers that a double does not keep', { tags: ['param:integer', 'param:number'] }, () => {
+  const integers: ParamSchema = { type: 'array', items: { type: 'integer' } };
+  test.each<[ParamSchema, string, unknown]>([
+    [{ type: 'integer' }, '9007199254740993', '9007199254740993'],
+    [{ type: 'integer' }, '-9223372036854775808', '-9223372036854775808'],
+    [{ type: 'integer' }, '18446744073709551615', '18446744073709551615'],
+    [{ type: 'integer' }, '9007199254740993.00', '9007199254740993'],
+    [{ type: 'integer' }, '1.8e19', '18000000000000000000'],
+    [{ type: 'integer' }, '5.00000000000000000000', 5],
+    [{ type: 'integer', minimum: 1 }, '9007199254740993', '9007199254740993'],
+    [{ type: 'integer', multipleOf: 3 }, '9007199254740993', '9007199254740993'],
+    [{ type: 'number' }, '9007199254740993', '9007199254740993'],
+    [{ type: 'number' }, '12345678901234567.89', '12345678901234567.89'],
+    [{ type: 'number' }, '1e-400', '1e-400'],
+    [{ type: 'number' }, '1e300', 1e300],
+    [{ type: 'number' }, '0.30000000000000000000', 0.3],
+    [{ type: 'number', minimum: 0.1 }, '0.10000000000000000001', '0.10000000000000000001'],
+    [integers, '[1, 9007199254740993, -2]', [1, '9007199254740993', -2]],
+    [{ type: 'object' }, '{"10": [9007199254740993], "9": 1}', '{"10": [9007199254740993], "9": 1}'],
+    [{ type: 'object' }, '{"a": 1e300, "b": "text"}', { a: 1e300, b: 'text' }],
+  ])('%j takes %s', (schema, value, bound) => {
+    expect(readOne(schema, value)).toEqual({ p: bound });
+  });
+
+  test('each is cut out of what was sent, whatever stands around it', () => {
+    const params = [
+      optional('a', { type: 'integer' }),
+      optional('b', { type: 'string' }),
+      optional('c', integers),
+    ];
+    const body = String.raw`{"c":[ 9007199254740995 ,7], "b":"\"a\":9007199254740997", "\u0061" : 9007199254740993}`;
+    expect(read(params, body)).toEqual({
+      a: '9007199254740993',
+      b: '"a":9007199254740997',
+      c: ['9007199254740995', 7],
+    });
+  });
+
+  test('every integer of 64 bits comes through as it is', () => {
+    const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n });
+    fc.assert(
+      fc.property(integer, (value) => {
+        const bound = readOne({ type: 'integer' }, String(value));
+        expect(bound).toEqual({ p: Number.isSafeInteger(Number(value)) ? Number(value) : String(value) });
+      }),
+    );
+  });
+
+  test('a number is bound as its double or with the digits that it is written with', () => {
+    const digits = fc.stringMatching(/^(?:0|[1-9]\d{0,25})(?:\.\d{1,25})?(?:[eE][+-]?\d{1,2})?$/);
+    fc.assert(
+      fc.property(digits, (text) => {
+        const { p } = Object(readOne({ type: 'number' }, text));
+        const order = compareDecimals(readDecimal(String(p)), readDecimal(text));
+        expect(order).toBe(0);
+      }),
+    );
+  });
+
+  test('a default beyond 2^53 is bound with all its digits', () => {
+    expect(read([optional('p', { type: 'integer', default: 1e18 })], '{}')).toEqual({
+      p: '1000000000000000000',
+    });
+  });
+});
+
 describe('values that do not', () => {
-  const unsafe = 'must be between -9007199254740991 and 9007199254740991';
+  const beyond = 'must be between -9223372036854775808 and 18446744073709551615';
   const unstorable = 'must not hold the character U+0000 or half a surrogate pair';
   test.each<[ParamSchema, string, string]>([
     [{ type: 'integer' }, '"5"', 'must be an integer'],
     [{ type: 'integer' }, '1.5', 'must be an integer'],
     [{ type: 'integer' }, 'true', 'must be an integer'],
-    [{ type: 'integer' }, '9007199254740993', unsafe],
-    [{ type: 'integer' }, '1e300', unsafe],
-    [{ type: 'number' }, '-9007199254740993', unsafe],
+    [{ type: 'integer' }, '18446744073709551616', beyond],
+    [{ type: 'integer' }, '-9223372036854775809', beyond],
+    [{ type: 'integer' }, '1e300', beyond],
+    [{ type: 'integer' }, '9007199254740992.5', 'must be an integer'],
+    [{ type: 'integer' }, '5.00000000000000000001', 'must be an integer'],
+    [{ type: 'integer' }, '1e-400', 'must be an integer'],
+    [{ type: 'integer', maximum: 9007199254740991 }, '9007199254740993', 'must be <= 9007199254740991'],
+    [{ type: 'integer', minimum: -5 }, '-9007199254740993', 'must be >= -5'],
+    [{ type: 'integer', multipleOf: 2 }, '9007199254740993', 'must be a multiple of 2'],
+    [{ type: 'integer', enum: [1, 2] }, '9007199254740993', 'must be one of 1, 2'],
+    [{ type: 'number', exclusiveMaximum: 1 }, '1.00000000000000000000', 'must be < 1'],
+    [{ type: 'number', exclusiveMinimum: 0.1 }, '0.1000000000000000000', 'must be > 0.1'],
+    [{ type: 'number', maximum: 0.1 }, '0.10000000000000000001', 'must be <= 0.1'],
     [{ type: 'number' }, '"1"', 'must be a number'],
     [{ type: 'integer', minimum: 1 }, '0', 'must be >= 1'],
     [{ type: 'integer', maximum: 1 }, '2', 'must be <= 1'],
@@ -121,20 +198,22 @@ describe('values that do not', () => {
   });
 
   test.each([
-    ['{"ids": [1, 2, 9007199254740993]}', 'p.ids[2]', unsafe],
-    ['{"a": [[{"Id_1": -1e300}]], "b": 1e300}', 'p.a[0][0].Id_1', unsafe],
+    ['{"a": [[{"Id_1": "\\u0000"}]], "b": "\\u0000"}', 'p.a[0][0].Id_1', unstorable],
     ['{"a": ["\\udc00"]}', 'p.a[0]', unstorable],
     ['{"a": {"\\u0000": 1}}', 'p.a', unstorable],
-    ['{"a canary": {"b": [9007199254740992]}}', 'p.*.b[0]', unsafe],
-    ['{"line\\nbreak": 9007199254740992}', 'p.*', unsafe],
+    ['{"a canary": {"b": ["\\u0000"]}}', 'p.*.b[0]', unstorable],
+    ['{"line\\nbreak": "\\u0000"}', 'p.*', unstorable],
   ])('of the object %s the fault is named by its place', (value, place, reason) => {
     expect(readOne({ type: 'object' }, value)).toBe(`${place}: ${reason}`);
   });
 
   test('items are named by their place', () => {
     expect(
-      readOne({ type: 'array', items: { type: 'integer', minimum: 1 } }, '[1, null, 0, 9007199254740993]'),
-    ).toBe(`p[1]: must be an integer; p[2]: must be >= 1; p[3]: ${unsafe}`);
+      readOne(
+        { type: 'array', items: { type: 'integer', minimum: 1 } },
+        '[1, null, 0, 18446744073709551616]',
+      ),
+    ).toBe(`p[1]: must be an integer; p[2]: must be >= 1; p[3]: ${beyond}`);
   });
 
   test('a text that is too long never reaches the pattern', () => {

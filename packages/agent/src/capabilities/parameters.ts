@@ -1,8 +1,9 @@
-import { JsonError, parseStrictJson } from '@svc/protocol';
+import { JsonError, rawMember, readStrictJson } from '@svc/protocol';
 import type { Capability, Param } from './model.ts';
 import { isRecord } from './is-record.ts';
-import { compileValue } from './values/value-check.ts';
-import type { ValueProblem } from './values/json-sanity.ts';
+import { boundValue } from './values/bound-value.ts';
+import { compileValue, type CheckValue } from './values/value-check.ts';
+import { mayHoldLongNumber } from './values/written-number.ts';
 
 /** The parameters are refused. The message names every field and why on one line, and never a value. */
 export class InvalidParams extends Error {
@@ -18,7 +19,9 @@ const PLAIN_KEY = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
 interface Checked {
   readonly param: Param;
-  readonly check: (value: unknown) => readonly ValueProblem[];
+  readonly check: CheckValue;
+  /** What is bound where callers send nothing. */
+  readonly absent: unknown;
 }
 
 /**
@@ -29,14 +32,19 @@ interface Checked {
 export function compileParameters(capability: Capability): (body: Uint8Array) => Record<string, unknown> {
   // What is taken from who calls is to callers as if it were not there.
   const sent = capability.params.filter(({ from }) => from === undefined);
-  const checks: readonly Checked[] = sent.map((param) => ({ param, check: compileValue(param.schema) }));
+  const checks: readonly Checked[] = sent.map((param) => ({
+    param,
+    check: compileValue(param.schema),
+    absent: boundValue(param.schema, param.schema.default ?? null),
+  }));
   const declared = new Set(sent.map(({ name }) => name));
   return (body) => {
-    const submitted = parseObject(body);
+    const { submitted, text } = parseObject(body);
+    const written = mayHoldLongNumber(text) ? Buffer.from(text) : undefined;
     const problems: string[] = [];
     const values: Record<string, unknown> = {};
     // No parameter can be called `__proto__`.
-    for (const entry of checks) values[entry.param.name] = readParam(entry, submitted, problems);
+    for (const entry of checks) values[entry.param.name] = readParam(entry, submitted, written, problems);
     const unknown = Object.keys(submitted).filter((name) => !declared.has(name));
     if (unknown.length > 0) problems.push(...unknownParams(unknown));
     if (problems.length > 0) throw new InvalidParams(joinProblems(problems));
@@ -44,34 +52,41 @@ export function compileParameters(capability: Capability): (body: Uint8Array) =>
   };
 }
 
-function parseObject(body: Uint8Array): Record<string, unknown> {
-  let value: unknown;
+function parseObject(body: Uint8Array): {
+  readonly submitted: Record<string, unknown>;
+  readonly text: string;
+} {
+  let read: ReturnType<typeof readStrictJson>;
   try {
-    value = parseStrictJson(body);
+    read = readStrictJson(body);
   } catch (error) {
     if (error instanceof JsonError)
       throw new InvalidParams(`the parameters are no usable JSON: ${error.message}`);
     throw error;
   }
-  if (!isRecord(value)) throw new InvalidParams('the parameters must be a JSON object');
-  return value;
+  const { value: submitted, text } = read;
+  if (!isRecord(submitted)) throw new InvalidParams('the parameters must be a JSON object');
+  return { submitted, text };
 }
 
+/** `written` is all that was sent; absent where it holds no number that a double does not keep. */
 function readParam(
-  { param, check }: Checked,
+  { param, check, absent }: Checked,
   submitted: Readonly<Record<string, unknown>>,
+  written: Buffer | undefined,
   problems: string[],
 ): unknown {
   const { name, required, schema } = param;
   const value = Object.hasOwn(submitted, name) ? submitted[name] : null;
   if (value === null) {
     if (required) problems.push(`${name}: is required`);
-    return schema.default ?? null;
+    return absent;
   }
-  for (const { at, message } of check(value)) {
+  const own = written === undefined ? undefined : rawMember(written, name)?.toString();
+  for (const { at, message } of check(value, own)) {
     problems.push(`${name}${at.map(step).join('')}: ${message}`);
   }
-  return value;
+  return boundValue(schema, value, own);
 }
 
 /** `.ids`, `[2]`; a key is submitted text too, so one that may be anything is `.*`. */

@@ -18,6 +18,8 @@ export function compilePinned(params: readonly Param[]): PinParameters | undefin
     for (const { name, from, read, check } of pinned) {
       const value = read(caller);
       if (value === undefined || value === '') return `${name}: ${from} is not there`;
+      if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+        return `${name}: ${from} does not fit: beyond 2^53 it was rounded when it was read`;
       const [problem] = check(value);
       if (problem !== undefined) return `${name}: ${from} does not fit: ${problem.message}`;
       values[name] = value;

@@ -1,6 +1,7 @@
 import { nearestWithin } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Example } from '../capabilities/example.ts';
+import { jsonText } from '../capabilities/values/json-text.ts';
 import { databaseFault } from '../databases/errors.ts';
 import { showKind, showValue } from '../examples/compare-rows.ts';
 import { jsonReport } from '../examples/json-report.ts';
@@ -119,7 +120,7 @@ async function callExample(
   if (!made.ok) throw new Error('cannot test: an example has claims that its checks should have refused');
   return trial.call({
     capability: capability.name,
-    params: Buffer.from(JSON.stringify(params)),
+    params: Buffer.from(jsonText(params)),
     caller: made.caller,
   });
 }

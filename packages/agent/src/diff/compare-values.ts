@@ -1,4 +1,4 @@
-import { isDecimalMultiple } from '../capabilities/values/decimal-multiple.ts';
+import { isDecimalMultiple, readDecimal } from '../capabilities/values/decimal.ts';
 import type { Changes } from './change.ts';
 import type { Bound, ValueContract } from './contract.ts';
 
@@ -78,7 +78,9 @@ function areOfDatabase(old: Bound | undefined, now: Bound | undefined): boolean 
 function areMultiples(old: ValueContract, now: ValueContract): boolean {
   if (now.multipleOf === undefined) return true;
   const step = old.multipleOf ?? (old.type === 'integer' ? 1 : undefined);
-  return step !== undefined && isDecimalMultiple(step, now.multipleOf);
+  return (
+    step !== undefined && isDecimalMultiple(readDecimal(String(step)), readDecimal(String(now.multipleOf)))
+  );
 }
 
 function compareEnums(

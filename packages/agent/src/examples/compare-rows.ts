@@ -1,4 +1,5 @@
 import { isRecord } from '../capabilities/is-record.ts';
+import { jsonText } from '../capabilities/values/json-text.ts';
 
 /** Names what was found: on a terminal itself, elsewhere only its kind, since rows are data and reports are kept. */
 export type Show = (value: unknown) => string;
@@ -7,7 +8,7 @@ const LONGEST_SHOWN = 80;
 
 export function showValue(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value);
+  const text = jsonText(value);
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
 }
 
@@ -16,7 +17,7 @@ export function showKind(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return `another list, of ${value.length}`;
   if (isRecord(value)) return 'an object';
-  return typeof value === 'number' ? 'another number' : 'another text';
+  return typeof value === 'string' ? 'another text' : 'another number';
 }
 
 /**
@@ -33,5 +34,10 @@ export function differences(expected: unknown, found: unknown, path: string, sho
   if (Array.isArray(expected) && Array.isArray(found) && expected.length === found.length) {
     return expected.flatMap((value, index) => differences(value, found[index], `${path}[${index}]`, show));
   }
-  return expected === found ? [] : [`${path}: expected ${showValue(expected)}, got ${show(found)}`];
+  return isSame(expected, found) ? [] : [`${path}: expected ${showValue(expected)}, got ${show(found)}`];
+}
+
+/** A whole number beyond 2^53 is a BigInt on both sides, unless the file writes it with a point or an exponent. */
+function isSame(expected: unknown, found: unknown): boolean {
+  return expected === (typeof found === 'bigint' && typeof expected === 'number' ? Number(found) : found);
 }

@@ -42,6 +42,37 @@ describe('a part of a row', { tags: ['command:test'] }, () => {
   });
 });
 
+describe('integers beyond 2^53', { tags: ['command:test'] }, () => {
+  const answer: Answer = {
+    kind: 'rows',
+    rows: Buffer.from(
+      '[{"id":9007199254740993,"in":[{"x":-9007199254740995}],"big":1e30,"text":"9007199254740993"}]',
+    ),
+    count: 1,
+    truncated: false,
+  };
+
+  test.each([
+    { id: 9007199254740993n },
+    { in: [{ x: -9007199254740995n }] },
+    { big: 1e30, text: '9007199254740993' },
+    { id: 9007199254740992.0 },
+  ])('are what was expected: %o', (row) => {
+    expect(judge({ rows: [row] }, answer, 1, showValue)).toEqual([]);
+  });
+
+  test.each([
+    [{ id: 9007199254740994n }, 'rows[0].id: expected 9007199254740994, got 9007199254740993'],
+    [
+      { in: [{ x: -9007199254740996n }] },
+      'rows[0].in[0].x: expected -9007199254740996, got -9007199254740995',
+    ],
+    [{ text: 9007199254740993n }, 'rows[0].text: expected 9007199254740993, got "9007199254740993"'],
+  ])('are others than expected: %o', (row, problem) => {
+    expect(judge({ rows: [row] }, answer, 1, showValue)).toEqual([problem]);
+  });
+});
+
 describe('an answer', { tags: ['command:test'] }, () => {
   test.each([
     [{}, rows(), 5],

@@ -1,5 +1,6 @@
 import { counted } from '@svc/edge';
 import type { Expectation } from '../capabilities/example.ts';
+import { parseJsonText } from '../capabilities/values/json-text.ts';
 import { differences, type Show } from './compare-rows.ts';
 
 /** How a call ended. */
@@ -60,7 +61,8 @@ function judgeRows(
     );
   }
   if (rows.length === 0) return problems;
-  const found: readonly unknown[] = JSON.parse(Buffer.from(answer.rows).toString());
+  const found = parseJsonText(Buffer.from(answer.rows).toString());
+  if (!Array.isArray(found)) return ['the rows are no list'];
   const compared = rows.flatMap((row, index) => {
     const path = `rows[${index}]`;
     return index < found.length

@@ -1,5 +1,6 @@
 import { compileParameters } from '../capabilities/parameters.ts';
 import type { Capability, ParamSchema } from '../capabilities/model.ts';
+import { isShown } from '../capabilities/openapi/published-examples.ts';
 import { compileValue } from '../capabilities/values/value-check.ts';
 
 /** A call that the parameters of its capability take; whether it finds rows only the database knows. */
@@ -26,7 +27,7 @@ export function exampleCall(capabilities: readonly Capability[]): ExampleCall | 
 }
 
 function publishedParams({ examples }: Capability): ExampleCall['params'] | undefined {
-  return examples?.find(({ isPublished }) => isPublished)?.params;
+  return examples?.find(isShown)?.params;
 }
 
 function plausibleParams(capability: Capability): ExampleCall['params'] | undefined {

@@ -17,12 +17,20 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * at most `depthMax` levels. Throws JsonError.
  */
 export function parseStrictJson(bytes: Uint8Array, depthMax: number = JSON_DEPTH_MAX): unknown {
+  return readStrictJson(bytes, depthMax).value;
+}
+
+/** As `parseStrictJson`, with the text that was parsed: in it numbers have the digits that a double does not keep. */
+export function readStrictJson(
+  bytes: Uint8Array,
+  depthMax: number = JSON_DEPTH_MAX,
+): { readonly value: unknown; readonly text: string } {
   const text = decode(bytes);
   const value = parse(text);
   // JSON.parse keeps one of two equal keys, so the text then has more colons than the value has keys.
   if (countColons(text) !== countKeys(value, depthMax))
     throw new JsonError('a key appears twice in one object');
-  return value;
+  return { value, text };
 }
 
 function decode(bytes: Uint8Array): string {

@@ -171,12 +171,7 @@ describe('the request schema', () => {
   test('carries types, formats, defaults and descriptions', () => {
     const path = ['requestBody', 'content', 'application/json', 'schema', 'properties'];
     expect(valueAt(operation('list_orders'), path)).toEqual({
-      customer_id: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 9_007_199_254_740_991,
-        description: 'Whose orders.',
-      },
+      customer_id: { type: 'integer', minimum: 1, description: 'Whose orders.' },
       since: { type: ['string', 'null'], format: 'date' },
       until: { type: ['string', 'null'], format: 'date-time' },
       state: { type: ['string', 'null'], enum: ['open', 'closed', null], default: 'open' },

@@ -64,10 +64,12 @@ function fieldSchema({
   description,
 }: ResultField): Readonly<Record<string, unknown>> {
   const { type: jsonType, ...rules } = typeRules(type);
+  // Of a text they would say what only the types `date` and `datetime` see to.
+  const isUnchecked = type === 'string' && (format === 'date' || format === 'date-time');
   return {
     type: nullable ? [jsonType, 'null'] : jsonType,
     ...rules,
-    ...(format === undefined ? {} : { format }),
+    ...(format === undefined || isUnchecked ? {} : { format }),
     ...(description === undefined ? {} : { description }),
   };
 }

@@ -6,12 +6,11 @@ export interface ValueProblem {
 }
 
 /**
- * Why a value parsed from JSON cannot be bound unchanged, undefined when it can: it holds a number that
- * was rounded when it was parsed, or text that a database may not be able to store.
+ * Why a value parsed from JSON cannot be bound, undefined when it can: it holds text that a database may not be able to
+ * store.
  */
-export function jsonProblem(value: unknown): ValueProblem | undefined {
+export function textProblemIn(value: unknown): ValueProblem | undefined {
   if (typeof value === 'string') return whole(textProblem(value));
-  if (typeof value === 'number') return whole(numberProblem(value));
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
@@ -29,7 +28,7 @@ export function jsonProblem(value: unknown): ValueProblem | undefined {
 }
 
 function within(step: string | number, part: unknown): ValueProblem | undefined {
-  const problem = jsonProblem(part);
+  const problem = textProblemIn(part);
   return problem === undefined ? undefined : { ...problem, at: [step, ...problem.at] };
 }
 
@@ -42,10 +41,4 @@ function textProblem(text: string): string | undefined {
     return 'must not hold the character U+0000 or half a surrogate pair';
   }
   return undefined;
-}
-
-function numberProblem(number: number): string | undefined {
-  if (Number.isSafeInteger(number) || (Number.isFinite(number) && !Number.isInteger(number)))
-    return undefined;
-  return 'must be between -9007199254740991 and 9007199254740991';
 }

@@ -1,4 +1,5 @@
 import type { ParamSchema, ParamType } from '../model.ts';
+import { GREATEST_INTEGER, LEAST_INTEGER } from './exact-number.ts';
 
 const MAX_NAMED_CHOICES = 20;
 
@@ -17,6 +18,8 @@ const TYPES: Readonly<Record<ParamType, string>> = {
 /** Why a value is refused, by the JSON Schema keyword that it failed; speaks of the constraint, never of the value. */
 export function valueMessage(keyword: string, schema: ParamSchema): string {
   switch (keyword) {
+    case 'range':
+      return `must be between ${LEAST_INTEGER} and ${GREATEST_INTEGER}`;
     case 'minimum':
       return `must be >= ${schema.minimum}`;
     case 'maximum':

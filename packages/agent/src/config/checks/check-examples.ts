@@ -1,7 +1,9 @@
 import { nearestWithin } from '@svc/edge';
 import { parseClaims } from '@svc/identity';
 import { isRecord } from '../../capabilities/is-record.ts';
+import { jsonText } from '../../capabilities/values/json-text.ts';
 import { compileValue } from '../../capabilities/values/value-check.ts';
+import { mayHoldLongNumber } from '../../capabilities/values/written-number.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { isParamSpec } from '../schema/lint.ts';
 import { valueAt, type Path } from '../path.ts';
@@ -51,7 +53,8 @@ function problemsOf(
   value: unknown,
 ): ReturnType<ReturnType<typeof compileValue>> {
   try {
-    return compileValue(spec)(value);
+    const text = jsonText(value);
+    return compileValue(spec)(JSON.parse(text), mayHoldLongNumber(text) ? text : undefined);
   } catch {
     return [];
   }

@@ -50,6 +50,45 @@ test.each([
   expect(faults[0]).toContain(reason);
 });
 
+test('what calls of an example send and expect keeps the digits that a double does not', () => {
+  const { root, faults } = read(`
+capabilities:
+  c:
+    examples:
+      - params: { a: 9007199254740993, b: [-9223372036854775808, +9007199254740993, 7], c: 1e19, d: 0x20000000000001 }
+        expect: { count: 1, rows: [{ id: 18446744073709551615, sum: 12345678901234567.89 }] }`);
+  expect(faults).toEqual([]);
+  expect(Object(root).capabilities.c.examples).toEqual([
+    {
+      params: {
+        a: 9007199254740993n,
+        b: [-9223372036854775808n, 9007199254740993n, 7],
+        c: 1e19,
+        d: 9007199254740993n,
+      },
+      expect: { count: 1, rows: [{ id: 18446744073709551615n, sum: 12345678901234567.89 }] },
+    },
+  ]);
+});
+
+test.each([
+  ['params: { p: { minimum: 9007199254740993 } }', 'params.p.minimum'],
+  ['params: { p: { default: 1152921504606846976 } }', 'params.p.default'],
+  ['params: { p: { multipleOf: 9007199254740993 } }', 'params.p.multipleOf'],
+  ['params: { p: { enum: [1, -9007199254740993] } }', 'params.p.enum.1'],
+  ['params: { p: { default: { ids: [9007199254740993] } } }', 'params.p.default.ids.0'],
+  ['params: { p: { default: 12345678901234567.89 } }', 'params.p.default'],
+  ['params: { p: { items: { maximum: 18446744073709551615 } } }', 'params.p.items.maximum'],
+  ['examples: [{ params: { p: 12345678901234567.89 } }]', 'examples.0.params.p'],
+])('a number that would be rounded is a fault: %s', (section, place) => {
+  const { faults } = read(`capabilities: { c: { ${section} } }`);
+  expect(faults).toEqual([
+    expect.stringContaining(
+      ` capabilities.c.${place} must be between -9007199254740991 and 9007199254740991`,
+    ),
+  ]);
+});
+
 test.each([
   ['an alias within its own anchor', 'a: &a [*a, *a]'],
   ['aliases of aliases', bomb()],

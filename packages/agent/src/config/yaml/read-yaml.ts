@@ -1,6 +1,7 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, Scalar } from 'yaml';
 import type { Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Position } from '../../capabilities/fault.ts';
+import { compareDecimals, readDecimal } from '../../capabilities/values/decimal.ts';
 import { composeYaml, MAX_YAML_DEPTH } from './compose-yaml.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { interpolate } from './interpolate.ts';
@@ -8,6 +9,8 @@ import type { Path } from '../path.ts';
 
 const FOLDED: ReadonlySet<unknown> = new Set([Scalar.BLOCK_FOLDED, Scalar.PLAIN]);
 const MAX_NODES_FROM_ALIASES = 100_000;
+const BEYOND_2_53 = 'must be between -9007199254740991 and 9007199254740991';
+const INTEGER = /^[-+]?(?:\d+|0o[0-7]+|0x[0-9a-fA-F]+)$/;
 
 interface Reading {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -113,8 +116,8 @@ function readList(list: YAMLSeq, spot: Spot, reading: Reading): unknown[] {
 function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading): unknown {
   const { path, key } = spot;
   const scalar = isScalar(node) ? node.value : null;
-  if (typeof scalar === 'number' && !Number.isFinite(scalar)) {
-    reading.faults.add(path, 'must be a finite number');
+  if (typeof scalar === 'number') {
+    return readNumber(scalar, (isScalar(node) && node.source) || String(scalar), path, reading);
   }
   if (typeof scalar !== 'string') return scalar;
   const { text, replaced, whole, problems } = interpolate(scalar, reading.env);
@@ -132,6 +135,28 @@ function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading
     reading.faults.add(path, 'must not hold the character U+0000 or half a surrogate pair');
   }
   return text;
+}
+
+/** What a double would round is a BigInt where calls of `svc-agent test` send or expect it, and a fault at other values. */
+function readNumber(number: number, source: string, path: Path, { faults }: Reading): number | bigint {
+  if (!Number.isFinite(number)) faults.add(path, 'must be a finite number');
+  const use = useOf(path);
+  if (Math.abs(number) <= Number.MAX_SAFE_INTEGER || use === undefined) return number;
+  const integer = INTEGER.test(source) ? BigInt(source.replace('+', '')) : undefined;
+  if (integer !== undefined && use !== 'rule') return integer;
+  const written = readDecimal(String(integer ?? source.replace('+', '')));
+  const isKept = compareDecimals(written, readDecimal(String(number))) === 0;
+  if (!isKept && use !== 'expected') faults.add(path, BEYOND_2_53);
+  return number;
+}
+
+/** How a number of a capability is used, where one beyond 2^53 has a meaning. */
+function useOf([capabilities, , section, , part, key]: Path): 'rule' | 'sent' | 'expected' | undefined {
+  if (capabilities !== 'capabilities') return undefined;
+  if (section === 'params') return 'rule';
+  if (section !== 'examples') return undefined;
+  if (part === 'params') return 'sent';
+  return part === 'expect' && key === 'rows' ? 'expected' : undefined;
 }
 
 /** Keys are text: `true:` and `10:` are the names `true` and `10`. */

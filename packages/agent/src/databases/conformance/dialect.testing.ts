@@ -11,6 +11,8 @@ export interface Dialect {
   quoted(name: string): string;
   /** The expression that gives back the value of the parameter `name` as `resultTypeOf(schema)`. */
   param(name: string, schema: ParamSchema): string;
+  /** Whether integers from 2^63 to 2^64-1 are bound, too. */
+  readonly hasUnsignedIntegers: boolean;
   /** Takes that long and yields one row, whose `a` is the integer 1. */
   slow(ms: number): Statement;
   /**

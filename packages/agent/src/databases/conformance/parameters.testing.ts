@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { PARAM_TYPES, type ParamSchema } from '../../capabilities/model.ts';
+import { compileParameters } from '../../capabilities/parameters.ts';
 import { resultTypeOf } from './dialect.testing.ts';
 import { callOf, capabilityOf, textOf } from './capability.testing.ts';
 import type { Suite } from './tested-driver.testing.ts';
@@ -44,6 +45,15 @@ const VALUES: readonly (readonly [schema: ParamSchema, value: unknown, givenBack
   [{ type: 'object' }, { b: [1, null, { c: "'" }], é: { '"': String.raw`\n` } }],
 ];
 
+/** As callers write them. A double keeps none. */
+const LONG_VALUES: readonly (readonly [schema: ParamSchema, text: string])[] = [
+  [{ type: 'integer' }, '9007199254740993'],
+  [{ type: 'integer' }, '9223372036854775807'],
+  [{ type: 'integer' }, '-9223372036854775808'],
+  [{ type: 'array', items: { type: 'integer' } }, '[1,9007199254740993,-9223372036854775808]'],
+  [{ type: 'object' }, '{"a":[9007199254740993]}'],
+];
+
 export function describeParameters({ dialect, shared }: Suite): void {
   describe('parameters', () => {
     test('a value of each type comes back as it was given', async () => {
@@ -62,6 +72,40 @@ export function describeParameters({ dialect, shared }: Suite): void {
         }),
       );
       expect(came).toEqual(VALUES.map(([schema, value, givenBack = value]) => [schema, [{ a: givenBack }]]));
+    });
+
+    test.each(LONG_VALUES)('%j comes back with all digits: %s', async (schema, text) => {
+      const capability = capabilityOf(`select ${dialect.param('v', schema)} as a`, {
+        params: { v: schema },
+        result: { a: resultTypeOf(schema) },
+      });
+      const values = compileParameters(capability)(Buffer.from(`{"v":${text}}`));
+      const rows = await shared().rowsOf(capability, values);
+      expect(rows.replaceAll(' ', '')).toBe(`[{"a":${text}}]`);
+    });
+
+    test('integers beyond 2^63-1 are bound exactly or refused by their bounds', async () => {
+      const driver = shared();
+      for (const [schema, text, place] of [
+        [{ type: 'integer' }, '18446744073709551615', ''],
+        [{ type: 'array', items: { type: 'integer' } }, '[1,9223372036854775808]', '[1]'],
+      ] as const) {
+        const capability = capabilityOf(`select ${dialect.param('v', schema)} as a`, {
+          params: { v: schema },
+          result: { a: resultTypeOf(schema) },
+        });
+        const query = await driver.prepare(capability);
+        const values = compileParameters(capability)(Buffer.from(`{"v":${text}}`));
+        const ran = query.run(callOf(values));
+        if (dialect.hasUnsignedIntegers) {
+          expect(textOf((await ran).rows).replaceAll(' ', '')).toBe(`[{"a":${text}}]`);
+        } else {
+          await expect(ran).rejects.toMatchObject({
+            kind: 'invalid_params',
+            advice: `v${place}: must be between -9223372036854775808 and 9223372036854775807`,
+          });
+        }
+      }
     });
 
     test('null and absent are NULL, of each type, and a declared default is left to the caller', async () => {

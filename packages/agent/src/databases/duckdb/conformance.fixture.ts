@@ -77,7 +77,7 @@ const rowsPerMs = await measure();
 
 function param(name: string, { type }: ParamSchema): string {
   const types: Readonly<Record<string, string>> = {
-    integer: 'bigint',
+    integer: 'hugeint',
     number: 'double',
     boolean: 'boolean',
     date: 'date',
@@ -92,6 +92,7 @@ export const dialect: Dialect = {
   requiresReadonlyAccount: false,
   start,
   quoted: (name) => `"${name.replaceAll('"', '""')}"`,
+  hasUnsignedIntegers: true,
   param,
   slow,
   columns: [

@@ -61,5 +61,5 @@ export async function ping(pool: EnginePool): Promise<void> {
 
 export function connect(config: DuckdbConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
-  return engineDatabase(pool, () => ping(pool), { sharesShort: false });
+  return engineDatabase(pool, () => ping(pool), { sharesShort: false, hasUnsigned: true });
 }

@@ -1,7 +1,7 @@
 import type { Database, DatabaseChange } from '../driver.ts';
 import { DatabaseError } from '../errors.ts';
 import { Pool, type PoolRules } from '../sessions/pool.ts';
-import { createQueries, type EngineQuery } from './engine-queries.ts';
+import { createQueries, type EngineQuery, type EngineRules } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';
 
 /** How long a question of our own may wait for a process that is free. */
@@ -53,12 +53,8 @@ export async function withSession<Result>(
 }
 
 /** The queries of a driver, run by the processes of the pool; `ping` proves that the database answers. */
-export function engineDatabase(
-  pool: EnginePool,
-  ping: () => Promise<void>,
-  { sharesShort }: { readonly sharesShort: boolean },
-): Database {
-  const queries = createQueries(pool, sharesShort);
+export function engineDatabase(pool: EnginePool, ping: () => Promise<void>, rules: EngineRules): Database {
+  const queries = createQueries(pool, rules);
   return {
     ping,
     prepare: (verified: EngineQuery) => queries.prepare(verified),

@@ -1,8 +1,10 @@
 import type { Param } from '../../capabilities/model.ts';
+import { hasLongItem, jsonOf } from '../../capabilities/values/bound-value.ts';
 import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../errors.ts';
 import type { Pool } from '../sessions/pool.ts';
 import { callerValue } from '../sql/caller-variables.ts';
+import { requireSigned } from '../sql/signed-integer.ts';
 import { utcText } from '../sql/utc-text.ts';
 import type { RunQuestion } from './engine-questions.ts';
 import { RefusedQuery, type EngineSession } from './engine-session.ts';
@@ -33,8 +35,15 @@ export interface Queries {
   forget(query: Query): void;
 }
 
-/** Queries by numbers, under which the processes know them. `sharesShort`: several short calls may be on a session at once. */
-export function createQueries(pool: Pool<EngineSession>, sharesShort: boolean): Queries {
+export interface EngineRules {
+  /** Several short calls may be on a session at once. */
+  readonly sharesShort: boolean;
+  /** Integers beyond 2^63-1 are bound as what they are. */
+  readonly hasUnsigned: boolean;
+}
+
+/** Queries by numbers, under which the processes know them. */
+export function createQueries(pool: Pool<EngineSession>, rules: EngineRules): Queries {
   const numbers = new Map<Query, number>();
   const live = new Set<number>();
   let last = 0;
@@ -44,7 +53,7 @@ export function createQueries(pool: Pool<EngineSession>, sharesShort: boolean): 
       const number = last;
       live.add(number);
       const known: KnownQuery = { number, verified, averageMs: Infinity };
-      const query: Query = { run: (call) => run(pool, live, known, call, sharesShort) };
+      const query: Query = { run: (call) => run(pool, live, known, call, rules) };
       numbers.set(query, number);
       return query;
     },
@@ -68,13 +77,13 @@ async function run(
   live: ReadonlySet<number>,
   query: KnownQuery,
   call: QueryCall,
-  sharesShort: boolean,
+  { sharesShort, hasUnsigned }: EngineRules,
 ): Promise<QueryResult> {
   const { number, verified } = query;
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
   const { signal, share } = call;
-  const values = verified.params.map((param) => valueOf(param, verified.capability, call));
+  const values = verified.params.map((param) => valueOf(param, verified.capability, call, hasUnsigned));
   let isAlone = false;
   for (;;) {
     const isShared = sharesShort && !isAlone && query.averageMs < SHORT_MS;
@@ -132,12 +141,15 @@ function mayRunAgain(error: unknown, session: EngineSession, startedAt: number, 
   );
 }
 
-function valueOf(param: Param, capability: string, call: QueryCall): unknown {
+function valueOf(param: Param, capability: string, call: QueryCall, hasUnsigned: boolean): unknown {
   const { name, schema } = param;
   const { values } = call;
   const value =
     callerValue(name, call, capability) ?? (Object.hasOwn(values, name) ? values[name] : undefined) ?? null;
-  return schema.type === 'datetime' && typeof value === 'string' ? utcText(param, value, MOST_DIGITS) : value;
+  if (!hasUnsigned) requireSigned(param, value);
+  if (schema.type === 'datetime' && typeof value === 'string') return utcText(param, value, MOST_DIGITS);
+  // The process knows lists by the type `array` alone.
+  return hasLongItem(schema, value) ? jsonOf(schema, value) : value;
 }
 
 /** Tells a value that the engine does not take by the name of its parameter. */

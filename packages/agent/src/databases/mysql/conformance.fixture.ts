@@ -97,7 +97,7 @@ async function start(address: MysqlAddress): Promise<TestServer> {
 function param(name: string, { type }: ParamSchema): string {
   switch (type) {
     case 'integer':
-      return `cast(:${name} as signed)`;
+      return `cast(:${name} as decimal(20, 0))`;
     case 'number':
       return `cast(:${name} as decimal(40, 10)) + 0e0`;
     case 'boolean':
@@ -118,6 +118,7 @@ export function dialectOf(address: MysqlAddress): Dialect {
     requiresReadonlyAccount: true,
     start: () => start(address),
     quoted: (name) => `\`${name.replaceAll('`', '``')}\``,
+    hasUnsignedIntegers: true,
     param: (name, schema) =>
       schema.type === 'array' || schema.type === 'object' ? json(name) : param(name, schema),
     slow: (ms) => ({ sql: `select slowly(${ms}) as a`, allowFunctions: ['slowly'] }),

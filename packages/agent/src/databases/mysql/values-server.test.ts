@@ -1,5 +1,6 @@
 import { createRandom, executeMysql, pick } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { compileParameters } from '../../capabilities/parameters.ts';
 import { callOf, capabilityOf, textOf } from '../conformance/capability.testing.ts';
 import type { TestServer } from '../conformance/dialect.testing.ts';
 import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
@@ -50,6 +51,42 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
       });
     }
     expect(await server.sessions()).toBe(before);
+  });
+
+  test('keys of all 64 bits and long decimals find their rows, and the rows behind them', async () => {
+    const keys = ['9007199254740992', '9007199254740993', '9223372036854775808', '18446744073709551615'];
+    const decimals = ['-0.000000000000000000012', '9007199254740992.1', '123456789012345678901234567890.5'];
+    await execute(`create table snow (id bigint unsigned primary key);
+      insert into snow values ${keys.map((key) => `(${key})`).join(', ')};
+      create table precise (d decimal(65, 30) primary key);
+      insert into precise values ${decimals.map((d) => `(${d})`).join(', ')}`);
+    const ids = async (sql: string, v: string): Promise<string> => {
+      const capability = capabilityOf(sql, { params: { v: { type: 'integer' } } });
+      return tested.rowsOf(capability, compileParameters(capability)(Buffer.from(`{"v":${v}}`)));
+    };
+    for (const [at, key] of keys.entries()) {
+      expect(await ids('select id as a from snow where id = :v', key)).toBe(`[{"a":${key}}]`);
+      const behind = keys.slice(at + 1).map((other) => `{"a":${other}}`);
+      expect(await ids('select id as a from snow where id > :v order by id', key)).toBe(
+        `[${behind.join(',')}]`,
+      );
+    }
+    const schema = { type: 'number' } as const;
+    const of = 'select cast(trim(trailing 0 from d) as char) as a from precise where d';
+    for (const [at, decimal] of decimals.entries()) {
+      const rows = async (comparison: string): Promise<string> => {
+        const sql = `${of} ${comparison} :v order by d`;
+        const capability = capabilityOf(sql, { params: { v: schema }, result: { a: 'string' } });
+        return tested.rowsOf(capability, compileParameters(capability)(Buffer.from(`{"v":${decimal}}`)));
+      };
+      expect(await rows('=')).toBe(`[{"a":"${decimal}"}]`);
+      expect(await rows('>')).toBe(
+        `[${decimals
+          .slice(at + 1)
+          .map((d) => `{"a":"${d}"}`)
+          .join(',')}]`,
+      );
+    }
   });
 
   test('what is longer than the server takes is told to the caller', async () => {

@@ -82,6 +82,7 @@ export function dialectOf(pooler?: () => Pooler): Dialect {
 const DIALECT: Omit<Dialect, 'start'> = {
   requiresReadonlyAccount: false,
   quoted: (name) => `"${name.replaceAll('"', '""')}"`,
+  hasUnsignedIntegers: false,
   param: (name) => `:${name}`,
   slow: (ms) => ({ sql: `select 1 as a from pg_sleep(${ms / 1000})`, allowFunctions: ['pg_sleep'] }),
   columns: [

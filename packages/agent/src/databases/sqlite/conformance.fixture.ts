@@ -85,6 +85,7 @@ export const dialect: Dialect = {
   requiresReadonlyAccount: false,
   start,
   quoted: (name) => `"${name.replaceAll('"', '""')}"`,
+  hasUnsignedIntegers: false,
   param: (name) => `:${name}`,
   slow,
   columns: [

@@ -40,5 +40,5 @@ export async function ping(pool: EnginePool): Promise<void> {
 
 export function connect(config: SqliteConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
-  return engineDatabase(pool, () => ping(pool), { sharesShort: true });
+  return engineDatabase(pool, () => ping(pool), { sharesShort: true, hasUnsigned: false });
 }

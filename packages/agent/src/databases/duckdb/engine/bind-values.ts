@@ -25,10 +25,6 @@ export function bindValue(statement: DuckdbStatement, index: number, type: Param
     case 'boolean':
       statement.bindBoolean(index, value === true);
       return;
-    case 'array':
-    case 'object':
-      statement.bindVarchar(index, JSON.stringify(value));
-      return;
     default:
       statement.bindVarchar(index, textOf(value));
   }

@@ -1,11 +1,14 @@
 import type { TypedParameter, TypedParameterValue } from 'mysql2';
 import type { Param, ParamSchema } from '../../../capabilities/model.ts';
+import { jsonOf } from '../../../capabilities/values/bound-value.ts';
+import { readDecimal } from '../../../capabilities/values/decimal.ts';
 import { DatabaseError } from '../../errors.ts';
 import { utcText } from '../../sql/utc-text.ts';
 
 /** DECIMAL has at most so many digits, and so many of them behind the point. */
 const MOST_DIGITS = 65;
 const MOST_DECIMALS = 30;
+const INT64_MAX = 2n ** 63n - 1n;
 
 /** What makes values of the types of the wire. */
 export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 'TINYINT' | 'VARCHAR'>;
@@ -28,18 +31,19 @@ export function boundForm(param: Param, value: unknown): unknown {
 }
 
 /** A value of that form, with its type on the wire. */
-export function bindValue(types: BoundTypes, { type }: ParamSchema, value: unknown): TypedParameterValue {
+export function bindValue(types: BoundTypes, schema: ParamSchema, value: unknown): TypedParameterValue {
   const isNull = value === null;
-  switch (type) {
+  switch (schema.type) {
     case 'integer':
-      return types.BIGINT(typeof value === 'bigint' ? value : null);
+      if (typeof value !== 'bigint') return types.BIGINT(null);
+      return value > INT64_MAX ? types.BIGINT.unsigned(value) : types.BIGINT(value);
     case 'number':
-      return isNull ? types.DECIMAL(null) : boundNumber(types, Number(value));
+      return isNull ? types.DECIMAL(null) : boundNumber(types, textOf(value));
     case 'boolean':
       return types.TINYINT(isNull ? null : value === true ? 1 : 0);
     case 'array':
     case 'object':
-      return types.VARCHAR(isNull ? null : JSON.stringify(value));
+      return types.VARCHAR(isNull ? null : jsonOf(schema, value));
     default:
       return types.VARCHAR(isNull ? null : textOf(value));
   }
@@ -50,21 +54,13 @@ function textOf(value: unknown): string {
 }
 
 /** As DECIMAL, which compares exactly with a DECIMAL; beyond what that holds as DOUBLE. */
-function boundNumber(types: BoundTypes, value: number): TypedParameterValue {
-  const text = plain(value);
-  const [whole = '', fraction = ''] = text.replace('-', '').split('.');
-  if (whole.length + fraction.length > MOST_DIGITS || fraction.length > MOST_DECIMALS) {
-    return types.DOUBLE(value);
+function boundNumber(types: BoundTypes, text: string): TypedParameterValue {
+  const { sign, digits, point } = readDecimal(text);
+  const decimals = Math.max(digits.length - point, 0);
+  if (Math.max(point, 0) + decimals > MOST_DIGITS || decimals > MOST_DECIMALS) {
+    return types.DOUBLE(Number(text));
   }
-  return types.DECIMAL(text);
-}
-
-/** Without an exponent. */
-function plain(value: number): string {
-  const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value));
-  if (match === null) return String(value);
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const shift = Number(exponent);
-  if (shift > 0) return `${sign}${whole}${fraction.padEnd(shift, '0')}`;
-  return `${sign}0.${'0'.repeat(-shift - 1)}${whole}${fraction}`;
+  const whole = digits.slice(0, Math.max(point, 0)).padEnd(point, '0');
+  const fraction = digits.slice(whole.length).padStart(decimals, '0');
+  return types.DECIMAL(`${sign < 0 ? '-' : ''}${whole || '0'}${fraction && `.${fraction}`}`);
 }

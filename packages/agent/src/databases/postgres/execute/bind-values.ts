@@ -29,7 +29,7 @@ export function bindValue(schema: ParamSchema, value: unknown): string | null {
   if (value === undefined || value === null) return null;
   switch (schema.type) {
     case 'object':
-      return JSON.stringify(value);
+      return scalarText(value);
     case 'array':
       return arrayLiteral(Array.isArray(value) ? value : [value], schema.items);
     default:

@@ -25,6 +25,7 @@ import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
 import type { PreparedQuery, ResultForm } from './prepared-query.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
+import { requireSigned } from '../../sql/signed-integer.ts';
 
 /** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;
@@ -96,6 +97,7 @@ async function run(
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
+  for (const { param } of verified.params) requireSigned(param, valueOf(call.values, param.name));
   let isSuspected = false;
   for (let attempt = 1; ; attempt += 1) {
     const { signal, share } = call;

@@ -8,15 +8,18 @@ export function bindValue(type: ParamType, value: unknown): BoundValue {
     case 'integer':
       return BigInt(textOf(value));
     case 'number':
-      return Number(value);
+      return typeof value === 'number' ? value : boundNumber(textOf(value));
     case 'boolean':
       return value === true ? 1n : 0n;
-    case 'array':
-    case 'object':
-      return JSON.stringify(value);
     default:
       return textOf(value);
   }
+}
+
+/** A whole number that a REAL would round is an INTEGER, with which columns of both kinds are compared exactly. */
+function boundNumber(text: string): BoundValue {
+  const integer = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined;
+  return integer === undefined || BigInt.asIntN(64, integer) !== integer ? Number(text) : integer;
 }
 
 function textOf(value: unknown): string {

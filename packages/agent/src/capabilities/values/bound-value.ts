@@ -1,0 +1,55 @@
+import { rawItems } from '@svc/protocol';
+import type { ParamSchema } from '../model.ts';
+import { exactNumber } from './exact-number.ts';
+import { mayHoldLongNumber } from './written-number.ts';
+
+/**
+ * A checked value in the form in which drivers get it, which JSON carries unchanged: what `JSON.parse` makes of it, but a
+ * number that a double does not keep is the text of its digits, and an object with such a number is its JSON text.
+ * `written` is the JSON text of the value; absent where it holds no long number.
+ */
+export function boundValue(schema: ParamSchema, value: unknown, written?: string): unknown {
+  const { type, items } = schema;
+  switch (type) {
+    case 'integer':
+    case 'number':
+      if (typeof value !== 'number') return value;
+      if (written === undefined && (type === 'number' || Number.isSafeInteger(value))) return value;
+      return exactNumber(type, value, written ?? String(value));
+    case 'array': {
+      if (!Array.isArray(value) || items === undefined || !isNumeric(items)) return value;
+      if (written === undefined && (items.type === 'number' || value.every(Number.isSafeInteger)))
+        return value;
+      const texts = written === undefined ? [] : rawItems(Buffer.from(written));
+      return value.map((item: unknown, at) => boundValue(items, item, texts[at]?.toString()));
+    }
+    case 'object':
+      return written !== undefined && mayHoldLongNumber(written) ? written : value;
+    case 'string':
+    case 'boolean':
+    case 'date':
+    case 'datetime':
+    case 'uuid':
+      return value;
+  }
+}
+
+/** The JSON text of a value in that form. */
+export function jsonOf(schema: ParamSchema, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!hasLongItem(schema, value)) return JSON.stringify(value);
+  return `[${value.map((item) => (isText(item) ? item : JSON.stringify(item))).join(',')}]`;
+}
+
+/** Whether a value in that form is a list with a number that is a text. */
+export function hasLongItem({ items }: ParamSchema, value: unknown): value is readonly unknown[] {
+  return items !== undefined && isNumeric(items) && Array.isArray(value) && value.some(isText);
+}
+
+function isNumeric({ type }: ParamSchema): boolean {
+  return type === 'integer' || type === 'number';
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
