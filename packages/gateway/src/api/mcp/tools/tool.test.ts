@@ -14,14 +14,32 @@ const INPUT = {
   additionalProperties: false,
   examples: [{ id: 1 }],
 };
-const OUTPUT = { title: 'find_result', type: 'object' };
+const fields = {
+  mail: { type: ['string', 'null'] },
+  format: { type: 'string' },
+  size: { type: 'integer' },
+  day: { type: 'string', format: 'date' },
+  moment: { type: ['string', 'null'], format: 'date-time', description: 'When.' },
+};
+const resultOf = (properties: object): object => ({
+  title: 'find_result',
+  type: 'object',
+  properties: { rows: { type: 'array', items: { type: 'object', properties } }, next: { properties } },
+});
+const OUTPUT = resultOf(fields);
+const RESPONSE = resultOf({
+  ...fields,
+  mail: { type: ['string', 'null'], format: 'email' },
+  format: { type: 'string', format: 'uuid' },
+  size: { type: 'integer', format: 'int32' },
+});
 
 const post = {
   operationId: 'find',
   summary: 'Find',
   description: 'Finds things.',
   requestBody: { content: { 'application/json': { schema: INPUT } } },
-  responses: { '200': { content: { 'application/json': { schema: OUTPUT } } } },
+  responses: { '200': { content: { 'application/json': { schema: RESPONSE } } } },
 };
 const openapi = {
   openapi: '3.1.0',
@@ -30,7 +48,7 @@ const openapi = {
 };
 const DESCRIPTION = { openapi, manifest: [{ name: 'find', exposed: true, timeout_ms: 1 }] };
 
-test('a tool is made of the operation, without the null that optional parameters take', () => {
+test('a tool is made of the operation, without the null of parameters and the formats that nobody checks', () => {
   const [tool, ...others] = toolsOf(DESCRIPTION, true);
   expect(others).toEqual([]);
   expect(tool?.name).toBe('find');

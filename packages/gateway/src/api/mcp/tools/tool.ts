@@ -28,7 +28,7 @@ export function toolsOf(description: Description, outputSchemas: boolean): reado
       title: at(operation, 'summary'),
       description: at(operation, 'description'),
       inputSchema: inputSchema(input),
-      outputSchema: outputSchemas ? output : undefined,
+      outputSchema: outputSchemas ? outputSchema(output) : undefined,
       annotations: ANNOTATIONS,
     };
     return [{ name, json: JSON.stringify(tool) }];
@@ -39,6 +39,25 @@ function at(value: unknown, ...path: readonly string[]): unknown {
   let found = value;
   for (const key of path) found = isObject(found) ? found[key] : undefined;
   return found;
+}
+
+/** Formats that hold for every value, since what leaves is made by them. */
+const KEPT_FORMATS: readonly unknown[] = ['date', 'date-time'];
+
+/**
+ * Without the formats that the capability file gives fields: nobody checks them, and clients of the official SDKs refuse a
+ * whole answer for one value that has another.
+ */
+function outputSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(outputSchema);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(
+        ([keyword, rule]) => keyword !== 'format' || typeof rule !== 'string' || KEPT_FORMATS.includes(rule),
+      )
+      .map(([keyword, rule]) => [keyword, outputSchema(rule)]),
+  );
 }
 
 /** Without the title that is for generated types, since a tool has one of its own. */
