@@ -84,7 +84,8 @@ export const requirements: readonly Requirement[] = [
     result: 'only listed fields leave, in their order; at least one',
     'result.type': 'what leaves is of the declared type',
     'result.description': 'description of the field in the OpenAPI description',
-    'result.format': 'format of the field in the OpenAPI description; tools promise no format that nobody checks',
+    'result.format':
+      'format of the field in the OpenAPI description; tools promise no format that nobody checks',
     'result.nullable': 'default true',
     paging: 'parameters that go on behind the last row, each from a field of its type',
   }),

@@ -96,6 +96,8 @@ describe('tools/call says what REST says', { tags: ['mcp:21'] }, () => {
     ['whole_numbers', '{"bounded":1.0}'],
     ['whole_numbers', '{"bounded":10e-1}'],
     ['whole_numbers', '{"bounded":2,"plain":9007199254740993}'],
+    ['whole_numbers', '{"bounded":2,"plain":18446744073709551616}'],
+    ['others', '{"document":{"ids":[9007199254740993,0.10000000000000000001]}}'],
     ['texts', '{"plain":"\\u0041\\ud83d\\udc08 \\/ \\" } ] {"}'],
     ['texts', '{"plain":"\\ud800"}'],
     ['texts', '{"plain":"\\u0000"}'],
