@@ -255,6 +255,16 @@ test('of a file and a gateway, what the database adds is no change', { tags: ['c
   expect(told(served({}), served(range))).toEqual(['breaking params.p.minimum', 'breaking params.p.maximum']);
 });
 
+test('the bounds that earlier agents gave to every number are none', { tags: ['command:diff'] }, () => {
+  const [minimum, maximum] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  for (const now of [fileOf({}), served({})]) {
+    expect(told(served({ minimum, maximum }), now)).toEqual([]);
+    expect(told(now, served({ minimum, maximum }))).toEqual([]);
+  }
+  const least = { type: 'integer', minimum: 1 };
+  expect(told(served({ ...least, maximum }), withParam(least))).toEqual([]);
+});
+
 test('of a file and a gateway, what is hidden is not missed', { tags: ['command:diff'] }, () => {
   const hidden = fileOf({ expose_in_openapi: false });
   expect(told(hidden, served({}, {}))).toEqual([]);
