@@ -20,8 +20,8 @@ export function boundValue(schema: ParamSchema, value: unknown, written?: string
       if (!Array.isArray(value) || items === undefined || !isNumeric(items)) return value;
       if (written === undefined && (items.type === 'number' || value.every(Number.isSafeInteger)))
         return value;
-      const texts = written === undefined ? [] : rawItems(Buffer.from(written));
-      return value.map((item: unknown, at) => boundValue(items, item, texts[at]?.toString()));
+      const texts = written === undefined ? undefined : rawItems(Buffer.from(written));
+      return value.map((item: unknown, at) => boundValue(items, item, texts?.[at]?.toString()));
     }
     case 'object':
       return written !== undefined && mayHoldLongNumber(written) ? written : value;

@@ -71,10 +71,10 @@ function itemProblems(
   checkItem: CheckValue,
   written: string | undefined,
 ): readonly ValueProblem[] {
-  const texts = written === undefined ? [] : rawItems(Buffer.from(written));
+  const texts = written === undefined ? undefined : rawItems(Buffer.from(written));
   const problems: ValueProblem[] = [];
   for (const [at, value] of values.entries()) {
-    const [problem] = checkItem(value, texts[at]?.toString());
+    const [problem] = checkItem(value, texts?.[at]?.toString());
     if (problem === undefined) continue;
     problems.push({ at: [at, ...problem.at], message: problem.message });
     if (problems.length === MAX_ITEM_PROBLEMS) break;

@@ -1,19 +1,32 @@
 /** A double keeps each of 15 digits, and more in part. */
-const MOST_KEPT = 15;
-const LONG = /[\d.]{16}|[eE]-\d{3}/;
+const LENGTH = 16;
+const SMALL = /[eE]-\d{3}/;
 const ZERO = 0x30;
 const NINE = 0x39;
 const POINT = 0x2e;
 
 /**
  * Whether a JSON text may hold a number that a double does not keep as it is written: with more than 15 digits, or close
- * to zero. Without reading each character of the many texts that hold none.
+ * to zero. Most texts hold none, and of those few characters are read.
  */
 export function mayHoldLongNumber(text: string): boolean {
-  // So many digits in a row reach over one of these places.
-  for (let at = MOST_KEPT; at < text.length; at += MOST_KEPT + 1) {
-    const code = text.charCodeAt(at);
-    if ((code >= ZERO && code <= NINE) || code === POINT) return LONG.test(text);
+  // Each row of so many digits is over one of these places.
+  for (let at = LENGTH - 1; at < text.length; at += LENGTH) {
+    if (isOfNumber(text, at) && rowLength(text, at) >= LENGTH) return true;
   }
-  return (text.includes('e-') || text.includes('E-')) && LONG.test(text);
+  return (text.includes('e-') || text.includes('E-')) && SMALL.test(text);
+}
+
+/** How many digits and points stand in a row around that place. */
+function rowLength(text: string, at: number): number {
+  let from = at;
+  while (isOfNumber(text, from - 1)) from--;
+  let end = at + 1;
+  while (isOfNumber(text, end)) end++;
+  return end - from;
+}
+
+function isOfNumber(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return (code >= ZERO && code <= NINE) || code === POINT;
 }
