@@ -19,11 +19,12 @@ interface ParamTypeDoc {
 
 export const PARAM_TYPE_DOCS: Readonly<Record<ParamType, ParamTypeDoc>> = {
   integer: {
-    accepted: 'Whole numbers from -(2^53-1) to 2^53-1. `5.0` is one.',
+    accepted:
+      'Whole numbers from -2^63 to 2^64-1, exactly; `5.0` is one. PostgreSQL and SQLite end at 2^63-1.',
     takes: [42, 0, -1, 9007199254740991],
-    refuses: ['42', 4.2, 9007199254740992, true],
+    refuses: ['42', 4.2, 1e300, true],
   },
-  number: { accepted: 'Any number.', takes: [4.2, 42, 1e-7], refuses: ['4.2', true] },
+  number: { accepted: 'Any JSON number within ±1.8e308.', takes: [4.2, 42, 1e-7], refuses: ['4.2', true] },
   string: {
     accepted: 'Text without NUL and unpaired surrogates.',
     takes: ['Orlando', ''],
