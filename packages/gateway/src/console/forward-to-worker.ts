@@ -1,25 +1,22 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { createServer, request as ask, type RequestListener, type ServerResponse } from 'node:http';
+import { Agent, createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream';
+import { forwardRequest } from '@svc/edge/console';
+import type { CallErrorCode } from '../calls/call-error.ts';
 import { errorResponse } from '../http/error-response.ts';
 import type { PrimaryChannel, WorkerChannel } from '../workers/channel.ts';
+import { withoutHeader } from './without-header.ts';
 
 /** Who sent the request to the primary. Only processes of the gateway's user reach the socket that this comes over. */
 const SOURCE = 'Svc-Console-Source';
-/** What the primary and a worker say to each other about the connection between them. Node.js throws on a sent Trailer. */
-const OF_CONNECTION = new Set([
-  'connection',
-  'keep-alive',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  SOURCE.toLowerCase(),
-]);
-
+/** To one worker: a connection may bring any number of requests before it takes an answer. */
+const MAX_FORWARDED = 256;
+/** Above what the primary reads, which adds headers of its own. */
+const MAX_HEADER_BYTES = 32_768;
 /** In the primary, which serves no calls: hands what is for the APIs to its workers in turn. `folder` has their sockets. */
 export function forwardToWorkers(channel: PrimaryChannel, folder: string): RequestListener {
+  const agent = new Agent({ maxSockets: MAX_FORWARDED });
   const paths = new Map<number, string>();
   let sockets = 0;
   let turn = 0;
@@ -35,59 +32,38 @@ export function forwardToWorkers(channel: PrimaryChannel, folder: string): Reque
     const all = [...paths.values()];
     const socketPath = all[turn++ % Math.max(1, all.length)];
     if (socketPath === undefined) {
-      refuse(response, 'no worker of this replica is ready');
+      refuse(response, 'GATEWAY_AGENT_OFFLINE', 'no worker of this replica is ready');
       return;
     }
-    const { method, url, rawHeaders, socket, headers: sent } = request;
-    const headers = withoutConnection(rawHeaders);
-    headers.push(SOURCE, socket.remoteAddress ?? '');
-    if (sent['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked');
-    const asked = ask({ socketPath, method, path: url, headers, agent: false });
-    asked.once('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 502, withoutConnection(answer.rawHeaders));
-      // A worker that ends meanwhile ends the answer, too.
-      pipeline(answer, response, () => {});
+    forwardRequest(request, response, {
+      to: { socketPath, agent },
+      added: [SOURCE, request.socket.remoteAddress ?? ''],
+      refuse: (refused, message) => refuse(refused, 'GATEWAY_INVALID_REQUEST', message),
+      onAway: () => refuse(response, 'GATEWAY_AGENT_OFFLINE', 'the worker that had the call is gone'),
     });
-    asked.once('error', () => {
-      if (response.headersSent) response.destroy();
-      else refuse(response, 'the worker that had the call is gone');
-    });
-    response.once('close', () => asked.destroy());
-    request.pipe(asked);
   };
 }
 
 /** In a worker. Resolves when the primary has been told of it. */
 export async function serveForwarded(channel: WorkerChannel, accept: RequestListener): Promise<() => void> {
   const path = await channel.ask('console_socket', undefined);
-  const server = createServer({ requireHostHeader: false }, (request, response) => {
+  const settings = { requireHostHeader: false, maxHeaderSize: MAX_HEADER_BYTES };
+  const server = createServer(settings, (request, response) => {
     const source = request.headers[SOURCE.toLowerCase()];
     Object.defineProperty(request.socket, 'remoteAddress', { value: source });
-    request.rawHeaders = withoutHeader(request.rawHeaders);
+    request.rawHeaders = withoutHeader(request.rawHeaders, SOURCE);
     accept(request, response);
   });
-  server.listen(path);
+  server.maxHeadersCount = 0;
+  // Otherwise the primary listens and hands each connection over: one that this worker dies with would wait for ever.
+  server.listen({ path, exclusive: true });
   await once(server, 'listening');
   channel.tell('console_reachable', { path });
   return () => void server.close();
 }
 
-function withoutHeader(raw: readonly string[]): string[] {
-  return pairs(raw, (name) => name !== SOURCE.toLowerCase());
-}
-
-function withoutConnection(raw: readonly string[]): string[] {
-  return pairs(raw, (name) => !OF_CONNECTION.has(name));
-}
-
-function pairs(raw: readonly string[], wanted: (name: string) => boolean): string[] {
-  return raw.flatMap((text, at) =>
-    at % 2 === 0 && wanted(text.toLowerCase()) ? [text, raw[at + 1] ?? ''] : [],
-  );
-}
-
-function refuse(response: ServerResponse, message: string): void {
-  const { status, body } = errorResponse('GATEWAY_AGENT_OFFLINE', message);
+function refuse(response: ServerResponse, code: CallErrorCode, message: string): void {
+  const { status, body } = errorResponse(code, message);
   response.writeHead(status, ['Content-Type', 'application/json', 'Cache-Control', 'no-store']);
   response.end(body);
 }

@@ -4,6 +4,7 @@ import type { Service } from '../services/service.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { STEP_MS } from '../telemetry/recent/batch.ts';
 import { createHistory } from '../telemetry/recent/history.ts';
+import { monotonicClock } from '../telemetry/recent/monotonic-clock.ts';
 import { createTally, type TallyOptions } from '../telemetry/recent/tally.ts';
 import { createWarnings } from '../telemetry/recent/warnings.ts';
 import type { WorkerChannel } from '../workers/channel.ts';
@@ -44,6 +45,7 @@ export function createConsolePart(options: ConsolePartOptions): ConsolePart {
     state: createStateReport(options.services),
     onBatch: (batch) => (channel === undefined ? history.add(batch) : channel.tell('recent', batch)),
     wallClock: Date.now,
+    now: monotonicClock,
   });
 
   return {

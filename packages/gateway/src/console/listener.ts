@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { listen, type AcceptFailure } from '@svc/edge';
 import {
   assetHeaders,
+  boundConnections,
   CONSOLE_PATH,
   createAssets,
   createBrowserCheck,
@@ -19,6 +20,7 @@ import { takesGzip } from '../http/compress.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { createSourceResolver } from '../network/client-address.ts';
 import type { Observe } from '../telemetry/events.ts';
+import { withoutHeader } from './without-header.ts';
 
 export interface ConsoleListener {
   close(): Promise<void>;
@@ -57,7 +59,7 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
     now: () => performance.now(),
     maxSources: SOURCES_MAX,
   });
-  const checkToken = createTokenCheck(tokenSha256, (source) => wrongTokens.take(source));
+  const { checkToken } = createTokenCheck(tokenSha256, (source) => wrongTokens.take(source));
   const resolveSource = createSourceResolver({ allowList: undefined, trustedProxies: config.trustedProxies });
   const refuseBrowser = createBrowserCheck({
     listenHost: address.host,
@@ -76,7 +78,10 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
       return false;
     }
     const verdict = checkToken(request.headers.authorization, source.bucket);
-    if (verdict === 'right') return true;
+    if (verdict === 'right') {
+      showToken(request.socket);
+      return true;
+    }
     if (typeof verdict === 'object') {
       const headers = ['Retry-After', String(verdict.retryAfterSeconds)];
       refuse(response, 'GATEWAY_RATE_LIMITED', 'too many wrong tokens came from this source', headers);
@@ -159,7 +164,8 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
     config.tls === undefined
       ? createServer(settings, onRequest)
       : createTlsServer({ ...settings, ...config.tls }, onRequest);
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxHeadersCount = 0;
+  const showToken = boundConnections(server, MAX_CONNECTIONS);
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   const bound = await listen(server, address, 'GATEWAY_CONSOLE_ADDR', onAcceptFailure);
   const host = address.host ?? 'localhost';
@@ -209,10 +215,4 @@ function send(
     ...headers,
   ]);
   response.end(body);
-}
-
-function withoutHeader(raw: readonly string[], name: string): string[] {
-  return raw.flatMap((text, at) =>
-    at % 2 === 0 && text.toLowerCase() !== name ? [text, raw[at + 1] ?? ''] : [],
-  );
 }

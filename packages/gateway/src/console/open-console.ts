@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { History } from '../telemetry/recent/history.ts';
 import type { Warnings } from '../telemetry/recent/warnings.ts';
+import { monotonicClock } from '../telemetry/recent/monotonic-clock.ts';
 import { agents } from './data/agents.ts';
 import { calls } from './data/calls.ts';
 import type { ConsoleKey, ConsoleState } from './data/console-state.ts';
@@ -60,6 +61,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleListe
               history,
               warnings: warnings.current,
               nowMs: Date.now(),
+              monotonicMs: monotonicClock(),
               uptimeMs: performance.now() - options.startedAt,
               replica,
               version,

@@ -1,18 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { Agent, createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { listen } from '@svc/edge';
 import {
   assetHeaders,
+  boundConnections,
   CONSOLE_PATH,
   createAssets,
   createBrowserCheck,
   createTokenCheck,
+  forwardRequest,
   SECURITY_HEADERS,
   WRONG_PER_MINUTE,
 } from '@svc/edge/console';
 import { isLoopbackHost } from '@svc/protocol';
 import { createAuthorState, type AuthorState, type AuthorStateOptions } from './author-state.ts';
-import { createForward } from './forward.ts';
 
 export interface AuthorConsole extends Pick<AuthorState, 'passed' | 'refused'> {
   /** With the token that opens it. */
@@ -34,6 +35,8 @@ const AUTHOR_PATH = `${CONSOLE_PATH}data/author`;
 const OF_GATEWAY = /^(?:\/console\/data\/[a-z]+|(?:\/s\/[^/]+)?\/(?:api\/v1\/.*|openapi\.json))$/;
 /** One person looks at it, with a browser or two. */
 const MAX_CONNECTIONS = 64;
+/** To the gateway. */
+const MAX_FORWARDED = 32;
 const MINUTE_MS = 60_000;
 const TOKEN_BYTES = 32;
 const NO_STORE = ['Cache-Control', 'no-store', 'Content-Type', 'application/json'];
@@ -44,7 +47,10 @@ export async function openAuthorConsole(options: AuthorConsoleOptions): Promise<
   const state = createAuthorState(options);
   const token = ofGateway?.token ?? randomBytes(TOKEN_BYTES).toString('base64url');
   const findAsset = createAssets(embedded, ofGateway === undefined ? 'author-alone' : 'author');
-  const checkToken = createTokenCheck(createHash('sha256').update(token).digest('hex'), takeWrong());
+  const { isRight, checkToken } = createTokenCheck(
+    createHash('sha256').update(token).digest('hex'),
+    takeWrong(),
+  );
   const refuseBrowser = createBrowserCheck({
     listenHost: HOST,
     publicUrl: undefined,
@@ -53,11 +59,8 @@ export async function openAuthorConsole(options: AuthorConsoleOptions): Promise<
     isLoopbackHost,
     advice: 'use the address that `svc-agent dev` has printed',
   });
-  const forward =
-    ofGateway &&
-    createForward(ofGateway.url, (_request, response) =>
-      refuse(response, 503, 'GATEWAY_AGENT_OFFLINE', 'the gateway of the workbench does not answer'),
-    );
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_FORWARDED });
+  const forward = ofGateway && createForward(ofGateway.url, agent);
 
   async function answerAuthor(response: ServerResponse, name: string | null): Promise<void> {
     const body = await (name === null ? state.file() : state.capability(name));
@@ -66,6 +69,7 @@ export async function openAuthorConsole(options: AuthorConsoleOptions): Promise<
   }
 
   const onRequest: RequestListener = (request, response) => {
+    if (isRight(request.headers.authorization)) showToken(request.socket);
     const target = request.url ?? '';
     const base = `http://${HOST}`;
     const url = target.startsWith('/') && URL.canParse(base + target) ? new URL(base + target) : undefined;
@@ -75,7 +79,7 @@ export async function openAuthorConsole(options: AuthorConsoleOptions): Promise<
     if (refusal !== undefined) {
       refuse(response, 403, 'GATEWAY_ORIGIN_NOT_ALLOWED', refusal);
     } else if (forward !== undefined && path !== AUTHOR_PATH && OF_GATEWAY.test(path)) {
-      forward.serve(request, response);
+      forward(request, response);
       return;
     } else if (path === '/' || path === '/console') {
       send(response, 308, ['Location', CONSOLE_PATH], '');
@@ -100,7 +104,8 @@ export async function openAuthorConsole(options: AuthorConsoleOptions): Promise<
   };
 
   const server = createServer({ requireHostHeader: false, headersTimeout: 10_000 }, onRequest);
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxHeadersCount = 0;
+  const showToken = boundConnections(server, MAX_CONNECTIONS);
   const bound = await listen(server, { host: HOST, port: 0 }, 'console', () => {});
   return {
     url: `http://${HOST}:${bound.port}${CONSOLE_PATH}#token=${token}`,
@@ -108,10 +113,22 @@ export async function openAuthorConsole(options: AuthorConsoleOptions): Promise<
     refused: (save) => state.refused(save),
     close: () =>
       new Promise((resolve) => {
-        forward?.close();
+        agent.destroy();
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+function createForward(gateway: string, agent: Agent): RequestListener {
+  const { hostname: host, port } = new URL(gateway);
+  return (request, response) => {
+    forwardRequest(request, response, {
+      to: { host, port, agent },
+      refuse: (refused, message) => refuse(refused, 400, 'GATEWAY_INVALID_REQUEST', message),
+      onAway: () =>
+        refuse(response, 503, 'GATEWAY_AGENT_OFFLINE', 'the gateway of the workbench does not answer'),
+    });
   };
 }
 

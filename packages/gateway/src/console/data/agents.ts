@@ -3,7 +3,7 @@ import type { ConsoleState } from './console-state.ts';
 
 const SHOWN_MAX = 1000;
 
-export function agents({ history, severalServices }: ConsoleState): Agents {
+export function agents({ history, nowMs, severalServices }: ConsoleState): Agents {
   const versions = new Map<string, string>(
     history.offers.flatMap(({ offers }) =>
       offers.map(({ keyId, instanceId, version }) => [`${keyId} ${instanceId}`, version] as const),
@@ -13,7 +13,8 @@ export function agents({ history, severalServices }: ConsoleState): Agents {
   for (const { service, instanceId, keyId, source, sinceMs, capabilities, inFlight } of history.links) {
     const name = `${keyId} ${instanceId}`;
     const before = connected.get(name);
-    const since = new Date(sinceMs).toISOString();
+    // The clock may have been ahead then.
+    const since = new Date(Math.min(sinceMs, nowMs)).toISOString();
     connected.set(name, {
       instance_id: instanceId,
       key_id: keyId,

@@ -16,7 +16,11 @@ export function keys(state: ConsoleState): Keys {
   };
 }
 
-function useOf({ history }: ConsoleState, key: ConsoleKey, offered: ReadonlySet<string> | undefined): KeyUse {
+function useOf(
+  { history, nowMs }: ConsoleState,
+  key: ConsoleKey,
+  offered: ReadonlySet<string> | undefined,
+): KeyUse {
   const { service, name, keyId, permissions, expiresAtMs } = key;
   const use = history.useOf(service ?? '', name);
   return {
@@ -26,7 +30,8 @@ function useOf({ history }: ConsoleState, key: ConsoleKey, offered: ReadonlySet<
     permissions: permissions ?? [],
     unknown_permissions: (permissions ?? []).filter((permission) => offered?.has(permission) !== true),
     wildcard: permissions === undefined,
-    last_used: use && new Date(use.lastMs).toISOString(),
+    // The clock may have been ahead then.
+    last_used: use && new Date(Math.min(use.last.timeMs, nowMs)).toISOString(),
     calls: use?.requests ?? 0,
     expires_at: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
   };

@@ -6,12 +6,12 @@ import type { ConsoleState } from './console-state.ts';
 const RECENT_S = 60;
 
 export function overview(state: ConsoleState): Overview {
-  const { history, warnings, nowMs, uptimeMs } = state;
-  const step = Math.floor(nowMs / STEP_MS);
+  const { history, warnings, nowMs, monotonicMs, uptimeMs } = state;
+  const step = Math.floor(monotonicMs / STEP_MS);
   /** The step that is not over counts for as much of it as there has been. */
   const seconds = Math.max(
     1,
-    Math.min(RECENT_S - STEP_MS / 1000 + (nowMs % STEP_MS) / 1000, uptimeMs / 1000),
+    Math.min(RECENT_S - STEP_MS / 1000 + (monotonicMs % STEP_MS) / 1000, uptimeMs / 1000),
   );
   const total = history.total.recent(step);
   const agents = new Set(Array.from(history.links, ({ keyId, instanceId }) => `${keyId} ${instanceId}`)).size;

@@ -7,7 +7,7 @@ export const RECORDS_MAX = 1000;
 
 /** What a serving process has seen since its last batch. Between processes it crosses by structured clone. */
 export interface Batch {
-  /** Since 1970, in steps. */
+  /** Of the monotonic clock of the machine, which all its processes share: the system's clock may be set back. */
   readonly step: number;
   readonly total: Counted;
   readonly capabilities: readonly CountedCapability[];
@@ -38,11 +38,18 @@ export interface CountedKey {
   readonly service: string;
   readonly name: string;
   readonly requests: number;
-  readonly lastMs: number;
+  readonly last: Moment;
 }
 
-export interface TimedRequest {
+/** When something was seen. */
+export interface Moment {
+  /** By the monotonic clock of the machine: the order of moments. */
+  readonly atMs: number;
+  /** Since 1970, by the system's clock: what is shown. */
   readonly timeMs: number;
+}
+
+export interface TimedRequest extends Moment {
   readonly event: RequestEvent;
 }
 

@@ -1,5 +1,4 @@
-import type { RequestEvent } from '../events.ts';
-import { RECORDS_MAX, type Batch, type ServiceOffers } from './batch.ts';
+import { RECORDS_MAX, type Batch, type Moment, type ServiceOffers, type TimedRequest } from './batch.ts';
 import { createBusiest, createSeries, type CallSeries } from './busiest.ts';
 
 /** What the console shows of a replica: in memory, of the last quarter of an hour. */
@@ -18,16 +17,14 @@ export interface History {
   readonly offers: readonly ServiceOffers[];
 }
 
-export interface KeptRecord {
+export interface KeptRecord extends TimedRequest {
   /** Newer ones have greater numbers. */
   readonly id: number;
-  readonly timeMs: number;
-  readonly event: RequestEvent;
 }
 
 interface KeyUse {
   readonly requests: number;
-  readonly lastMs: number;
+  readonly last: Moment;
 }
 
 interface KnownLink {
@@ -47,14 +44,14 @@ export function createHistory(): History {
   const total = createSeries('', '');
   const busiest = createBusiest();
   const records: KeptRecord[] = [];
-  const keys = new Map<string, { requests: number; lastMs: number }>();
+  const keys = new Map<string, KeyUse>();
   const links = new Map<string, KnownLink & { readonly worker: number | undefined; inFlight: number }>();
   let offers: readonly ServiceOffers[] = [];
   let lastId = 0;
   let dropped = 0;
 
-  function keep({ timeMs, event }: Batch['records'][number]): void {
-    const record = { id: ++lastId, timeMs, event };
+  function keep({ atMs, timeMs, event }: TimedRequest): void {
+    const record = { id: ++lastId, atMs, timeMs, event };
     if (records.length < RECORDS_MAX) records.push(record);
     else records[(lastId - 1) % RECORDS_MAX] = record;
   }
@@ -74,11 +71,12 @@ export function createHistory(): History {
       const { step, state } = batch;
       total.add(step, batch.total);
       for (const counted of batch.capabilities) busiest.add(step, counted);
-      for (const { service, name, requests, lastMs } of batch.keys) {
-        const use = keys.get(`${service} ${name}`) ?? { requests: 0, lastMs: 0 };
-        if (keys.size < KEYS_MAX) keys.set(`${service} ${name}`, use);
-        use.requests += requests;
-        use.lastMs = Math.max(use.lastMs, lastMs);
+      for (const { service, name, requests, last } of batch.keys) {
+        const id = `${service} ${name}`;
+        const use = keys.get(id);
+        if (use === undefined && keys.size >= KEYS_MAX) continue;
+        const newest = use !== undefined && use.last.atMs > last.atMs ? use.last : last;
+        keys.set(id, { requests: (use?.requests ?? 0) + requests, last: newest });
       }
       for (const record of batch.records) keep(record);
       dropped += batch.dropped;
@@ -99,7 +97,7 @@ export function createHistory(): History {
     },
     get records() {
       // What processes have seen at the same time comes from one after the other.
-      return records.toSorted((a, b) => b.timeMs - a.timeMs || b.id - a.id);
+      return records.toSorted((a, b) => b.atMs - a.atMs || b.id - a.id);
     },
     get dropped() {
       return dropped;

@@ -20,21 +20,25 @@ const EVENT: RequestEvent = {
   error_code: '',
 };
 
+const EPOCH_MS = 1_800_000_000_000;
+
 interface Scene {
-  readonly clock: { ms: number };
+  /** The monotonic clock, and how far the system's is ahead of it. */
+  readonly clock: { ms: number; aheadMs: number };
   readonly history: History;
   readonly tally: Tally;
   readonly step: () => number;
 }
 
 function scene(): Scene {
-  const clock = { ms: 1_800_000_000_000 };
+  const clock = { ms: 5_000_000, aheadMs: EPOCH_MS };
   const history = createHistory();
   const tally = createTally({
     isCapability: (name) => name.startsWith('get_'),
     state: () => ({ inFlight: [], offers: undefined }),
     onBatch: (batch) => history.add(batch),
-    wallClock: () => clock.ms,
+    wallClock: () => clock.ms + clock.aheadMs,
+    now: () => clock.ms,
   });
   return { clock, history, tally, step: () => Math.floor(clock.ms / STEP_MS) };
 }
@@ -54,7 +58,10 @@ describe('counts', () => {
     expect(film?.at(step())).toMatchObject({ calls: 2, errors: 1 });
     expect(film?.recent(step())).toMatchObject({ calls: 3, errors: 1 });
     expect(film?.lastError).toBe('AGENT_BUSY');
-    expect(history.useOf('', 'reports')).toEqual({ requests: 3, lastMs: clock.ms });
+    expect(history.useOf('', 'reports')).toEqual({
+      requests: 3,
+      last: { atMs: clock.ms, timeMs: EPOCH_MS + clock.ms },
+    });
     clock.ms += 60_000;
     expect(film?.recent(step())).toMatchObject({ calls: 0, errors: 0, p95Ms: null });
     expect(film?.at(step() - 12)).toMatchObject({ calls: 2 });
@@ -108,7 +115,23 @@ test('links of agents come and go, also while nobody calls or looks', () => {
   expect([...history.links]).toEqual([expect.objectContaining({ instanceId: 'one', capabilities: 3 })]);
   tally.observe({ event: 'agent_disconnected', conn_id: 'link-1', instance_id: 'one', reason: '' });
   tally.flush();
-  expect(Array.from(history.links, ({ sinceMs }) => sinceMs)).toEqual([clock.ms]);
+  expect(Array.from(history.links, ({ sinceMs }) => sinceMs)).toEqual([EPOCH_MS + clock.ms]);
+});
+
+test('a system clock that was ahead once keeps nothing out that comes later', () => {
+  const { clock, history, tally, step } = scene();
+  clock.aheadMs += 86_400_000;
+  tally.observe({ ...EVENT, request_id: 'ahead' });
+  tally.flush();
+  clock.ms += STEP_MS;
+  clock.aheadMs = EPOCH_MS;
+  tally.observe({ ...EVENT, request_id: 'after' });
+  tally.flush();
+  expect(history.total.at(step())).toMatchObject({ calls: 1 });
+  expect(history.total.recent(step())).toMatchObject({ calls: 2 });
+  expect([...history.capabilities][0]?.recent(step())).toMatchObject({ calls: 2 });
+  expect(history.records.map(({ event }) => event.request_id)).toEqual(['after', 'ahead']);
+  expect(history.useOf('', 'reports')).toMatchObject({ last: { timeMs: EPOCH_MS + clock.ms } });
 });
 
 test('the busiest capabilities take the places of others within a minute', () => {

@@ -6,6 +6,7 @@ import {
   type CountedCapability,
   type CountedKey,
   type LinkChange,
+  type Moment,
   type ProcessState,
   type TimedRequest,
 } from './batch.ts';
@@ -24,6 +25,8 @@ export interface TallyOptions {
   readonly state: () => ProcessState;
   readonly onBatch: (batch: Batch) => void;
   readonly wallClock: () => number;
+  /** The monotonic clock of the machine, in milliseconds. */
+  readonly now: () => number;
 }
 
 /** Nobody's calls: probes, and the links of agents. */
@@ -37,17 +40,19 @@ const UNKEPT: ReadonlySet<string> = new Set([
 ]);
 
 type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
+type CountingKey = Writable<Omit<CountedKey, 'last'>> & { readonly last: Writable<Moment> };
 
-export function createTally({ isCapability, state, onBatch, wallClock }: TallyOptions): Tally {
+export function createTally({ isCapability, state, onBatch, wallClock, now }: TallyOptions): Tally {
   let total = newCounts('', '');
   const capabilities = new Map<string, Map<string, Writable<CountedCapability>>>();
-  const keys = new Map<string, Map<string, Writable<CountedKey>>>();
+  const keys = new Map<string, Map<string, CountingKey>>();
   let events: RequestEvent[] = [];
   const times = new Float64Array(RECORDS_MAX);
+  const moments = new Float64Array(RECORDS_MAX);
   let oldest = 0;
   let dropped = 0;
   let links: LinkChange[] = [];
-  let step = Math.floor(wallClock() / STEP_MS);
+  let step = Math.floor(now() / STEP_MS);
 
   function countsOf(service: string, capability: string): Writable<CountedCapability> | undefined {
     const ofService = within(capabilities, service);
@@ -59,32 +64,39 @@ export function createTally({ isCapability, state, onBatch, wallClock }: TallyOp
     return created;
   }
 
-  function keep(timeMs: number, event: RequestEvent): void {
+  function keep(atMs: number, timeMs: number, event: RequestEvent): void {
     if (events.length < RECORDS_MAX) {
+      moments[events.length] = atMs;
       times[events.length] = timeMs;
       events.push(event);
       return;
     }
+    moments[oldest] = atMs;
     times[oldest] = timeMs;
     events[oldest] = event;
     oldest = oldest === RECORDS_MAX - 1 ? 0 : oldest + 1;
     dropped++;
   }
 
-  function countKey(timeMs: number, service: string, name: string): void {
+  function countKey(atMs: number, timeMs: number, service: string, name: string): void {
     const ofService = within(keys, service);
     const counted = ofService.get(name);
     if (counted === undefined) {
-      ofService.set(name, { service, name, requests: 1, lastMs: timeMs });
+      ofService.set(name, { service, name, requests: 1, last: { atMs, timeMs } });
       return;
     }
     counted.requests++;
-    counted.lastMs = timeMs;
+    counted.last.atMs = atMs;
+    counted.last.timeMs = timeMs;
   }
 
   /** The oldest first. */
   function records(): readonly TimedRequest[] {
-    const all = events.map((event, at): TimedRequest => ({ timeMs: times[at] ?? 0, event }));
+    const all = events.map((event, at): TimedRequest => ({
+      atMs: moments[at] ?? 0,
+      timeMs: times[at] ?? 0,
+      event,
+    }));
     return [...all.slice(oldest), ...all.slice(0, oldest)];
   }
 
@@ -106,14 +118,14 @@ export function createTally({ isCapability, state, onBatch, wallClock }: TallyOp
     oldest = 0;
     dropped = 0;
     links = [];
-    step = Math.floor(wallClock() / STEP_MS);
+    step = Math.floor(now() / STEP_MS);
   }
 
   /** Now. What steps before have left is handed over first, so that never more than one waits. */
-  function timeInStep(): number {
-    const timeMs = wallClock();
-    if (Math.floor(timeMs / STEP_MS) !== step) flush();
-    return timeMs;
+  function nowInStep(): number {
+    const atMs = now();
+    if (Math.floor(atMs / STEP_MS) !== step) flush();
+    return atMs;
   }
 
   return {
@@ -122,18 +134,19 @@ export function createTally({ isCapability, state, onBatch, wallClock }: TallyOp
       if (event.event === 'request') {
         const { route } = event;
         if (UNKEPT.has(route)) return;
-        const timeMs = timeInStep();
-        keep(timeMs, event);
+        const atMs = nowInStep();
+        const timeMs = wallClock();
+        keep(atMs, timeMs, event);
         const service = event.service ?? '';
-        if (event.api_key_name !== '') countKey(timeMs, service, event.api_key_name);
+        if (event.api_key_name !== '') countKey(atMs, timeMs, service, event.api_key_name);
         if (event.capability === '') {
           if (!isCall(event)) return;
         } else count(countsOf(service, event.capability), event);
         count(total, event);
       } else if (event.event === 'agent_connected' || event.event === 'agent_disconnected') {
         // First: it may begin another list.
-        const timeMs = timeInStep();
-        links.push({ timeMs, event });
+        nowInStep();
+        links.push({ timeMs: wallClock(), event });
       }
     },
   };
