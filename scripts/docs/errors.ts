@@ -163,7 +163,7 @@ const CLOSE_CODE_DOCS: Readonly<Record<CloseCode, string>> = {
   4403: 'The agent dialled a URL that is not one of the gateway.',
   4408: 'The handshake took longer than 5 s.',
   4409: 'The gateway takes no further link here (GATEWAY_MAX_AGENT_LINKS); the agent looks for another worker or replica.',
-  4422: 'The description of the agent is missing, late, malformed, or not the one it signed.',
+  4422: 'The description of the agent is missing, late, malformed, too long, or not the one it signed.',
   4426: 'Agent and gateway have no protocol version in common.',
 };
 

@@ -59,3 +59,5 @@ export { createTurnQueue, type TurnQueue } from './turn-queue.ts';
 export { executablePath, runOwnCode, spawnOwnCode, type OwnCode } from './process/own-code.ts';
 export { limitYoungGeneration } from './process/young-generation.ts';
 export { restartDelay } from './process/restart-delay.ts';
+export { createInOrder } from './process/in-order.ts';
+export { atOnce, inSlices, type Sliced } from './process/in-slices.ts';

@@ -7,6 +7,7 @@ import {
   type Sample,
 } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
+import { createDescriptionBudget } from './agents/description-budget.ts';
 import { createAgentEndpoint } from './agents/endpoint.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
@@ -245,6 +246,9 @@ export async function startGateway(
     severalServices: hasServicesFile,
     directoryOf: (service) => services.find(service)?.directory,
     budget,
+    descriptions: createDescriptionBudget(() =>
+      Array.from(services.all).flatMap(({ catalog }) => catalog.held),
+    ),
     links,
     observe,
     ...(channel && {

@@ -13,6 +13,10 @@ export const INITIAL_CREDIT_BYTES = 131_072;
 export const PARAMS_MAX_BYTES: number = 64 * 1024 * 1024;
 /** The largest rows array of one call; the gateway holds it whole, so that it never sends half. */
 export const RESULT_MAX_BYTES: number = 64 * 1024 * 1024;
+/** The longest description of an agent. */
+export const DESCRIPTION_MAX_BYTES: number = 8 * 1024 * 1024;
+/** The most capabilities of one description. */
+export const DESCRIBED_MAX = 100_000;
 /** Public text of a failed call. */
 export const ERROR_MESSAGE_MAX_BYTES = 16_384;
 /** The most calls that an agent may announce that it takes at once, running and queued. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { CLOSE, decodeMessage, parseChallenge, parseWelcome, type Frame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createDescriptionBudget } from './description-budget.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import { createRegistry } from './registry.ts';
 import { createResultBudget } from './result-budget.ts';
@@ -75,6 +76,7 @@ async function start(
       linksPerReplica,
       maxParamsBytes: 1000,
     },
+    descriptions: createDescriptionBudget(() => []),
     severalServices: false,
     directoryOf: () => directory,
     budget: createResultBudget(1000),

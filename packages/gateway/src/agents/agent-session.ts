@@ -1,6 +1,7 @@
 import {
   CALL_ID_MAX,
   CLOSE,
+  DESCRIBE_CAPABILITY,
   FLEET_FEATURE,
   INITIAL_CREDIT_BYTES,
   ProtocolError,
@@ -36,6 +37,8 @@ export interface AgentSession extends CallableLink {
   readonly manifestSha256: string;
   /** Those that agent and gateway have agreed on. */
   readonly features: readonly string[];
+  /** Asks the agent for its description. `admit` may refuse it by its length, before more than its beginning has come. */
+  describe(timeoutMs: number, admit: (bytes: number) => void, settle: (outcome: AgentOutcome) => void): void;
   setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
   /** As `call`, for another process of the replica: the answer is handed on as it comes, and nothing of it is kept here. */
   relay(request: AgentRequest, answer: RelayedAnswer): RelayedCall;
@@ -83,6 +86,8 @@ interface PendingCall {
   result: IncomingResult | undefined;
   /** Of a call of another process, instead of `result`. */
   readonly relay: AnswerRelay | undefined;
+  /** Of the call that asks for the description: throws ProtocolError for one that is too long. */
+  readonly admit: ((bytes: number) => void) | undefined;
 }
 
 /** A result that has arrived in part. */
@@ -139,6 +144,7 @@ export function createSession(options: SessionOptions): AgentSession {
     request: AgentRequest,
     settleCall: PendingCall['settle'],
     relay: AnswerRelay | undefined,
+    admit?: PendingCall['admit'],
   ): number {
     const id = ++lastId;
     if (state === 'ended') {
@@ -147,7 +153,7 @@ export function createSession(options: SessionOptions): AgentSession {
     }
     const { capability, timeoutMs, metadata, params, principal } = request;
     options.link().sendQueue.sendBody({ type: 'request', id, capability, timeoutMs, metadata }, params);
-    pending.add(id, { principal, settle: settleCall, result: undefined, relay });
+    pending.add(id, { principal, settle: settleCall, result: undefined, relay, admit });
     return id;
   }
 
@@ -175,6 +181,7 @@ export function createSession(options: SessionOptions): AgentSession {
     if (answerBegun(call)) throw new ProtocolError('second result for one call');
     if (frame.rowsLength > RESULT_MAX_BYTES)
       throw new ProtocolError('result is larger than a link may carry');
+    call.admit?.(frame.rowsLength);
     if (call.relay !== undefined) {
       if (call.relay.add(frame)) forget(frame.id);
       return;
@@ -282,6 +289,11 @@ export function createSession(options: SessionOptions): AgentSession {
       return state === 'open' && pending.size < options.maxInflight && lastId < CALL_ID_MAX;
     },
     capability: (name) => capabilities.get(name),
+    describe(timeoutMs, admit, settleCall) {
+      const params = Buffer.from('{}');
+      const request = { capability: DESCRIBE_CAPABILITY, params, timeoutMs, metadata: {}, principal: '' };
+      send(request, settleCall, undefined, admit);
+    },
     setDescription({ manifest, identity }) {
       maxTokenAge = identity?.max_age;
       capabilities = capabilitiesOf(manifest);

@@ -1,5 +1,5 @@
 import { CLOSE, ProtocolError } from '@svc/protocol';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createDescriptionReader, parseDescription } from './description.ts';
 
 const openapi = { openapi: '3.1.0', info: { title: 'Users', version: '1' }, paths: {}, tags: [] };
@@ -57,4 +57,43 @@ test.each<[string, Buffer]>([
 ])('bytes that are %s are refused with 4422', (_title, bytes) => {
   expect(() => parseDescription(bytes)).toThrow(ProtocolError);
   expect(() => parseDescription(bytes)).toThrow(expect.objectContaining({ code: CLOSE.bad_description }));
+});
+
+describe('a long description', () => {
+  const MIB = 1024 * 1024;
+  const named = (count: number): object[] =>
+    Array.from({ length: count }, (_, at) => ({ ...entry, name: `get_${at}` }));
+
+  test.each<[string, object]>([
+    ['of many capabilities', { openapi, manifest: named(90_000) }],
+    ['of one long text', { openapi: { ...openapi, padding: 'x'.repeat(7 * MIB) }, manifest: [entry] }],
+    [
+      'of many small values',
+      { openapi: { ...openapi, padding: Array(1_000_000).fill({}) }, manifest: [entry] },
+    ],
+  ])('%s is read while others are served', async (_what, value) => {
+    const bytes = Buffer.from(JSON.stringify(value));
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    try {
+      expect(await parseDescription(bytes)).toEqual(value);
+    } finally {
+      clearInterval(timer);
+    }
+    // Five times the promise.
+    expect(longest).toBeLessThan(500);
+  });
+
+  test.each<[string, object]>([
+    ['a wrong entry', { openapi, manifest: [...named(20_000), { name: 'x' }] }],
+    ['more than 100,000 capabilities', { openapi, manifest: named(100_001) }],
+    ['no paths', { openapi: { openapi: '3.1.0' }, manifest: named(20_000) }],
+  ])('with %s is refused with 4422', async (_what, value) => {
+    const refused = expect.objectContaining({ code: CLOSE.bad_description });
+    await expect(parseDescription(Buffer.from(JSON.stringify(value)))).rejects.toEqual(refused);
+  });
 });

@@ -1,11 +1,17 @@
-import { Ajv } from 'ajv';
+import { Ajv, type ErrorObject } from 'ajv';
+import type { Sliced } from '@svc/edge';
 import {
   CAPABILITY_NAME_PATTERN,
+  DESCRIBED_MAX,
   JsonError,
   NEED_PATTERN,
-  parseStrictJson,
+  parseStrictJsonInSlices,
+  printJsonInSlices,
   type Description,
+  type ManifestEntry,
+  type ProtocolError,
 } from '@svc/protocol';
+import { makeOfBytes, noteBytes } from '../catalog/long-descriptions.ts';
 import { badDescription } from './agent-session.ts';
 
 const entry = {
@@ -28,7 +34,10 @@ const entry = {
 };
 
 // Checking the schema itself first, and making quicker code of it, would slow down each start.
-const isDescription = new Ajv({ validateSchema: false, code: { optimize: false } }).compile<Description>({
+const ajv = new Ajv({ validateSchema: false, code: { optimize: false } });
+const isEntry = ajv.compile<ManifestEntry>(entry);
+/** All of it but the entries of its manifest. */
+const isDescription = ajv.compile<Description>({
   type: 'object',
   properties: {
     openapi: {
@@ -44,7 +53,7 @@ const isDescription = new Ajv({ validateSchema: false, code: { optimize: false }
       },
       required: ['openapi', 'info', 'paths'],
     },
-    manifest: { type: 'array', items: entry },
+    manifest: { type: 'array', maxItems: DESCRIBED_MAX },
     identity: {
       type: 'object',
       properties: { max_age: { type: 'integer', minimum: 1, maximum: 2_000_000_000 } },
@@ -53,35 +62,78 @@ const isDescription = new Ajv({ validateSchema: false, code: { optimize: false }
   required: ['openapi', 'manifest'],
 });
 
+/** Entries of a manifest that are judged between two slices. */
+const ENTRIES_PER_SLICE = 256;
+
+/** `digest` is that of the bytes. A promise where the description is long. */
+export type ReadDescription = (bytes: Uint8Array, digest: string) => Description | Promise<Description>;
+
 /**
  * As `parseDescription`, but equal bytes become one object for as long as anybody has it: the links of agents with one
- * file share it. `digest` is that of the bytes.
+ * file share it.
  */
-export function createDescriptionReader(): (bytes: Uint8Array, digest: string) => Description {
+export function createDescriptionReader(): ReadDescription {
   const known = new Map<string, WeakRef<Description>>();
+  const underWay = new Map<string, Promise<Description>>();
   const forgotten = new FinalizationRegistry<string>((digest) => {
     if (known.get(digest)?.deref() === undefined) known.delete(digest);
   });
-  return (bytes, digest) => {
-    const before = known.get(digest)?.deref();
-    if (before !== undefined) return before;
-    const description = parseDescription(bytes);
+
+  function keep(description: Description, digest: string): Description {
     known.set(digest, new WeakRef(description));
     forgotten.register(description, digest);
     return description;
+  }
+
+  return (bytes, digest) => {
+    const before = known.get(digest)?.deref() ?? underWay.get(digest);
+    if (before !== undefined) return before;
+    const parsed = parseDescription(bytes);
+    if (!(parsed instanceof Promise)) return keep(parsed, digest);
+    const kept = parsed
+      .then((description) => keep(description, digest))
+      .finally(() => underWay.delete(digest));
+    underWay.set(digest, kept);
+    return kept;
   };
 }
 
-/** The answer of the meta capability; throws ProtocolError (4422) when it is not one. */
-export function parseDescription(bytes: Uint8Array): Description {
+/**
+ * The answer of the meta capability; ProtocolError (4422) when it is not one. A long one is read slice by slice, so that
+ * no call waits for it, and the promise of it rejects.
+ */
+export function parseDescription(bytes: Uint8Array): Description | Promise<Description> {
+  return makeOfBytes(bytes.length, parseInSlices(bytes));
+}
+
+function* parseInSlices(bytes: Uint8Array): Sliced<Description> {
   let value: unknown;
   try {
-    value = parseStrictJson(bytes);
+    value = yield* parseStrictJsonInSlices(bytes);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw badDescription(`the description is refused: ${error.message}`);
   }
-  if (isDescription(value)) return value;
-  const [fault] = isDescription.errors ?? [];
-  throw badDescription(`the description is malformed: ${fault?.instancePath ?? ''} ${fault?.message ?? ''}`);
+  yield;
+  if (!isDescription(value)) throw malformed('', isDescription.errors?.[0]);
+  for (const [index, described] of value.manifest.entries()) {
+    if (!isEntry(described)) throw malformed(`/manifest/${index}`, isEntry.errors?.[0]);
+    if (index % ENTRIES_PER_SLICE === 0) yield;
+  }
+  noteBytes(value, bytes.length);
+  return value;
+}
+
+/** As JSON, which is parsed to an equal one. */
+export function* printDescription(description: Description): Sliced<Uint8Array> {
+  const pieces: Buffer[] = [];
+  // Paths and entries of the manifest are printed one by one.
+  yield* printJsonInSlices(description, 3, (text) => void pieces.push(Buffer.from(text)));
+  return Buffer.concat(pieces);
+}
+
+function malformed(at: string, fault: ErrorObject | undefined): ProtocolError {
+  return badDescription(
+    `the description is malformed: ${at}${fault?.instancePath ?? ''} ${fault?.message ?? ''}`,
+  );
 }

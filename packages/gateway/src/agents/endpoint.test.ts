@@ -10,6 +10,7 @@ import { createSourceResolver, type ResolveSource } from '../network/client-addr
 import { cidr } from '../network/cidr.testing.ts';
 import { createAgentLinks } from './agent-links.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
+import { createDescriptionBudget } from './description-budget.ts';
 import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
@@ -77,6 +78,7 @@ async function start(rules: HandshakeRules): Promise<void> {
   directory = createSessionDirectory(registry, catalog);
   endpoint = createAgentEndpoint({
     rules,
+    descriptions: createDescriptionBudget(() => []),
     severalServices: false,
     directoryOf: () => directory,
     budget,
@@ -400,6 +402,14 @@ describe('I32: an agent takes no call before its description', () => {
     expect(catalog.description).toBeUndefined();
     expect(await reported('agent_rejected')).toMatchObject({ source: '192.0.2.1' });
     expect(events).toHaveLength(1);
+  });
+
+  test('a description of more than 8 MiB is refused before it has come', async () => {
+    const { agent } = await becomeAgent(server.port, key, { description: describing('get') });
+    sayFrames(agent, resultHead(1, 8 * 1024 * 1024 + 1, Buffer.alloc(1000, 0x20)));
+    expect((await agent.closed).code).toBe(CLOSE.bad_description);
+    const reason = expect.stringContaining('longer than 8 MiB');
+    expect(await reported('agent_rejected')).toMatchObject({ source: '192.0.2.1', reason });
   });
 
   test.each<[string, Buffer]>([

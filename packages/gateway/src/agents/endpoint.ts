@@ -5,7 +5,6 @@ import {
   CLOSE,
   closeReason,
   createLink,
-  DESCRIBE_CAPABILITY,
   FLEET_FEATURE,
   HANDSHAKE_TIMEOUT_MS,
   joinPieces,
@@ -20,6 +19,7 @@ import {
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
+import type { DescriptionBudget } from './description-budget.ts';
 import { createDescriptionReader } from './description.ts';
 import { answerHello, checkAuth, type HandshakeRules, type HelloAccepted } from './handshake.ts';
 import type { ResultBudget } from './result-budget.ts';
@@ -78,6 +78,7 @@ export interface EndpointOptions {
   /** Undefined for a service that there is no longer. */
   readonly directoryOf: (service: string) => SessionDirectory | undefined;
   readonly budget: ResultBudget;
+  readonly descriptions: DescriptionBudget;
   readonly links: AgentLinks;
   /** Absent for the only process. */
   readonly siblings?: Siblings;
@@ -173,6 +174,9 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   function beginSession(socket: WebSocket, accepted: HelloAccepted, service: string, source: string): Link {
     const { hello, connId, version } = accepted;
     let listed = false;
+    /** Of the description. */
+    let bytes = 0;
+    let leaveBudget = (): void => {};
     let leaveDirectory = (): void => {};
     /** From when the agent has described itself until calls can reach it: what it pings for then is whether they can. */
     let listing: Promise<void> | undefined;
@@ -190,6 +194,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         sessions.delete(session);
         options.links.remove(session);
         leave();
+        leaveBudget();
         session.ended();
         const event = listed ? 'agent_disconnected' : 'agent_rejected';
         options.observe(
@@ -215,9 +220,14 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     });
     sessions.set(session, { keyId: hello.key_id, service });
     options.links.add(session, source);
-    describe(session, hello, (description) => {
+    const admit = (length: number): void => {
+      bytes = length;
+      const described = { keyId: hello.key_id, digest: hello.manifest_sha256, bytes };
+      leaveBudget = options.descriptions.admit(described);
+    };
+    describe(session, hello, admit, (description) => {
       const { instance_id, key_id, manifest_sha256: digest } = hello;
-      const offer = { keyId: key_id, instanceId: instance_id, digest, description };
+      const offer = { keyId: key_id, instanceId: instance_id, digest, bytes, description };
       const directory = options.directoryOf(service);
       if (directory === undefined) throw new ProtocolError('its service is gone', CLOSE.unauthorized);
       listing = new Promise((resolve) => {
@@ -244,20 +254,32 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   }
 
   /** Fetches the description before the agent counts as connected, so that no call meets one whose capabilities are unknown. */
-  function describe(session: AgentSession, hello: Hello, done: (description: Description) => void): void {
+  function describe(
+    session: AgentSession,
+    hello: Hello,
+    admit: (bytes: number) => void,
+    done: (description: Description) => void,
+  ): void {
     const timer = setTimeout(() => {
       session.end(CLOSE.bad_description, 'the agent did not describe itself in time');
     }, DESCRIBE_TIMEOUT_MS);
-    const request = {
-      capability: DESCRIBE_CAPABILITY,
-      params: Buffer.from('{}'),
-      timeoutMs: DESCRIBE_TIMEOUT_MS,
-      metadata: {},
-      principal: '',
-    };
-    session.call(request, (outcome) => {
+
+    function accept(description: Description): void {
+      // A long description is read for a while, and the link may be over by then.
+      if (!sessions.has(session)) return;
+      session.setDescription(description);
+      done(description);
+    }
+
+    function refuse(error: unknown): void {
+      if (!(error instanceof ProtocolError)) throw error;
+      if (sessions.has(session)) session.end(error.code, error.message);
+    }
+
+    session.describe(DESCRIBE_TIMEOUT_MS, admit, (outcome) => {
       clearTimeout(timer);
       if (outcome.kind === 'lost') return;
+      let reading: Promise<void> | undefined;
       try {
         if (outcome.kind === 'error')
           throw badDescription(`the agent did not describe itself: ${outcome.code}`);
@@ -265,14 +287,13 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
         if (createHash('sha256').update(bytes).digest('hex') !== hello.manifest_sha256) {
           throw badDescription('the description is not the one that the agent signed');
         }
-        const description = readDescription(bytes, hello.manifest_sha256);
-        session.setDescription(description);
-        done(description);
+        const read = readDescription(bytes, hello.manifest_sha256);
+        if (read instanceof Promise) reading = read.then(accept).catch(refuse).finally(outcome.release);
+        else accept(read);
       } catch (error) {
-        if (!(error instanceof ProtocolError)) throw error;
-        session.end(error.code, error.message);
+        refuse(error);
       } finally {
-        if (outcome.kind === 'result') outcome.release();
+        if (outcome.kind === 'result' && reading === undefined) outcome.release();
       }
     });
   }

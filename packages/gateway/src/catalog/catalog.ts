@@ -1,7 +1,9 @@
+import { createInOrder, type Sliced } from '@svc/edge';
 import type { Description } from '@svc/protocol';
 import type { Observe } from '../telemetry/events.ts';
 import { createDifferenceReport } from './difference-report.ts';
 import { createKeptOffers } from './kept-offers.ts';
+import { makeOfBytes, noteBytes } from './long-descriptions.ts';
 import type { AgentOffer } from './offer.ts';
 import { uniteOffers, type United } from './unite-offers.ts';
 
@@ -18,6 +20,8 @@ export interface Catalog {
   readonly description: Description | undefined;
   /** Of all agents, in the order in which they came. */
   readonly offers: readonly AgentOffer[];
+  /** The same, and whether agents with them are connected. */
+  readonly held: readonly { readonly offer: AgentOffer; readonly isConnected: boolean }[];
   /** Whether an offer that is kept has the capability. */
   knows(capability: string): boolean;
   onDescription(listener: (description: Description) => void): void;
@@ -30,9 +34,23 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
   let names: ReadonlySet<string> = new Set();
   const listeners: ((description: Description) => void)[] = [];
   const reportDifferences = createDifferenceReport(observe);
+  /** What is made of long descriptions takes a while; until then the catalog is as it was. */
+  const inOrder = createInOrder();
 
-  function update(): void {
-    const next = uniteOffers(kept.offers.toReversed(), united);
+  /** Of different descriptions. */
+  function bytesOfAll(): number {
+    const bytes = new Map(kept.offers.map((offer) => [offer.digest, offer.bytes]));
+    let all = 0;
+    for (const each of bytes.values()) all += each;
+    return all;
+  }
+
+  function make(work: Sliced<void>): void {
+    inOrder(() => makeOfBytes(bytesOfAll(), work));
+  }
+
+  function* update(): Sliced<void> {
+    const next = yield* uniteOffers(kept.offers.toReversed(), united);
     if (next === united) return;
     if (next === undefined) {
       united = undefined;
@@ -40,9 +58,18 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
       return;
     }
     const changed = next.version !== united?.version;
-    united = changed ? next : { ...next, description: united?.description ?? next.description };
-    if (!changed) return;
-    names = new Set(next.description.manifest.map(({ name }) => name));
+    if (!changed) {
+      united = { ...next, description: united?.description ?? next.description };
+      return;
+    }
+    noteBytes(next.description, bytesOfAll());
+    const nextNames = new Set<string>();
+    for (const { name } of next.description.manifest) {
+      nextNames.add(name);
+      yield;
+    }
+    united = next;
+    names = nextNames;
     for (const listener of listeners) listener(next.description);
   }
 
@@ -51,22 +78,25 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
       const equal = kept.offers.find(({ digest }) => digest === offer.digest);
       const agent = { ...offer, description: equal?.description ?? offer.description };
       const { others, leave } = kept.add(agent);
-      reportDifferences(agent, others, isOwn);
-      update();
+      make(reportDifferences(agent, others, isOwn));
+      make(update());
       return () => {
         leave();
-        update();
+        make(update());
       };
     },
     forgetUnknown() {
       kept.forgetUnknown();
-      update();
+      make(update());
     },
     get description() {
       return united?.description;
     },
     get offers() {
       return kept.offers;
+    },
+    get held() {
+      return kept.held;
     },
     knows: (capability) => names.has(capability),
     onDescription(listener) {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
+import type { Sliced } from '@svc/edge';
+import { CAPABILITY_PATH_PREFIX, printJsonInSlices, type Description } from '@svc/protocol';
 import type { Observe } from '../telemetry/events.ts';
 import type { AgentOffer } from './offer.ts';
 
-/** Some 100 bytes each. */
+/** Some 200 bytes each. */
 const REMEMBERED_MAX = 10_000;
 
 /**
@@ -12,8 +13,9 @@ const REMEMBERED_MAX = 10_000;
  */
 export function createDifferenceReport(
   observe: Observe,
-): (newest: AgentOffer, others: readonly AgentOffer[], tells: boolean) => void {
+): (newest: AgentOffer, others: readonly AgentOffer[], tells: boolean) => Sliced<void> {
   const reported = new Set<string>();
+  const digests = new WeakMap<Description, ReadonlyMap<string, string>>();
 
   function isNew(difference: string): boolean {
     if (reported.has(difference)) return false;
@@ -23,19 +25,30 @@ export function createDifferenceReport(
     return true;
   }
 
-  return (newest, others, tells) => {
+  function* digestsOf(description: Description): Sliced<ReadonlyMap<string, string>> {
+    const known = digests.get(description);
+    if (known !== undefined) return known;
+    const made = yield* publishedDigests(description);
+    digests.set(description, made);
+    return made;
+  }
+
+  return function* report(newest, others, tells) {
     // Whoever offers the same has been compared with the others.
     if (others.some(({ digest }) => digest === newest.digest)) return;
     const compared = new Set<string>();
-    const texts = [...published(newest.description)];
+    if (others.length === 0) return;
+    const own = yield* digestsOf(newest.description);
     for (const other of others) {
-      const otherTexts = published(other.description);
-      for (const [capability, text] of texts) {
-        const otherText = otherTexts.get(capability);
+      const theirs = yield* digestsOf(other.description);
+      yield;
+      for (const [capability, digest] of own) {
+        const otherDigest = theirs.get(capability);
         // The next older description of it is the one that callers saw before.
-        if (otherText === undefined || compared.has(capability)) continue;
+        if (otherDigest === undefined || compared.has(capability)) continue;
         compared.add(capability);
-        if (otherText === text || !isNew(differenceOf(capability, text, otherText)) || !tells) continue;
+        if (otherDigest === digest || !isNew(differenceOf(capability, digest, otherDigest)) || !tells)
+          continue;
         observe({
           event: 'descriptions_differ',
           capability,
@@ -50,17 +63,19 @@ export function createDifferenceReport(
 }
 
 /** The same for both orders. */
-function differenceOf(capability: string, text: string, otherText: string): string {
-  const hash = createHash('sha256').update([capability, ...[text, otherText].toSorted()].join('\n'));
-  return hash.digest('base64url');
+function differenceOf(capability: string, digest: string, otherDigest: string): string {
+  return [capability, ...[digest, otherDigest].toSorted()].join(' ');
 }
 
-/** What callers are told of each capability, as text. */
-function published({ openapi, manifest }: Description): ReadonlyMap<string, string> {
-  return new Map(
-    manifest.map(({ name, exposed }) => [
-      name,
-      JSON.stringify([exposed, openapi.paths[CAPABILITY_PATH_PREFIX + name]]),
-    ]),
-  );
+/** Of what callers are told of each capability. */
+function* publishedDigests({ openapi, manifest }: Description): Sliced<ReadonlyMap<string, string>> {
+  const digests = new Map<string, string>();
+  for (const { name, exposed } of manifest) {
+    const hash = createHash('sha256');
+    const told = [exposed, openapi.paths[CAPABILITY_PATH_PREFIX + name]];
+    yield* printJsonInSlices(told, 1, (text) => void hash.update(text));
+    digests.set(name, hash.digest('base64url'));
+    yield;
+  }
+  return digests;
 }

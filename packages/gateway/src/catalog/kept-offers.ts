@@ -6,6 +6,8 @@ export interface OfferIdentity {
   readonly instanceId: string;
   /** Of the bytes of the description, as the agent signed it. */
   readonly digest: string;
+  /** How long the description is. */
+  readonly bytes: number;
 }
 
 /**
@@ -19,6 +21,7 @@ export interface KeptOffers<Offer extends OfferIdentity> {
   forgetUnknown(): void;
   /** In the order in which they came. */
   readonly offers: readonly Offer[];
+  readonly held: readonly { readonly offer: Offer; readonly isConnected: boolean }[];
 }
 
 interface AddedOffer<Offer> {
@@ -39,6 +42,8 @@ interface Kept<Offer> {
  * of a changed file leaves one behind that nothing replaces.
  */
 const AWAY_PER_KEY_MAX = 16;
+/** Descriptions of all agents with one key. */
+export const KEY_MAX_BYTES: number = 64 * 1024 * 1024;
 
 /** `isKnown`: whether there is an agent's key with this id. One that was removed may still be told of by other processes. */
 export function createKeptOffers<Offer extends OfferIdentity>(
@@ -79,22 +84,43 @@ export function createKeptOffers<Offer extends OfferIdentity>(
     get offers() {
       return kept.map(({ offer }) => offer);
     },
+    get held() {
+      return kept.map(({ offer, presence }) => ({ offer, isConnected: presence.links > 0 }));
+    },
   };
 }
 
 /**
  * Instances that are gone for good never replace their offer. One that is away is forgotten when a newer one of its key
- * that is away offers the same, and when too many different newer ones of its key are away.
+ * that is away offers the same, when too many different newer ones of its key are away, and when newer ones of its key
+ * and those that are connected leave it no room.
  */
 function withoutReplaced<Offer extends OfferIdentity>(kept: readonly Kept<Offer>[]): readonly Kept<Offer>[] {
-  const awayByKey = new Map<string, Set<string>>();
-  const remembered = kept.toReversed().filter(({ offer: { keyId, digest }, presence }) => {
-    const newer = awayByKey.get(keyId) ?? new Set<string>();
-    awayByKey.set(keyId, newer);
+  const connected = new Map<string, Map<string, number>>();
+  for (const { offer, presence } of kept) {
+    if (presence.links > 0) within(connected, offer.keyId).set(offer.digest, offer.bytes);
+  }
+  const awayByKey = new Map<string, Map<string, number>>();
+  const remembered = kept.toReversed().filter(({ offer: { keyId, digest, bytes }, presence }) => {
     if (presence.links > 0) return true;
+    const newer = within(awayByKey, keyId);
     if (newer.has(digest) || newer.size === AWAY_PER_KEY_MAX) return false;
-    newer.add(digest);
+    const room = KEY_MAX_BYTES - sum(connected.get(keyId)) - sum(newer);
+    if (bytes > room) return false;
+    newer.set(digest, bytes);
     return true;
   });
   return remembered.toReversed();
+}
+
+function within(byKey: Map<string, Map<string, number>>, keyId: string): Map<string, number> {
+  const known = byKey.get(keyId) ?? new Map<string, number>();
+  byKey.set(keyId, known);
+  return known;
+}
+
+function sum(bytes: ReadonlyMap<string, number> | undefined): number {
+  let all = 0;
+  for (const each of bytes?.values() ?? []) all += each;
+  return all;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Description, ManifestEntry } from '@svc/protocol';
+import type { Sliced } from '@svc/edge';
+import { printJsonInSlices, type Description, type ManifestEntry } from '@svc/protocol';
 import type { AgentOffer } from './offer.ts';
 
 export interface United {
@@ -16,10 +17,10 @@ export interface United {
  * after the other in an order that does not depend on who connected when: a list that changes with every reconnection
  * would invalidate entity tags and cursors.
  */
-export function uniteOffers(
+export function* uniteOffers(
   newestFirst: readonly AgentOffer[],
   previous: United | undefined,
-): United | undefined {
+): Sliced<United | undefined> {
   const distinct = new Map<string, AgentOffer>();
   for (const offer of newestFirst) {
     const source = `${offer.keyId} ${offer.digest}`;
@@ -33,32 +34,44 @@ export function uniteOffers(
     return { description: newest.description, version: newest.digest, sources };
   }
   const inPlace = [...distinct].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, offer]) => offer);
-  const description = unite(newest.description, inPlace, [...others.toReversed(), newest]);
-  const version = createHash('sha256').update(JSON.stringify(description)).digest('hex');
-  return { description, version, sources };
+  const description = yield* unite(newest.description, inPlace, [...others.toReversed(), newest]);
+  const hash = createHash('sha256');
+  yield* printJsonInSlices(description, 3, (text) => void hash.update(text));
+  return { description, version: hash.digest('hex'), sources };
 }
 
-function unite(
+function* unite(
   { openapi }: Description,
   inPlace: readonly AgentOffer[],
   oldestFirst: readonly AgentOffer[],
-): Description {
+): Sliced<Description> {
   const manifest = new Map<string, ManifestEntry>();
   const paths = new Map<string, unknown>();
   const components = new Map<string, object>();
   // A key that is set again keeps its place: the first round gives places, the second contents, the newest last.
   for (const { description } of [...inPlace, ...oldestFirst]) {
-    for (const entry of description.manifest) manifest.set(entry.name, entry);
-    for (const [path, item] of Object.entries(description.openapi.paths)) paths.set(path, item);
+    for (const entry of description.manifest) {
+      manifest.set(entry.name, entry);
+      yield;
+    }
+    for (const [path, item] of Object.entries(description.openapi.paths)) {
+      paths.set(path, item);
+      yield;
+    }
     // An older agent's paths may refer to what the newest does not have.
     for (const [section, entries] of entriesOf(description.openapi['components'])) {
       components.set(section, { ...components.get(section), ...Object.fromEntries(entriesOf(entries)) });
     }
   }
+  const united: Record<string, unknown> = {};
+  for (const [path, item] of paths) {
+    united[path] = item;
+    yield;
+  }
   return {
     openapi: {
       ...openapi,
-      paths: Object.fromEntries(paths),
+      paths: united,
       ...(components.size === 0 ? {} : { components: Object.fromEntries(components) }),
     },
     manifest: [...manifest.values()],

@@ -6,6 +6,7 @@ import { createListTools } from '../api/mcp/tools/list-tools.ts';
 import { permits } from '../auth/permission.ts';
 import { keyPrincipal, tokenPrincipal } from '../auth/principal.testing.ts';
 import type { Principal } from '../auth/principal.ts';
+import { madeNow } from './made-now.testing.ts';
 import { createViews } from './views.ts';
 
 const PREFIX = '/api/v1/capabilities/';
@@ -47,10 +48,10 @@ test.each<[string, Principal, readonly string[]]>([
   ['a token without client', tokenPrincipal({ clientId: '' }), ['free', 'subject']],
 ])('tools and paths are those for which enough is known of %s', (_title, principal, shown) => {
   const tools: readonly { readonly name: string }[] = JSON.parse(
-    Buffer.from(createListTools()(description, principal, undefined).tools).toString(),
+    Buffer.from(madeNow(createListTools()(description, principal, undefined)).tools).toString(),
   );
   expect(tools.map(({ name }) => name)).toEqual(shown);
-  const document = createDocuments({ publicUrl: undefined, issuers: [] })(description, principal);
+  const document = madeNow(createDocuments({ publicUrl: undefined, issuers: [] })(description, principal));
   expect(Object.keys(JSON.parse(document.bytes.toString()).paths)).toEqual(
     shown.map((name) => PREFIX + name),
   );
@@ -103,9 +104,9 @@ test('the list, the document and the permission agree on 200 random callers', ()
     fc.property(needs, principals, (needed, principal) => {
       const described = describing(needed);
       const tools: readonly { readonly name: string }[] = JSON.parse(
-        Buffer.from(listTools(described, principal, undefined).tools).toString(),
+        Buffer.from(madeNow(listTools(described, principal, undefined)).tools).toString(),
       );
-      const { paths } = JSON.parse(documentFor(described, principal).bytes.toString());
+      const { paths } = JSON.parse(madeNow(documentFor(described, principal)).bytes.toString());
       const expected = names.filter(
         (name) =>
           permits(principal.permissions, name) &&

@@ -1,3 +1,4 @@
+import type { Sliced } from '@svc/edge';
 import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
 
 /** A path of the description that is a capability's. */
@@ -9,10 +10,17 @@ export interface ExposedOperation {
 }
 
 /** What may be shown at all: capabilities that are not hidden, in the order of the description. */
-export function exposedOperations({ openapi, manifest }: Description): readonly ExposedOperation[] {
-  const hidden = new Set(manifest.filter((entry) => !entry.exposed).map((entry) => entry.name));
-  return Object.entries(openapi.paths).flatMap(([path, item]) => {
+export function* exposedOperations({ openapi, manifest }: Description): Sliced<readonly ExposedOperation[]> {
+  const hidden = new Set<string>();
+  for (const { name, exposed } of manifest) {
+    if (!exposed) hidden.add(name);
+    yield;
+  }
+  const operations: ExposedOperation[] = [];
+  for (const [path, item] of Object.entries(openapi.paths)) {
     const name = path.startsWith(CAPABILITY_PATH_PREFIX) ? path.slice(CAPABILITY_PATH_PREFIX.length) : '';
-    return name === '' || hidden.has(name) ? [] : [{ name, path, item }];
-  });
+    if (name !== '' && !hidden.has(name)) operations.push({ name, path, item });
+    yield;
+  }
+  return operations;
 }

@@ -180,7 +180,14 @@ function world() {
     budget: budgets[0],
     onDraining: () => {},
   });
-  const identity = { service: 'default', keyId: 'key', instanceId: 'one', digest: 'd', keepsSeveral: true };
+  const identity = {
+    service: 'default',
+    keyId: 'key',
+    instanceId: 'one',
+    bytes: 0,
+    digest: 'd',
+    keepsSeveral: true,
+  };
   const listed = { ...identity, connId: 'conn', protocolVersion: 2 as const, identity: undefined };
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   const remote: CallableLink = createRemoteLink(

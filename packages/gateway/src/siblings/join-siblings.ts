@@ -1,7 +1,8 @@
+import { createInOrder } from '@svc/edge';
 import { FLEET_FEATURE, type Description } from '@svc/protocol';
 import type { CallableLink } from '../agents/callable-link.ts';
 import type { AgentSession } from '../agents/agent-session.ts';
-import { parseDescription } from '../agents/description.ts';
+import { parseDescription, printDescription } from '../agents/description.ts';
 import type { Registry } from '../agents/registry.ts';
 import type { ResultBudget } from '../agents/result-budget.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type SessionDirectory,
 } from '../agents/session-directory.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { makeOf } from '../catalog/long-descriptions.ts';
 import type { AgentOffer } from '../catalog/offer.ts';
 import type { WorkerChannel } from '../workers/channel.ts';
 import type { KeptOffer, ListedSession, ReplicaChange } from '../workers/session-messages.ts';
@@ -88,6 +90,7 @@ export async function joinSiblings({
   const services = new Map<string, ServiceView>();
   /** What happened in services that this worker does not have yet. */
   const waiting = new Map<string, ((view: ServiceView) => void)[]>();
+  const inOrder = createInOrder();
   let calls = 0;
 
   function inService(service: string, action: (view: ServiceView) => void): void {
@@ -122,12 +125,12 @@ export async function joinSiblings({
   }
 
   function joined(worker: number, session: ListedSession, description: Description): void {
-    const { connId, service, keyId, instanceId, digest } = session;
+    const { connId, service, keyId, instanceId, digest, bytes } = session;
     places.set(connId, { worker, service });
     inService(service, (view) => {
       if (worker === ownNumber) listOwn(view, connId);
       else {
-        const offer = { keyId, instanceId, digest, description };
+        const offer = { keyId, instanceId, digest, bytes, description };
         listRemote(view, { worker, session, description, offer, isListed: false });
       }
     });
@@ -188,38 +191,53 @@ export async function joinSiblings({
     });
   }
 
-  function tellOf({ listed, offer }: Own): void {
-    const isKnown = descriptions.has(listed.digest);
-    const description = isKnown ? undefined : Buffer.from(JSON.stringify(offer.description));
-    channel.tell('session_joined', { session: listed, description });
+  function tellOf(entered: Own): void {
+    const { listed, offer } = entered;
+    if (descriptions.has(listed.digest)) {
+      channel.tell('session_joined', { session: listed, description: undefined });
+      return;
+    }
+    const tell = (description: Uint8Array): void => {
+      // A long description takes a while, and the session may be over by then.
+      if (entered.isOver) own.delete(listed.connId);
+      else channel.tell('session_joined', { session: listed, description });
+    };
+    const printed = makeOf(offer.description, printDescription(offer.description));
+    if (printed instanceof Promise) void printed.then(tell);
+    else tell(printed);
   }
 
-  function onChange(change: ReplicaChange): void {
+  /** Returns a promise while the description of one is read: those after it wait. */
+  function apply(change: ReplicaChange): Promise<void> | undefined {
     switch (change.type) {
       case 'sibling':
         void reach(change.worker, change.path);
-        return;
+        return undefined;
       case 'sibling_gone':
         siblings.get(change.worker)?.close();
         siblings.delete(change.worker);
         for (const [connId, { worker }] of places) if (worker === change.worker) left(connId);
-        return;
+        return undefined;
       case 'joined': {
         const { worker, session, description: bytes } = change;
-        const description =
+        const known =
           descriptions.get(session.digest) ??
           (bytes === undefined ? own.get(session.connId)?.offer.description : parseDescription(bytes));
-        if (description === undefined) throw new Error('a description is missing');
-        descriptions.set(session.digest, description);
-        joined(worker, session, description);
-        return;
+        if (known === undefined) throw new Error('a description is missing');
+        const arrived = (description: Description): void => {
+          descriptions.set(session.digest, description);
+          joined(worker, session, description);
+        };
+        if (known instanceof Promise) return known.then(arrived);
+        arrived(known);
+        return undefined;
       }
       case 'listed':
         listed(change.connId);
-        return;
+        return undefined;
       case 'left':
         left(change.connId);
-        return;
+        return undefined;
       case 'wanted': {
         const entered = own.get(change.connId);
         if (entered?.isOver === true) own.delete(change.connId);
@@ -227,20 +245,21 @@ export async function joinSiblings({
           descriptions.delete(entered.listed.digest);
           tellOf(entered);
         }
-        return;
+        return undefined;
       }
       case 'forgotten':
         for (const digest of change.digests) descriptions.delete(digest);
+        return undefined;
     }
   }
 
   /** Offers of agents that are away too, in their order. */
   function take(offers: readonly KeptOffer[]): void {
     const away: (() => void)[] = [];
-    for (const { service, keyId, instanceId, digest, sessions } of offers) {
+    for (const { service, keyId, instanceId, digest, bytes, sessions } of offers) {
       const offered = descriptions.get(digest);
       if (offered === undefined) continue;
-      const offer = { keyId, instanceId, digest, description: offered };
+      const offer = { keyId, instanceId, digest, bytes, description: offered };
       if (sessions.length === 0) inService(service, ({ catalog }) => away.push(catalog.add(offer, false)));
       for (const { worker, session } of sessions) {
         // An agent whose file has just changed has links of before, too.
@@ -265,10 +284,10 @@ export async function joinSiblings({
     return entered === undefined || entered.isOver ? undefined : entered.session;
   });
   const state = await channel.ask('replica_state', { path });
-  for (const { digest, bytes } of state.descriptions) descriptions.set(digest, parseDescription(bytes));
+  for (const { digest, bytes } of state.descriptions) descriptions.set(digest, await parseDescription(bytes));
   const reached = state.siblings.map((sibling) => reach(sibling.worker, sibling.path));
   take(state.offers);
-  channel.on('replica_changed', onChange);
+  channel.on('replica_changed', (change) => inOrder(() => apply(change)));
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise((resolve) => {
     timer = setTimeout(resolve, REACH_MS);
@@ -285,8 +304,8 @@ export async function joinSiblings({
       return {
         enter(session, offer, onListed) {
           const { connId, instanceId, protocolVersion, identity, features } = session;
-          const { keyId, digest } = offer;
-          const agent = { keyId, instanceId, digest };
+          const { keyId, digest, bytes } = offer;
+          const agent = { keyId, instanceId, digest, bytes };
           const listed = {
             service,
             connId,

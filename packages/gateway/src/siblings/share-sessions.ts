@@ -92,7 +92,7 @@ export function shareSessions(
     return before;
   });
   channel.on('session_joined', ({ session, description }, worker) => {
-    const { service, connId, keyId, instanceId, digest } = session;
+    const { service, connId, keyId, instanceId, digest, bytes } = session;
     const isNew = description !== undefined && !descriptions.has(digest);
     if (isNew) descriptions.set(digest, description);
     if (!descriptions.has(digest)) {
@@ -101,7 +101,7 @@ export function shareSessions(
     }
     const kept = services.get(service) ?? createKeptOffers((id) => isAgentKey(service, id));
     services.set(service, kept);
-    const { leave } = kept.add({ keyId, instanceId, digest });
+    const { leave } = kept.add({ keyId, instanceId, digest, bytes });
     sessions.set(connId, { worker, session, leave });
     const joined = { type: 'joined', worker, session } as const;
     tellAll({ ...joined, description: isNew ? description : undefined }, worker);

@@ -6,6 +6,8 @@ export interface ListedSession {
   readonly instanceId: string;
   /** Of the description, by which it crosses once. */
   readonly digest: string;
+  /** How long the description is. */
+  readonly bytes: number;
   readonly protocolVersion: 1 | 2;
   readonly identity: 'token' | 'gateway' | undefined;
   /** Whether the agent keeps links to several processes of a replica. */
@@ -46,6 +48,7 @@ export interface KeptOffer {
   readonly keyId: string;
   readonly instanceId: string;
   readonly digest: string;
+  readonly bytes: number;
   /** None of an agent that is away. */
   readonly sessions: readonly { readonly worker: number; readonly session: ListedSession }[];
 }

@@ -76,12 +76,12 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     return resultAnswer(id, `${head}${versions},${capabilities}${instructions},${CACHING}${tail}`);
   }
 
-  function list(id: string, era: Era, { params }: Message, { principal }: Sender): Answer {
+  async function list(id: string, era: Era, { params }: Message, { principal }: Sender): Promise<Answer> {
     const { description } = catalog;
     if (description === undefined) {
       throw new RpcError(RPC.internalError, 'agent is not connected', { logCode: 'GATEWAY_AGENT_OFFLINE' });
     }
-    const { tools, nextCursor } = listTools(description, principal, params['cursor']);
+    const { tools, nextCursor } = await listTools(description, principal, params['cursor']);
     const { head, tail } = identity.frames[era];
     const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
     const caching = era === 'stateless' ? `,${CACHING}` : '';

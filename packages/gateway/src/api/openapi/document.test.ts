@@ -3,6 +3,7 @@ import type { Description } from '@svc/protocol';
 import { expect, test } from 'vitest';
 import type { Permissions } from '../../auth/permission.ts';
 import { keyPrincipal } from '../../auth/principal.testing.ts';
+import { madeNow } from '../../catalog/made-now.testing.ts';
 import { createDocuments, type DocumentOptions } from './document.ts';
 
 type Document = { readonly bytes: Buffer; readonly etag: string };
@@ -11,7 +12,7 @@ function documentsFor(
   options: Partial<DocumentOptions> = {},
 ): (description: Description, permissions: Permissions) => Document {
   const documentFor = createDocuments({ publicUrl: undefined, issuers: [], ...options });
-  return (description, permissions) => documentFor(description, keyPrincipal('key', permissions));
+  return (description, permissions) => madeNow(documentFor(description, keyPrincipal('key', permissions)));
 }
 
 const PREFIX = '/api/v1/capabilities/';

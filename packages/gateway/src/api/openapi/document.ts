@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Sliced } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
-import type { Description } from '@svc/protocol';
+import { printJsonInSlices, type Description } from '@svc/protocol';
+import { makeOf } from '../../catalog/long-descriptions.ts';
 import { createViews, type Shows, type ViewOf } from '../../catalog/views.ts';
 import { exposedOperations } from '../../catalog/visible-operations.ts';
 import { withTokenSecurity } from './token-security.ts';
@@ -22,26 +24,43 @@ export interface DocumentOptions {
 }
 
 /** Each document is made once for those who see the same. */
-export function createDocuments(options: DocumentOptions): ViewOf<VisibleDocument> {
-  return createViews((description, shows) => renderDocument(description, shows, options));
+export function createDocuments(
+  options: DocumentOptions,
+): ViewOf<VisibleDocument | Promise<VisibleDocument>> {
+  return createViews((description, shows) =>
+    makeOf(description, renderDocument(description, shows, options)),
+  );
 }
 
 /** Keeps of the description what is shown; adds the server's address, and how tokens are sent where they are taken. */
-export function renderDocument(
+export function* renderDocument(
   description: Description,
   shows: Shows,
   { publicUrl, issuers, keysMayWait = false }: DocumentOptions,
-): VisibleDocument {
-  const visible = exposedOperations(description).filter(({ name }) => shows(name));
+): Sliced<VisibleDocument> {
+  const paths: Record<string, unknown> = {};
+  let isEmpty = true;
+  for (const { name, path, item } of yield* exposedOperations(description)) {
+    yield;
+    if (!shows(name)) continue;
+    paths[path] = item;
+    isEmpty = false;
+  }
   const document = {
     ...description.openapi,
     servers: [{ url: publicUrl ?? '/' }],
-    paths: Object.fromEntries(visible.map(({ path, item }) => [path, item])),
-    ...(visible.length > 0 ? {} : { components: withoutShared(description.openapi['components']) }),
+    paths,
+    ...(isEmpty && { components: withoutShared(description.openapi['components']) }),
   };
-  const bytes = Buffer.from(JSON.stringify(withTokenSecurity(document, issuers, keysMayWait)));
-  const digest = createHash('sha256').update(bytes).digest('base64url');
-  return { bytes, etag: `"${digest.slice(0, 22)}"` };
+  const pieces: Buffer[] = [];
+  const hash = createHash('sha256');
+  // Each path by itself.
+  yield* printJsonInSlices(withTokenSecurity(document, issuers, keysMayWait), 2, (text) => {
+    const piece = Buffer.from(text);
+    hash.update(piece);
+    pieces.push(piece);
+  });
+  return { bytes: Buffer.concat(pieces), etag: `"${hash.digest('base64url').slice(0, 22)}"` };
 }
 
 /** No operation refers to the shared schemas and responses any more; the security stays. */

@@ -16,7 +16,7 @@ export function createOpenApiHandler(options: OpenApiOptions): (exchange: Exchan
     const principal = await options.authenticate(exchange);
     const { description } = options.catalog;
     if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
-    const { bytes, etag } = documentFor(description, principal);
+    const { bytes, etag } = await documentFor(description, principal);
     const candidates = exchange.headers.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
     if (candidates?.includes(etag) === true || candidates?.includes('*') === true) {
       exchange.send(304, ['ETag', etag], []);

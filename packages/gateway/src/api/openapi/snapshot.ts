@@ -1,8 +1,9 @@
 import { rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorText } from '@svc/edge';
-import { DEFAULT_SERVICE } from '@svc/protocol';
+import { createInOrder, errorText, type Sliced } from '@svc/edge';
+import { DEFAULT_SERVICE, type Description } from '@svc/protocol';
 import type { Catalog } from '../../catalog/catalog.ts';
+import { makeOf } from '../../catalog/long-descriptions.ts';
 import type { Observe } from '../../telemetry/events.ts';
 import { renderDocument, type DocumentOptions } from './document.ts';
 
@@ -19,9 +20,15 @@ export type WriteSnapshot = (service: string, bytes: Uint8Array) => void;
 
 /** GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written, with all that anybody may see. */
 export function keepSnapshot({ id, catalog, described }: SnapshotSource, write: WriteSnapshot): void {
-  catalog.onDescription((description) =>
-    write(id, renderDocument(description, () => true, described()).bytes),
-  );
+  const inOrder = createInOrder();
+  catalog.onDescription((description) => {
+    inOrder(() => makeOf(description, writeDescribed(description)));
+  });
+
+  function* writeDescribed(description: Description): Sliced<void> {
+    const { bytes } = yield* renderDocument(description, () => true, described());
+    write(id, bytes);
+  }
 }
 
 /** To `openapi.json`, for another service than the default one `openapi.<service>.json`, in `folder`: whole or not at all. */

@@ -1,5 +1,6 @@
 import type { Description } from '@svc/protocol';
 import { expect, test } from 'vitest';
+import type { Principal } from '../../../auth/principal.ts';
 import { keyPrincipal } from '../../../auth/principal.testing.ts';
 import { createListTools, type Page } from './list-tools.ts';
 
@@ -24,64 +25,63 @@ function namesOf({ tools }: Page): string[] {
 }
 const all = keyPrincipal('all', '*');
 
-test('pages have 200 tools in the order of the description, and make up the whole', () => {
+test('pages have 200 tools in the order of the description, and make up the whole', async () => {
   const names = numbered(401);
   const listTools = createListTools();
   const description = describing(names);
-  const pages = [listTools(description, all, undefined)];
+  const pages = [await listTools(description, all, undefined)];
   for (let next = pages[0]?.nextCursor; next !== undefined; next = pages.at(-1)?.nextCursor) {
-    pages.push(listTools(description, all, next));
+    pages.push(await listTools(description, all, next));
   }
   expect(pages.map((page) => namesOf(page).length)).toEqual([200, 200, 1]);
   expect(pages.flatMap(namesOf)).toEqual(names);
 });
 
-test('200 tools are one page, none is one too', () => {
+test('200 tools are one page, none is one too', async () => {
   const listTools = createListTools();
-  expect(listTools(describing(numbered(200)), all, null).nextCursor).toBeUndefined();
-  expect(listTools(describing([]), all, undefined)).toEqual({
+  expect((await listTools(describing(numbered(200)), all, null)).nextCursor).toBeUndefined();
+  expect(await listTools(describing([]), all, undefined)).toEqual({
     tools: Buffer.from('[]'),
     nextCursor: undefined,
   });
 });
 
-test('a key sees what it may call and what is not hidden', () => {
+test('a key sees what it may call and what is not hidden', async () => {
   const description = describing(['a', 'b', 'c'], ['b']);
   const listTools = createListTools();
-  expect(namesOf(listTools(description, all, undefined))).toEqual(['a', 'c']);
-  expect(namesOf(listTools(description, keyPrincipal('some', new Set(['b', 'c', 'd'])), undefined))).toEqual([
-    'c',
-  ]);
-  expect(namesOf(listTools(description, keyPrincipal('none', new Set()), undefined))).toEqual([]);
+  expect(namesOf(await listTools(description, all, undefined))).toEqual(['a', 'c']);
+  expect(
+    namesOf(await listTools(description, keyPrincipal('some', new Set(['b', 'c', 'd'])), undefined)),
+  ).toEqual(['c']);
+  expect(namesOf(await listTools(description, keyPrincipal('none', new Set()), undefined))).toEqual([]);
 });
 
-test('the bytes of a page are made once', () => {
+test('the bytes of a page are made once', async () => {
   const listTools = createListTools();
   const description = describing(numbered(1000));
-  const { tools, nextCursor } = listTools(description, all, undefined);
-  expect(listTools(description, keyPrincipal('other', '*'), undefined).tools).toBe(tools);
-  expect(listTools(description, all, nextCursor).tools).toBe(listTools(description, all, nextCursor).tools);
+  const { tools, nextCursor } = await listTools(description, all, undefined);
+  expect((await listTools(description, keyPrincipal('other', '*'), undefined)).tools).toBe(tools);
+  const next = await listTools(description, all, nextCursor);
+  expect((await listTools(description, all, nextCursor)).tools).toBe(next.tools);
 });
 
-test('a cursor is good for its key and these tools, also at another gateway', () => {
+test('a cursor is good for its key and these tools, also at another gateway', async () => {
   const [names, other] = [numbered(300), [...numbered(299), 'another']];
-  const { nextCursor } = createListTools()(describing(names), all, undefined);
+  const { nextCursor } = await createListTools()(describing(names), all, undefined);
   const listTools = createListTools();
-  expect(namesOf(listTools(describing(names), all, nextCursor))).toHaveLength(100);
+  expect(namesOf(await listTools(describing(names), all, nextCursor))).toHaveLength(100);
   const wrong = { code: -32602, status: 200 };
-  expect(() => listTools(describing(names), keyPrincipal('other', '*'), nextCursor)).toThrow(
-    expect.objectContaining(wrong),
-  );
-  expect(() => listTools(describing(other), all, nextCursor)).toThrow(expect.objectContaining(wrong));
-  for (const cursor of ['', 'x', 0, 1, {}, true]) {
-    expect(() => listTools(describing(names), all, cursor)).toThrow(expect.objectContaining(wrong));
-  }
+  const refused = (described: readonly string[], principal: Principal, cursor: unknown): Promise<void> =>
+    expect(async () => listTools(describing(described), principal, cursor)).rejects.toMatchObject(wrong);
+  await refused(names, keyPrincipal('other', '*'), nextCursor);
+  await refused(other, all, nextCursor);
+  for (const cursor of ['', 'x', 0, 1, {}, true]) await refused(names, all, cursor);
 });
 
-test('paths that are no capability, and operations without parameters to send, are no tools', () => {
+test('paths that are no capability, and operations without parameters to send, are no tools', async () => {
   const description = describing(['a']);
   const { openapi } = description;
   const odd = { '/admin': {}, '/api/v1/capabilities/': {}, '/api/v1/capabilities/b': { post: null } };
   const described = { ...description, openapi: { ...openapi, paths: { ...odd, ...openapi.paths } } };
-  expect(namesOf(createListTools()(described, all, undefined))).toEqual(['a']);
+  expect(namesOf(await createListTools()(described, all, undefined))).toEqual(['a']);
 });

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Sliced } from '@svc/edge';
 import type { Description } from '@svc/protocol';
-import { createViews } from '../../../catalog/views.ts';
+import { makeOf } from '../../../catalog/long-descriptions.ts';
+import { createViews, type Shows } from '../../../catalog/views.ts';
 import type { Principal } from '../../../auth/principal.ts';
 import { RPC, RpcError } from '../protocol/rpc-error.ts';
 import { toolsOf, type Tool } from './tool.ts';
@@ -14,7 +16,11 @@ export interface Page {
 }
 
 /** Throws RpcError -32602 for a cursor that was not given to this principal, or not for these tools. */
-export type ListTools = (description: Description, principal: Principal, cursor: unknown) => Page;
+export type ListTools = (
+  description: Description,
+  principal: Principal,
+  cursor: unknown,
+) => Page | Promise<Page>;
 
 const PAGE_SIZE = 200;
 const CURSOR_LENGTH = 22;
@@ -30,34 +36,47 @@ interface Catalogue {
 export function createListTools(outputSchemas: boolean = true): ListTools {
   const all = new WeakMap<Description, readonly Tool[]>();
 
-  function allOf(description: Description): readonly Tool[] {
-    const tools = all.get(description) ?? toolsOf(description, outputSchemas);
+  function* allOf(description: Description): Sliced<readonly Tool[]> {
+    const tools = all.get(description) ?? (yield* toolsOf(description, outputSchemas));
     all.set(description, tools);
     return tools;
   }
 
   const catalogueOf = createViews((description, shows) =>
-    createCatalogue(allOf(description).filter(({ name }) => shows(name))),
+    makeOf(description, createCatalogue(allOf(description), shows)),
   );
 
-  return (description, principal, cursor) => {
-    const catalogue = catalogueOf(description, principal);
+  function pageOf(catalogue: Catalogue, principal: Principal, cursor: unknown): Page {
     const { pages } = catalogue;
     const index = pageIndex(cursor, pages.length, (page) => cursorOf(catalogue, principal, page));
     const [tools, next] = pages.slice(index, index + 2);
     if (tools === undefined) throw new RpcError(RPC.invalidParams, 'the cursor is not valid; list anew');
     return { tools, nextCursor: next === undefined ? undefined : cursorOf(catalogue, principal, index + 1) };
+  }
+
+  return (description, principal, cursor) => {
+    const catalogue = catalogueOf(description, principal);
+    return catalogue instanceof Promise
+      ? catalogue.then((made) => pageOf(made, principal, cursor))
+      : pageOf(catalogue, principal, cursor);
   };
 }
 
-function createCatalogue(tools: readonly Tool[]): Catalogue {
+function* createCatalogue(all: Sliced<readonly Tool[]>, shows: Shows): Sliced<Catalogue> {
+  const tools: Tool[] = [];
+  for (const tool of yield* all) {
+    if (shows(tool.name)) tools.push(tool);
+    yield;
+  }
   const pages: Uint8Array[] = [];
+  const digest = createHash('sha256');
   for (let at = 0; at === 0 || at < tools.length; at += PAGE_SIZE) {
     const page = tools.slice(at, at + PAGE_SIZE).map(({ json }) => json);
-    pages.push(Buffer.from(`[${page.join(',')}]`));
+    const bytes = Buffer.from(`[${page.join(',')}]`);
+    digest.update(bytes);
+    pages.push(bytes);
+    yield;
   }
-  const digest = createHash('sha256');
-  for (const page of pages) digest.update(page);
   return { pages, digest: digest.digest() };
 }
 

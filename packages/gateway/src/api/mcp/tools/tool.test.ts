@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { atOnce } from '@svc/edge';
 import { toolsOf } from './tool.ts';
 
 const INPUT = {
@@ -49,7 +50,7 @@ const openapi = {
 const DESCRIPTION = { openapi, manifest: [{ name: 'find', exposed: true, timeout_ms: 1 }] };
 
 test('a tool is made of the operation, without the null of parameters and the formats that nobody checks', () => {
-  const [tool, ...others] = toolsOf(DESCRIPTION, true);
+  const [tool, ...others] = atOnce(toolsOf(DESCRIPTION, true));
   expect(others).toEqual([]);
   expect(tool?.name).toBe('find');
   expect(JSON.parse(tool?.json ?? '')).toEqual({
@@ -74,7 +75,7 @@ test('a tool is made of the operation, without the null of parameters and the fo
 });
 
 test('the schema of results can be left out', { tags: ['setting:GATEWAY_MCP_OUTPUT_SCHEMA'] }, () => {
-  const [[whole], [short]] = [toolsOf(DESCRIPTION, true), toolsOf(DESCRIPTION, false)];
+  const [[whole], [short]] = [atOnce(toolsOf(DESCRIPTION, true)), atOnce(toolsOf(DESCRIPTION, false))];
   const { outputSchema, ...others } = JSON.parse(whole?.json ?? '');
   expect(outputSchema).toEqual(OUTPUT);
   expect(JSON.parse(short?.json ?? '')).toEqual(others);

@@ -1,4 +1,5 @@
-import type { Description } from '@svc/protocol';
+import type { Sliced } from '@svc/edge';
+import { printJsonInSlices, type Description } from '@svc/protocol';
 import { exposedOperations } from '../../../catalog/visible-operations.ts';
 import { isObject } from '../protocol/message.ts';
 
@@ -17,12 +18,14 @@ const ANNOTATIONS = {
 } as const;
 
 /** The tools of a description, in its order; those of hidden capabilities are not in it. */
-export function toolsOf(description: Description, outputSchemas: boolean): readonly Tool[] {
-  return exposedOperations(description).flatMap(({ name, item }) => {
+export function* toolsOf(description: Description, outputSchemas: boolean): Sliced<readonly Tool[]> {
+  const tools: Tool[] = [];
+  for (const { name, item } of yield* exposedOperations(description)) {
     const operation = at(item, 'post');
     const input = at(operation, 'requestBody', 'content', 'application/json', 'schema');
     const output = at(operation, 'responses', '200', 'content', 'application/json', 'schema');
-    if (!isObject(input)) return [];
+    yield;
+    if (!isObject(input)) continue;
     const tool = {
       name,
       title: at(operation, 'summary'),
@@ -31,8 +34,12 @@ export function toolsOf(description: Description, outputSchemas: boolean): reado
       outputSchema: outputSchemas ? outputSchema(output) : undefined,
       annotations: ANNOTATIONS,
     };
-    return [{ name, json: JSON.stringify(tool) }];
-  });
+    let json = '';
+    // Each parameter by itself.
+    yield* printJsonInSlices(tool, 3, (text) => void (json += text));
+    tools.push({ name, json });
+  }
+  return tools;
 }
 
 function at(value: unknown, ...path: readonly string[]): unknown {
