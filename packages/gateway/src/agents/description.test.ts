@@ -69,7 +69,7 @@ describe('a long description', () => {
     ['of one long text', { openapi: { ...openapi, padding: 'x'.repeat(7 * MIB) }, manifest: [entry] }],
     [
       'of many small values',
-      { openapi: { ...openapi, padding: Array(1_000_000).fill({}) }, manifest: [entry] },
+      { openapi: { ...openapi, padding: Array.from({ length: 1_000_000 }, () => ({})) }, manifest: [entry] },
     ],
   ])('%s is read while others are served', async (_what, value) => {
     const bytes = Buffer.from(JSON.stringify(value));
