@@ -7,6 +7,7 @@ import { DatabaseError } from '../../errors.ts';
 import type { CancelTarget } from './cancel-request.ts';
 import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
 import { pipelinedConnection, sendAll, type PipelinedConnection } from './pipeline.ts';
+import { createMessageReader, type MessageReader } from './message-reader.ts';
 import { createPipelineQueue, type PipelineQueue } from './pipeline-queue.ts';
 import { whyOther, whyUnsupported } from './server-support.ts';
 import { isKept, keepSettings, RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
@@ -116,6 +117,7 @@ async function attempt(
   signal: AbortSignalLike,
 ): Promise<DatabaseSession> {
   const client = newClient(config, ssl);
+  const reader = checkMessages(client);
   // Without a listener the loss of a connection that no pool has yet would end the process.
   client.on('error', () => {});
   let key: { readonly processId: number; readonly secret: number } | undefined;
@@ -137,7 +139,7 @@ async function attempt(
       key === undefined || address === undefined
         ? {}
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
-    const connection = pipelinedConnection(client);
+    const connection = pipelinedConnection(client, reader);
     const facts = await readFacts(connection, key?.processId);
     const queue = createPipelineQueue(await measureRoundTrip(connection));
     return { ...connection, madeAt: performance.now(), queue, facts, ...cancelTarget };
@@ -166,27 +168,33 @@ function newClient(config: PostgresConfig, ssl: tls.ConnectionOptions | false): 
   });
   // PGOPTIONS, PGREPLICATION and the like would end up here, and a pooler refuses most of them.
   const startup = { user: config.user, database: config.name, application_name: 'svc-agent' };
-  endOnForeignBytes(client);
   return Object.assign(client, { getStartupConf: () => startup });
 }
 
-/** What reads the socket throws for bytes that no PostgreSQL sends. Left uncaught it would end the agent, not the connection alone. */
-function endOnForeignBytes({ connection }: pg.Client): void {
+/**
+ * Has what the server sends checked before the library reads it. What is thrown for it ends the connection alone: uncaught,
+ * in a listener of the socket, it would end the agent.
+ */
+function checkMessages({ connection }: pg.Client): MessageReader {
+  let parse = (_messages: Buffer): void => {};
+  const reader = createMessageReader((messages) => parse(messages));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const readers = connection as unknown as { attachListeners(stream: net.Socket): void };
-  const attach = readers.attachListeners.bind(connection);
-  readers.attachListeners = (stream) => {
+  const library = connection as unknown as { attachListeners(stream: net.Socket): void };
+  const attach = library.attachListeners.bind(connection);
+  library.attachListeners = (stream) => {
     attach(stream);
-    const [read] = stream.listeners('data');
+    const [listener] = stream.listeners('data');
+    parse = (messages) => void listener?.call(stream, messages);
     stream.removeAllListeners('data');
     stream.on('data', (chunk) => {
       try {
-        read?.call(stream, chunk);
+        reader.read(chunk);
       } catch (error) {
         stream.destroy(error instanceof Error ? error : new Error(String(error)));
       }
     });
   };
+  return reader;
 }
 
 /** The very server reached: a host name may stand for several, and a cancel request must find the same. */

@@ -1,5 +1,8 @@
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
+import { DatabaseError } from '../../errors.ts';
+import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
+import type { MessageReader } from './message-reader.ts';
 import { sqlStateOf, UNKNOWN_STATEMENT } from './server-errors.ts';
 
 export interface Statement {
@@ -29,6 +32,7 @@ export interface UnitResult {
 /** A connection, and the statements that its server is known to have prepared. */
 export interface PipelinedConnection {
   readonly client: pg.Client;
+  readonly reader: MessageReader;
   readonly prepared: Set<string>;
   /** What others may join until the end of the event-loop turn. */
   readonly outgoing: { batch: UnitBatch | undefined };
@@ -54,8 +58,8 @@ const SYNC = serialize.sync();
 const BATCH_MAX = 8;
 const BATCH_MS = 1;
 
-export function pipelinedConnection(client: pg.Client): PipelinedConnection {
-  return { client, prepared: new Set(), outgoing: { batch: undefined } };
+export function pipelinedConnection(client: pg.Client, reader: MessageReader): PipelinedConnection {
+  return { client, reader, prepared: new Set(), outgoing: { batch: undefined } };
 }
 
 /** Sends all units at once and resolves with how each ended, in order: see `send`. Never rejects. */
@@ -73,17 +77,18 @@ export function sendAll(
  * one of its statements fails, the server skips all that follow it in the unit. Units that are expected to be short, and
  * whose last statement ends their transaction, may be sent in a batch with others of the same turn of the event loop:
  * `shortMs` is how long such a unit is expected to take. What is sent in one turn leaves in one write. A lost connection is
- * the error of every unit without a result.
+ * the error of every unit without a result; one whose answer is longer than `mostBytes` is ended.
  */
 export function send(
   connection: PipelinedConnection,
   statements: readonly Statement[],
   onResult: (result: UnitResult) => void,
   shortMs?: number,
+  mostBytes: number = MESSAGE_MAX_BYTES,
 ): Batch {
-  const { client, prepared, outgoing } = connection;
+  const { client, outgoing } = connection;
   const { stream } = client.connection;
-  const unit = { statements, onResult };
+  const unit = { statements, onResult, mostBytes };
   if (stream.writableCorked === 0) {
     stream.cork();
     process.nextTick(() => {
@@ -93,7 +98,7 @@ export function send(
   }
   if (shortMs !== undefined && outgoing.batch?.join(unit, shortMs) === true) return outgoing.batch;
   submitBatch(connection);
-  const batch = new UnitBatch(client, prepared, unit, shortMs ?? 0);
+  const batch = new UnitBatch(connection, unit, shortMs ?? 0);
   if (shortMs === undefined) client.query(batch);
   else outgoing.batch = batch;
   return batch;
@@ -115,6 +120,8 @@ export function constantStatement(text: string, name?: string): Statement {
 interface Unit {
   readonly statements: readonly Statement[];
   readonly onResult: (result: UnitResult) => void;
+  /** Of its rows, as the server sends them. */
+  readonly mostBytes: number;
 }
 
 /** What the server says of the statement that ends a transaction; nothing that can be prepared in SQL yields it. */
@@ -123,6 +130,7 @@ const ENDED = 'ROLLBACK';
 /** What node-postgres sends as one query: its client calls `submit`, and `handle...` for each message of the answer. */
 class UnitBatch extends pg.Query implements Batch {
   readonly #client: pg.Client;
+  readonly #reader: MessageReader;
   readonly #prepared: Set<string>;
   readonly #units: Unit[];
   #expectedMs: number;
@@ -132,10 +140,13 @@ class UnitBatch extends pg.Query implements Batch {
   #results: Rows[] = [];
   #rows: (string | null)[][] = [];
   #fields: pg.FieldDef[] = [];
+  /** Of the rows of the present unit. */
+  #bytes = 0;
 
-  constructor(client: pg.Client, prepared: Set<string>, unit: Unit, expectedMs: number) {
+  constructor({ client, reader, prepared }: PipelinedConnection, unit: Unit, expectedMs: number) {
     super('');
     this.#client = client;
+    this.#reader = reader;
     this.#prepared = prepared;
     this.#units = [unit];
     this.#expectedMs = expectedMs;
@@ -162,6 +173,7 @@ class UnitBatch extends pg.Query implements Batch {
       // Otherwise the connection has ended, and its end becomes the error of these units.
       if (stream.writable) {
         this.#isSent = true;
+        this.#reader.expect(this.#units.reduce((sum, { mostBytes }) => sum + mostBytes, 0));
         stream.write(Buffer.concat(messages));
       }
       return undefined;
@@ -176,7 +188,13 @@ class UnitBatch extends pg.Query implements Batch {
     this.#markPrepared();
   }
 
-  handleDataRow(message: { readonly fields: (string | null)[] }): void {
+  /** What it throws ends the connection. */
+  handleDataRow(message: { readonly fields: (string | null)[]; readonly length: number }): void {
+    this.#bytes += message.length;
+    const { mostBytes = 0 } = this.#units[this.#at] ?? {};
+    if (this.#bytes > mostBytes) {
+      throw new DatabaseError('unavailable', `the server has sent a result of more than ${mostBytes} bytes`);
+    }
     this.#rows.push(message.fields);
   }
 
@@ -210,6 +228,7 @@ class UnitBatch extends pg.Query implements Batch {
   #end(error: Error | undefined, idle: boolean): void {
     const results = this.#results;
     this.#results = [];
+    this.#bytes = 0;
     this.#units[this.#at++]?.onResult({ results, error, idle });
   }
 

@@ -24,6 +24,7 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
 import type { PreparedQuery, ResultForm } from './prepared-query.ts';
+import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { requireSigned } from '../../sql/signed-integer.ts';
 
@@ -158,9 +159,11 @@ async function run(
 }
 
 function transactionOf(verified: PreparedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
-  const { params } = verified;
+  const { params, limits } = verified;
   const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
-  return { settings: settingsOf(verified, call), statements: [{ name, text, values }], unlocks: true };
+  const statements = [{ name, text, values }];
+  const mostBytes = answerMaxBytes(limits.maxBytes);
+  return { settings: settingsOf(verified, call), statements, unlocks: true, mostBytes };
 }
 
 /** The names of the parameters that callers send and that have a value, or of all where none has, and those of the others. */

@@ -34,6 +34,8 @@ export interface Transaction {
   readonly unlocks?: boolean;
   /** How long it is expected to take, where it may be sent in a batch: see `send`. It must give back its locks itself. */
   readonly shortMs?: number | undefined;
+  /** How many bytes the server may send for its rows: see `send`. */
+  readonly mostBytes?: number;
 }
 
 export interface TransactionResult {
@@ -220,7 +222,7 @@ export function runTransaction(
     const unit = [...setUp, ...statements, ...ending];
     const queued: QueuedTransaction = {
       texts: statements.map(({ text }) => text),
-      batch: send(session, unit, onUnitResult, transaction.shortMs),
+      batch: send(session, unit, onUnitResult, transaction.shortMs, transaction.mostBytes),
       move,
       isWanted: () => !answered,
       cancel,
