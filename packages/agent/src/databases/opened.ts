@@ -24,6 +24,19 @@ export async function pingAll(opened: OpenedDatabases): Promise<void> {
   await Promise.all(pings);
 }
 
+/** What `use` makes of them; where it fails, they are closed first. */
+export async function closeUnless<Result>(
+  opened: OpenedDatabases,
+  use: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await use();
+  } catch (error) {
+    await closeAll(opened);
+    throw error;
+  }
+}
+
 export async function closeAll(opened: OpenedDatabases): Promise<void> {
   await Promise.all(Array.from(opened.values(), ({ database }) => database.close()));
 }

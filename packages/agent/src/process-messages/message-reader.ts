@@ -12,9 +12,13 @@ export interface MessageFields {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Cuts the bytes of a stream, given piece by piece, into the messages of a `MessageWriter`. */
+/**
+ * Cuts the bytes of a stream, given piece by piece, into the messages of a `MessageWriter`. `checkLength` is called with the
+ * length of each before room is made for it.
+ */
 export function createMessageReader(
   onMessage: (kind: number, fields: MessageFields) => void,
+  checkLength: (bytes: number) => void = () => {},
 ): (piece: Buffer) => void {
   /** What is behind the kind of the present message. */
   let body: Buffer = NOTHING;
@@ -75,6 +79,7 @@ export function createMessageReader(
         return;
       }
       const length = bytes.readUInt32BE(at) - 1;
+      checkLength(length);
       const kind = bytes.readUInt8(at + HEAD_BYTES - 1);
       at += HEAD_BYTES;
       if (length <= bytes.length - at) {

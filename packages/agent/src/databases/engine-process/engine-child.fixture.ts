@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { ASK } from './engine-questions.fixture.ts';
 import { endWithParent, serveEngine } from './serve-engine.ts';
 
@@ -14,6 +15,9 @@ serveEngine(({ id, kind, body, answer }) => {
       for (;;);
     case ASK.exit:
       throw new Error('the fixture ends');
+    case ASK.raw:
+      writeSync(3, body);
+      return;
     case ASK.never:
       waiting.set(id, () => answer(ASK.never, body));
       return;

@@ -1,7 +1,8 @@
-import type { Param } from '../../capabilities/model.ts';
+import type { CapabilityLimits, Param } from '../../capabilities/model.ts';
 import { hasLongItem, jsonOf } from '../../capabilities/values/bound-value.ts';
 import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../errors.ts';
+import { answerMaxBytes } from '../sessions/answer-bounds.ts';
 import type { Pool } from '../sessions/pool.ts';
 import { callerValue } from '../sql/caller-variables.ts';
 import { requireSigned } from '../sql/signed-integer.ts';
@@ -10,11 +11,17 @@ import type { RunQuestion } from './engine-questions.ts';
 import { RefusedQuery, type EngineSession } from './engine-session.ts';
 
 /** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
-export interface EngineQuery<Definition = unknown> extends PreparedCapability {
+export interface EngineQuery<
+  Definition extends LimitedDefinition = LimitedDefinition,
+> extends PreparedCapability {
   /** What the process has to know of it. */
   readonly definition: Definition;
   /** In the order of their numbers in the SQL; those that say who calls are among them. */
   readonly params: readonly Param[];
+}
+
+interface LimitedDefinition {
+  readonly limits: Pick<CapabilityLimits, 'maxBytes'>;
 }
 
 /** Of a time, behind its seconds. */
@@ -84,6 +91,7 @@ async function run(
   const deadline = startedAt + call.timeoutMs;
   const { signal, share } = call;
   const values = verified.params.map((param) => valueOf(param, verified.capability, call, hasUnsigned));
+  const mostBytes = answerMaxBytes(verified.definition.limits.maxBytes);
   let isAlone = false;
   for (;;) {
     const isShared = sharesShort && !isAlone && query.averageMs < SHORT_MS;
@@ -97,8 +105,8 @@ async function run(
     try {
       const leftMs = deadline - askedAt;
       const limit = isShared
-        ? { signal, timeoutMs: Math.min(leftMs, SHARED_MS), graceMs: GRACE_MS }
-        : { signal, timeoutMs: leftMs };
+        ? { signal, timeoutMs: Math.min(leftMs, SHARED_MS), graceMs: GRACE_MS, mostBytes }
+        : { signal, timeoutMs: leftMs, mostBytes };
       const result = await session.run({ ...introduce(session, live, query), query: number, values }, limit);
       pool.release(session);
       tookMs(query, result.ms);

@@ -49,10 +49,10 @@ export async function openEngineSession(
     onEnd: (ended) => engine.onEnd(ended),
     destroy: () => engine.kill(),
     close: () => engine.close(),
-    run: async (asked, limit) => readRows(await ask(engine, ASK.run, asked, limit)),
-    ask: async (kind, asked) => {
+    run: (asked, limit) => ask(engine, ASK.run, asked, limit, ANSWER.rows, readRows),
+    ask: <Answer>(kind: number, asked: unknown) => {
       const limit = { timeoutMs: ASK_MS, signal: new AbortController().signal };
-      return jsonOf(await ask(engine, kind, asked, limit));
+      return ask(engine, kind, asked, limit, ANSWER.json, jsonOf<Answer>);
     },
   };
 }
@@ -60,7 +60,7 @@ export async function openEngineSession(
 async function open(options: EngineOptions, question: unknown, signal: AbortSignalLike): Promise<Engine> {
   const engine = startEngine(options);
   try {
-    await ask(engine, ASK.open, question, { timeoutMs: OPEN_MS, signal });
+    await ask(engine, ASK.open, question, { timeoutMs: OPEN_MS, signal }, ANSWER.json, jsonOf);
     return engine;
   } catch (error) {
     engine.kill();
@@ -77,10 +77,24 @@ export class RefusedQuery extends DatabaseError {
   }
 }
 
-async function ask(engine: Engine, kind: number, question: unknown, limit: EngineLimit): Promise<Buffer> {
+/** Ends a process whose answer cannot be read, or is another than one to the question. */
+async function ask<Answer>(
+  engine: Engine,
+  kind: number,
+  question: unknown,
+  limit: EngineLimit,
+  answerKind: number,
+  read: (body: Buffer) => Answer,
+): Promise<Answer> {
   const answer = await engine.ask(kind, Buffer.from(JSON.stringify(question)), limit);
-  if (answer.kind === ANSWER.failed) throw new RefusedQuery(jsonOf<EngineFailure>(answer.body));
-  return answer.body;
+  try {
+    if (answer.kind === ANSWER.failed) throw new RefusedQuery(jsonOf<EngineFailure>(answer.body));
+    if (answer.kind === answerKind) return read(answer.body);
+  } catch (error) {
+    if (error instanceof RefusedQuery) throw error;
+  }
+  engine.kill();
+  throw new DatabaseError('unavailable', 'the engine process has sent an answer that cannot be read');
 }
 
 function jsonOf<Answer>(body: Buffer): Answer {

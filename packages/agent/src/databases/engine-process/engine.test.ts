@@ -78,6 +78,33 @@ test.runIf(existsSync('/proc/self/statm'))('one that takes more memory than it m
   });
 });
 
+function head(length: number, kind: number = ASK.echo): Buffer {
+  const bytes = Buffer.alloc(5);
+  bytes.writeUInt32BE(length);
+  bytes.writeUInt8(kind, 4);
+  return bytes;
+}
+
+test.each<readonly [string, Buffer, number]>([
+  ['a length of 4 GiB', head(0xffff_ffff), 68_000_000],
+  ['a length of zero', head(0), 68_000_000],
+  ['an answer without a number', Buffer.concat([head(3), Buffer.from('xx')]), 68_000_000],
+  ['an answer to no question', Buffer.concat([head(5), Buffer.from([0x7f, 0, 0, 9])]), 68_000_000],
+  ['text', Buffer.from('Segmentation fault (core dumped)\n'), 68_000_000],
+  ['an answer that is longer than it may be', head(1_000_000), 900_000],
+])('one that sends %s is ended, alone', async (_title, bytes, mostBytes) => {
+  const engine = open();
+  const other = open();
+  const before = process.memoryUsage().rss;
+  await expect(engine.ask(ASK.raw, bytes, { ...limit, mostBytes })).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('it has sent'),
+  });
+  await ended(engine);
+  expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+  expect((await other.ask(ASK.echo, Buffer.from('x'), limit)).body.toString()).toBe('x');
+});
+
 test('closed, it answers what it was asked and ends', async () => {
   const engine = open();
   const answers = numbers(3).map(async (n) =>

@@ -4,6 +4,7 @@ import { spawnOwnCode, type AbortSignalLike, type OwnCode } from '@svc/edge';
 import { createMessageReader, type MessageFields } from '../../process-messages/message-reader.ts';
 import { createMessageWriter } from '../../process-messages/message-writer.ts';
 import { DatabaseError } from '../errors.ts';
+import { MESSAGE_MAX_BYTES } from '../sessions/answer-bounds.ts';
 import { createMemoryWatch } from './memory-watch.ts';
 
 /**
@@ -20,7 +21,8 @@ export interface Engine {
   readonly isUsable: boolean;
   /**
    * Throws `DatabaseError`: `timeout` and `cancelled` by the limit, `failed` where it took too much memory, and
-   * `unavailable` when the process has ended for another reason. A question that is stopped ends the process, at once or
+   * `unavailable` when the process has ended for another reason, as it does when what it answers cannot be read or is longer
+   * than any answer may be. A question that is stopped ends the process, at once or
    * when its interrupt had no effect; other questions that are then under way fail with `unavailable`.
    */
   ask(kind: number, body: Uint8Array, limit?: EngineLimit): Promise<EngineAnswer>;
@@ -45,6 +47,8 @@ export interface EngineLimit {
   readonly signal: AbortSignalLike;
   /** How long an answer is waited for beyond that, for the sake of other questions; absent: not at all. */
   readonly graceMs?: number;
+  /** How long the answer may be; absent: as long as any message of a database. */
+  readonly mostBytes?: number;
 }
 
 interface EngineAnswer {
@@ -55,6 +59,7 @@ interface EngineAnswer {
 interface Asked {
   readonly resolve: (answer: EngineAnswer) => void;
   readonly reject: (error: DatabaseError) => void;
+  readonly mostBytes: number;
   /** Why its answer is no longer waited for. */
   stopped: 'timeout' | 'cancelled' | undefined;
   /** Until its process is ended for want of that answer. */
@@ -64,6 +69,8 @@ interface Asked {
 const ID_MAX = 0x7fff_ffff;
 const ID_BYTES = 4;
 const STDERR_MAX_CHARACTERS = 2000;
+/** No answer is too long with this. */
+const SHORT_BYTES = 65_536;
 const NOTHING = new Uint8Array();
 
 /** Throws `DatabaseError` where the system has no process or file to spare. */
@@ -137,7 +144,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
   function act(kind: number, fields: MessageFields): void {
     const id = fields.number();
     const each = asked.get(id);
-    if (each === undefined) return;
+    if (each === undefined) throw new Error('an answer to what it was not asked');
     asked.delete(id);
     clearTimeout(each.grace);
     memory.busy = asked.size > 0;
@@ -146,7 +153,23 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
     else each.reject(stopError(each.stopped));
   }
 
-  stream.on('data', createMessageReader(act));
+  function checkLength(bytes: number): void {
+    if (bytes < ID_BYTES) throw new Error('an answer without a number');
+    if (bytes <= SHORT_BYTES) return;
+    for (const { mostBytes } of asked.values()) if (bytes <= mostBytes) return;
+    throw new Error(`an answer of ${bytes} bytes`);
+  }
+
+  const read = createMessageReader(act, checkLength);
+  stream.on('data', (piece: Buffer) => {
+    try {
+      read(piece);
+    } catch (error) {
+      stderr = `it has sent ${error instanceof Error ? error.message : String(error)}`;
+      end('stop');
+      stream.destroy();
+    }
+  });
   // What it says of a process that has ended, its 'exit' says too.
   stream.on('error', () => {});
   errors.setEncoding('utf8').on('data', (text: string) => {
@@ -183,6 +206,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
             release();
             reject(error);
           },
+          mostBytes: limit?.mostBytes ?? MESSAGE_MAX_BYTES,
           stopped: undefined,
           grace: undefined,
         };

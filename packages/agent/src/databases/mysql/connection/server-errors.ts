@@ -74,6 +74,8 @@ export function kindOf(error: unknown): DatabaseErrorKind {
 
 /** What an error of a call may leave in the log: the server's texts quote values of parameters and rows. */
 export function nameOf(error: unknown): string {
+  // Of the connection, and made here.
+  if (error instanceof DatabaseError) return `connection: ${error.message}`;
   const { errno, code, sqlState } = asServerError(error) ?? {};
   if (sqlState === undefined) return `connection: ${code ?? 'lost'}`;
   return `error ${errno}, ${code}, SQLSTATE ${sqlState}`;

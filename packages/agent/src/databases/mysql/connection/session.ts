@@ -1,11 +1,20 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import type { Connection, ConnectionOptions, PrepareStatementInfo, RowDataPacket } from 'mysql2';
+import type {
+  Connection,
+  ConnectionOptions,
+  PrepareStatementInfo,
+  RowDataPacket,
+  TypeCastField,
+  TypeCastNext,
+} from 'mysql2';
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../errors.ts';
 import type { PlainSession } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import type { BoundTypes } from '../execute/bind-values.ts';
+import { checkColumns, checkPackets } from './check-packets.ts';
+import type { PacketLengths } from './packet-lengths.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 
 const CONNECT_MS = 10_000;
@@ -33,12 +42,25 @@ const SETTINGS = [
 /** MariaDB gives what it has when the limit is reached, with a mere warning; MySQL fails. Here the time limit ends it. */
 const RECURSION = 'max_recursive_iterations = 4294967295';
 
+/** Whose text the library reads digit by digit, as many as the server says there are. */
+const SHORT_INTEGERS = new Set(['TINY', 'SHORT', 'LONG', 'INT24', 'YEAR']);
+
 /** How rows come of what we ask for ourselves. */
 const NAMED = { rowsAsArray: false };
+const NAMED_TEXT = {
+  ...NAMED,
+  typeCast: (field: TypeCastField, next: TypeCastNext): unknown => {
+    if (!SHORT_INTEGERS.has(field.type)) return next();
+    const text = field.string();
+    return text === null ? null : Number(text);
+  },
+};
 
 /** One connection. Its settings are pinned, and nothing is sent on it that is not prepared or a constant of ours. */
 export class MysqlSession implements PlainSession {
   readonly connection: Connection;
+  /** To be told before each question how long its answer may be. */
+  readonly packets: PacketLengths;
   readonly statements: PreparedStatements;
   readonly isMariaDb: boolean;
   /** As the server tells it, such as `11.4.5-MariaDB`. */
@@ -48,7 +70,8 @@ export class MysqlSession implements PlainSession {
   readonly types: BoundTypes;
   #limitMs: number | undefined;
 
-  constructor(connection: Connection, types: BoundTypes, version: string) {
+  constructor(connection: Connection, packets: PacketLengths, types: BoundTypes, version: string) {
+    this.packets = packets;
     this.types = types;
     this.version = version;
     this.connection = connection;
@@ -62,15 +85,19 @@ export class MysqlSession implements PlainSession {
 
   /** Runs a statement of our own, without values. */
   async ask(sql: string): Promise<readonly RowDataPacket[]> {
-    const question = { ...NAMED, sql };
-    const rows = await this.#answer<RowDataPacket[]>((done) => this.connection.query(question, done));
+    const question = { ...NAMED_TEXT, sql };
+    const rows = await this.#answer<RowDataPacket[]>((done) =>
+      this.connection.query(question, done).on('fields', checkColumns),
+    );
     return Array.isArray(rows) ? rows : [];
   }
 
   /** Runs a statement of our own. */
   askWith(sql: string, values: readonly (string | null)[]): Promise<readonly RowDataPacket[]> {
     const question = { ...NAMED, sql, values: [...values] };
-    return this.#answer<RowDataPacket[]>((done) => this.connection.execute(question, done));
+    return this.#answer<RowDataPacket[]>((done) =>
+      this.connection.execute(question, done).on('fields', checkColumns),
+    );
   }
 
   prepare(sql: string): Promise<PrepareStatementInfo> {
@@ -82,14 +109,19 @@ export class MysqlSession implements PlainSession {
     ask: (done: (error: NodeJS.ErrnoException | null, answer: Answer) => void) => void,
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        reject(new DatabaseError('unavailable', `the server has not answered within ${ANSWER_MS} ms`));
-      }, ANSWER_MS);
-      ask((error, answer) => {
+      const settle = (error: Error | null, answer?: Answer): void => {
         clearTimeout(timer);
-        if (error === null) resolve(answer);
+        this.connection.removeListener('error', settle);
+        if (error === null) resolve(answer as Answer);
         else reject(error);
-      });
+      };
+      const timer = setTimeout(() => {
+        settle(new DatabaseError('unavailable', `the server has not answered within ${ANSWER_MS} ms`));
+      }, ANSWER_MS);
+      // Of a connection that has failed the library does not tell each question.
+      this.connection.once('error', settle);
+      this.packets.expectOwn();
+      ask(settle);
     });
   }
 
@@ -142,7 +174,8 @@ export class MysqlSession implements PlainSession {
 
   close(): void {
     const timer = setTimeout(() => endAtOnce(this.connection), CLOSE_MS);
-    this.connection.end(() => clearTimeout(timer));
+    streamOf(this.connection)?.once('close', () => clearTimeout(timer));
+    this.connection.end();
   }
 }
 
@@ -165,7 +198,9 @@ async function open(
   // Loaded when a database of this kind is first connected to: the others do without.
   const { createConnection, TypedParameter } = await import('mysql2');
   const connection = createConnection(optionsOf(config, isEncrypted));
-  endOnForeignBytes(connection);
+  const packets = checkPackets(connection);
+  // The library goes on reading from a connection whose server has broken the protocol.
+  connection.on('error', () => endAtOnce(connection));
   let giveUp = (): void => {};
   let timer: NodeJS.Timeout | undefined;
   const failed = new Promise<never>((_resolve, reject) => {
@@ -179,7 +214,7 @@ async function open(
     connection.on('end', () => reject(new DatabaseError('unavailable', 'the connection was closed')));
   });
   try {
-    return await Promise.race([failed, greet(connection, TypedParameter, config.driver)]);
+    return await Promise.race([failed, greet(connection, packets, TypedParameter, config.driver)]);
   } catch (error) {
     endAtOnce(connection);
     throw error;
@@ -192,25 +227,20 @@ async function open(
 /** The library only says goodbye, which a silent network keeps up: the socket would stay. */
 function endAtOnce(connection: Connection): void {
   connection.destroy();
+  streamOf(connection)?.destroy();
+}
+
+function streamOf(connection: Connection): Duplex | undefined {
   const stream: unknown = Reflect.get(connection, 'stream');
-  if (stream instanceof Duplex) stream.destroy();
+  return stream instanceof Duplex ? stream : undefined;
 }
 
-/** The library throws for bytes that no server sends. Left uncaught that would end the agent, not the connection alone. */
-function endOnForeignBytes(connection: Connection): void {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const reader = connection as unknown as { handlePacket(packet: unknown): void; stream: Duplex };
-  const handle = reader.handlePacket.bind(connection);
-  reader.handlePacket = (packet) => {
-    try {
-      handle(packet);
-    } catch (error) {
-      reader.stream.destroy(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
-}
-
-async function greet(connection: Connection, types: BoundTypes, driver: string): Promise<MysqlSession> {
+async function greet(
+  connection: Connection,
+  packets: PacketLengths,
+  types: BoundTypes,
+  driver: string,
+): Promise<MysqlSession> {
   await new Promise<void>((resolve, reject) => {
     connection.connect((error) => {
       if (error === null) resolve();
@@ -220,7 +250,7 @@ async function greet(connection: Connection, types: BoundTypes, driver: string):
   const [facts] = await askVersion(connection);
   const version = String(facts?.['version']);
   checkServer(driver, version);
-  const session = new MysqlSession(connection, types, version);
+  const session = new MysqlSession(connection, packets, types, version);
   await session.pin();
   return session;
 }
@@ -238,11 +268,13 @@ function isOlder(version: string, oldest: readonly number[] = []): boolean {
 }
 
 function askVersion(connection: Connection): Promise<readonly RowDataPacket[]> {
+  const question = { ...NAMED_TEXT, sql: 'select version() as version' };
   return new Promise((resolve, reject) => {
-    connection.query<RowDataPacket[]>({ ...NAMED, sql: 'select version() as version' }, (error, rows) => {
+    const command = connection.query<RowDataPacket[]>(question, (error, rows) => {
       if (error === null) resolve(rows);
       else reject(error);
     });
+    command.on('fields', checkColumns);
   });
 }
 

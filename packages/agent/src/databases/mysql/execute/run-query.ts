@@ -2,8 +2,10 @@ import type { TypedParameterValue } from 'mysql2';
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
+import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import { CALLER_NAMES, callerValue } from '../../sql/caller-variables.ts';
+import { checkColumns, malformed, type Columns } from '../connection/check-packets.ts';
 import type { KillQuery } from '../connection/kill-query.ts';
 import { callersMistake, isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
@@ -48,10 +50,15 @@ async function run(
     if (outcome.error === undefined) return transaction.result();
     // One that died while idle says nothing of the query; one made for this call may have died of it.
     const wasIdle = !outcome.hasBegun || (!verified.callsOwn && transaction.elapsedMs < IDLE_LOSS_MS);
-    const isLostBefore = wasIdle && isLoss(outcome.error) && !isFresh;
+    const isLostBefore = wasIdle && isLostAlone(outcome.error) && !isFresh;
     if (isLostBefore && transaction.stopped === undefined && deadline > performance.now()) continue;
     throw toDatabaseError(outcome.error, transaction.stopped, verified, call);
   }
+}
+
+/** Whether the connection failed, and not by a result that is too large and would be so again. */
+function isLostAlone(error: unknown): boolean {
+  return isLoss(error) && kindOf(error) !== 'too_large';
 }
 
 function valueOf({ name }: Param, capability: string, call: QueryCall): unknown {
@@ -184,7 +191,7 @@ class Transaction {
   }
 
   #execute(): Promise<void> {
-    const { connection, statements } = this.#session;
+    const { connection, packets, statements } = this.#session;
     return new Promise((resolve, reject) => {
       const over = (): void => {
         connection.removeListener('error', onLoss);
@@ -198,15 +205,23 @@ class Transaction {
       const onLoss = (error?: Error): void => fail(error ?? new Error('the connection was closed'));
       connection.once('error', onLoss);
       connection.once('end', onLoss);
+      packets.expectOwn();
       statements.use(this.#verified.text, (error, statement) => {
         if (error !== null) return fail(error);
         if (this.stopped !== undefined) return fail(new Error(this.stopped));
+        packets.expectResult(answerMaxBytes(this.#verified.limits.maxBytes));
         const command = statement.execute(this.#bound);
+        let hasResult = false;
+        command.on('fields', (columns: Columns) => {
+          checkColumns(columns);
+          hasResult = columns !== undefined;
+        });
         command.on('result', (row: unknown) => {
           if (this.#rows.add(row) > MOST_EXCESS) this.#stop?.('complete');
         });
         command.on('error', fail);
         command.on('end', () => {
+          if (!hasResult) return fail(malformed('something else than a result'));
           over();
           resolve();
         });
