@@ -3,7 +3,7 @@ import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseChange } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import type { OpenedDatabase, OpenedDatabases } from '../databases/opened.ts';
+import { closeUnless, type OpenedDatabase, type OpenedDatabases } from '../databases/opened.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database.ts';
 
@@ -17,9 +17,11 @@ export function workerCode(): OwnCode {
 /** What runs the calls of all databases of the file. */
 export async function openDatabases(config: AgentConfig, observe: Observe): Promise<OpenedDatabases> {
   const opened = new Map<string, OpenedDatabase>();
-  for (const name of Object.keys(config.databases))
-    opened.set(name, await openDatabase(config, name, observe));
-  return opened;
+  return closeUnless(opened, async () => {
+    for (const name of Object.keys(config.databases))
+      opened.set(name, await openDatabase(config, name, observe));
+    return opened;
+  });
 }
 
 /** What runs the calls of one: this process, or workers. */

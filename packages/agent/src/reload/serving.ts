@@ -15,6 +15,7 @@ import { DatabaseError } from '../databases/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import {
   closeAll,
+  closeUnless,
   databasesOf,
   pingAll,
   type OpenedDatabase,
@@ -88,7 +89,7 @@ export function createServing(options: ServingOptions): Serving {
   /** Those that the file has not had yet, or has with other settings. */
   async function openChanged(changed: AgentConfig): Promise<OpenedDatabases> {
     const fresh = new Map<string, OpenedDatabase>();
-    try {
+    return closeUnless(fresh, async () => {
       for (const [name, settings] of Object.entries(changed.databases)) {
         const former = config.databases[name];
         if (former !== undefined && isDeepStrictEqual(connectionOf(former), connectionOf(settings))) continue;
@@ -97,10 +98,22 @@ export function createServing(options: ServingOptions): Serving {
       // Without this connection the first caller would wait for one.
       await pingAll(fresh);
       return fresh;
-    } catch (error) {
-      await closeAll(fresh);
-      throw error;
-    }
+    });
+  }
+
+  async function prepareWith(
+    fresh: OpenedDatabases,
+    verified: VerifiedAgent,
+  ): Promise<{
+    readonly next: OpenedDatabases;
+    readonly kept: OpenedDatabases;
+    readonly prepared: PreparedSet;
+  }> {
+    const names = Object.keys(verified.config.databases);
+    const kept = new Map([...opened].filter(([name]) => names.includes(name) && !fresh.has(name)));
+    const next: OpenedDatabases = new Map([...kept, ...fresh]);
+    const prepared = await prepareSet(setContentOf(verified), databasesOf(next), set);
+    return { next, kept, prepared };
   }
 
   function restartsOf(databases: Iterable<OpenedDatabase>): number {
@@ -146,11 +159,8 @@ export function createServing(options: ServingOptions): Serving {
     },
     async swap(verified) {
       const fresh = await openChanged(verified.config);
-      const names = Object.keys(verified.config.databases);
-      const kept = new Map([...opened].filter(([name]) => names.includes(name) && !fresh.has(name)));
+      const { next, kept, prepared } = await closeUnless(fresh, () => prepareWith(fresh, verified));
       const databaseChanged = fresh.size > 0 || kept.size < opened.size;
-      const next: OpenedDatabases = new Map([...kept, ...fresh]);
-      const prepared = await prepareSet(setContentOf(verified), databasesOf(next), set);
       if (closed) {
         await closeAll(fresh);
         throw new DatabaseError('unavailable', 'the agent ends');

@@ -6,7 +6,7 @@ import { createRunCall } from '../calls/run-call.ts';
 import { prepareSet } from '../calls/served-set.ts';
 import type { Caller } from '../capabilities/caller.ts';
 import { driverOf } from '../databases/drivers.ts';
-import { closeAll, databasesOf, pingAll, type OpenedDatabase } from '../databases/opened.ts';
+import { closeAll, closeUnless, databasesOf, pingAll, type OpenedDatabase } from '../databases/opened.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 
@@ -67,14 +67,11 @@ export async function openTrial(
       : driver.connect(settings, () => {});
     opened.set(name, { database });
   }
-  try {
-    await pingAll(opened);
-  } catch (error) {
-    await closeAll(opened);
-    throw error;
-  }
   const content = { capabilities: config.capabilities, prepared, description };
-  const { served } = await prepareSet(content, databasesOf(opened));
+  const { served } = await closeUnless(opened, async () => {
+    await pingAll(opened);
+    return prepareSet(content, databasesOf(opened));
+  });
   /** Of the calls under way, by their ids. */
   const callers = new Map<string, Caller>();
   const details = new Map<string, string>();

@@ -1,5 +1,5 @@
 import type { ProxyVariables } from '@svc/edge';
-import { startAgent, type RunningAgent } from '../../agent.ts';
+import { startAgent, type AgentParts, type RunningAgent } from '../../agent.ts';
 import { databaseFault, type VerificationFault } from '../../databases/errors.ts';
 import { createReloader, type Checked } from '../../reload/reloader.ts';
 import type { VerifiedAgent } from '../../start-up/report.ts';
@@ -11,7 +11,7 @@ import type { PassedSave, RefusedSave } from '../../workbench/check-save.ts';
 import { exampleCall } from '../../workbench/example-call.ts';
 import { GatewayFailed, type WorkbenchGateway } from '../../workbench/start-gateway.ts';
 import type { SaveEnd, WatchSaves } from '../../workbench/watch-saves.ts';
-import { closeAll, pingAll } from '../../databases/opened.ts';
+import { closeAll, closeUnless, pingAll } from '../../databases/opened.ts';
 import { openDatabase, openDatabases } from '../open-database.ts';
 
 export interface WorkbenchParts {
@@ -66,21 +66,21 @@ export async function serveWorkbench(
   const gone = gateway.ended.then((problem) => {
     throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
   });
-  const agent = await startAgent(
-    {
-      verified,
-      opened,
-      version,
-      proxyVariables: parts.env,
-      openDatabase: (changed, name) => openDatabase(changed, name, observe),
+  // It may end before anybody waits for that.
+  gone.catch(() => {});
+  const openAnother: AgentParts['openDatabase'] = (changed, name) => openDatabase(changed, name, observe);
+  const ownLog = {
+    observe,
+    get recordsLost() {
+      return log.recordsLost;
     },
-    {
-      observe,
-      get recordsLost() {
-        return log.recordsLost;
-      },
-      close: () => log.close(),
-    },
+    close: () => log.close(),
+  };
+  const agent = await closeUnless(opened, () =>
+    startAgent(
+      { verified, opened, version, proxyVariables: parts.env, openDatabase: openAnother },
+      ownLog,
+    ),
   );
   const saves = savesOf(agent, parts);
   let ending: NodeJS.Signals | 'gateway' = 'gateway';

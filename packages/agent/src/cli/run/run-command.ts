@@ -104,8 +104,8 @@ async function serve(
     await agent.shutDown(ending);
     return EXIT.fine;
   } catch (error) {
-    if (!(error instanceof CannotListen)) throw error;
     await closeAll(opened);
+    if (!(error instanceof CannotListen)) throw error;
     process.stderr.write(`svc-agent: cannot start: ${error.message}\n`);
     log.observe({ event: 'startup_fault', path: error.setting, message: error.reason, detail: '' });
     return EXIT.failure;

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { prepareSet } from '../calls/served-set.ts';
+import type { Database, DatabaseConfig } from '../databases/driver.ts';
+import { DatabaseError } from '../databases/errors.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
+import { configOf } from './config.fixture.ts';
+import { createServing, type Serving } from './serving.ts';
+
+const NOTHING = { idle: 0, busy: 0, opening: 0, waiting: 0 };
+
+/** Databases that only count how often they are opened and closed; those in `away` do not answer. */
+async function serving(
+  away: readonly string[],
+): Promise<{ readonly serving: Serving; readonly isOpen: Set<string> }> {
+  const isOpen = new Set<string>();
+  const open = (name: string): Database => {
+    isOpen.add(name);
+    return {
+      ping: () =>
+        away.includes(name)
+          ? Promise.reject(new DatabaseError('unavailable', 'it is away'))
+          : Promise.resolve(),
+      prepare: () => ({ run: () => Promise.reject(new Error('no call is made')) }),
+      forget: () => {},
+      connections: NOTHING,
+      isUp: true,
+      close: () => Promise.resolve(void isOpen.delete(name)),
+    };
+  };
+  const config = configOf();
+  const content = { capabilities: [], prepared: [], description: new Uint8Array() };
+  const database = open('');
+  const set = await prepareSet(content, new Map([['', database]]));
+  const created = createServing({
+    config,
+    set,
+    opened: new Map([['', { database }]]),
+    open: (_config, name) => Promise.resolve({ database: open(name) }),
+    handlerOf: () => () => Promise.reject(new Error('no call is made')),
+    resize: () => {},
+    renewLinks: () => ({
+      over: Promise.resolve(),
+      renewed: () => Promise.resolve({ replaced: 0, waiting: 0 }),
+    }),
+  });
+  return { serving: created, isOpen };
+}
+
+function verified(names: readonly string[], changes: Partial<VerifiedAgent> = {}): VerifiedAgent {
+  const settings: DatabaseConfig = { driver: 'postgres', maxConnections: 2, requireReadonlyAccount: false };
+  const databases = Object.fromEntries(names.map((name) => [name, settings]));
+  return {
+    config: { ...configOf(), databases },
+    prepared: [],
+    description: new Uint8Array(),
+    ...changes,
+  };
+}
+
+test('a reload that fails closes the databases that it has opened', async () => {
+  const { serving: served, isOpen } = await serving(['c']);
+  await expect(served.swap(verified(['', 'b', 'c']))).rejects.toThrow('it is away');
+  expect([...isOpen]).toEqual(['']);
+});
+
+test('so does one whose capabilities cannot be served', async () => {
+  const { serving: served, isOpen } = await serving([]);
+  const position = { line: 1, column: 1 };
+  const capability = {
+    name: 'sample',
+    description: '',
+    sql: 'select 1 as a',
+    params: [],
+    result: [],
+    limits: { timeoutMs: 1000, maxRows: 1, maxBytes: 1000, onLimit: 'truncate' as const },
+    allowFunctions: [],
+    exposeInOpenapi: true,
+    position,
+    sqlPosition: position,
+  };
+  const changed = verified(['', 'b']);
+  const config = { ...changed.config, capabilities: [capability] };
+  await expect(served.swap({ ...changed, config })).rejects.toThrow('has not been verified');
+  expect([...isOpen]).toEqual(['']);
+  expect([...(await served.swap(verified(['', 'b']))).added]).toEqual([]);
+  expect([...isOpen]).toEqual(['', 'b']);
+});
