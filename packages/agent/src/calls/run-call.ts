@@ -68,7 +68,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     const prepared =
       options.identify === undefined || 'outcome' in read
         ? read
-        : await prepareFor(options.identify, call, capability, read.values, timeoutMs);
+        : await prepareFor(options.identify, call, capability, read.values, timeoutMs).catch(queryFailed);
     const ended =
       'outcome' in prepared
         ? prepared
@@ -104,7 +104,8 @@ export function createRunCall(options: RunCallOptions): HandleCall {
 
   /** Labels that changed in the database may be why a value was refused. The caller does not wait for this. */
   async function reportChangedLabels(capability: string, { changedLabels }: Query): Promise<void> {
-    const params = (await changedLabels?.()) ?? [];
+    // A database that cannot say it now is asked by the next refused call.
+    const params = (await changedLabels?.().catch(() => [])) ?? [];
     if (params.length > 0)
       options.observe({ event: 'labels_changed', capability, params: params.join(', ') });
   }

@@ -190,8 +190,8 @@ export function openConnection(options: ConnectionOptions): Connection {
         if (isBinary) throw new ProtocolError('binary message before the end of the handshake');
         onHandshakeMessage(data);
       } catch (error) {
-        if (!(error instanceof ProtocolError)) throw error;
-        giveUp(`not a gateway of this protocol: ${error.message}`);
+        const isForeign = error instanceof ProtocolError;
+        giveUp(isForeign ? `not a gateway of this protocol: ${error.message}` : errorText(error));
       }
     });
     socket.on('unexpected-response', (_request, response) => {

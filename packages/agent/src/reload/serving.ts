@@ -178,12 +178,12 @@ export function createServing(options: ServingOptions): Serving {
       if (nextOffer.manifestSha256 === offer.manifestSha256 && nextOffer.maxInflight === offer.maxInflight) {
         // Nothing that the links have signed is different.
         offer.served = prepared.served;
-        void retire(before, Promise.resolve());
+        retire(before, Promise.resolve()).catch(leaveOpen);
         return { ...changes, databaseChanged, linksReplaced: 0, linksWaiting: 0 };
       }
       offer = nextOffer;
       const renewal = options.renewLinks(offer);
-      void retire(before, renewal.over);
+      retire(before, renewal.over).catch(leaveOpen);
       const links = await renewal.renewed(RENEWED_WITHIN_MS);
       return { ...changes, databaseChanged, linksReplaced: links.replaced, linksWaiting: links.waiting };
     },
@@ -198,6 +198,9 @@ export function createServing(options: ServingOptions): Serving {
 export function setContentOf({ config, prepared, description }: VerifiedAgent): SetContent {
   return { capabilities: config.capabilities, prepared, description };
 }
+
+/** A database that cannot be closed ends with the process; what is served now does without it. */
+function leaveOpen(): void {}
 
 function queriesOf({ served }: PreparedSet): readonly Query[] {
   return Array.from(served.capabilities.values(), ({ query }) => query);

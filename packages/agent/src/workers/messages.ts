@@ -90,7 +90,7 @@ export function writeCall(
   writer.begin(TO_WORKER.call, CALL_BYTES + SHARE_BYTES + 3 * characters);
   writer.number(id);
   writer.number(query);
-  writer.number(Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS));
+  writer.number(Math.min(Math.max(Math.ceil(timeoutMs), 0), MAX_TIMEOUT_MS));
   writer.byte((caller === undefined ? 0 : HAS_CALLER) | (share === undefined ? 0 : HAS_SHARE));
   if (share !== undefined) writeShare(writer, share);
   writer.text(apiKeyName);

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import { spawnOwnCode, type OwnCode } from '@svc/edge';
+import { errorText, spawnOwnCode, type OwnCode } from '@svc/edge';
 import { createCallTable } from '@svc/protocol';
 import type {
   CallerShare,
@@ -9,6 +9,7 @@ import type {
   QueryResult,
 } from '../databases/driver.ts';
 import { DatabaseError } from '../databases/errors.ts';
+import { MESSAGE_MAX_BYTES } from '../databases/sessions/answer-bounds.ts';
 import { createSentShares } from './caller-shares.ts';
 import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
 import { createMessageWriter } from '../process-messages/message-writer.ts';
@@ -197,10 +198,18 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     }
   }
 
-  const readMessages = createMessageReader(act);
+  const readMessages = createMessageReader(act, (bytes) => {
+    if (bytes < 0 || bytes > MESSAGE_MAX_BYTES) throw new Error(`a worker sent a message of ${bytes} bytes`);
+  });
   stream.on('data', (piece: Buffer) => {
     silentLooks = 0;
-    readMessages(piece);
+    try {
+      readMessages(piece);
+    } catch (error) {
+      stderr = `${errorText(error)} ${stderr}`;
+      child.kill('SIGKILL');
+      stream.destroy();
+    }
   });
   // When its process has ended before it has read what was sent; 'close' says how.
   stream.on('error', () => {});

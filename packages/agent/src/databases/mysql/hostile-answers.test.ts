@@ -225,7 +225,10 @@ test.each(MALFORMED)('%s in place of a result costs the session alone', async (t
   expect((await query.run(callOf())).count).toBe(1);
 });
 
-test.each(MALFORMED)(
+// As text that row holds nothing, and the rest of the answer is waited for.
+const MALFORMED_TEXT = MALFORMED.filter(([title]) => !title.startsWith('a row with a length'));
+
+test.each(MALFORMED_TEXT)(
   '%s in answer to a question of its own costs the session alone',
   async (_title, bytes) => {
     const { port } = await spoiledServer((socket, command) => {
@@ -316,4 +319,43 @@ test('packets that are joined without an end are left', async () => {
   });
   await expect(connectTo(port)).rejects.toMatchObject({ kind: 'too_large' });
   for (const { bytesWritten } of sockets) expect(bytesWritten).toBeLessThan(96 * MIB);
+});
+
+const ANSWERED = Buffer.concat([RESULT, packet(4, row('{}')), packet(5, EOF)]);
+
+test.each([
+  ['is not sent for a query whose answer has come meanwhile', true],
+  ['is sent once for a query that still runs', false],
+])('KILL %s', async (_title, isAnswered) => {
+  const kills: string[] = [];
+  const executed: Socket[] = [];
+  const ended = new AbortController();
+  let logins = 0;
+  const { port } = await spoiledServer((socket, command, text) => {
+    if (command === 0) {
+      logins += 1;
+      if (logins === 1) return false;
+      // Over this connection the query is to be ended.
+      if (isAnswered) executed[0]?.write(ANSWERED);
+      setTimeout(() => socket.write(packet(2, OK)), 100);
+      return true;
+    }
+    if (text.startsWith('kill')) {
+      kills.push(text);
+      executed[0]?.write(
+        packet(1, Buffer.concat([Buffer.from([0xff, 0x25, 0x05]), Buffer.from('#70100ended')])),
+      );
+    }
+    if (command !== COMMAND.execute) return false;
+    executed.push(socket);
+    ended.abort();
+    return true;
+  });
+  const database = connect(configOf(port), () => {});
+  onTestFinished(() => database.close());
+  const { signal } = ended;
+  await expect(queryOf(database).run(callOf({}, { signal }))).rejects.toMatchObject({ kind: 'cancelled' });
+  await expect.poll(() => logins).toBe(2);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(kills).toEqual(isAnswered ? [] : ['kill query 1']);
 });

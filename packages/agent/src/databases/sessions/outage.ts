@@ -31,6 +31,8 @@ export interface Outage {
   stopTrying(): void;
 }
 
+/** A database used so lately that ends the last session is asked whether it is lost; one long unused may want to sleep. */
+export const IN_USE_MS = 60_000;
 /** As long as a restart or a fail-over may take: until then calls wait, after that each tries to connect once. */
 const SHORT_OUTAGE_MS = 5000;
 /** A pooler may give out connections that its server has just ended: what says no more is no loss for so long. */

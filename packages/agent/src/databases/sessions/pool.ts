@@ -1,7 +1,7 @@
 import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
 import type { DatabaseChange, DatabaseConnections } from '../driver.ts';
 import { copyOf, DatabaseError } from '../errors.ts';
-import { createOutage, type Outage, type RefusalRules } from './outage.ts';
+import { createOutage, IN_USE_MS, type Outage, type RefusalRules } from './outage.ts';
 import { joinWaitQueue, type TimeLimit, type WaitQueue } from './wait-queue.ts';
 
 /** A connection that serves one call at a time, or several short ones. */
@@ -17,6 +17,20 @@ export interface PlainSession {
 export interface PoolRules extends RefusalRules {
   /** What to tell of a connection that could not be made. */
   unavailable(cause: unknown): DatabaseError;
+}
+
+/** A connection that is being made. */
+interface Opening {
+  /** By `performance.now()`. */
+  readonly since: number;
+  readonly giveUp: AbortController;
+}
+
+/** By `performance.now()`. */
+interface History {
+  readonly openedAt: number;
+  /** When the server was last known to answer on it. */
+  answeredAt: number;
 }
 
 /** What a session that is handed out has to do. */
@@ -40,7 +54,9 @@ export class Pool<Session extends PlainSession> {
   /** The last one was used last. */
   readonly #idle: Session[] = [];
   readonly #busy = new Map<Session, Lease>();
-  readonly #openings = new Set<AbortController>();
+  /** Of all that are idle or busy. */
+  readonly #histories = new Map<Session, History>();
+  readonly #openings = new Set<Opening>();
   readonly #waiters: WaitQueue<Session> = createTurnQueue();
   #closing = false;
   #onClosed: (() => void) | undefined;
@@ -109,6 +125,8 @@ export class Pool<Session extends PlainSession> {
       return;
     }
     this.#busy.delete(session);
+    const history = this.#histories.get(session);
+    if (history !== undefined) history.answeredAt = performance.now();
     if (this.#closing) {
       session.close();
       this.#settleClose();
@@ -124,12 +142,24 @@ export class Pool<Session extends PlainSession> {
     session.destroy();
   }
 
+  /**
+   * Ends idle sessions on which the server has not answered since then, and gives up connections that were being made: on
+   * another session it answered neither the query nor the request to end it. What took the one, a network that drops packets
+   * or a server that hangs, may well have taken them.
+   */
+  closeDoubtful(since: number): void {
+    for (const session of [...this.#idle]) {
+      if ((this.#histories.get(session)?.answeredAt ?? 0) < since) this.discard(session);
+    }
+    for (const opening of this.#openings) if (opening.since < since) opening.giveUp.abort();
+  }
+
   /** Ends idle sessions now and the others when they come back; resolves when none is left. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#refuseAll(closing());
     this.#outage.stopTrying();
-    for (const giveUp of this.#openings) giveUp.abort();
+    for (const { giveUp } of this.#openings) giveUp.abort();
     for (const session of this.#idle.splice(0)) session.close();
     if (this.#busy.size + this.#openings.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -144,16 +174,21 @@ export class Pool<Session extends PlainSession> {
   }
 
   #openOne(): void {
-    const giveUp = new AbortController();
-    this.#openings.add(giveUp);
-    this.#open(giveUp.signal).then(
+    const opening = { since: performance.now(), giveUp: new AbortController() };
+    this.#openings.add(opening);
+    this.#open(opening.giveUp.signal).then(
       (session) => {
-        this.#openings.delete(giveUp);
+        this.#openings.delete(opening);
         this.#opened(session);
       },
       (error: unknown) => {
-        this.#openings.delete(giveUp);
-        this.#openFailed(error);
+        this.#openings.delete(opening);
+        if (!opening.giveUp.signal.aborted || this.#closing) {
+          this.#openFailed(error);
+          return;
+        }
+        this.#grow();
+        this.#retryLater();
       },
     );
   }
@@ -164,8 +199,10 @@ export class Pool<Session extends PlainSession> {
       this.#settleClose();
       return;
     }
-    session.onEnd(() => this.#forget(session));
+    const openedAt = performance.now();
+    this.#histories.set(session, { openedAt, answeredAt: openedAt });
     this.#idle.push(session);
+    session.onEnd(() => this.#forget(session));
     this.#outage.ended();
     this.#serveWaiters();
     this.#grow();
@@ -228,13 +265,16 @@ export class Pool<Session extends PlainSession> {
     const at = this.#idle.indexOf(session);
     if (at >= 0) this.#idle.splice(at, 1);
     if (!wasBusy && at < 0) return;
+    const { openedAt = 0, answeredAt = 0 } = this.#histories.get(session) ?? {};
+    this.#histories.delete(session);
     if (this.#closing) {
       this.#settleClose();
       return;
     }
     this.#grow();
-    // The last one of a database in use: another tells whether it is lost.
-    if (this.#size === 0) this.#openOne();
+    // The last one of a database in use: another tells whether it is lost. One that is long unused may want to sleep.
+    const wasInUse = wasBusy || (answeredAt > openedAt && performance.now() - answeredAt < IN_USE_MS);
+    if (wasInUse && this.#size === 0) this.#openOne();
   }
 
   /** How many connections the server may have of this pool. */

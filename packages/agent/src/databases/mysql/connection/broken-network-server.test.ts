@@ -78,6 +78,23 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     expect((await query.run(callOf({}, { timeoutMs: 60_000 }))).count).toBe(1);
   });
 
+  test('when one session falls silent, idle ones that were not heard of since are ended, too', async () => {
+    const proxy = await startFaultProxy({ target: address });
+    onTestFinished(() => proxy.close());
+    const { section, texts } = server.reader;
+    const reader = { section: { ...section, host: proxy.host, port: proxy.port } as typeof section, texts };
+    const tested = await openDriver(driver, (...of) => driver.connect(...of), { reader }, 3);
+    onTestFinished(tested.close);
+    const slow = await tested.prepare(capabilityOf(dialectOf(address).slow(200)));
+    await Promise.all(numbers(3).map(() => slow.run(callOf())));
+    await expect.poll(() => tested.database.connections.idle).toBe(3);
+    proxy.strand();
+    await expect(slow.run(callOf({}, { timeoutMs: 1500 }))).rejects.toMatchObject({ kind: 'timeout' });
+    await expect.poll(() => tested.database.connections.idle).toBeLessThan(2);
+    const quick = await tested.prepare(capabilityOf('select 1 as a'));
+    expect((await quick.run(callOf({}, { timeoutMs: 5000 }))).count).toBe(1);
+  });
+
   const seed = randomInt(2 ** 31);
   test(`bytes that are changed on the way cost their connections alone, with seed ${seed}`, async () => {
     const random = createRandom(seed);

@@ -2,11 +2,15 @@ import type { MysqlConfig } from '../config.ts';
 import { isLoss } from './server-errors.ts';
 import { openSession, type MysqlSession } from './session.ts';
 
-/** Ends the query that a connection runs, over another connection. */
-export type KillQuery = (threadId: number) => Promise<void>;
+/**
+ * Ends the query that a connection runs, over another connection, unless `isRunning` says by then that its answer has come:
+ * it would end whatever else the server does there. Resolves when the server was told, or need not be.
+ */
+export type KillQuery = (threadId: number, isRunning: () => boolean) => Promise<void>;
 
 interface Victim {
   readonly threadId: number;
+  readonly isRunning: () => boolean;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,6 +24,12 @@ export function createKillQuery(config: MysqlConfig): KillQuery {
     isTelling = true;
     let session: MysqlSession | undefined;
     try {
+      // The answer may be among what has arrived already.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!victims.some(({ isRunning }) => isRunning())) {
+        for (const { resolve } of victims.splice(0)) resolve();
+        return;
+      }
       session = await openSession(config, new AbortController().signal);
       session.onEnd(() => {});
       for (let next = victims.shift(); next !== undefined; next = victims.shift()) await tell(session, next);
@@ -31,17 +41,17 @@ export function createKillQuery(config: MysqlConfig): KillQuery {
     }
   }
 
-  return (threadId) =>
+  return (threadId, isRunning) =>
     new Promise((resolve, reject) => {
-      victims.push({ threadId, resolve, reject });
+      victims.push({ threadId, isRunning, resolve, reject });
       if (!isTelling) void tellAll();
     });
 }
 
 /** Throws where the connection is lost. */
-async function tell(session: MysqlSession, { threadId, resolve, reject }: Victim): Promise<void> {
+async function tell(session: MysqlSession, { threadId, isRunning, resolve, reject }: Victim): Promise<void> {
   try {
-    await session.ask(`kill query ${threadId}`);
+    if (isRunning()) await session.ask(`kill query ${threadId}`);
     resolve();
   } catch (error) {
     reject(error);

@@ -44,8 +44,12 @@ async function run(
     const transaction = new Transaction(session, kill, verified, call, bound);
     const outcome = await transaction.run(deadline);
     void outcome.isFit.then((isFit) => {
-      if (isFit) pool.release(session);
-      else pool.discard(session);
+      if (isFit) {
+        pool.release(session);
+        return;
+      }
+      pool.discard(session);
+      if (transaction.silentSince !== undefined) pool.closeDoubtful(transaction.silentSince);
     });
     if (outcome.error === undefined) return transaction.result();
     // One that died while idle says nothing of the query; one made for this call may have died of it.
@@ -90,6 +94,8 @@ class Transaction {
   #hasBegun = false;
   #stop: ((why: 'timeout' | 'cancelled' | 'complete') => void) | undefined;
   stopped: 'timeout' | 'cancelled' | 'complete' | undefined;
+  /** When it was that the server was asked for something that it has not answered, by `performance.now()`. */
+  silentSince: number | undefined;
 
   constructor(
     session: MysqlSession,
@@ -134,6 +140,7 @@ class Transaction {
       signal.removeEventListener('abort', onAbort);
     }
     if (this.#hasBegun) await this.#end(work);
+    else if (this.elapsedMs > STOP_MS) this.silentSince = this.#startedAt;
     const error = this.stopped === 'complete' ? undefined : new Error(this.stopped);
     return { error, hasBegun: this.#hasBegun, isFit: UNFIT };
   }
@@ -169,6 +176,7 @@ class Transaction {
 
   /** Undoes what the query may have left; resolves with whether the session is as it was. */
   async #leave(): Promise<boolean> {
+    const startedAt = performance.now();
     let timer: NodeJS.Timeout | undefined;
     try {
       if (this.#verified.callsOwn) {
@@ -179,6 +187,7 @@ class Transaction {
       }
       return this.stopped === undefined;
     } catch {
+      if (performance.now() - startedAt >= LEAVE_MS) this.silentSince = startedAt;
       return false;
     } finally {
       clearTimeout(timer);
@@ -231,14 +240,24 @@ class Transaction {
 
   /** The server goes on with a query whose connection is closed, so it is told first. */
   async #end(work: Promise<unknown>): Promise<void> {
+    const startedAt = performance.now();
+    let isRunning = true;
+    const answered = work.then(() => {
+      isRunning = false;
+    });
     const enough = new AbortController();
     const late = new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, STOP_MS);
       enough.signal.addEventListener('abort', () => clearTimeout(timer));
     });
-    await Promise.race([this.#kill(this.#session.threadId).catch(() => {}), late]);
-    await Promise.race([work, late]);
+    let isRefused = false;
+    const told = this.#kill(this.#session.threadId, () => isRunning).catch((error: unknown) => {
+      isRefused = !isLoss(error);
+    });
+    await Promise.race([told, answered, late]);
+    await Promise.race([answered, late]);
     enough.abort();
+    if (isRunning && !isRefused) this.silentSince = startedAt;
   }
 }
 

@@ -12,6 +12,8 @@ export interface CancelTarget {
 
 const CANCEL_REQUEST = 80_877_102;
 const SSL_REQUEST = 80_877_103;
+/** `S`: the server takes TLS. */
+const YES = 0x53;
 
 /**
  * Asks the server to cancel what the session runs. Resolves true once the server has closed the socket, which it
@@ -46,7 +48,8 @@ export function sendCancelRequest(target: CancelTarget, timeoutMs: number): Prom
       }
       socket.write(sslRequestMessage());
       socket.once('data', (answer) => {
-        if (answer.toString('latin1') === 'S') upgrade(socket, target.ssl, target.host, send);
+        // What comes behind its answer before the connection is encrypted may be anybody's.
+        if (answer.length === 1 && answer[0] === YES) upgrade(socket, target.ssl, target.host, send);
         else socket.destroy();
       });
     });

@@ -183,7 +183,7 @@ export function runTransaction(
         cancelSent === undefined ? afterError(unit.error, isBegun) : recover(pool, session, cancelSent);
       // A caller that is told of a failure finds its transaction over, unless its time is up already.
       if (stopped === 'timeout') answer(unit);
-      else void settled.then(() => answer(unit));
+      else void settled.catch(() => pool.discard(session)).then(() => answer(unit));
     }
 
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {

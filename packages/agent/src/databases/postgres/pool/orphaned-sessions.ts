@@ -48,10 +48,12 @@ export function createOrphanedSessions(
   function scheduleCheck(): void {
     if (timer !== undefined || orphans.size === 0 || closing.signal.aborted) return;
     timer = setTimeout(() => {
-      void check().finally(() => {
+      const again = (): void => {
         timer = undefined;
         scheduleCheck();
-      });
+      };
+      // One that fails is made again.
+      check().then(again, again);
     }, CHECK_MS);
   }
 

@@ -7,7 +7,7 @@ import { LATE_MS } from '../connection/pipeline-queue.ts';
 import { createExclusiveHolders } from './exclusive-holders.ts';
 import { createOrphanedSessions, type CheckSession, type OrphanedSessions } from './orphaned-sessions.ts';
 import type { LiveSession, Opening } from './live-session.ts';
-import { createOutage, type Outage } from '../../sessions/outage.ts';
+import { createOutage, IN_USE_MS, type Outage } from '../../sessions/outage.ts';
 import { joinWaitQueue, type TimeLimit, type WaitQueue } from '../../sessions/wait-queue.ts';
 
 /** How long an idle session may take to close when another got no answer: one whose server still answers closes at once. */
@@ -21,9 +21,6 @@ const SPREAD = 3;
 const JOIN_MS = 0.2;
 /** How many sessions are compared to find the least busy. */
 const COMPARED_MAX = 8;
-
-/** A database used so lately that ends the last session is asked whether it is lost; one long unused may want to sleep. */
-const IN_USE_MS = 60_000;
 
 /** How long after a refused connection none is opened that no call waits for. */
 const GROW_AGAIN_MS = 1000;
