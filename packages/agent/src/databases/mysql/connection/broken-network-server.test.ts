@@ -86,12 +86,12 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     const tested = await openDriver(driver, (...of) => driver.connect(...of), { reader }, 3);
     onTestFinished(tested.close);
     const slow = await tested.prepare(capabilityOf(dialectOf(address).slow(200)));
+    const quick = await tested.prepare(capabilityOf('select 1 as a'));
     await Promise.all(numbers(3).map(() => slow.run(callOf())));
     await expect.poll(() => tested.database.connections.idle).toBe(3);
     proxy.strand();
     await expect(slow.run(callOf({}, { timeoutMs: 1500 }))).rejects.toMatchObject({ kind: 'timeout' });
     await expect.poll(() => tested.database.connections.idle).toBeLessThan(2);
-    const quick = await tested.prepare(capabilityOf('select 1 as a'));
     expect((await quick.run(callOf({}, { timeoutMs: 5000 }))).count).toBe(1);
   });
 
