@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '@svc/edge';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DatabaseError } from '../errors.ts';
 import { Pool, type PlainSession, type PoolRules } from './pool.ts';
@@ -90,11 +91,11 @@ test('idle sessions that were not heard of since another fell silent are ended, 
 });
 
 test('a connection that was being made meanwhile is given up, and who waits for it gets another', async () => {
-  const signals: AbortSignal[] = [];
+  const signals: AbortSignalLike[] = [];
   const stuck = new Pool<Session>(
     (signal) =>
       new Promise((resolve, reject) => {
-        signals.push(signal as AbortSignal);
+        signals.push(signal);
         if (signals.length > 1) resolve(new Session());
         signal.addEventListener('abort', () => reject(new Error('given up')));
       }),

@@ -109,19 +109,25 @@ export class MysqlSession implements PlainSession {
     ask: (done: (error: NodeJS.ErrnoException | null, answer: Answer) => void) => void,
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const settle = (error: Error | null, answer?: Answer): void => {
+      const over = (): void => {
         clearTimeout(timer);
-        this.connection.removeListener('error', settle);
-        if (error === null) resolve(answer as Answer);
-        else reject(error);
+        this.connection.removeListener('error', fail);
+      };
+      const fail = (error: Error): void => {
+        over();
+        reject(error);
       };
       const timer = setTimeout(() => {
-        settle(new DatabaseError('unavailable', `the server has not answered within ${ANSWER_MS} ms`));
+        fail(new DatabaseError('unavailable', `the server has not answered within ${ANSWER_MS} ms`));
       }, ANSWER_MS);
       // Of a connection that has failed the library does not tell each question.
-      this.connection.once('error', settle);
+      this.connection.once('error', fail);
       this.packets.expectOwn();
-      ask(settle);
+      ask((error, answer) => {
+        if (error !== null) return fail(error);
+        over();
+        resolve(answer);
+      });
     });
   }
 
