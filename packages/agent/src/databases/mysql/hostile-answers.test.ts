@@ -286,8 +286,8 @@ test.each<readonly [string, Buffer, Buffer]>([
     function* blocks(): Generator<Buffer> {
       yield begin;
       for (;;) {
-        number = (number + 1) % 256;
-        yield block.length > 0 ? block : packet(number, row('{}'));
+        const rows = Array.from({ length: 2560 }, () => packet((number = (number + 1) % 256), row('{}')));
+        yield block.length > 0 ? block : Buffer.concat(rows);
       }
     }
     Readable.from(blocks()).pipe(socket);
