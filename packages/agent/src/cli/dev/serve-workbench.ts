@@ -77,10 +77,7 @@ export async function serveWorkbench(
     close: () => log.close(),
   };
   const agent = await closeUnless(opened, () =>
-    startAgent(
-      { verified, opened, version, proxyVariables: parts.env, openDatabase: openAnother },
-      ownLog,
-    ),
+    startAgent({ verified, opened, version, proxyVariables: parts.env, openDatabase: openAnother }, ownLog),
   );
   const saves = savesOf(agent, parts);
   let ending: NodeJS.Signals | 'gateway' = 'gateway';
