@@ -5,6 +5,7 @@ import { describeAvailability } from './availability.testing.ts';
 import { describeCalls } from './calls.testing.ts';
 import { describeLimits } from './limits.testing.ts';
 import { describeParameters } from './parameters.testing.ts';
+import { describePlaces } from './places.testing.ts';
 import { describeResults } from './results.testing.ts';
 import { describeStopping } from './stopping.testing.ts';
 import { openDriver, type Connect, type Suite, type TestedDriver } from './tested-driver.testing.ts';
@@ -61,6 +62,7 @@ export function describeDriver(
     describeVerification(suite);
     describeResults(suite);
     describeParameters(suite);
+    describePlaces(suite);
     describeLimits(suite);
     describeCalls(suite);
     describeStopping(suite);

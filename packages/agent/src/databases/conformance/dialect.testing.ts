@@ -38,6 +38,10 @@ export interface Dialect {
   };
   /** Each has the parameter `n`, an integer, and fails for some of its values. */
   readonly risky: readonly string[];
+  /** Conditions that hold for book 2 alone when `v` has that value: each form that a message advises for lists and objects. */
+  readonly listForms: readonly (readonly [condition: string, schema: ParamSchema, value: unknown])[];
+  /** Conditions with a `v` that cannot be of that type, and what the fault says. */
+  readonly misplaced: readonly (readonly [condition: string, schema: ParamSchema, message: string])[];
   /** `leave` changes the session of the database, `look` yields the string `a`, by which such a change can be seen. */
   readonly leftovers: readonly { readonly leave: Statement; readonly look: Statement }[];
   /** Yields `api_key_name`, `capability` and `request_id` of the call; absent where the driver does not tell SQL. */

@@ -220,6 +220,26 @@ export const dialect: Dialect = {
     value: '(zq7marker',
   },
   risky: ['select id as a from book limit :n', 'from book select id as a limit 5 offset :n'],
+  listForms: [
+    ['id in (:v)', { type: 'array', items: { type: 'integer' } }, [2]],
+    ['list_contains(:v, id)', { type: 'array', items: { type: 'integer' } }, [2]],
+    ['id = any(:v)', { type: 'array', items: { type: 'integer' } }, [2]],
+    ['title in (select unnest(:v))', { type: 'array', items: { type: 'string' } }, ['book 2']],
+    [
+      `id in (select unnest(from_json(:v, '["INTEGER"]')))`,
+      { type: 'array', items: { type: 'integer' } },
+      [2],
+    ],
+    ["title = json_extract_string(:v, '$.key')", { type: 'object' }, { key: 'book 2' }],
+    ['id = :v', { type: 'integer' }, 2],
+    ["lpad('', :v, 'x') = 'xx' and id = 2", { type: 'integer' }, 2],
+  ],
+  misplaced: [
+    ['id = :v', { type: 'date' }, 'DuckDB takes INTEGER here'],
+    ['title = :v', { type: 'boolean' }, 'DuckDB takes VARCHAR here'],
+    ["lpad(title, :v, '0') = title", { type: 'boolean' }, 'DuckDB takes INTEGER here'],
+    ["time '10:00' = :v", { type: 'date' }, 'DuckDB takes TIME here'],
+  ],
   leftovers: [],
   caller: {
     sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',

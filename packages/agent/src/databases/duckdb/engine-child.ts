@@ -1,7 +1,14 @@
 import { endWithParent, serveEngine, type EngineQuestion } from '../engine-process/serve-engine.ts';
 import { ANSWER, ASK, type RunQuestion } from '../engine-process/engine-questions.ts';
 import { failureOf } from './engine/failure.ts';
-import type { JudgeQuestion, OpenQuestion, QueryDefinition, ReadQuestion } from './engine/questions.ts';
+import {
+  ASK_PROBE,
+  type JudgeQuestion,
+  type OpenQuestion,
+  type ProbeQuestion,
+  type QueryDefinition,
+  type ReadQuestion,
+} from './engine/questions.ts';
 import { QueryRunner } from './engine/run-query.ts';
 
 // The main file of the process that holds a database open; bundled apart, since it is all that such a process needs.
@@ -32,6 +39,8 @@ async function replyTo(kind: number, body: EngineQuestion['body']): Promise<unkn
       return runner.run(questionOf<RunQuestion<QueryDefinition>>(body));
     case ASK.judge:
       return runner.judge(questionOf<JudgeQuestion>(body));
+    case ASK_PROBE:
+      return runner.probe(questionOf<ProbeQuestion>(body));
     case ASK.read:
       return runner.read(questionOf<ReadQuestion>(body));
     default:

@@ -17,7 +17,12 @@ export interface EngineQuery<
   /** What the process has to know of it. */
   readonly definition: Definition;
   /** In the order of their numbers in the SQL; those that say who calls are among them. */
-  readonly params: readonly Param[];
+  readonly params: readonly EngineParam[];
+}
+
+export interface EngineParam extends Param {
+  /** Its items are compared by IN, each like a value of their type. */
+  readonly isList?: true;
 }
 
 interface LimitedDefinition {
@@ -149,15 +154,22 @@ function mayRunAgain(error: unknown, session: EngineSession, startedAt: number, 
   );
 }
 
-function valueOf(param: Param, capability: string, call: QueryCall, hasUnsigned: boolean): unknown {
-  const { name, schema } = param;
+function valueOf(param: EngineParam, capability: string, call: QueryCall, hasUnsigned: boolean): unknown {
+  const { name, schema, isList } = param;
   const { values } = call;
   const value =
     callerValue(name, call, capability) ?? (Object.hasOwn(values, name) ? values[name] : undefined) ?? null;
   if (!hasUnsigned) requireSigned(param, value);
-  if (schema.type === 'datetime' && typeof value === 'string') return utcText(param, value, MOST_DIGITS);
+  if (schema.type === 'datetime') return timeText(param, value);
+  if (isList === true && schema.items?.type === 'datetime' && Array.isArray(value)) {
+    return value.map((item: unknown) => timeText(param, item));
+  }
   // The process knows lists by the type `array` alone.
   return hasLongItem(schema, value) ? jsonOf(schema, value) : value;
+}
+
+function timeText(param: Param, value: unknown): unknown {
+  return typeof value === 'string' ? utcText(param, value, MOST_DIGITS) : value;
 }
 
 /** Tells a value that the engine does not take by the name of its parameter. */

@@ -6,7 +6,8 @@ import type { EngineQuery } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';
 
 export type CheckResult =
-  | { readonly ok: true; readonly query: EngineQuery }
+  /** The capability as it came, or narrowed to what its places take. */
+  | { readonly ok: true; readonly query: EngineQuery; readonly capability: Capability }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
@@ -22,7 +23,7 @@ export async function verifyEach(
     const result = await checkAlone(pool, capability, check);
     if (result.ok) {
       prepared.push(result.query);
-      passed.push(capability);
+      passed.push(result.capability);
     } else {
       faults.push(...result.faults);
     }

@@ -6,6 +6,7 @@ import { unorderedStatements } from '../sql/unordered-statements.ts';
 import { auditAccount } from './audit/account.ts';
 import type { MysqlConfig } from './config.ts';
 import { createPool, ping, withSession } from './connect.ts';
+import { expandLists } from './execute/expand-lists.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
@@ -29,8 +30,9 @@ export const verifier: Verifier = {
       findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ text, params }: PreparedQuery) {
-        const values = params.map(() => null);
-        const rows = await withSession(pool, (session) => session.askWith(`explain ${text}`, values));
+        const nulls = expandLists({ text, params }, []);
+        const values = nulls.params.map(({ ifNull }) => ifNull ?? null);
+        const rows = await withSession(pool, (session) => session.askWith(`explain ${nulls.text}`, values));
         return rows.map((row) => Object.values(row).map(String).join('  '));
       },
       auditAccount: () => auditAccount(pool),

@@ -152,6 +152,8 @@ const DIALECT: Omit<Dialect, 'start'> = {
   ],
   refusedValue: { sql: 'select :v::mood as a', schema: { type: 'string' }, value: 'zq7marker' },
   risky: ['select id as a from book limit :n', 'select id as a from book offset :n'],
+  listForms: [],
+  misplaced: [],
   leftovers: [
     {
       leave: { sql: "select keep('svc_test.left', 'x') as a" },

@@ -1,6 +1,7 @@
 import type { Capability, Param, ParamSchema } from '../../capabilities/model.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import { faultAt } from './fault-at.ts';
+import { loneParameter, rowCounts } from './places/row-counts.ts';
 import type { SqlToken } from './scanner.ts';
 
 /** The parameters that callers can make negative, which is an error at each call where they count rows. */
@@ -22,19 +23,34 @@ export function rowCountWarnings(
   return capabilities.flatMap((capability) => {
     const suspects = negativeParams(capability);
     const body = suspects.length > 0 ? (bodyOf(capability) ?? []) : [];
-    const counts = new Set(
-      body.flatMap((token, index) => (countsRows(body, index) ? [token.text.slice(1)] : [])),
-    );
-    return suspects.filter(({ name }) => counts.has(name)).map((param) => negativeCount(capability, param));
+    const names = countingParams(body);
+    return suspects.filter(({ name }) => names.has(name)).map((param) => negativeCount(capability, param));
   });
 }
 
-function countsRows(body: readonly SqlToken[], index: number): boolean {
-  if (body[index]?.kind !== 'parameter') return false;
-  const isWord = (at: number, word: RegExp): boolean =>
-    body[at]?.kind === 'word' && word.test(body[at]?.text ?? '');
-  if (isWord(index - 1, /^(?:limit|offset)$/i)) return true;
-  return body[index - 1]?.text === ',' && isWord(index - 3, /^limit$/i);
+/** The names of the parameters that are a LIMIT, an OFFSET or a FETCH FIRST by themselves. */
+export function countingParams(body: readonly SqlToken[]): ReadonlySet<string> {
+  return new Set(
+    rowCounts(body).flatMap((count) => body[loneParameter(body, count) ?? -1]?.text.slice(1) ?? []),
+  );
+}
+
+/** What is wrong with a parameter that counts rows. */
+export function problemOfCount({ type, default: value }: ParamSchema): string | undefined {
+  if (type !== 'integer') return `is declared ${type}, but counts rows: declare it integer`;
+  if (Number(value ?? 0) >= 0) return undefined;
+  return 'counts rows, and its default is negative: remove the default, since no value means no limit';
+}
+
+/** Those parameters take no negative numbers: engines refuse them, or take them for no limit. */
+export function notNegative(capability: Capability, names: ReadonlySet<string>): Capability {
+  if (names.size === 0) return capability;
+  const params = capability.params.map((param) =>
+    names.has(param.name) && mayBeNegative(param.schema)
+      ? { ...param, schema: { ...param.schema, minimum: 0 } }
+      : param,
+  );
+  return { ...capability, params };
 }
 
 function mayBeNegative({ type, minimum, exclusiveMinimum, enum: choices }: ParamSchema): boolean {

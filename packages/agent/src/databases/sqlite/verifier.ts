@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver.ts';
 import type { OneSelect } from '../sql/one-select.ts';
+import { rowCountWarnings } from '../sql/row-counts.ts';
 import { unorderedStatements } from '../sql/unordered-statements.ts';
 import { auditFiles } from '../engine-process/audit-files.ts';
 import { withSession } from '../engine-process/engine-database.ts';
@@ -21,8 +22,7 @@ export const verifier: Verifier = {
       const result = readStatement(capability);
       return result.ok ? [] : result.faults;
     }),
-  // A negative LIMIT is none, and a negative OFFSET is zero.
-  findWarnings: async () => [],
+  findWarnings: async (capabilities) => rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
   findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: SqliteConfig) {
     const { file } = config;

@@ -28,7 +28,8 @@ export type JudgedStatement =
       /** Numbers of the parameters whose types have to be said; there are no columns then. */
       readonly untyped: readonly number[];
     }
-  | Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+  /** `isTypes` where it may be the type of a parameter that is not accepted. */
+  | (Extract<JudgeAnswer<DuckdbColumn>, { ok: false }> & { readonly isTypes?: true });
 
 /** Whether a statement only reads, by the tree that DuckDB makes of it, and of each view and macro that it reaches. */
 export async function judgeStatement(
@@ -202,7 +203,7 @@ async function serialize(connection: DuckdbConnection, sql: string): Promise<Ser
 
 type Described =
   | { readonly ok: true; readonly columns: readonly DuckdbColumn[]; readonly untyped: readonly number[] }
-  | Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+  | Extract<JudgedStatement, { ok: false }>;
 
 async function describe(connection: DuckdbConnection, text: string): Promise<Described> {
   try {
@@ -220,8 +221,14 @@ async function describe(connection: DuckdbConnection, text: string): Promise<Des
     return { ok: true, columns, untyped };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    const problem = `is not accepted by the database: ${kindOfError(error)} Error (the log file has its words)`;
-    return { ok: false, problem, detail };
+    const kind = kindOfError(error);
+    const problem = `is not accepted by the database: ${kind} Error (the log file has its words)`;
+    return {
+      ok: false,
+      problem,
+      detail,
+      ...(kind === 'Binder' || kind === 'Conversion' ? { isTypes: true } : {}),
+    };
   }
 }
 

@@ -34,6 +34,8 @@ export interface DuckdbStatement {
   readonly columnCount: number;
   /** 0 where it cannot be told. */
   parameterTypeId(index: number): number;
+  /** Throws where it cannot be told. */
+  parameterType(index: number): { toString(): string };
   columnName(index: number): string;
   /** 0 for all of a statement that has a parameter without a type. */
   columnTypeId(index: number): number;
@@ -45,6 +47,7 @@ export interface DuckdbStatement {
   bindHugeInt(index: number, value: bigint): void;
   bindDouble(index: number, value: number): void;
   stream(): Promise<DuckdbStream>;
+  runAndReadAll(): Promise<unknown>;
   destroySync(): void;
 }
 

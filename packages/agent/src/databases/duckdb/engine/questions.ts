@@ -19,6 +19,23 @@ export interface JudgeQuestion {
   readonly allowFunctions: readonly string[];
 }
 
+/** A kind of question beside those of `ASK`. */
+export const ASK_PROBE = 6;
+
+/** Asks what DuckDB makes of a statement that has been judged, without running it. Its answer is a `ProbeAnswer`. */
+export interface ProbeQuestion {
+  readonly text: string;
+  /** What to bind, as a call would: then the statement is planned with it. */
+  readonly bound?: readonly (readonly [type: ParamType, value: unknown])[];
+}
+
+export interface ProbeAnswer {
+  /** Of its parameters, as DuckDB writes them; null for one that it cannot tell. */
+  readonly types: readonly (string | null)[];
+  /** The kind of the error, where there was one. */
+  readonly error?: string;
+}
+
 export interface DuckdbColumn {
   readonly name: string;
   /** As DuckDB writes it, such as `DECIMAL(5,2)`, or `JSON`. */

@@ -4,7 +4,15 @@ import { bindValue } from './bind-values.ts';
 import { judgeStatement } from './judge-statement.ts';
 import type { DuckdbStatement, DuckdbStream } from './library.ts';
 import { openFile, type OpenFile } from './open-file.ts';
-import type { JudgeQuestion, OpenQuestion, QueryDefinition, ReadQuestion } from './questions.ts';
+import { probeStatement } from './probe-statement.ts';
+import type {
+  JudgeQuestion,
+  OpenQuestion,
+  ProbeAnswer,
+  ProbeQuestion,
+  QueryDefinition,
+  ReadQuestion,
+} from './questions.ts';
 import { readSchema, type Schema } from './schema.ts';
 
 /** Runs the queries that it is told of, one at a time. */
@@ -30,6 +38,10 @@ export class QueryRunner {
   judge(question: JudgeQuestion): ReturnType<typeof judgeStatement> {
     const { folder, readFiles } = this.#question;
     return judgeStatement(this.#file.connection, this.#schema, { folder, paths: readFiles }, question);
+  }
+
+  probe(question: ProbeQuestion): Promise<ProbeAnswer> {
+    return probeStatement(this.#file.connection, question);
   }
 
   async read({ sql }: ReadQuestion): Promise<readonly (readonly unknown[])[]> {

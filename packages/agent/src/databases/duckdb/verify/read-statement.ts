@@ -5,17 +5,42 @@ import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
+import type { EngineParam } from '../../engine-process/engine-queries.ts';
 import { lexicon } from '../engine/lexicon.ts';
+import { formOf, listOf, rowsOf, type ListForm } from './list-places.ts';
 
 export interface ReadStatement {
-  /** The text with $1, $2 and so on for its parameters, those with the numbers `untyped` cast to their declared type. */
-  readonly text: (untyped: ReadonlySet<number>) => string;
+  readonly text: (typing: Typing) => string;
+  /** Asks for the type of one reference, which is $1; the others are NULL. */
+  readonly probe: (reference: number) => string;
+  readonly references: readonly ParameterReference[];
   /** Without comments and without the semicolons at its end. */
   readonly body: readonly SqlToken[];
   /** In the order of their numbers. */
-  readonly params: readonly Param[];
+  readonly params: readonly EngineParam[];
   /** Those of the parameters that say who calls, and that the capability has not declared. */
   readonly callerParams: readonly string[];
+}
+
+/** One place of a parameter in the SQL. */
+export interface ParameterReference {
+  /** Of its parameter: that of `$1` is 1. */
+  readonly number: number;
+  readonly param: Param;
+  /** Of its token. */
+  readonly index: number;
+  /** Of an array or an object. */
+  readonly form?: ListForm;
+}
+
+/** What the text says of types. */
+export interface Typing {
+  /** The types that DuckDB finds, in the order of the references; null for what it cannot tell. */
+  readonly found: readonly (string | null)[];
+  /** Numbers of the parameters that are cast to their declared type. */
+  readonly untyped: ReadonlySet<number>;
+  /** By references, other types that they are cast to. */
+  readonly casts: ReadonlyMap<number, string>;
 }
 
 export type ReadResult =
@@ -38,21 +63,56 @@ export function readStatement(capability: Capability): ReadResult {
   );
   if (!cut.ok || faults.length > 0) return { ok: false, faults };
   const { template } = cut;
-  const placeholders = template.references.map((index) => ({ number: index + 1 }));
-  const text = (untyped: ReadonlySet<number>): string =>
-    fillTemplate(template, placeholders, ({ number }) => {
-      const type = template.params[number - 1]?.schema.type ?? 'string';
-      const isCast = type === 'number' || untyped.has(number);
-      return { text: isCast ? `CAST($${number} AS ${CASTS[type]})` : `$${number}`, offset: 0 };
-    }).text;
+  const places = body.flatMap(({ kind }, index) => (kind === 'parameter' ? [index] : []));
+  const references = template.references.flatMap((param, at): readonly ParameterReference[] => {
+    const [declared, index = -1] = [template.params[param], places[at]];
+    if (declared === undefined) return [];
+    const { schema } = declared;
+    const isList = schema.type === 'array' || schema.type === 'object';
+    const form = isList ? { form: formOf(body, index, schema) } : {};
+    return [{ number: param + 1, param: declared, index, ...form }];
+  });
+  const placeholders = references.map((reference, at) => ({ ...reference, at }));
   return {
     ok: true,
-    read: { text, body, params: template.params, callerParams: own.map(({ name }) => name) },
+    read: {
+      text: (typing) =>
+        fillTemplate(template, placeholders, (placeholder) => ({
+          text: written(placeholder, placeholder.at, typing),
+          offset: 0,
+        })).text,
+      probe: (reference) =>
+        fillTemplate(template, placeholders, ({ at }) => ({
+          text: at === reference ? '$1' : 'NULL',
+          offset: 0,
+        })).text,
+      references,
+      body,
+      params: template.params.map((param) => {
+        const isList = references.some(
+          (each) => each.param === param && each.form !== undefined && each.form !== 'json',
+        );
+        return isList ? { ...param, isList } : param;
+      }),
+      callerParams: own.map(({ name }) => name),
+    },
   };
 }
 
+function written(
+  { number, param: { schema }, form }: ParameterReference,
+  at: number,
+  typing: Typing,
+): string {
+  if (form === 'rows') return rowsOf(number, schema, typing.found[at] ?? null);
+  if (form === 'list') return listOf(number, schema);
+  const isCast = schema.type === 'number' || typing.untyped.has(number);
+  const type = typing.casts.get(at) ?? (isCast ? CASTS[schema.type] : undefined);
+  return type === undefined ? `$${number}` : `CAST($${number} AS ${type})`;
+}
+
 /** A number is always cast: DuckDB would round it to the digits of the column that it is compared with. */
-const CASTS: Readonly<Record<ParamType, string>> = {
+export const CASTS: Readonly<Record<ParamType, string>> = {
   integer: 'BIGINT',
   number: 'DOUBLE',
   string: 'VARCHAR',

@@ -5,11 +5,14 @@ import { ASK } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
 import type { VerificationFault } from '../../errors.ts';
+import type { ParameterFault } from '../../sql/create-template.ts';
 import { faultAt } from '../../sql/fault-at.ts';
+import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { DuckdbConfig } from '../config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
-import { readStatement, type ReadStatement } from './read-statement.ts';
+import { readStatement, type ReadStatement, type Typing } from './read-statement.ts';
+import { castUnbound, findTypes, misfits, suspectLists } from './type-parameters.ts';
 import { convertColumn, wrapSelect, type OutputField } from './wrap-select.ts';
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
@@ -26,6 +29,7 @@ export type Judged =
       readonly ok: true;
       readonly question: JudgeQuestion;
       readonly judged: Extract<JudgedStatement, { ok: true }>;
+      readonly typing: Typing;
     }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
@@ -33,30 +37,67 @@ export type Judged =
 export async function judge(
   session: EngineSession,
   capability: Capability,
-  { text, params }: ReadStatement,
+  read: ReadStatement,
 ): Promise<Judged> {
-  let untyped: ReadonlySet<number> = new Set();
+  const found = await findTypes(session, read);
+  const typing = { found, untyped: new Set<number>(), casts: new Map<number, string>() };
+  const judged = await judgeTyped(session, capability, read, typing);
+  if (!judged.ok) return judged;
+  const faults = misfits(read, found);
+  if (faults.length > 0) return refused(capability, faults);
+  const bound = await castUnbound(session, read, judged.typing);
+  if (isFaults(bound)) return refused(capability, bound);
+  return bound === judged.typing ? judged : judgeTyped(session, capability, read, bound);
+}
+
+async function judgeTyped(
+  session: EngineSession,
+  capability: Capability,
+  read: ReadStatement,
+  given: Typing,
+): Promise<Judged> {
+  const { params, text } = read;
+  let typing = given;
   for (;;) {
     const question: JudgeQuestion = {
-      text: text(untyped),
+      text: text(typing),
       parameters: params.length,
       allowFunctions: capability.allowFunctions,
     };
     const judged = await session.ask<JudgedStatement>(ASK.judge, question);
     if (!judged.ok) {
       const { problem: message, detail } = judged;
-      const fault = { message, ...(detail === undefined ? {} : { detail }) };
-      return { ok: false, faults: [faultAt(capability, fault)] };
+      const said = detail === undefined ? {} : { detail };
+      const lists = [...misfits(read, typing.found), ...suspectLists(read)];
+      if (judged.isTypes && lists.length > 0) return refused(capability, lists.slice(0, 1), said);
+      return { ok: false, faults: [faultAt(capability, { message, ...said })] };
     }
-    if (judged.untyped.length === 0) return { ok: true, question, judged };
+    if (judged.untyped.length === 0) return { ok: true, question, judged, typing };
+    const { untyped } = typing;
     const more = judged.untyped.filter((number) => !untyped.has(number));
     if (more.length === 0 && untyped.size === params.length) {
       const message = 'has columns or parameters whose type DuckDB cannot tell: cast them in the SQL';
       return { ok: false, faults: [faultAt(capability, { message })] };
     }
     // Where DuckDB knows the types of some only by those of others, all are said.
-    untyped = new Set(more.length > 0 ? [...untyped, ...more] : params.map((_param, index) => index + 1));
+    const next = more.length > 0 ? [...untyped, ...more] : params.map((_param, index) => index + 1);
+    typing = { ...typing, untyped: new Set(next) };
   }
+}
+
+function isFaults(value: Typing | readonly ParameterFault[]): value is readonly ParameterFault[] {
+  return Array.isArray(value);
+}
+
+function refused(
+  capability: Capability,
+  faults: readonly ParameterFault[],
+  said: { readonly detail?: string } = {},
+): Extract<Judged, { ok: false }> {
+  return {
+    ok: false,
+    faults: faults.map(({ param, ...fault }) => faultAt(capability, { ...fault, ...said }, param)),
+  };
 }
 
 async function check(
@@ -86,7 +127,11 @@ async function check(
     required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
     limits: { maxRows: limits.maxRows, maxBytes: limits.maxBytes, onLimit: limits.onLimit },
   };
-  return { ok: true, query: { capability: capability.name, params: read.params, definition } };
+  return {
+    ok: true,
+    query: { capability: capability.name, params: read.params, definition },
+    capability: notNegative(capability, countingParams(read.body)),
+  };
 }
 
 function outputOf(

@@ -1,9 +1,10 @@
 import type { TypedParameter, TypedParameterValue } from 'mysql2';
-import type { Param, ParamSchema } from '../../../capabilities/model.ts';
+import type { ParamSchema } from '../../../capabilities/model.ts';
 import { jsonOf } from '../../../capabilities/values/bound-value.ts';
 import { readDecimal } from '../../../capabilities/values/decimal.ts';
 import { DatabaseError } from '../../errors.ts';
 import { utcText } from '../../sql/utc-text.ts';
+import type { PlacedParam } from './prepared-query.ts';
 
 /** DECIMAL has at most so many digits, and so many of them behind the point. */
 const MOST_DIGITS = 65;
@@ -17,8 +18,8 @@ export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 
 const MOST_SECOND_DIGITS = 6;
 
 /** A validated value in the form in which it is bound. Throws `DatabaseError`, for a time as `utcText` does. */
-export function boundForm(param: Param, value: unknown): unknown {
-  if (value === undefined || value === null) return null;
+export function boundForm(param: PlacedParam, value: unknown): unknown {
+  if (value === undefined || value === null) return param.ifNull === undefined ? null : BigInt(param.ifNull);
   const { type } = param.schema;
   // Without an offset, which MariaDB drops; the session's time zone is UTC.
   if (type === 'datetime') return utcText(param, textOf(value), MOST_SECOND_DIGITS);

@@ -10,6 +10,7 @@ import type { KillQuery } from '../connection/kill-query.ts';
 import { callersMistake, isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { bindValue, boundForm } from './bind-values.ts';
+import { expandLists } from './expand-lists.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 
 /** How long the answer of a query that was stopped is waited for, before its connection is given up. */
@@ -35,13 +36,15 @@ async function run(
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
-  const values = verified.params.map((param) => boundForm(param, valueOf(param, verified.capability, call)));
+  const given = verified.params.map((param) => valueOf(param, verified.capability, call));
+  const { text, params, values } = expandLists(verified, given);
+  const forms = params.map((param, index) => boundForm(param, values[index]));
   for (;;) {
     const { signal, share } = call;
     const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
     const isFresh = session.madeAt > startedAt;
-    const bound = verified.params.map(({ schema }, index) => bindValue(session.types, schema, values[index]));
-    const transaction = new Transaction(session, kill, verified, call, bound);
+    const bound = params.map(({ schema }, index) => bindValue(session.types, schema, forms[index]));
+    const transaction = new Transaction(session, kill, verified, call, { text, bound });
     const outcome = await transaction.run(deadline);
     void outcome.isFit.then((isFit) => {
       if (isFit) {
@@ -69,6 +72,12 @@ function valueOf({ name }: Param, capability: string, call: QueryCall): unknown 
   return Object.hasOwn(call.values, name) ? call.values[name] : callerValue(name, call, capability);
 }
 
+interface SentQuery {
+  readonly text: string;
+  /** In the order of its placeholders. */
+  readonly bound: readonly TypedParameterValue[];
+}
+
 interface Outcome {
   readonly error: unknown;
   /** Whether the query itself was sent. */
@@ -88,7 +97,7 @@ class Transaction {
   readonly #kill: KillQuery;
   readonly #verified: PreparedQuery;
   readonly #call: QueryCall;
-  readonly #bound: readonly TypedParameterValue[];
+  readonly #sent: SentQuery;
   readonly #rows: RowCollector;
   readonly #startedAt = performance.now();
   #hasBegun = false;
@@ -102,13 +111,13 @@ class Transaction {
     kill: KillQuery,
     verified: PreparedQuery,
     call: QueryCall,
-    bound: readonly TypedParameterValue[],
+    sent: SentQuery,
   ) {
     this.#session = session;
     this.#kill = kill;
     this.#verified = verified;
     this.#call = call;
-    this.#bound = bound;
+    this.#sent = sent;
     this.#rows = new RowCollector(verified.limits, verified.required);
   }
 
@@ -215,11 +224,11 @@ class Transaction {
       connection.once('error', onLoss);
       connection.once('end', onLoss);
       packets.expectOwn();
-      statements.use(this.#verified.text, (error, statement) => {
+      statements.use(this.#sent.text, (error, statement) => {
         if (error !== null) return fail(error);
         if (this.stopped !== undefined) return fail(new Error(this.stopped));
         packets.expectResult(answerMaxBytes(this.#verified.limits.maxBytes));
-        const command = statement.execute(this.#bound);
+        const command = statement.execute(this.#sent.bound);
         let hasResult = false;
         command.on('fields', (columns: Columns) => {
           checkColumns(columns);

@@ -9,6 +9,8 @@ export interface Column {
   readonly decimals: number;
   readonly isBinary: boolean;
   readonly isUnsigned: boolean;
+  /** Whether it is an ENUM or a SET, which are numbers, too. */
+  readonly isChoice: boolean;
 }
 
 export type Conversion =
@@ -55,6 +57,20 @@ const DECIMALS = new Set<number>([TYPE.decimal, TYPE.newDecimal]);
 const TIMES = new Set<number>([TYPE.timestamp, TYPE.datetime]);
 /** VARCHAR, the BLOBs, which the TEXTs are too, ENUM, SET and CHAR, and what is known only once there are values. */
 const TEXTS = new Set<number>([TYPE.null, 15, 247, 248, 249, 250, 251, 252, 253, 254]);
+
+/** What values are compared as, as far as it matters to parameters. */
+export type ColumnKind = 'number' | 'text' | 'bytes' | 'date' | 'moment' | 'time' | 'other';
+
+export function kindOfColumn({ type, isBinary, isChoice }: Column): ColumnKind {
+  if (type === TYPE.null || isChoice) return 'other';
+  if (INTEGERS.has(type) || DECIMALS.has(type) || type === TYPE.float || type === TYPE.double)
+    return 'number';
+  if (TIMES.has(type)) return 'moment';
+  if (type === TYPE.date) return 'date';
+  if (type === TYPE.time) return 'time';
+  if (!TEXTS.has(type)) return 'other';
+  return isBinary ? 'bytes' : 'text';
+}
 
 /** How a column is given as the declared type; `value` is what names it in SQL. */
 export function convertColumn(

@@ -12,16 +12,22 @@ import {
   type OneSelect,
   type OneSelectResult,
 } from '../../sql/one-select.ts';
+import { listParameters, misplacedLists, type ListPlaces } from '../../sql/places/list-places.ts';
+import { misplacedScalars } from '../../sql/places/misplaced-scalars.ts';
+import { loneParameter, rowCounts } from '../../sql/places/row-counts.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
+import { LIST } from '../execute/expand-lists.ts';
+import type { PlacedParam } from '../execute/prepared-query.ts';
 import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
+import { listPlaces } from './list-places.ts';
 import { vocabulary } from '../vocabulary.ts';
 
 export interface ReadStatement {
-  readonly template: Template;
   readonly select: OneSelect;
-  /** With a `?` for each reference of the template. */
+  /** With a `?` for each of its parameters, or a `LIST`. */
   readonly text: string;
+  readonly params: readonly PlacedParam[];
   /** Whether it reads who calls. */
   readonly asksCaller: boolean;
 }
@@ -49,7 +55,11 @@ export function readStatement(capability: Capability): ReadResult {
     ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) =>
       faultAt(capability, { message }),
     ),
-    ...reservedNames(capability).map(({ param, ...fault }) => faultAt(capability, fault, param)),
+    ...[
+      ...reservedNames(capability),
+      ...misplacedLists(select.body, capability, listPlacesOf(capability)),
+      ...misplacedScalars(select.body, capability),
+    ].map(({ param, ...fault }) => faultAt(capability, fault, param)),
   ];
   const variables = new Set(
     select.body.flatMap(({ kind, text }) => (kind === 'variable' ? [text.slice(1)] : [])),
@@ -60,14 +70,43 @@ export function readStatement(capability: Capability): ReadResult {
   ]);
   if (!cut.ok) faults.push(...cut.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)));
   if (!cut.ok || faults.length > 0) return { ok: false, faults };
-  const { template } = cut;
-  const placeholders = template.references.map((number) => ({ number }));
-  const { text } = fillTemplate(template, placeholders, ({ number }) => {
-    const isCaller = variables.has(template.params[number]?.name ?? '');
+  const params = placedParams(cut.template, select.body, capability);
+  const placeholders = params.map((param, number) => ({ number, param }));
+  const { text } = fillTemplate(cut.template, placeholders, ({ param: { name, isList } }) => {
+    if (isList) return { text: LIST, offset: 0 };
     // A variable would bring a collation of its own, which differs from that of most columns: an error.
-    return { text: isCaller ? "concat('', ?)" : '?', offset: 0 };
+    return { text: variables.has(name) ? "concat('', ?)" : '?', offset: 0 };
   });
-  return { ok: true, read: { template, select, text, asksCaller: variables.size > 0 } };
+  return { ok: true, read: { select, text, params, asksCaller: variables.size > 0 } };
+}
+
+/** What somebody has made for it may take JSON text, too. */
+function listPlacesOf({ allowFunctions }: Capability): ListPlaces {
+  const any = Array.from({ length: 20 }, (_, index) => index);
+  const own = allowFunctions.map((name) => [name.split('.').at(-1) ?? name, any] as const);
+  return { ...listPlaces, functions: { ...Object.fromEntries(own), ...listPlaces.functions } };
+}
+
+/** The servers take null for 0 in LIMIT, and no expression. */
+const NO_LIMIT = String(2n ** 63n - 1n);
+
+function placedParams(
+  { params, references }: Template,
+  body: readonly SqlToken[],
+  capability: Capability,
+): readonly PlacedParam[] {
+  const lists = new Set(listParameters(body, capability).map(({ index }) => index));
+  const counts = new Map(rowCounts(body).map((count) => [loneParameter(body, count), count.of]));
+  const tokens = body.flatMap(({ kind }, index) =>
+    kind === 'parameter' || kind === 'variable' ? [index] : [],
+  );
+  return references.flatMap((reference, at): readonly PlacedParam[] => {
+    const [param, token] = [params[reference], tokens[at] ?? -1];
+    if (param === undefined) return [];
+    if (lists.has(token)) return [{ ...param, isList: true }];
+    const counted = counts.get(token);
+    return [counted === undefined ? param : { ...param, ifNull: counted === 'limit' ? NO_LIMIT : '0' }];
+  });
 }
 
 /** The same rules for the text of a view, which a statement runs when it reads the view. */

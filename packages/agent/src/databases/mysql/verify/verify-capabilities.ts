@@ -1,27 +1,32 @@
 import type { FieldPacket, PrepareStatementInfo } from 'mysql2';
-import type { Capability } from '../../../capabilities/model.ts';
+import type { Capability, ParamSchema } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { faultAt } from '../../sql/fault-at.ts';
+import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import { withSession } from '../connect.ts';
 import { isDenied, isLoss, isWrite, nameOf, unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
+import { expandLists, MOST_ITEMS } from '../execute/expand-lists.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { convertColumn, type Column } from './convert-column.ts';
+import { judgeComparisons } from './judge-comparisons.ts';
 import { judgeViews } from './judge-views.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
 import { shadowingFunctions } from './shadowing-functions.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
 
 type CheckResult =
-  | { readonly ok: true; readonly query: PreparedQuery }
+  | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
 /** Of a column: its character set is that of bytes. */
 const BINARY_SET = 63;
 const UNSIGNED_FLAG = 32;
+/** Of ENUM and SET. */
+const CHOICE_FLAGS = 256 | 2048;
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export async function verifyCapabilities(
@@ -38,7 +43,7 @@ export async function verifyCapabilities(
         const result = await check(session, config, capability);
         if (result.ok) {
           prepared.push(result.query);
-          passed.push(capability);
+          passed.push(result.capability);
         } else {
           faults.push(...result.faults);
         }
@@ -64,6 +69,13 @@ async function check(
   }
   const described = await prepared(session, capability, read.text, read);
   if (!described.ok) return described;
+  const compared = await judgeComparisons(capability, read, (probe) => columnOfProbe(session, probe));
+  if (!compared.ok) {
+    return {
+      ok: false,
+      faults: compared.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
+    };
+  }
   const shadowing = await shadowingFunctions(session, read.select, capability.allowFunctions);
   if (shadowing.length > 0) {
     const message = `calls ${shadowing.join(', ')}, of which the database has one of its own: rename that, or add it to allow_functions where it only reads`;
@@ -77,20 +89,47 @@ async function check(
   const text = wrapSelect(read.text, fields, capability.limits, read.select);
   const wrapped = await prepared(session, capability, text, read);
   if (!wrapped.ok) return wrapped;
-  const { template } = read;
   const callsOwn = capability.allowFunctions.length > 0;
   return {
     ok: true,
     query: {
       capability: capability.name,
       text,
-      params: template.references.flatMap((index) => template.params[index] ?? []),
+      params: compared.params,
       limits: capability.limits,
       required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
       callsOwn,
       setsCaller: callsOwn && config.callerVariables,
     },
+    capability: notNegative(boundedLists(capability, read), countingParams(read.select.body)),
   };
+}
+
+/** With as many items as the parentheses of IN take. */
+function boundedLists(capability: Capability, { params }: ReadStatement): Capability {
+  const lists = new Set(params.flatMap(({ isList, name }) => (isList ? [name] : [])));
+  if (lists.size === 0) return capability;
+  const bounded = ({ maxItems = MOST_ITEMS, ...schema }: ParamSchema): ParamSchema => ({
+    ...schema,
+    maxItems: Math.min(MOST_ITEMS, maxItems),
+  });
+  return {
+    ...capability,
+    params: capability.params.map((param) =>
+      lists.has(param.name) ? { ...param, schema: bounded(param.schema) } : param,
+    ),
+  };
+}
+
+async function columnOfProbe(session: MysqlSession, probe: string): Promise<Column | undefined> {
+  try {
+    const { columns } = partsOf(await session.prepare(probe));
+    session.connection.unprepare(probe);
+    return columns[0];
+  } catch (error) {
+    if (isLoss(error)) throw error;
+    return undefined;
+  }
 }
 
 type Described =
@@ -103,27 +142,36 @@ function problemOf(error: unknown): string {
   return `is not accepted by the database: ${nameOf(error)}${next} (the log file has its words)`;
 }
 
-/** The server parses it, and must find the parameters that the scanner has found. */
+/** The server parses it, and must find the parameters that the scanner has found, be their lists empty or not. */
 export async function prepared(
   session: MysqlSession,
   capability: Capability,
   text: string,
-  { template }: ReadStatement,
+  { params }: ReadStatement,
 ): Promise<Described> {
-  let statement: PrepareStatementInfo;
-  try {
-    statement = await session.prepare(text);
-  } catch (error) {
-    if (isLoss(error)) throw error;
-    const message = problemOf(error);
-    const detail = error instanceof Error ? error.message : String(error);
-    return { ok: false, faults: [faultAt(capability, { message, detail })] };
-  }
-  const { parameters, columns } = partsOf(statement);
-  session.connection.unprepare(text);
-  if (parameters !== template.references.length) {
-    const message = 'has parameters where the database sees none: write them as values';
-    return { ok: false, faults: [faultAt(capability, { message })] };
+  const variants = params.some(({ isList }) => isList) ? [[], [null]] : [[]];
+  let columns: readonly Column[] = [];
+  for (const items of variants) {
+    const expanded = expandLists(
+      { text, params },
+      params.map(() => items),
+    );
+    let statement: PrepareStatementInfo;
+    try {
+      statement = await session.prepare(expanded.text);
+    } catch (error) {
+      if (isLoss(error)) throw error;
+      const message = problemOf(error);
+      const detail = error instanceof Error ? error.message : String(error);
+      return { ok: false, faults: [faultAt(capability, { message, detail })] };
+    }
+    const parts = partsOf(statement);
+    session.connection.unprepare(expanded.text);
+    if (parts.parameters !== expanded.params.length) {
+      const message = 'has parameters where the database sees none: write them as values';
+      return { ok: false, faults: [faultAt(capability, { message })] };
+    }
+    ({ columns } = parts);
   }
   return { ok: true, columns };
 }
@@ -150,6 +198,7 @@ function columnOf(field: FieldPacket): Column {
     decimals: field.decimals ?? 0,
     isBinary: field.characterSet === BINARY_SET,
     isUnsigned: (flags & UNSIGNED_FLAG) !== 0,
+    isChoice: (flags & CHOICE_FLAGS) !== 0,
   };
 }
 

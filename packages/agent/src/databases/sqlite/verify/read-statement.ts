@@ -1,13 +1,18 @@
-import type { Capability, Param } from '../../../capabilities/model.ts';
+import type { Capability } from '../../../capabilities/model.ts';
+import type { EngineParam } from '../../engine-process/engine-queries.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
+import { markLists, misplacedLists } from '../../sql/places/list-places.ts';
+import { misplacedScalars } from '../../sql/places/misplaced-scalars.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { knownTableFunctions, problemOfFunction } from '../engine/known-functions.ts';
 import { lexicon } from './lexicon.ts';
+import { listPlaces } from './list-places.ts';
+import { rewriteStatement } from './rewrite-statement.ts';
 import { vocabulary } from '../vocabulary.ts';
 
 interface ReadStatement {
@@ -15,7 +20,7 @@ interface ReadStatement {
   /** With ?1, ?2 and so on for its parameters. */
   readonly text: string;
   /** In the order of their numbers. */
-  readonly params: readonly Param[];
+  readonly params: readonly EngineParam[];
   /** Those of the parameters that say who calls, and that the capability has not declared. */
   readonly callerParams: readonly string[];
   /** Whether a LIMIT may be put behind it. */
@@ -38,26 +43,37 @@ export function readStatement(capability: Capability): ReadResult {
   if (!judged.ok) return refused(capability, judged.problem);
   const { select } = judged;
   const own = callerParams(namesOfParameters(select.body), capability);
-  const cut = cutAtParameters(sql, tokens, select.body, [...capability.params, ...own]);
+  const text = rewriteStatement(sql, select.body, capability);
+  const rewritten = bodyOf(text);
+  if (rewritten === undefined) return refused(capability, 'cannot be read once its parameters are put in');
+  const cut = cutAtParameters(text, tokens, rewritten, [...capability.params, ...own]);
   const faults = [
     ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) => ({ message })),
     ...reservedNames(capability),
+    ...misplacedLists(select.body, capability, listPlaces),
+    ...misplacedScalars(select.body, capability),
     ...(cut.ok ? [] : cut.faults),
   ].map(({ param, ...fault }: Located) => faultAt(capability, fault, param));
   if (!cut.ok || faults.length > 0) return { ok: false, faults };
   const { template } = cut;
   const placeholders = template.references.map((index) => ({ number: index + 1 }));
-  const { text } = fillTemplate(template, placeholders, ({ number }) => ({ text: `?${number}`, offset: 0 }));
+  const filled = fillTemplate(template, placeholders, ({ number }) => ({ text: `?${number}`, offset: 0 }));
   return {
     ok: true,
     read: {
       select,
-      text,
-      params: template.params,
+      text: filled.text,
+      params: markLists(template.params, select.body, capability),
       callerParams: own.map(({ name }) => name),
       takesLimit: !select.isLimited && !endsWithValues(select.body),
     },
   };
+}
+
+function bodyOf(text: string): readonly SqlToken[] | undefined {
+  const scanned = scanSql(text, lexicon);
+  const judged = scanned.ok ? oneSelect(scanned.tokens, vocabulary) : undefined;
+  return judged?.ok === true ? judged.select.body : undefined;
 }
 
 interface Located {

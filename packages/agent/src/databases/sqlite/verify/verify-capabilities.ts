@@ -2,12 +2,14 @@ import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { faultAt } from '../../sql/fault-at.ts';
+import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK, type JudgeAnswer } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
 import type { SqliteConfig } from '../config.ts';
 import type { JudgeQuestion, QueryDefinition, SqliteColumn } from '../engine/questions.ts';
+import { judgeComparisons } from './judge-comparisons.ts';
 import { readStatement } from './read-statement.ts';
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
@@ -41,6 +43,13 @@ async function check(
     const fault = detail === undefined ? { message } : { message, detail };
     return { ok: false, faults: [faultAt(capability, fault)] };
   }
+  const compared = await judgeComparisons(capability, read.select.body, async (probe) => {
+    const answer = await judge(session, { text: probe, allowFunctions });
+    return answer.ok ? (answer.columns[0]?.type ?? null) : undefined;
+  });
+  if (compared.length > 0) {
+    return { ok: false, faults: compared.map(({ param, ...fault }) => faultAt(capability, fault, param)) };
+  }
   const columns = judged.columns.map(({ name }) => name);
   const faults = [...twins(capability, columns), ...missing(capability, columns)];
   if (faults.length > 0) return { ok: false, faults };
@@ -51,7 +60,11 @@ async function check(
     fields: capability.result.map(({ name, type, nullable }) => ({ name, type, nullable })),
     limits: { maxRows: limits.maxRows, maxBytes: limits.maxBytes, onLimit: limits.onLimit },
   };
-  return { ok: true, query: { capability: capability.name, params: read.params, definition } };
+  return {
+    ok: true,
+    query: { capability: capability.name, params: read.params, definition },
+    capability: notNegative(capability, countingParams(read.select.body)),
+  };
 }
 
 /** What the process says of a statement. */

@@ -1,0 +1,50 @@
+import type { PlacedParam, PreparedQuery } from './prepared-query.ts';
+
+/** Stands in a text for the items of a list: no SQL has this character. */
+export const LIST = '\0';
+/** The most items of a list in the parentheses of IN: MariaDB makes a table of more, which it joins without an index. */
+export const MOST_ITEMS = 1000;
+/** `x in ()` is not SQL. */
+const NO_ITEMS = 'select null from dual where false';
+
+export interface ExpandedQuery {
+  readonly text: string;
+  /** In the order of the placeholders of `text`. */
+  readonly params: readonly PlacedParam[];
+  readonly values: readonly unknown[];
+}
+
+/** Puts as many placeholders where a list is as it has items. `values` are those of the query's parameters. */
+export function expandLists(
+  { text, params }: Pick<PreparedQuery, 'text' | 'params'>,
+  values: readonly unknown[],
+): ExpandedQuery {
+  if (!params.some(({ isList }) => isList)) return { text, params, values };
+  const pieces = text.split(LIST).values();
+  const expanded: (readonly [param: PlacedParam, value: unknown])[] = [];
+  let whole = pieces.next().value ?? '';
+  for (const [index, param] of params.entries()) {
+    const value = values[index];
+    if (param.isList !== true) {
+      expanded.push([param, value]);
+      continue;
+    }
+    const items = padded(Array.isArray(value) ? value : [null]);
+    const list = items.length === 0 ? NO_ITEMS : items.map(() => '?').join(', ');
+    whole += list + (pieces.next().value ?? '');
+    const schema = param.schema.items ?? { type: 'string' };
+    expanded.push(...items.map((item) => [{ ...param, schema }, item] as const));
+  }
+  return {
+    text: whole,
+    params: expanded.map(([param]) => param),
+    values: expanded.map(([, value]) => value),
+  };
+}
+
+/** Repeats the last item up to the next power of two: the server has few statements to prepare for lists of all lengths. */
+function padded(items: readonly unknown[]): readonly unknown[] {
+  if (items.length === 0) return [];
+  const length = Math.max(items.length, Math.min(MOST_ITEMS, 2 ** Math.ceil(Math.log2(items.length))));
+  return [...items, ...Array.from({ length: length - items.length }, () => items.at(-1))];
+}

@@ -1,0 +1,113 @@
+import type { SqlToken } from '../scanner.ts';
+import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from './tokens.ts';
+
+/** What a parameter is compared with. */
+export interface Comparison {
+  /** Whether only for being the same. */
+  readonly isEquality: boolean;
+  /** Of the other side's tokens: the first, and the one behind the last. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const ENDS =
+  /^(?:select|distinct|all|from|where|and|or|xor|not|on|having|when|then|else|end|case|by|between|in|is|like|glob|regexp|rlike|escape|group|order|limit|offset|union|except|intersect|asc|desc|as|using|window|join|inner|left|right|cross|natural|straight_join|for|separator)$/i;
+const COMPARING = ['<', '>', '=', '!'];
+
+/** Undefined where it is compared with nothing, or with what only a parser could tell. `or` are operators that join conditions. */
+export function comparisonOf(
+  body: readonly SqlToken[],
+  index: number,
+  or: readonly string[],
+): Comparison | undefined {
+  let [start, end] = [index, index + 1];
+  while (isOperator(body[start - 1], '(') && isOperator(body[end], ')') && isPlain(body[start - 2])) {
+    start -= 1;
+    end += 1;
+  }
+  const opening = openingBefore(body, start);
+  if (isOperator(body[opening], '(') && isWord(body[opening - 1], /^in$/i)) {
+    return leftOf(body, opening - 1, true, or);
+  }
+  if (isWord(body[start - 1], /^between$/i)) return leftOf(body, start - 1, false, or);
+  if (isWord(body[start - 1], /^and$/i)) {
+    const between = findAtLevel(body, start - 2, -1, (token) =>
+      isWord(token, /^(?:and|or|where|having|on|when|between)$/i),
+    );
+    if (between !== undefined && isWord(body[between], /^between$/i)) return leftOf(body, between, false, or);
+  }
+  const isWhole = isEdge(body[end], or) || isOperator(body[end], ...COMPARING);
+  const before = operatorEndingAt(body, start);
+  if (before !== undefined)
+    return isWhole ? leftOf(body, start - before.length, isEquality(before), or) : undefined;
+  const after = operatorStartingAt(body, end);
+  if (after === undefined || !isEdge(body[start - 1], or)) return undefined;
+  const first = end + after.length;
+  const stop =
+    findAtLevel(body, first, 1, (token) => isEnd(token, or) || isOperator(token, ...COMPARING)) ??
+    closingAfter(body, first - 1);
+  return { isEquality: isEquality(after), start: first, end: stop };
+}
+
+/** Without NOT before the operator, which begins at that index. */
+function leftOf(
+  body: readonly SqlToken[],
+  operator: number,
+  isEquality: boolean,
+  or: readonly string[],
+): Comparison | undefined {
+  const end = isWord(body[operator - 1], /^not$/i) ? operator - 1 : operator;
+  const before = findAtLevel(
+    body,
+    end - 1,
+    -1,
+    (token) => isEnd(token, or) || isOperator(token, ...COMPARING),
+  );
+  const start = before ?? openingBefore(body, end - 1);
+  return end - start > 1 ? { isEquality, start: start + 1, end } : undefined;
+}
+
+function isEquality(operator: string): boolean {
+  return ['=', '==', '<>', '!=', '<=>', 'is'].includes(operator);
+}
+
+/** What no operand has in it, outside of parentheses. */
+function isEnd(token: SqlToken | undefined, or: readonly string[]): boolean {
+  return (
+    token === undefined ||
+    isOperator(token, ',', ';', ...or) ||
+    (token.kind === 'word' && ENDS.test(token.text))
+  );
+}
+
+function isEdge(token: SqlToken | undefined, or: readonly string[]): boolean {
+  return isEnd(token, or) || isOperator(token, '(', ')');
+}
+
+/** Before a parenthesis that is neither a call's nor that of IN. */
+function isPlain(token: SqlToken | undefined): boolean {
+  return (
+    token === undefined ||
+    token.kind === 'operator' ||
+    (token.kind === 'word' && /^(?:where|and|or|not|on|when|having|between)$/i.test(token.text))
+  );
+}
+
+function operatorEndingAt(body: readonly SqlToken[], end: number): string | undefined {
+  let start = end;
+  while (isOperator(body[start - 1], ...COMPARING)) start -= 1;
+  return start === end ? undefined : textOf(body, start, end);
+}
+
+function operatorStartingAt(body: readonly SqlToken[], start: number): string | undefined {
+  let end = start;
+  while (isOperator(body[end], ...COMPARING)) end += 1;
+  return start === end ? undefined : textOf(body, start, end);
+}
+
+function textOf(body: readonly SqlToken[], start: number, end: number): string {
+  return body
+    .slice(start, end)
+    .map(({ text }) => text)
+    .join('');
+}

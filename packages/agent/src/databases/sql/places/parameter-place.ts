@@ -1,0 +1,98 @@
+import type { SqlToken } from '../scanner.ts';
+import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from './tokens.ts';
+
+/** Where a parameter stands, as far as that says what it may be. */
+export type Place =
+  /** Alone in the parentheses behind IN. */
+  | { readonly kind: 'list'; readonly opening: number; readonly isNegated: boolean; readonly isRow: boolean }
+  /** One of several behind IN. */
+  | { readonly kind: 'listed' }
+  /** An argument of a function, or of what is written like one, by its name in lower case. */
+  | { readonly kind: 'argument'; readonly of: string; readonly at: number }
+  /** Behind MEMBER OF. */
+  | { readonly kind: 'members' }
+  /** It is only asked whether it is null. */
+  | { readonly kind: 'null-test' }
+  /** A column of the result. */
+  | { readonly kind: 'column' }
+  | { readonly kind: 'other' };
+
+/** Functions that give back one of their arguments. */
+const PASSING = /^(?:coalesce|ifnull|nvl)$/i;
+const BOUNDARY =
+  /^(?:select|distinct|all|where|and|or|xor|not|on|having|when|then|else|case|by|from|in|between|like|limit|offset|if)$/i;
+const CLAUSES =
+  /^(?:select|from|where|on|having|by|limit|offset|fetch|union|except|intersect|values|using|with|window)$/i;
+
+/** Of the tokens from `start` up to `end`, which are a parameter or what hands its value on. */
+export function placeOf(body: readonly SqlToken[], start: number, end: number = start + 1): Place {
+  const [before, next] = [body[start - 1], body[end]];
+  if (isTested(body, start, end)) return { kind: 'null-test' };
+  const isAlone = isOperator(before, '(') && isOperator(next, ')');
+  if (isAlone) {
+    const caller = body[start - 2];
+    if (isWord(caller, /^in$/i)) return listOf(body, start - 1);
+    if (isWord(caller, /^of$/i) && isWord(body[start - 3], /^member$/i)) return { kind: 'members' };
+    if (!isCaller(caller)) return placeOf(body, start - 1, end + 1);
+  }
+  const isArgument =
+    isOperator(before, '(', ',') && (isOperator(next, ')', ',') || isWord(next, /^(?:as|using)$/i));
+  const opening = openingBefore(body, start);
+  const caller = body[opening - 1];
+  if (isArgument && isOperator(body[opening], '(')) {
+    if (isWord(caller, /^in$/i)) return { kind: 'listed' };
+    if (isCaller(caller)) {
+      if (PASSING.test(caller.text)) return placeOf(body, opening - 1, closingAfter(body, opening) + 1);
+      const at = body.slice(opening + 1, start).filter((token, index) => {
+        return isOperator(token, ',') && openingBefore(body, opening + 1 + index) === opening;
+      }).length;
+      return { kind: 'argument', of: caller.text.toLowerCase(), at };
+    }
+  }
+  return isColumn(body, start, end) ? { kind: 'column' } : { kind: 'other' };
+}
+
+function listOf(body: readonly SqlToken[], opening: number): Place {
+  const isNegated = isWord(body[opening - 2], /^not$/i);
+  const last = opening - (isNegated ? 3 : 2);
+  return { kind: 'list', opening, isNegated, isRow: isRow(body, last) };
+}
+
+/** Whether several values in parentheses end with that token. */
+function isRow(body: readonly SqlToken[], last: number): boolean {
+  if (!isOperator(body[last], ')')) return false;
+  const opening = openingBefore(body, last);
+  const caller = body[opening - 1];
+  if (isCaller(caller) && !isWord(caller, /^row$/i)) return false;
+  return findAtLevel(body, opening + 1, 1, (token) => isOperator(token, ',')) !== undefined;
+}
+
+function isCaller(token: SqlToken | undefined): token is SqlToken {
+  return token?.kind === 'name' || (token?.kind === 'word' && !BOUNDARY.test(token.text));
+}
+
+function isTested(body: readonly SqlToken[], start: number, end: number): boolean {
+  const [next, after, third] = [body[end], body[end + 1], body[end + 2]];
+  const isAsked =
+    isWord(next, /^(?:isnull|notnull)$/i) ||
+    (isWord(next, /^(?:is|not)$/i) && isWord(after, /^null$/i)) ||
+    (isWord(next, /^is$/i) && isWord(after, /^not$/i) && isWord(third, /^null$/i));
+  const before = body[start - 1];
+  const isWhole =
+    before === undefined ||
+    isOperator(before, '(', ',') ||
+    (before.kind === 'word' &&
+      BOUNDARY.test(before.text) &&
+      !/^(?:in|between|like|limit|offset)$/i.test(before.text));
+  return isAsked && isWhole;
+}
+
+/** Of the outermost SELECT alone: what an inner one gives is a value of the statement again. */
+function isColumn(body: readonly SqlToken[], start: number, end: number): boolean {
+  if (openingBefore(body, start) >= 0) return false;
+  const clause = findAtLevel(body, start - 1, -1, (token) => isWord(token, CLAUSES));
+  if (clause === undefined || !isWord(body[clause], /^select$/i)) return false;
+  const [before, next] = [body[start - 1], body[end]];
+  const begins = isOperator(before, ',') || isWord(before, /^(?:select|distinct|all)$/i);
+  return begins && (next === undefined || next.kind !== 'operator' || isOperator(next, ','));
+}

@@ -1,0 +1,60 @@
+import type { SqlToken } from '../scanner.ts';
+
+export function isWord(token: SqlToken | undefined, words: RegExp): boolean {
+  return token?.kind === 'word' && words.test(token.text);
+}
+
+export function isOperator(token: SqlToken | undefined, ...texts: readonly string[]): boolean {
+  return token?.kind === 'operator' && texts.includes(token.text);
+}
+
+export function opens(token: SqlToken | undefined): boolean {
+  return isOperator(token, '(', '[', '{');
+}
+
+export function closes(token: SqlToken | undefined): boolean {
+  return isOperator(token, ')', ']', '}');
+}
+
+/** Of the parenthesis or bracket around the token at that index; -1 for a token that stands in none. */
+export function openingBefore(body: readonly SqlToken[], at: number): number {
+  let depth = 0;
+  for (let index = at - 1; index >= 0; index -= 1) {
+    if (closes(body[index])) depth += 1;
+    if (opens(body[index])) depth -= 1;
+    if (depth < 0) return index;
+  }
+  return -1;
+}
+
+/** Of the parenthesis or bracket that ends what the token at that index stands in; the end of the text if there is none. */
+export function closingAfter(body: readonly SqlToken[], at: number): number {
+  let depth = 0;
+  for (let index = at + 1; index < body.length; index += 1) {
+    if (opens(body[index])) depth += 1;
+    if (closes(body[index])) depth -= 1;
+    if (depth < 0) return index;
+  }
+  return body.length;
+}
+
+/** The first token from that index on that `isFound` takes, outside of parentheses that open behind it. */
+export function findAtLevel(
+  body: readonly SqlToken[],
+  from: number,
+  step: 1 | -1,
+  isFound: (token: SqlToken) => boolean,
+): number | undefined {
+  let depth = 0;
+  for (let index = from; index >= 0 && index < body.length; index += step) {
+    const token = body[index];
+    if (token === undefined) break;
+    const isInner = step === 1 ? opens(token) : closes(token);
+    const isOuter = step === 1 ? closes(token) : opens(token);
+    if (depth === 0 && isFound(token)) return index;
+    if (isInner) depth += 1;
+    if (isOuter) depth -= 1;
+    if (depth < 0) return undefined;
+  }
+  return undefined;
+}
