@@ -133,12 +133,12 @@ export const FAULTY_DATABASES: readonly FaultyConfiguration[] = [
     [
       { sql: 'select id from canary_book where id = :id', params: '{ id: { type: date } }' },
       {
-        sql: 'select id from canary_book where id in (:ids)',
+        sql: 'select id from canary_book where id = :ids',
         params: '{ ids: { type: array, items: { type: integer } } }',
       },
     ],
     'q1.params.id: is declared date',
-    'q2.params.ids: is an array, but the SQL takes one bigint here: write = any(:ids) instead of in (:ids), or declare it integer',
+    'q2.params.ids: is an array, but the SQL takes one bigint here: write x in (:ids) or x = any(:ids), or declare it integer',
   ),
   queries(
     'columns that are missing, doubled or of another type',

@@ -52,7 +52,6 @@ const MISPLACED: readonly (readonly [condition: string, schema: ParamSchema])[] 
   ['id in (:v, 1)', INTEGERS],
   ['id in (1, :v)', INTEGERS],
   ['(id, id) in (:v)', INTEGERS],
-  ['id in (select :v)', INTEGERS],
   ['id = coalesce(:v, 1)', INTEGERS],
   ['title = :v', { type: 'object' }],
   ['title in (:v)', { type: 'object' }],

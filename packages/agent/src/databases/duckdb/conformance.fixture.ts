@@ -235,6 +235,7 @@ export const dialect: Dialect = {
     ["lpad('', :v, 'x') = 'xx' and id = 2", { type: 'integer' }, 2],
   ],
   misplaced: [
+    ['id in (select :v)', { type: 'array', items: { type: 'integer' } }, 'write x in (:v)'],
     ['id = :v', { type: 'date' }, 'DuckDB takes INTEGER here'],
     ['title = :v', { type: 'boolean' }, 'DuckDB takes VARCHAR here'],
     ["lpad(title, :v, '0') = title", { type: 'boolean' }, 'DuckDB takes INTEGER here'],

@@ -221,6 +221,7 @@ export function dialectOf(address: MysqlAddress): Dialect {
       ['cast(title as signed) + id = :v', { type: 'integer' }, 2],
     ],
     misplaced: [
+      ['id in (select :v)', { type: 'array', items: { type: 'integer' } }, 'write x in (:v)'],
       ['id = :v', { type: 'string' }, 'declare it integer'],
       ['book.id < :v', { type: 'string' }, 'declare it integer'],
       ['id in (:v, 1)', { type: 'string' }, 'declare it integer'],

@@ -152,8 +152,17 @@ const DIALECT: Omit<Dialect, 'start'> = {
   ],
   refusedValue: { sql: 'select :v::mood as a', schema: { type: 'string' }, value: 'zq7marker' },
   risky: ['select id as a from book limit :n', 'select id as a from book offset :n'],
-  listForms: [],
-  misplaced: [],
+  listForms: [
+    ['id in (:v)', { type: 'array', items: { type: 'integer' } }, [2]],
+    ['id = any(:v)', { type: 'array', items: { type: 'integer' } }, [2]],
+    ["title = :v ->> 'key'", { type: 'object' }, { key: 'book 2' }],
+  ],
+  misplaced: [
+    ['id = :v', { type: 'string' }, 'declare it so, or cast it'],
+    ['title = :v', { type: 'integer' }, 'declare it so, or cast it'],
+    ['title = :v', { type: 'boolean' }, 'declare it so, or cast it'],
+    ['id = :v', { type: 'date' }, 'declare it so, or cast it'],
+  ],
   leftovers: [
     {
       leave: { sql: "select keep('svc_test.left', 'x') as a" },

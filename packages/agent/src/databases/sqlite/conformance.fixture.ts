@@ -169,6 +169,7 @@ export const dialect: Dialect = {
     ['id = :v', { type: 'string' }, '2'],
   ],
   misplaced: [
+    ['id in (select :v)', { type: 'array', items: { type: 'integer' } }, 'write x in (:v)'],
     ['id < :v', { type: 'string' }, 'declare it integer'],
     ['book.id between 1 and :v', { type: 'string' }, 'declare it integer'],
     ['id in (:v)', { type: 'array', items: { type: 'date' } }, 'declare it integer'],

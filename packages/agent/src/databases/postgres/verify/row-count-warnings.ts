@@ -2,8 +2,8 @@ import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
 import { negativeCount, negativeParams } from '../../sql/row-counts.ts';
-import { readStatement } from './statement/read-statement.ts';
-import { isNode, walk } from './statement/tree.ts';
+import { readStatement, type ReadStatement } from './statement/read-statement.ts';
+import { inside, isNode, walk } from './statement/tree.ts';
 
 const ROW_COUNTS = new Set(['limitCount', 'limitOffset']);
 
@@ -24,6 +24,19 @@ export async function rowCountWarnings(capabilities: readonly Capability[]): Pro
     const names = new Set([...numbers].map((number) => template.params[number - 1]?.name));
     return suspects.filter(({ name }) => names.has(name)).map((param) => negativeCount(capability, param));
   });
+}
+
+/** The names of the parameters that are a LIMIT, an OFFSET or a FETCH FIRST by themselves. */
+export function countingParams({ inspected, template }: ReadStatement): ReadonlySet<string> {
+  const names = new Set<string>();
+  walk(inspected.tree, (key, child) => {
+    let node = ROW_COUNTS.has(key) ? child : undefined;
+    while (isNode(node) && isNode(node['TypeCast'])) node = node['TypeCast']['arg'];
+    const number = inside(node, 'ParamRef')?.['number'];
+    const name = template.params[Number(number) - 1]?.name;
+    if (name !== undefined) names.add(name);
+  });
+  return names;
 }
 
 /** Without those in GREATEST or another function, which may keep them from being negative, and those of a subselect. */

@@ -20,6 +20,8 @@ import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { askVolatile, explain, refused, step, type Refusal } from './plan-statement.ts';
 import { faultAt } from '../../sql/fault-at.ts';
+import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
+import { countingParams } from './row-count-warnings.ts';
 import { refusedAsTooDeep } from './statement/read-statement.ts';
 import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
 import { titlesStatement } from './types/server-types.ts';
@@ -127,13 +129,22 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   }
   const proven = await step(pool, capability, explain(prefix, params.length));
   if (!proven.ok) return proven;
+  const counts = countingParams(read);
+  const miscounted = capability.params.flatMap(({ name, schema }) => {
+    const message = counts.has(name) ? problemOfCount(schema) : undefined;
+    return message === undefined ? [] : [faultAt(capability, { message }, name)];
+  });
+  if (miscounted.length > 0) return { ok: false, faults: miscounted };
   const presets = await checkPresets(pool, capability, params);
   if (presets.length > 0) return { ok: false, faults: presets };
   const byName = new Map(params.map(({ param }) => [param.name, param]));
   return {
     ok: true,
     query: { capability: capability.name, whole, prefix, params, limits: capability.limits },
-    capability: { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
+    capability: notNegative(
+      { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
+      counts,
+    ),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Template } from '../../../sql/create-template.ts';
 import type { FilledTemplate } from '../../../sql/fill-template.ts';
 import { isForbidden } from '../functions/known-functions.ts';
 import { inspectSelect, type Inspected } from './inspect.ts';
+import { comparesRow, isSameMeaning, rewriteLists } from './list-parameters.ts';
 import { findParameters } from './named-parameters.ts';
 import { fillPlaceholders, type Placeholder } from './placeholder.ts';
 import { tooDeep } from './too-deep.ts';
@@ -16,6 +17,8 @@ export interface ReadStatement {
   readonly template: Template;
   readonly rewritten: FilledTemplate;
   readonly inspected: Inspected;
+  /** The statement as it is written, where arrays behind IN are not read as its lists: the column may be an array, too. */
+  readonly written?: ReadStatement;
 }
 
 export type ReadResult =
@@ -62,9 +65,30 @@ export function readStatement(capability: Capability): ReadResult {
   }
   const placeholders = declaredPlaceholders(found.template);
   const result = readFilled(capability, found.template, placeholders);
-  const taken = result.ok ? takenAsArgument(found.template, placeholders) : undefined;
-  if (taken === undefined) return result;
+  if (!result.ok) return result;
+  const taken = takenAsArgument(found.template, placeholders);
+  if (taken === undefined) return readLists(capability, result.read);
   const message = `has :${taken} where its value would become the argument of what stands before it: write the parentheses, as in f(:${taken}) or in (:${taken}), or a cast, as in :${taken}::date`;
+  return { ok: false, faults: [faultAt(capability, { message })] };
+}
+
+function readLists(capability: Capability, written: ReadStatement): ReadResult {
+  const sql = rewriteLists(capability.sql, capability.params);
+  if (sql === undefined) return { ok: true, read: written };
+  const { params } = written.template;
+  const [list] = params.filter(({ schema }) => schema.type === 'array');
+  if (comparesRow(written.inspected.tree, params)) {
+    const message = 'is an array, but the SQL compares several values with each item: compare one';
+    return { ok: false, faults: [faultAt(capability, { message }, list?.name)] };
+  }
+  const found = findParameters(sql, capability.params);
+  const result = found.ok
+    ? readFilled(capability, found.template, declaredPlaceholders(found.template))
+    : undefined;
+  if (result?.ok === true && isSameMeaning(written.inspected.tree, result.read.inspected.tree, params)) {
+    return { ok: true, read: { ...result.read, written } };
+  }
+  const message = `has in (:${list?.name}) beside another comparison: write parentheses around it, as in (x in (:${list?.name}))`;
   return { ok: false, faults: [faultAt(capability, { message })] };
 }
 

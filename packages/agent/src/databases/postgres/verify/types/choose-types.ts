@@ -57,19 +57,31 @@ const INDETERMINATE = '42P18';
 export async function chooseTypes(pool: SessionPool, capability: Capability): Promise<TypedStatement> {
   const first = readStatement(capability);
   if (!first.ok) return first;
-  const { template } = first.read;
+  const chosen = await chooseFor(pool, capability, first.read);
+  const { written } = first.read;
+  if (chosen.ok || written === undefined) return chosen;
+  const asWritten = await chooseFor(pool, capability, written);
+  return asWritten.ok ? asWritten : chosen;
+}
+
+async function chooseFor(
+  pool: SessionPool,
+  capability: Capability,
+  read: ReadStatement,
+): Promise<TypedStatement> {
+  const { template } = read;
   const declared: Choice = template.references.map(() => undefined);
-  const asDeclared = await plan(pool, capability, first.read, declared);
+  const asDeclared = await plan(pool, capability, read, declared);
   if (asDeclared.ok) {
     const own = await ownComparisons(pool, capability, asDeclared);
     return own ?? asDeclared;
   }
   if (!TYPE_ERRORS.has(sqlStateOf(asDeclared.error) ?? '') || declared.length === 0) return asDeclared;
 
-  const found = await askTypes(pool, capability, first.read);
+  const found = await askTypes(pool, capability, read);
   const choice = template.references.map((index, at) => chooseAt(template.params[index], found?.[at]));
   if (!(await isTaken(pool, capability, template, choice))) {
-    return explained(capability, first.read, asDeclared, found ?? []);
+    return explained(capability, read, asDeclared, found ?? []);
   }
   return planChoice(pool, capability, template, await restoreDeclared(pool, capability, template, choice));
 }
@@ -319,7 +331,7 @@ function misfitMessage(name: string, schema: ParamSchema, type: ServerType): str
   if (schema.type === 'array' && !isArray) {
     const { items } = schema;
     const scalar = items !== undefined && fits(items, type) ? `, or declare it ${items.type}` : '';
-    return `is an array, but the SQL takes one ${title ?? 'value'} here: write = any(:${name}) instead of in (:${name})${scalar}`;
+    return `is an array, but the SQL takes one ${title ?? 'value'} here: write x in (:${name}) or x = any(:${name})${scalar}`;
   }
   const taken = title === undefined ? 'a type of the database' : `${title}${isArray ? '[]' : ''}`;
   const cast = title === undefined ? 'the_type' : taken;
