@@ -82,6 +82,7 @@ test.each(cases)('$type = $column', async ({ type, table }) => {
   expect(await planOf(capability(table, 'v >= :v', schema))).toMatch(searching('>='));
   const list: ParamSchema = { type: 'array', items: schema };
   expect(await planOf(capability(table, 'v = any(:v)', list))).toMatch(searching('= ANY'));
+  expect(await planOf(capability(table, 'v in (:v)', list))).toMatch(searching('= ANY'));
 });
 
 test('also beside a parameter that does not fit as declared', async () => {

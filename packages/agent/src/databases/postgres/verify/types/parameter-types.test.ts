@@ -329,16 +329,27 @@ describe('what cannot be told stays a fault that says what to write', () => {
       /params\.v is declared array, but the SQL takes it as integer\[\]: .*:v::integer\[\]/,
     ],
     [
-      `${found}id in (:v)`,
+      `${found}id = :v`,
       { type: 'array', items: { type: 'integer' } },
-      /params\.v is an array, but the SQL takes one integer here: write = any\(:v\) instead of in \(:v\), or declare it integer$/,
+      /params\.v is an array, but the SQL takes one integer here: write x in \(:v\) or x = any\(:v\), or declare it integer$/,
     ],
     [
-      `${found}label in (:v)`,
+      `${found}label in (:v, 'x')`,
       strings,
-      /params\.v is an array, but the SQL takes one text here: write = any\(:v\) .*, or declare it string$/,
+      /params\.v is an array, but the SQL takes one text here: write x in \(:v\) .*, or declare it string$/,
     ],
-    [`${found}id in (:v)`, strings, /one integer here: write = any\(:v\) instead of in \(:v\)$/],
+    [`${found}id = :v`, strings, /one integer here: write x in \(:v\) or x = any\(:v\)$/],
+    [`${found}id in (:v)`, strings, /params\.v is declared array, but the SQL takes it as integer\[\]: /],
+    [
+      `${found}(id, id) in (:v)`,
+      { type: 'array', items: { type: 'integer' } },
+      /params\.v is an array, but the SQL compares several values with each item: compare one$/,
+    ],
+    [
+      `${found}true = id in (:v)`,
+      { type: 'array', items: { type: 'integer' } },
+      /sql has in \(:v\) beside another comparison: write parentheses around it, as in \(x in \(:v\)\)$/,
+    ],
     [
       `${found}feels = :v`,
       'date',
