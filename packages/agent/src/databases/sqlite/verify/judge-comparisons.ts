@@ -35,7 +35,9 @@ export async function judgeComparisons(
       kindOfColumn(await declaredTypeOf(probeOf(sql, body, comparison.start, comparison.end)));
     const { schema } = param;
     const scalar = schema.type === 'array' ? (schema.items ?? { type: 'string' }) : schema;
-    const message = kind && problemOf(scalar, kind, comparison);
+    // What a subquery yields is not converted for the column, as one value is.
+    const isList = schema.type === 'array';
+    const message = kind && problemOf(scalar, kind, comparison.isEquality && !(isList && kind === 'text'));
     if (message !== undefined) faults.set(param.name, { param: param.name, message });
   }
   return [...faults.values()];
@@ -61,7 +63,7 @@ function kindOfColumn(declared: string | null | undefined): Kind | undefined {
   return /^bool/i.test(declared) ? 'boolean' : undefined;
 }
 
-function problemOf(schema: ParamSchema, kind: Kind, { isEquality }: Comparison): string | undefined {
+function problemOf(schema: ParamSchema, kind: Kind, isEquality: boolean): string | undefined {
   const { type } = schema;
   const isNumber = type === 'integer' || type === 'number' || type === 'boolean';
   const declared = `is ${type}, but is compared with`;
