@@ -8,11 +8,11 @@ export function isOperator(token: SqlToken | undefined, ...texts: readonly strin
   return token?.kind === 'operator' && texts.includes(token.text);
 }
 
-export function opens(token: SqlToken | undefined): boolean {
+function opens(token: SqlToken | undefined): boolean {
   return isOperator(token, '(', '[', '{');
 }
 
-export function closes(token: SqlToken | undefined): boolean {
+function closes(token: SqlToken | undefined): boolean {
   return isOperator(token, ')', ']', '}');
 }
 
