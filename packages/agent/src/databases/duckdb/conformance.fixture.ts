@@ -238,7 +238,7 @@ export const dialect: Dialect = {
     ['id in (select :v)', { type: 'array', items: { type: 'integer' } }, 'write x in (:v)'],
     ['id = :v', { type: 'date' }, 'DuckDB takes INTEGER here'],
     ['title = :v', { type: 'boolean' }, 'DuckDB takes VARCHAR here'],
-    ["lpad(title, :v, '0') = title", { type: 'boolean' }, 'DuckDB takes INTEGER here'],
+    ["lpad(title, :v, '0') = title", { type: 'boolean' }, 'which DuckDB does not take here'],
     ["time '10:00' = :v", { type: 'date' }, 'DuckDB takes TIME here'],
   ],
   leftovers: [],

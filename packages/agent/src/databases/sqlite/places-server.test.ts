@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { ParamSchema } from '../../capabilities/model.ts';
 import { callOf, capabilityOf } from '../conformance/capability.testing.ts';
-import { ASK } from '../engine-process/engine-questions.ts';
 import { openScene, type Scene } from './scene.testing.ts';
 
 let scene: Scene;

@@ -41,7 +41,7 @@ function readsJson(body: readonly SqlToken[], index: number, place: Place): bool
   if (isOperator(next, '-') && isOperator(type, '>')) return true;
   if (isOperator(next, '::')) return !isOperator(body[index + 3], '[');
   if (place.kind !== 'argument' || place.at !== 0) return false;
-  if (!/cast$/.test(place.of)) return JSON_READERS.test(place.of);
+  if (!place.of.endsWith('cast')) return JSON_READERS.test(place.of);
   return (
     isWord(next, /^as$/i) && findAtLevel(body, index + 2, 1, (token) => isOperator(token, '[')) === undefined
   );

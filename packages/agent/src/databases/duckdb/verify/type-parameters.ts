@@ -14,7 +14,7 @@ const MOMENTS = /^(?:DATE|TIMESTAMP.*)$/;
 const FITTING: Readonly<Record<ParamType, RegExp>> = {
   integer: new RegExp(`${NUMBERS.source}|^VARCHAR$`),
   number: new RegExp(`${NUMBERS.source}|^VARCHAR$`),
-  boolean: /^BOOLEAN$/,
+  boolean: new RegExp(`${NUMBERS.source}|^BOOLEAN$`),
   date: new RegExp(`${MOMENTS.source}|^VARCHAR$`),
   datetime: new RegExp(`${MOMENTS.source}|^VARCHAR$`),
   uuid: /^(?:UUID|VARCHAR)$/,
@@ -101,7 +101,8 @@ export async function castUnbound(
   const unbound = new Set(alone.length === 0 ? types.map((_, index) => index + 1) : alone);
   const casts = new Map(typing.casts);
   for (const [at, { number, param, form }] of references.entries()) {
-    const type = typing.found[at] ?? CASTS[param.schema.type];
+    const declared = CASTS[param.schema.type];
+    const type = param.schema.type === 'boolean' ? declared : (typing.found[at] ?? declared);
     if (form === undefined && unbound.has(number)) casts.set(at, type);
   }
   const cast = { ...typing, casts };

@@ -57,8 +57,9 @@ async function judgeTyped(
   given: Typing,
 ): Promise<Judged> {
   const { params, text } = read;
-  let typing = given;
+  let { untyped } = given;
   for (;;) {
+    const typing: Typing = { ...given, untyped };
     const question: JudgeQuestion = {
       text: text(typing),
       parameters: params.length,
@@ -73,15 +74,15 @@ async function judgeTyped(
       return { ok: false, faults: [faultAt(capability, { message, ...said })] };
     }
     if (judged.untyped.length === 0) return { ok: true, question, judged, typing };
-    const { untyped } = typing;
-    const more = judged.untyped.filter((number) => !untyped.has(number));
+    const known = untyped;
+    const more = judged.untyped.filter((number) => !known.has(number));
     if (more.length === 0 && untyped.size === params.length) {
       const message = 'has columns or parameters whose type DuckDB cannot tell: cast them in the SQL';
       return { ok: false, faults: [faultAt(capability, { message })] };
     }
     // Where DuckDB knows the types of some only by those of others, all are said.
-    const next = more.length > 0 ? [...untyped, ...more] : params.map((_param, index) => index + 1);
-    typing = { ...typing, untyped: new Set(next) };
+    const next = more.length > 0 ? [...known, ...more] : params.map((_param, index) => index + 1);
+    untyped = new Set(next);
   }
 }
 

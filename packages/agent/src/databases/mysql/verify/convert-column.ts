@@ -11,6 +11,8 @@ export interface Column {
   readonly isUnsigned: boolean;
   /** Whether it is an ENUM or a SET, which are numbers, too. */
   readonly isChoice: boolean;
+  /** Whether it is a column of a table. */
+  readonly isStored: boolean;
 }
 
 export type Conversion =

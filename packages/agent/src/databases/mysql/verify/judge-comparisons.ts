@@ -3,6 +3,7 @@ import type { ParameterFault } from '../../sql/create-template.ts';
 import { comparisonOf, type Comparison } from '../../sql/places/comparisons.ts';
 import { probeOf } from '../../sql/places/probe.ts';
 import { takesNumbersAlone } from '../../sql/places/takes-numbers.ts';
+import { isWord } from '../../sql/places/tokens.ts';
 import type { PlacedParam } from '../execute/prepared-query.ts';
 import { kindOfColumn, type Column, type ColumnKind } from './convert-column.ts';
 import type { ReadStatement } from './read-statement.ts';
@@ -30,25 +31,33 @@ export async function judgeComparisons(
   for (const [at, param] of params.entries()) {
     const comparison = comparisonOf(body, indexes[at] ?? -1, OR);
     const isDeclared = declared.some(({ name }) => name === param.name);
-    const kind = comparison && isDeclared ? await kindOf(sql, body, comparison, columnOf) : undefined;
+    const column = comparison && isDeclared ? await columnIn(sql, body, comparison, columnOf) : undefined;
+    const kind = column && kindOfColumn(column);
     const scalar = param.isList === true ? (param.schema.items ?? { type: 'string' }) : param.schema;
-    const message = kind && comparison ? problemOf(scalar, kind, comparison) : undefined;
+    const message =
+      kind && comparison ? problemOf(scalar, kind, comparison, column?.isStored === true) : undefined;
     if (message !== undefined) faults.set(param.name, { param: param.name, message });
-    placed.push(kind === 'text' && scalar.type === 'integer' ? asText(param) : param);
+    placed.push(kind === 'text' && column?.isStored && scalar.type === 'integer' ? asText(param) : param);
   }
   return faults.size > 0 ? { ok: false, faults: [...faults.values()] } : { ok: true, params: placed };
 }
 
-async function kindOf(
+async function columnIn(
   sql: string,
   body: ReadStatement['select']['body'],
   { start, end }: Comparison,
   columnOf: (probe: string) => Promise<Column | undefined>,
-): Promise<ColumnKind | undefined> {
+): Promise<Column | undefined> {
   if (body.slice(start, end).some(({ kind }) => kind === 'parameter' || kind === 'variable'))
     return undefined;
   const column = await columnOf(probeOf(sql, body, start, end));
-  return column === undefined ? undefined : kindOfColumn(column);
+  if (column === undefined) return undefined;
+  // What an inner SELECT gives is no column of a table to the server; by its name it is one here.
+  const isNamed = body
+    .slice(start, end)
+    .every(({ kind, text }) => kind === 'name' || kind === 'word' || text === '.');
+  const isInner = body.slice(0, start).filter((token) => isWord(token, /^select$/i)).length > 1;
+  return { ...column, isStored: isNamed && (column.isStored || isInner) };
 }
 
 /** As text an integer finds its own digits alone; as a number it would find the texts that the server reads as that number. */
@@ -57,7 +66,12 @@ function asText(param: PlacedParam): PlacedParam {
   return { ...param, schema: param.isList === true ? { ...param.schema, items: text } : text };
 }
 
-function problemOf(schema: ParamSchema, kind: ColumnKind, { isEquality }: Comparison): string | undefined {
+function problemOf(
+  schema: ParamSchema,
+  kind: ColumnKind,
+  { isEquality }: Comparison,
+  isStored: boolean,
+): string | undefined {
   const { type } = schema;
   const declared = `is ${type}, but is compared with`;
   switch (kind) {
@@ -66,7 +80,8 @@ function problemOf(schema: ParamSchema, kind: ColumnKind, { isEquality }: Compar
       return `${declared} a number, which would read other texts as 0: declare it integer or number`;
     case 'text':
       if (['string', 'uuid', 'date', 'datetime'].includes(type)) return undefined;
-      if (type === 'integer' && isEquality) return undefined;
+      // An expression, such as date_format, may give numbers alone.
+      if (type !== 'boolean' && (!isStored || (type === 'integer' && isEquality))) return undefined;
       return type === 'boolean'
         ? `${declared} a text: declare it string`
         : `${declared} a text, which would be read as a number, and as 0 where it is none: declare it string, or cast the text, as in cast(x as signed)`;

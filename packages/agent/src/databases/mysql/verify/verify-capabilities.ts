@@ -199,6 +199,7 @@ function columnOf(field: FieldPacket): Column {
     isBinary: field.characterSet === BINARY_SET,
     isUnsigned: (flags & UNSIGNED_FLAG) !== 0,
     isChoice: (flags & CHOICE_FLAGS) !== 0,
+    isStored: field.orgTable !== '',
   };
 }
 

@@ -44,9 +44,16 @@ export function comparisonOf(
   if (after === undefined || !isEdge(body[start - 1], or)) return undefined;
   const first = end + after.length;
   const stop =
-    findAtLevel(body, first, 1, (token) => isEnd(token, or) || isOperator(token, ...COMPARING)) ??
+    findAtLevel(body, first, 1, (token, at) => isEnd(token, or) || compares(body, at)) ??
     closingAfter(body, first - 1);
   return { isEquality: isEquality(after), start: first, end: stop };
+}
+
+/** Not the arrows `->` and `->>`, which reach into JSON. */
+function compares(body: readonly SqlToken[], at: number): boolean {
+  if (!isOperator(body[at], ...COMPARING)) return false;
+  const first = isOperator(body[at - 1], '>') ? at - 1 : at;
+  return !(isOperator(body[first], '>') && isOperator(body[first - 1], '-'));
 }
 
 /** Without NOT before the operator, which begins at that index. */
@@ -57,12 +64,7 @@ function leftOf(
   or: readonly string[],
 ): Comparison | undefined {
   const end = isWord(body[operator - 1], /^not$/i) ? operator - 1 : operator;
-  const before = findAtLevel(
-    body,
-    end - 1,
-    -1,
-    (token) => isEnd(token, or) || isOperator(token, ...COMPARING),
-  );
+  const before = findAtLevel(body, end - 1, -1, (token, at) => isEnd(token, or) || compares(body, at));
   const start = before ?? openingBefore(body, end - 1);
   return end - start > 1 ? { isEquality, start: start + 1, end } : undefined;
 }
@@ -95,13 +97,13 @@ function isPlain(token: SqlToken | undefined): boolean {
 
 function operatorEndingAt(body: readonly SqlToken[], end: number): string | undefined {
   let start = end;
-  while (isOperator(body[start - 1], ...COMPARING)) start -= 1;
+  while (compares(body, start - 1)) start -= 1;
   return start === end ? undefined : textOf(body, start, end);
 }
 
 function operatorStartingAt(body: readonly SqlToken[], start: number): string | undefined {
   let end = start;
-  while (isOperator(body[end], ...COMPARING)) end += 1;
+  while (compares(body, end)) end += 1;
   return start === end ? undefined : textOf(body, start, end);
 }
 

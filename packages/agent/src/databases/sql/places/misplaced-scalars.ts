@@ -4,6 +4,7 @@ import type { SqlToken } from '../scanner.ts';
 import { placeOf } from './parameter-place.ts';
 import { problemOfCount } from '../row-counts.ts';
 import { loneParameter, rowCounts } from './row-counts.ts';
+import { takesNumbersAlone } from './takes-numbers.ts';
 import { isOperator, isWord } from './tokens.ts';
 
 const TEXTS = new Set<ParamType>(['string', 'uuid', 'date', 'datetime']);
@@ -53,7 +54,8 @@ export function misplacedScalars(
       const message = problemOfCount(schema);
       if (message !== undefined) return [{ param: name, message }];
     }
-    if (!TEXTS.has(type) || !places.some((index) => isNumeric(body, index))) return [];
+    if (!TEXTS.has(type) || takesNumbersAlone(schema) || !places.some((index) => isNumeric(body, index)))
+      return [];
     return [
       {
         param: name,
@@ -69,7 +71,9 @@ function isNumeric(body: readonly SqlToken[], index: number): boolean {
   if (place.kind === 'argument') return NUMBERS[place.of]?.includes(place.at) === true;
   if (isWord(before, /^interval$/i)) return next?.text.includes('_') !== true;
   // Times have their own arithmetic.
-  if (isWord(body[index + 2], /^interval$/i)) return false;
+  if (isWord(body[index + 2], /^interval$/i) || isWord(body[index - 4], /^interval$/i)) return false;
+  // An arrow, which reaches into JSON.
+  if (isOperator(next, '-') && isOperator(body[index + 2], '>')) return false;
   const isArithmetic = (token: SqlToken | undefined): boolean =>
     isOperator(token, '+', '-', '*', '/', '%') || isWord(token, /^(?:div|mod)$/i);
   return isArithmetic(before) || isArithmetic(next);

@@ -43,7 +43,7 @@ export function findAtLevel(
   body: readonly SqlToken[],
   from: number,
   step: 1 | -1,
-  isFound: (token: SqlToken) => boolean,
+  isFound: (token: SqlToken, index: number) => boolean,
 ): number | undefined {
   let depth = 0;
   for (let index = from; index >= 0 && index < body.length; index += step) {
@@ -51,7 +51,7 @@ export function findAtLevel(
     if (token === undefined) break;
     const isInner = step === 1 ? opens(token) : closes(token);
     const isOuter = step === 1 ? closes(token) : opens(token);
-    if (depth === 0 && isFound(token)) return index;
+    if (depth === 0 && isFound(token, index)) return index;
     if (isInner) depth += 1;
     if (isOuter) depth -= 1;
     if (depth < 0) return undefined;
