@@ -76,7 +76,7 @@ function readLists(capability: Capability, written: ReadStatement): ReadResult {
   const sql = rewriteLists(capability.sql, capability.params);
   if (sql === undefined) return { ok: true, read: written };
   const { params } = written.template;
-  const [list] = params.filter(({ schema }) => schema.type === 'array');
+  const list = params.find(({ schema }) => schema.type === 'array');
   if (comparesRow(written.inspected.tree, params)) {
     const message = 'is an array, but the SQL compares several values with each item: compare one';
     return { ok: false, faults: [faultAt(capability, { message }, list?.name)] };
