@@ -35,7 +35,7 @@ export async function judgeComparisons(
     const kind = column && kindOfColumn(column);
     const scalar = param.isList === true ? (param.schema.items ?? { type: 'string' }) : param.schema;
     const message =
-      kind && comparison ? problemOf(scalar, kind, comparison, column?.isStored === true) : undefined;
+      column && kind && comparison ? problemOf(scalar, kind, comparison, column.isStored) : undefined;
     if (message !== undefined) faults.set(param.name, { param: param.name, message });
     placed.push(kind === 'text' && column?.isStored && scalar.type === 'integer' ? asText(param) : param);
   }
