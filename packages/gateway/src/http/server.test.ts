@@ -217,6 +217,39 @@ test('an offer to speak HTTP/2 is ignored', async () => {
   await expect.poll(() => gateway.inFlight, { interval: 5 }).toBe(0);
 });
 
+const H2C = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
+
+test.each([
+  ['an offer of HTTP/2 again and again', `GET /healthz HTTP/1.1\r\nHost: h\r\n${H2C}\r\n`],
+  ['plain requests', 'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n'],
+])('a connection of a worker counts once with %s, and no more once it is closed', async (_name, request) => {
+  // Two connections for each of so many workers.
+  const { gateway, port } = await start({}, { workers: 10_000 });
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  for (let round = 0; round < 3; round++) {
+    const first = await dial(port);
+    for (let sent = 1; sent <= 20; sent++) {
+      first.send(request);
+      await expect
+        .poll(() => first.text().match(/HTTP\/1\.1 200 /g)?.length ?? 0, { interval: 1 })
+        .toBe(sent);
+    }
+    const second = await dial(port);
+    second.send('GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n');
+    await second.until(/\{"ok":true\}$/);
+    expect(await (await dial(port)).ended).toBe('');
+    first.socket.destroy();
+    second.socket.destroy();
+    await expect
+      .poll(() => new Promise((resolve) => gateway.server.getConnections((_error, count) => resolve(count))))
+      .toBe(0);
+  }
+  process.off('warning', onWarning);
+  expect(warnings).toEqual([]);
+});
+
 describe('a connection', () => {
   test('serves the next request after an error with a small body that nobody read', async () => {
     const { port } = await start({

@@ -17,6 +17,7 @@ import { openExchange, type Exchange, type ExchangeOptions } from './exchange.ts
 import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createFindRoute, type Route } from './routes.ts';
 import type { ResolveSource } from '../network/client-address.ts';
+import { endFurtherConnections, maxConnectionsOf } from './connection/limit-connections.ts';
 import { createTurns } from './connection/turns.ts';
 import { createValidateRequest } from './validate-request.ts';
 import { createRefuseUnparsable, parserFault } from './connection/unparsable.ts';
@@ -91,8 +92,6 @@ export interface GatewayServer {
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
-/** Far above what a gateway serves at once; keeps a flood from taking every file descriptor. */
-const MAX_CONNECTIONS = 20_000;
 const KEEP_ALIVE_MS = 65_000;
 /** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
 const LAST_REQUESTS_MS = 500;
@@ -190,8 +189,9 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       : createTlsServer({ ...settings, ...options.tls }, onRequest);
   // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
-  if (options.workers === 1) server.maxConnections = MAX_CONNECTIONS;
-  else endFurtherConnections(server, Math.ceil(MAX_CONNECTIONS / options.workers));
+  const most = maxConnectionsOf(options.workers);
+  if (options.workers === 1) server.maxConnections = most;
+  else endFurtherConnections(server, most);
   // Node remembers the peer's address once it was asked for; after a reset it can no longer be found out.
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', readAddress);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -277,19 +277,6 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     answered: (timeoutMs) => connections.answered(timeoutMs),
   };
-}
-
-/**
- * What Node's own bound does where there is one process. Of a worker with that bound the primary would take connections
- * back, and hand them around for as long as all workers have theirs.
- */
-function endFurtherConnections(server: Server, most: number): void {
-  let open = 0;
-  server.on('connection', (socket: Socket) => {
-    open++;
-    socket.once('close', () => open--);
-    if (open > most) socket.destroy();
-  });
 }
 
 /** Lets the answers be sent that are written already. */
