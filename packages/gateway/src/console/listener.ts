@@ -18,6 +18,7 @@ import type { CallErrorCode } from '../calls/call-error.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import { takesGzip } from '../http/compress.ts';
 import { errorResponse } from '../http/error-response.ts';
+import { watchStalled } from '../http/response-writer.ts';
 import { createSourceResolver } from '../network/client-address.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { withoutHeader } from './without-header.ts';
@@ -215,4 +216,5 @@ function send(
     ...headers,
   ]);
   response.end(body);
+  watchStalled(response);
 }

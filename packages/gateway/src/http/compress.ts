@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { constants, createGzip } from 'node:zlib';
-import { bytesOf, watchStalled, type AnswerPart, type WritePieces } from './response-writer.ts';
+import { bytesOf, type AnswerPart, type WritePieces } from './response-writer.ts';
 
 /** Compresses answers beside the event loop. */
 export interface Compressor {
@@ -23,7 +23,6 @@ export function createCompressor(maxAnswers: number = MAX_ANSWERS): Compressor {
     const parts = inParts(pieces);
     // Higher levels take a multiple of the time to save a fraction of what this one saves.
     const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-    let isWatched = false;
     answers++;
     response.once('close', () => {
       answers--;
@@ -35,16 +34,8 @@ export function createCompressor(maxAnswers: number = MAX_ANSWERS): Compressor {
 
     /** The next part is made when the caller has taken those before it. */
     function next(): void {
-      if (!response.writableNeedDrain) {
-        inTurn(compress);
-        return;
-      }
-      // What the system has taken already is not watched.
-      if (!isWatched && response.socket?.writableLength !== 0) {
-        isWatched = true;
-        watchStalled(response);
-      }
-      response.once('drain', () => inTurn(compress));
+      if (response.writableNeedDrain) response.once('drain', () => inTurn(compress));
+      else inTurn(compress);
     }
 
     function compress(done: () => void): void {

@@ -27,7 +27,7 @@ const COMMON_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff', 
 /** On those that say themselves how long they hold, first. */
 const CACHED_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
 /** A caller that takes nothing of an answer for this long is cut off. */
-const STALLED_CALLER_MS = 10_000;
+export const STALLED_CALLER_MS = 10_000;
 /** Joined into one write below this, sent piece by piece above. */
 const JOIN_BELOW_BYTES = 65_536;
 /** A refused body up to this size is read and forgotten so that the connection can be kept. */
@@ -86,7 +86,7 @@ export function streamAnswer(
   if (answered.bodyTaken) readEnd(answered.request);
   response.writeHead(status, answerHeaders(answered, cors, extra, true));
   write(response, pieces[Symbol.iterator]());
-  watchStalled(response, delivered);
+  watchStalled(response, delivered, 'further pieces follow');
 }
 
 function answerHeaders(
@@ -143,17 +143,23 @@ function writePieces(response: ServerResponse, pieces: Iterator<AnswerPart>): vo
 const watchedFor = new WeakMap<Socket, ServerResponse>();
 
 /**
- * Cuts off a caller that takes nothing. Node restarts a socket's time-out when bytes leave, and also when some come:
- * so nothing more is read from the caller before it has taken the answer. When the time-out fires, nobody listens
- * to it, and Node ends the connection. `delivered` is called when the answer needs no more memory.
+ * Cuts off a caller that takes nothing of its answer, to the last byte. Node restarts a socket's time-out when bytes
+ * leave, and also when some come: so nothing more is read from the caller before it has taken the answer. `delivered` is
+ * called when the answer needs no more memory.
  */
-export function watchStalled(response: ServerResponse, delivered?: () => void): void {
+export function watchStalled(
+  response: ServerResponse,
+  delivered?: () => void,
+  state: 'written' | 'further pieces follow' = 'written',
+): void {
+  const isTaken = state === 'written' && response.socket?.writableLength === 0;
   // What the system has taken needs no watching, and that is nearly always all of it.
-  if (response.socket?.writableLength === 0 && delivered === undefined) return;
+  if (isTaken && delivered === undefined) return;
   let watched: Socket | undefined;
   const watch = (socket: Socket): void => {
     watched = socket;
     watchedFor.set(socket, response);
+    response.on('timeout', endStalled);
     socket.setTimeout(STALLED_CALLER_MS);
     socket.pause();
   };
@@ -165,16 +171,23 @@ export function watchStalled(response: ServerResponse, delivered?: () => void): 
     if (watched !== undefined && watchedFor.get(watched) === response) {
       watchedFor.delete(watched);
       watched.resume();
-      // Unless Node has set that of idle connections by now, the next call may take longer.
-      if (watched.timeout === STALLED_CALLER_MS) watched.setTimeout(0);
+      // The next call may take longer.
+      watched.setTimeout(0);
     }
     delivered?.();
   };
-  response.once('finish', settle);
+  // Before Node sets the time-out of an idle connection.
+  response.prependOnceListener('finish', settle);
   response.once('close', settle);
   // A pipelined answer gets its socket when the one before it has been sent.
   if (response.socket === null) response.once('socket', watch);
-  else if (response.socket.writableLength > 0) watch(response.socket);
+  else if (!isTaken) watch(response.socket);
+}
+
+/** A caller that has taken all that there is waits for us. */
+function endStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy();
+  else socket.setTimeout(STALLED_CALLER_MS);
 }
 
 /**

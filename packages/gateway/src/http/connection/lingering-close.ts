@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { STALLED_CALLER_MS } from '../response-writer.ts';
 
 /** How long a caller has to see the end of the last answer and to end its side. */
 const LINGER_MS = 1000;
@@ -13,9 +14,11 @@ export function lingerBeforeClose(socket: Socket, onEnding: () => void): void {
   socket.destroySoon = () => {
     if (!socket.writable) return;
     onEnding();
+    let timer = setTimeout(() => socket.destroy(), STALLED_CALLER_MS);
+    socket.once('close', () => clearTimeout(timer));
     socket.end(() => {
-      const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-      socket.once('close', () => clearTimeout(timer));
+      clearTimeout(timer);
+      timer = setTimeout(() => socket.destroy(), LINGER_MS);
     });
     socket.resume();
   };
