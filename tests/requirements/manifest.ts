@@ -195,7 +195,8 @@ export const requirements: readonly Requirement[] = [
     killed:
       'its calls end; worker_ended; the replica is whole in three seconds, and no connection is refused meanwhile',
     hung: 'a worker whose event loop stands still for ten seconds is replaced',
-    'primary-killed': 'the workers answer what they have, accept no more, and end',
+    'primary-killed': 'the workers answer what they have, accept no more, and end within five seconds',
+    descriptors: 'a connection that a worker has no descriptor for goes to another, or waits',
     shutdown: 'a signal to one or to all processes ends the replica as it ends one process',
     cancel: 'an MCP call is cancelled over whatever connection the notification comes',
     siblings: 'a call whose worker has no link to its agent reaches it over another worker',

@@ -14,6 +14,7 @@ export { tolerateClosedOutput } from './process/closed-output.ts';
 export { counted } from './counted.ts';
 export { DURATION_PATTERN, parseDuration } from './duration.ts';
 export { errorText } from './error-text.ts';
+export { createDescriptorReserve } from './process/descriptor-reserve.ts';
 export { createExpiringMap } from './expiring-map.ts';
 export { firstSignal } from './process/first-signal.ts';
 export { createJsonLines, printable, type JsonLines, type LineSink } from './json-lines.ts';
@@ -43,6 +44,7 @@ export {
 } from './metrics/register.ts';
 export type { MetricsSnapshot } from './metrics/open-metrics.ts';
 export { serveMetrics, type MetricsListener } from './metrics/serve-metrics.ts';
+export { openFileLimit } from './process/open-file-limit.ts';
 export { nearest, nearestWithin } from './nearest.ts';
 export { readProblem } from './read-problem.ts';
 export { openTraces, type EndedSpan, type OpenSpan, type Traces } from './traces/open-traces.ts';

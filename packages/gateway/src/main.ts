@@ -6,6 +6,7 @@ import {
   errorText,
   firstSignal,
   limitYoungGeneration,
+  openFileLimit,
   readProblem,
   renderCompletion,
   renderHelp,
@@ -25,6 +26,7 @@ import type { ReadFile } from './config/tls-files.ts';
 import { loadConfig, loadServices, type Environment } from './config/load.ts';
 import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
+import { openFilesWarning } from './http/connection/limit-connections.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { revokeKey } from './shared-state/revoke-key.ts';
 import { runPrimary } from './run-primary.ts';
@@ -110,7 +112,9 @@ async function run(envFile: string | undefined): Promise<void> {
     log.observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
     void log.close().finally(() => process.exit(EXIT_FAILURE));
   });
-  for (const message of loaded.warnings) log.observe({ event: 'config_warning', message });
+  const openFiles = openFilesWarning(config.workers, openFileLimit());
+  const warnings = openFiles === undefined ? loaded.warnings : [...loaded.warnings, openFiles];
+  for (const message of warnings) log.observe({ event: 'config_warning', message });
   const reload =
     config.reloadedFiles.length === 0 ? undefined : (readFile: ReadFile) => loadServices(env, readFile);
   if (config.workers > 1) {
@@ -122,7 +126,7 @@ async function run(envFile: string | undefined): Promise<void> {
       log,
       helper: SVC_HELPER,
       consoleAssets: consoleAssets(),
-      warnings: loaded.warnings,
+      warnings,
       exitFailure: EXIT_FAILURE,
     });
     return;
@@ -136,7 +140,7 @@ async function run(envFile: string | undefined): Promise<void> {
       loadServices: reload,
       version: __SVC_VERSION__,
       consoleAssets: consoleAssets(),
-      warnings: loaded.warnings,
+      warnings,
     });
     if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
     const asked = firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []);

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import {
+  createDescriptorReserve,
   createMetricsRegister,
   createMetricsSum,
   errorText,
@@ -69,6 +70,8 @@ const SERVES_NOTHING = {
   resultBytesReserved: () => 0,
   isCapability: () => false,
 };
+/** Pipes that Node.js opens to start a worker. */
+const FILES_OF_A_START = 16;
 /** How long the workers may take to say how many requests they have. */
 const COUNT_MS = 500;
 
@@ -140,13 +143,14 @@ export async function runPrimary({
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   const returnConnections = createReturnConnections();
+  const reserve = createDescriptorReserve(FILES_OF_A_START);
   const supervisor = createSupervisor({
     workers: config.workers,
     channel,
     observe: (event) => observe(event),
     now: () => performance.now(),
     fork(number) {
-      const worker = cluster.fork({ [WORKER_NUMBER]: String(number) });
+      const worker = reserve.spend(() => cluster.fork({ [WORKER_NUMBER]: String(number) }));
       returnConnections(worker);
       return worker.process;
     },

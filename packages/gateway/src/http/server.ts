@@ -9,6 +9,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { openFileLimit } from '@svc/edge';
 import type { Observe } from '../telemetry/events.ts';
 import { createSourcePolicy } from '../access/source-policy.ts';
 import type { Cors } from '../access/cors.ts';
@@ -189,7 +190,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       : createTlsServer({ ...settings, ...options.tls }, onRequest);
   // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
-  const most = maxConnectionsOf(options.workers);
+  const most = maxConnectionsOf(options.workers, openFileLimit());
   if (options.workers === 1) server.maxConnections = most;
   else endFurtherConnections(server, most);
   // Node remembers the peer's address once it was asked for; after a reset it can no longer be found out.

@@ -3,9 +3,25 @@ import type { Server, Socket } from 'node:net';
 /** Far above what a gateway serves at once; keeps a flood from taking every file descriptor. */
 const MAX_CONNECTIONS = 20_000;
 
-/** How many connections each of so many serving processes takes. */
-export function maxConnectionsOf(workers: number): number {
-  return Math.ceil(MAX_CONNECTIONS / workers);
+/** Files and sockets of a process besides connections: threads, siblings, Valkey, keys of issuers, logs. */
+const OTHER_FILES = 128;
+
+/** How many connections each of so many serving processes takes when it may have `openFiles` files open. */
+export function maxConnectionsOf(workers: number, openFiles: number): number {
+  const left = Math.max(openFiles - OTHER_FILES, Math.floor(openFiles / 2));
+  return Math.min(Math.ceil(MAX_CONNECTIONS / workers), left);
+}
+
+/** Undefined where the limit of open files leaves as many connections as the gateway takes. */
+export function openFilesWarning(workers: number, openFiles: number): string | undefined {
+  const most = Math.ceil(MAX_CONNECTIONS / workers);
+  if (openFiles >= most) return undefined;
+  const who = workers === 1 ? 'the gateway serves' : `each of the ${workers} workers serves`;
+  return (
+    `${who} ${maxConnectionsOf(workers, openFiles)} connections at once instead of ${most}, since a process may have ` +
+    `${openFiles} files open; raise the limit (ulimit -n, LimitNOFILE of systemd, --ulimit nofile of Docker) to ` +
+    `${most + OTHER_FILES}`
+  );
 }
 
 /**

@@ -12,25 +12,43 @@ interface Closable {
   close(): void;
 }
 
+/** A worker that could not receive a connection is offered no other for so long. */
+const AGAIN_MS = 100;
+
 /**
- * For each worker: gives the connections that it had been handed, and had not said that it took when it died, to other
- * workers. node:cluster waits for its word for ever, so the callers would find neither an answer nor an end. Where no
- * other worker listens they are closed.
+ * For each worker: gives the connections that it had been handed to other workers, where it died before it said that it
+ * took them, or had no descriptor to receive them. node:cluster waits for its word for ever, so the callers would find
+ * neither an answer nor an end, and the worker would be handed no other connection. Where no other worker listens when
+ * one dies they are closed.
  */
 export function createReturnConnections(): (worker: Worker) => void {
   const listening = new Set<Worker>();
   return (worker) => {
     const { process: child } = worker;
     const handedOver = new Map<number, Closable>();
+    /** What was sent with a handle and is not received yet, the oldest first: Node.js sends one after another. */
+    const onTheirWay: (number | undefined)[] = [];
+    const giveBack = (seq: number): void => {
+      // What a worker answers that is about to end.
+      child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false }, undefined);
+    };
     const send = child.send.bind(child);
     child.send = (...call: readonly unknown[]): boolean => {
       const [message, handle] = call;
-      if (isHandOver(message) && isClosable(handle)) handedOver.set(message.seq, handle);
+      if (!isClosable(handle)) return Reflect.apply(send, child, call);
+      const seq = isHandOver(message) ? message.seq : undefined;
+      if (seq !== undefined) handedOver.set(seq, handle);
+      onTheirWay.push(seq);
       return Reflect.apply(send, child, call);
     };
     child.on('internalMessage', (message: unknown) => {
-      if (typeof message === 'object' && message !== null && 'ack' in message)
-        handedOver.delete(Number(message.ack));
+      if (typeof message !== 'object' || message === null) return;
+      if ('ack' in message) handedOver.delete(Number(message.ack));
+      if (!('cmd' in message)) return;
+      if (message.cmd === 'NODE_HANDLE_ACK') onTheirWay.shift();
+      if (message.cmd !== 'NODE_HANDLE_NACK') return;
+      const seq = onTheirWay.shift();
+      if (seq !== undefined) setTimeout(() => handedOver.has(seq) && giveBack(seq), AGAIN_MS).unref();
     });
     // Of a process that could not be made, or died unnoticed before something was sent to it. node:cluster throws what
     // nobody listens to, which would end the primary.
@@ -40,8 +58,7 @@ export function createReturnConnections(): (worker: Worker) => void {
     child.once('disconnect', () => {
       listening.delete(worker);
       for (const [seq, handle] of handedOver) {
-        // What a worker answers that is about to end.
-        child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false }, undefined);
+        giveBack(seq);
         if (listening.size === 0) handle.close();
       }
       handedOver.clear();
