@@ -1,3 +1,4 @@
+import './ignored-signals.mjs';
 import { buildExecutables } from './bundle.mjs';
 import { install } from './install.mjs';
 

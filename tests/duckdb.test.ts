@@ -5,6 +5,7 @@ import {
   ask,
   createAgentSecret,
   createKey,
+  dial,
   gatewaySettings,
   nextRecord,
   runProcess,
@@ -19,6 +20,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { change } from '../packages/agent/src/databases/duckdb/change.testing.ts';
 import { holdersOf } from '../packages/agent/src/databases/engine-process/holders.testing.ts';
 import { offeredBy, startDev } from './workbench.testing.ts';
+import { allGone, descendantsOf } from './workers/workers.testing.ts';
 
 /** The folder that holds `@duckdb`. */
 const INSTALLED = join(dirname(createRequire(import.meta.url).resolve('@duckdb/node-api')), '../../..');
@@ -257,3 +259,29 @@ test('a query does not outlive an agent that is killed', async () => {
   await agent.exited;
   await expect.poll(() => holdersOf(file)).toEqual([]);
 });
+
+test(
+  'no process of a workbench has a debugger to open, and none is left when it is killed',
+  { tags: ['shutdown:signals', 'workers:primary-killed'] },
+  async () => {
+    await installLibrary();
+    await copyFile(SVC_GATEWAY, join(folder.path, 'svc-gateway'));
+    const bench = await startDev(folder.path);
+    await bench.next('ready');
+    void bench.call('endless', {}).catch(() => {});
+    const engines = holdersOf(join(folder.path, 'sales.duckdb'));
+    const all = await descendantsOf(bench.process.pid);
+    expect(engines.length).toBeGreaterThan(0);
+    expect(engines.filter((pid) => !all.includes(pid))).toEqual([]);
+    for (const pid of [bench.process.pid, ...all]) {
+      process.kill(pid, 'SIGUSR1');
+      process.kill(pid, 'SIGUSR2');
+    }
+    // A debugger would be open by the time that this is answered.
+    expect((await bench.call('get_book', { id: 1 })).status).toBe(200);
+    await expect(dial(9229)).rejects.toThrow('ECONNREFUSED');
+    expect(bench.process.output()).not.toContain('Debugger listening');
+    bench.process.signal('SIGKILL');
+    await allGone(all, 5000);
+  },
+);

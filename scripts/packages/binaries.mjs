@@ -22,6 +22,8 @@ export function makeExecutables({ work, programs, licences, node }) {
         disableExperimentalSEAWarning: true,
         // It would differ each time.
         useCodeCache: false,
+        // No SIGUSR1 opens the debugger, not even while Node.js itself starts.
+        execArgv: ['--disable-sigusr1'],
       }),
     );
     run(node.file, ['--build-sea', config]);

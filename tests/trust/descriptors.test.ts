@@ -73,7 +73,8 @@ test.each([1, 2])(
         timeout: 5000,
       })
       .toBe(200);
-    for (let asked = 0; asked < 20; asked++) expect((await askOnce(port, 'GET', '/healthz')).status).toBe(200);
+    for (let asked = 0; asked < 20; asked++)
+      expect((await askOnce(port, 'GET', '/healthz')).status).toBe(200);
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });
   },
 );

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 
@@ -12,9 +13,16 @@ export async function childrenOf(pid: number): Promise<readonly number[]> {
     .map(Number);
 }
 
+/** All that it has started, and what these have. */
+export async function descendantsOf(pid: number): Promise<readonly number[]> {
+  const children = await childrenOf(pid);
+  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
+}
+
+/** One that has ended and that nobody has asked for its end yet is not. */
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
   } catch {
     return false;
   }

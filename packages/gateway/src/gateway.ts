@@ -58,9 +58,9 @@ export interface RunningGateway {
   reload(): void;
   /**
    * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
-   * and closes everything.
+   * and closes everything. Within 5 s when the process that it serves for is gone (`abandoned`), and without the delay.
    */
-  shutDown(signal: string): Promise<void>;
+  shutDown(signal: string, abandoned?: 'abandoned'): Promise<void>;
 }
 
 export interface Surroundings {
@@ -77,6 +77,9 @@ export interface Surroundings {
   readonly warnings?: readonly string[];
 }
 
+/** How long calls are still answered when whoever this process serves for is gone. */
+const ABANDONED_DRAIN_MS = 2000;
+const ABANDONED_CUT_OFF_MS = 250;
 /** How long the errors of the calls that the shutdown cuts off may take to be sent. */
 const CUT_OFF_MS = 1000;
 
@@ -352,19 +355,20 @@ export async function startGateway(
     reload() {
       if (!shuttingDown) watch?.look();
     },
-    async shutDown(signal) {
+    async shutDown(signal, abandoned) {
       shuttingDown = true;
       watch?.close();
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
-      await delayShutdown(config.shutdownDelayMs, channel);
+      if (abandoned === undefined) await delayShutdown(config.shutdownDelayMs, channel);
       endpoint.goAway();
-      const drainedAt = now() + DRAIN_TIMEOUT_MS;
-      await http.drain(DRAIN_TIMEOUT_MS);
+      const drainMs = abandoned === undefined ? DRAIN_TIMEOUT_MS : ABANDONED_DRAIN_MS;
+      const drainedAt = now() + drainMs;
+      await http.drain(drainMs);
       // Calls of other workers may still be at agents of this one.
       await siblings?.leave(Math.max(0, drainedAt - now()));
       for (const service of services.all) service.stopWaiting();
       // Calls that this cuts off still get their error.
-      await Promise.all([endpoint.close(), http.answered(CUT_OFF_MS)]);
+      await Promise.all([endpoint.close(), http.answered(abandoned === undefined ? CUT_OFF_MS : ABANDONED_CUT_OFF_MS)]);
       http.server.closeAllConnections();
       shared.close();
       replicaCount.close();

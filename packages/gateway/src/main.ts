@@ -144,12 +144,14 @@ async function run(envFile: string | undefined): Promise<void> {
     });
     if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
     const asked = firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []);
-    const ending = process.env[ENDS_WITH_STDIN] === undefined ? [asked] : [asked, endOfStdin()];
-    void Promise.race(ending).then(async (reason) => {
-      await gateway.shutDown(reason);
+    if (process.env[ENDS_WITH_STDIN] !== undefined)
+      void endOfStdin().then((reason) => end(reason, 'abandoned'));
+    void asked.then((signal) => end(signal));
+    const end = async (reason: string, abandoned?: 'abandoned'): Promise<void> => {
+      await gateway.shutDown(reason, abandoned);
       await log.close();
       process.exit();
-    });
+    };
   } catch (error) {
     process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
     await log.close();

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
+import { isSea } from 'node:sea';
 import { Worker } from 'node:worker_threads';
 import {
   createDescriptorReserve,
@@ -11,6 +12,7 @@ import {
   type MetricsListener,
   proxiesOfEnvironment,
 } from '@svc/edge';
+import { WITHOUT_DEBUGGER } from '@svc/edge/ignore-signals';
 import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
 import type { ReadFile } from './config/tls-files.ts';
@@ -141,7 +143,12 @@ export async function runPrimary({
   const replicaCount = createReplicaCount(config.replicas, { observe: (event) => observe(event) });
   shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
-  cluster.setupPrimary({ args: [], serialization: 'advanced', stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  cluster.setupPrimary({
+    args: [],
+    execArgv: isSea() ? [] : [...process.execArgv, ...WITHOUT_DEBUGGER],
+    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
   const returnConnections = createReturnConnections();
   const reserve = createDescriptorReserve(FILES_OF_A_START);
   const supervisor = createSupervisor({

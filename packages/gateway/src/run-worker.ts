@@ -22,6 +22,8 @@ export interface WorkerOptions {
 }
 
 const ALIVE_MS = 1000;
+/** A worker without its primary has ended by then, whatever it waits for. */
+const ABANDONED_MS = 3500;
 const PRIMARY_LOST = 'the primary ended';
 
 /** One of the serving processes of a replica. */
@@ -55,9 +57,12 @@ export async function runWorker({
       observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
       void close().finally(() => process.exit(exitFailure));
     });
-    let stop: (signal: string) => void = () => process.exit();
+    let stop: (signal: string, abandoned?: 'abandoned') => void = () => process.exit();
     channel.on('shut_down', ({ signal }) => stop(signal));
-    channel.onLost(() => stop(PRIMARY_LOST));
+    channel.onLost(() => {
+      setTimeout(() => process.exit(exitFailure), ABANDONED_MS);
+      stop(PRIMARY_LOST, 'abandoned');
+    });
     const gateway = await startGateway(config, {
       log: withPrimary(channel, log),
       verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
@@ -73,9 +78,9 @@ export async function runWorker({
       version,
       consoleAssets,
     });
-    stop = (signal) => {
+    stop = (signal, abandoned) => {
       stop = () => {};
-      void gateway.shutDown(signal).then(async () => {
+      void gateway.shutDown(signal, abandoned).then(async () => {
         await close();
         process.exit();
       });

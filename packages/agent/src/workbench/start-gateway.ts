@@ -3,6 +3,7 @@ import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { isSea } from 'node:sea';
+import { WITHOUT_DEBUGGER } from '@svc/edge/ignore-signals';
 
 /** A gateway on loopback that knows one agent and one API key, both made for it. */
 export interface WorkbenchGateway {
@@ -172,7 +173,7 @@ function listen(file: string, env: Environment): Promise<Listening | { readonly 
 
 /** Whoever holds Node.js itself runs nothing but its own code, and has a gateway beside it that does, too. */
 function commandOf(file: string, ...words: readonly string[]): [string, ...string[]] {
-  return isSea() ? [file, ...words] : [process.execPath, file, ...words];
+  return isSea() ? [file, ...words] : [process.execPath, ...WITHOUT_DEBUGGER, file, ...words];
 }
 
 function inherited(env: Environment): Environment {

@@ -7,6 +7,14 @@ export function ignoreSignals(...signals: NodeJS.Signals[]): void {
   closeDebugger();
 }
 
+/**
+ * For a process that this one starts: no SIGUSR1 opens the debugger, not even while Node.js itself starts. Empty for a
+ * Node.js that does not know the flag.
+ */
+export const WITHOUT_DEBUGGER: readonly string[] = ['--disable-sigusr1'].filter((flag) =>
+  process.allowedNodeEnvironmentFlags.has(flag),
+);
+
 /** A SIGUSR1 that came while Node.js itself started has opened it: whoever wants a debugger says so with --inspect. */
 function closeDebugger(): void {
   const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];

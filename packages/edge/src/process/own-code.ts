@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { isSea } from 'node:sea';
 import { compileFunction } from 'node:vm';
+import { WITHOUT_DEBUGGER } from './ignore-signals.ts';
 
 /** Code that this executable holds as a text, for a process of its own. */
 export interface OwnCode {
@@ -46,7 +47,7 @@ export function spawnOwnCode({ command, text, flags = [] }: OwnCode, options: Sp
   const inherited = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
   const args = isSea()
     ? [command]
-    : [...inherited, ...flags, '--input-type=commonjs', FROM_STDIN, executablePath()];
+    : [...inherited, ...WITHOUT_DEBUGGER, ...flags, '--input-type=commonjs', FROM_STDIN, executablePath()];
   const child = spawn(process.execPath, args, options);
   // Without a listener a process that could not be started would end this one.
   child.on('error', () => {});

@@ -1,3 +1,4 @@
+import '../../ignored-signals.ts';
 import { endWithParent, serveEngine, type EngineQuestion } from '../engine-process/serve-engine.ts';
 import { ANSWER, ASK, type RunQuestion } from '../engine-process/engine-questions.ts';
 import { failureOf } from './engine/failure.ts';
@@ -14,7 +15,14 @@ import { QueryRunner } from './engine/run-query.ts';
 // The main file of the process that holds a database open; bundled apart, since it is all that such a process needs.
 let runner: QueryRunner | undefined;
 endWithParent();
-serveEngine(({ kind, body, answer }) => {
+serveEngine(take, killItself);
+
+/** An exit would wait for the threads of the engine, and a query may have no end of its own. */
+function killItself(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function take({ kind, body, answer }: EngineQuestion): void {
   if (kind === ASK.interrupt) {
     runner?.interrupt();
     return;
@@ -26,7 +34,7 @@ serveEngine(({ kind, body, answer }) => {
     },
     (error: unknown) => answer(ANSWER.failed, jsonBody(failureOf(error))),
   );
-});
+}
 
 async function replyTo(kind: number, body: EngineQuestion['body']): Promise<unknown> {
   if (kind === ASK.open) {

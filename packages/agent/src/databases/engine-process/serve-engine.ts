@@ -18,10 +18,13 @@ const PARENT_LOOK_MS = 1000;
 
 /**
  * The child's side: gives it each question, and ends it when the agent closes the pipe or is gone. Answers of one turn
- * of the event loop leave in one write. A signal to all processes of a terminal or a service leaves it to the agent.
+ * of the event loop leave in one write. `exit` ends the process at once. A signal to all processes of a terminal or a service leaves it to the agent.
  */
-export function serveEngine(take: (question: EngineQuestion) => void): void {
-  ignoreSignals('SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP');
+export function serveEngine(
+  take: (question: EngineQuestion) => void,
+  exit: () => void = () => process.exit(),
+): void {
+  ignoreSignals('SIGTERM', 'SIGINT', 'SIGQUIT');
   const pipe = new Socket({ fd: 3 });
   const writer = createMessageWriter(pipe);
   const read = createMessageReader((kind, fields) => {
@@ -39,8 +42,8 @@ export function serveEngine(take: (question: EngineQuestion) => void): void {
   });
   pipe.on('data', read);
   // The answers that were given in this turn leave at its end.
-  pipe.on('end', () => setImmediate(() => pipe.end(() => process.exit())));
-  pipe.on('error', () => process.exit());
+  pipe.on('end', () => setImmediate(() => pipe.end(exit)));
+  pipe.on('error', exit);
 }
 
 /**
