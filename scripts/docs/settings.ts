@@ -208,6 +208,14 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     meaning: 'How long a request body may take to arrive, however it trickles in.',
     refused: ['10', '0s', '2h'],
   },
+  GATEWAY_KEEP_ALIVE_TIMEOUT: {
+    standard: { value: '67s' },
+    accepted: 'a duration from `1s` to `1h`',
+    example: '67s',
+    meaning:
+      'How long a connection is kept on which nothing comes. `Keep-Alive: timeout=` tells callers two seconds less. A proxy before the gateway must close its idle connections earlier.',
+    refused: ['67', '0s', '2h'],
+  },
   GATEWAY_SHUTDOWN_DELAY: {
     standard: { value: '0s' },
     accepted: 'a duration from `0s` to `10m`',

@@ -155,6 +155,8 @@ export const requirements: readonly Requirement[] = [
     GATEWAY_EMIT_OPENAPI_SNAPSHOT: 'writes openapi.json into the working directory',
     GATEWAY_MAX_REQUEST_BODY_BYTES: 'body limit; default 1048576',
     GATEWAY_BODY_READ_TIMEOUT: 'time to read a body; default 10s',
+    GATEWAY_KEEP_ALIVE_TIMEOUT:
+      'how long an idle connection is kept, of which callers are told two seconds less',
     GATEWAY_SHUTDOWN_DELAY: 'all is served so long behind SIGTERM, and the gateway says it is not ready; 0s',
     GATEWAY_READY_AFTER: 'at most so long a new gateway is not ready while agents of services come; 0s',
     GATEWAY_AGENT_WAIT: 'calls wait so long when their last agent was lost under 2 s before; 0s',

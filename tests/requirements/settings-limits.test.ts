@@ -128,6 +128,17 @@ test('the body limit, to the byte', { tags: ['setting:GATEWAY_MAX_REQUEST_BODY_B
   expect(codeOf(tooLarge)).toBe('GATEWAY_INVALID_REQUEST');
 });
 
+test('the time of an idle connection', { tags: ['setting:GATEWAY_KEEP_ALIVE_TIMEOUT'] }, async () => {
+  const { port } = await start({ GATEWAY_KEEP_ALIVE_TIMEOUT: '3s' });
+  const connection = await dial(port);
+  connection.send('GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n');
+  expect(await connection.until(/\r\n\r\n/)).toMatch(/^Keep-Alive: timeout=1\r$/m);
+  const answered = performance.now();
+  await connection.ended;
+  expect(performance.now() - answered).toBeGreaterThan(2900);
+  expect(performance.now() - answered).toBeLessThan(8000);
+});
+
 test('the time to read a body', { tags: ['setting:GATEWAY_BODY_READ_TIMEOUT'] }, async () => {
   const { port } = await start({ GATEWAY_BODY_READ_TIMEOUT: '1s' });
   const connection = await dial(port);

@@ -283,6 +283,7 @@ export async function startGateway(
     cors: createCors(config.corsOrigins),
     tls: config.tls,
     bodyReadTimeoutMs: config.bodyReadTimeoutMs,
+    keepAliveMs: config.keepAliveMs,
     workers: replica.workers,
     get unknownCaller() {
       return services.takesTokens ? UNKNOWN_CALLER : undefined;
@@ -368,7 +369,10 @@ export async function startGateway(
       await siblings?.leave(Math.max(0, drainedAt - now()));
       for (const service of services.all) service.stopWaiting();
       // Calls that this cuts off still get their error.
-      await Promise.all([endpoint.close(), http.answered(abandoned === undefined ? CUT_OFF_MS : ABANDONED_CUT_OFF_MS)]);
+      await Promise.all([
+        endpoint.close(),
+        http.answered(abandoned === undefined ? CUT_OFF_MS : ABANDONED_CUT_OFF_MS),
+      ]);
       http.server.closeAllConnections();
       shared.close();
       replicaCount.close();

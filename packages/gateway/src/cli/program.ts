@@ -101,6 +101,7 @@ Optional settings:
   GATEWAY_EMIT_OPENAPI_SNAPSHOT           true also writes openapi.json               (false)
   GATEWAY_MAX_REQUEST_BODY_BYTES          largest request body                      (1048576)
   GATEWAY_BODY_READ_TIMEOUT               time to receive a body, like 30s or 1m30s     (10s)
+  GATEWAY_KEEP_ALIVE_TIMEOUT              how long an idle connection is kept           (67s)
   GATEWAY_SHUTDOWN_DELAY                  how long all is served behind SIGTERM          (0s)
   GATEWAY_READY_AFTER                     longest wait for all agents at start          (0s)
   GATEWAY_AGENT_WAIT                      how long calls wait for an agent just lost    (0s)

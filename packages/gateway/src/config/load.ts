@@ -33,6 +33,9 @@ export type LoadedServices =
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 const MAX_BODY_READ_MS = 3_600_000;
+const MAX_KEEP_ALIVE_MS = 3_600_000;
+/** Callers are told of 65 s, which is more than what most proxies keep an idle connection. */
+const DEFAULT_KEEP_ALIVE_MS = 67_000;
 const MAX_REPLICA_TIME_MS = 600_000;
 const MAX_AGENT_WAIT_MS = 60_000;
 const MAX_RATE = 1_000_000;
@@ -103,6 +106,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
       read('GATEWAY_MAX_REQUEST_BODY_BYTES', (text) => parsePositiveInteger(text, PARAMS_MAX_BYTES)) ??
       1_048_576,
     bodyReadTimeoutMs: read('GATEWAY_BODY_READ_TIMEOUT', parseBodyReadTimeout) ?? 10_000,
+    keepAliveMs: read('GATEWAY_KEEP_ALIVE_TIMEOUT', parseKeepAlive) ?? DEFAULT_KEEP_ALIVE_MS,
     shutdownDelayMs: read('GATEWAY_SHUTDOWN_DELAY', parseReplicaTime) ?? 0,
     readyAfterMs: read('GATEWAY_READY_AFTER', parseReplicaTime) ?? 0,
     agentWaitMs: read('GATEWAY_AGENT_WAIT', parseAgentWait) ?? 0,
@@ -199,6 +203,11 @@ function readRate(
 function parseBodyReadTimeout(text: string): Parsed<number> {
   const range = `from 1ms to ${MAX_BODY_READ_MS / 1000}s`;
   return parseDurationWithin(text, { leastMs: 1, mostMs: MAX_BODY_READ_MS, range });
+}
+
+function parseKeepAlive(text: string): Parsed<number> {
+  const range = `from 1s to ${MAX_KEEP_ALIVE_MS / 1000}s`;
+  return parseDurationWithin(text, { leastMs: 1000, mostMs: MAX_KEEP_ALIVE_MS, range });
 }
 
 /** How long a replica takes its time at its start or end. */

@@ -33,6 +33,8 @@ export interface GatewayConfig {
   readonly emitOpenapiSnapshot: boolean;
   readonly maxRequestBodyBytes: number;
   readonly bodyReadTimeoutMs: number;
+  /** How long a connection is kept on which nothing comes. */
+  readonly keepAliveMs: number;
   /** How long a replica that was asked to end serves on as before, but says that it is not ready; 0: not at all. */
   readonly shutdownDelayMs: number;
   /** For how long, at most, a replica that starts may wait for the agents of all its services; 0: not at all. */

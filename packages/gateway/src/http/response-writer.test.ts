@@ -203,10 +203,12 @@ describe('an answer in pieces', () => {
 });
 
 test('a connection is closed when it stays idle after a large answer', async () => {
-  const { port, gateway } = await start({
-    call: async (exchange) => exchange.send(200, [], [Buffer.alloc(300_000, 'x')]),
-  });
-  gateway.server.keepAliveTimeout = 100;
+  const server = await startServer(
+    { call: async (exchange) => exchange.send(200, [], [Buffer.alloc(300_000, 'x')]) },
+    { keepAliveMs: 1000 },
+  );
+  started.push(server);
+  const { port } = server;
   const client = await dial(port);
   client.send(post('{}'));
   const text = await client.ended;

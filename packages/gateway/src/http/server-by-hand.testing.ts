@@ -44,6 +44,7 @@ export async function startServer(
     cors: undefined,
     tls: undefined,
     bodyReadTimeoutMs: 10_000,
+    keepAliveMs: 67_000,
     unknownCaller: undefined,
     metadata: undefined,
     console: undefined,

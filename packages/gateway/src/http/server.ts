@@ -19,6 +19,7 @@ import type { RequestLimiter } from '../access/rate-limit.ts';
 import { createFindRoute, type Route } from './routes.ts';
 import type { ResolveSource } from '../network/client-address.ts';
 import { endFurtherConnections, maxConnectionsOf } from './connection/limit-connections.ts';
+import { closeIdleConnections } from './connection/idle-connections.ts';
 import { createTurns } from './connection/turns.ts';
 import { createValidateRequest } from './validate-request.ts';
 import { createRefuseUnparsable, parserFault } from './connection/unparsable.ts';
@@ -59,6 +60,8 @@ export interface ServerOptions {
   readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly bodyReadTimeoutMs: number;
+  /** How long a connection is kept on which nothing comes. */
+  readonly keepAliveMs: number;
   /** Processes that share what is bounded for all connections. */
   readonly workers: number;
   readonly unknownCaller: ExchangeOptions['unknownCaller'];
@@ -93,7 +96,6 @@ export interface GatewayServer {
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
-const KEEP_ALIVE_MS = 65_000;
 /** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
 const LAST_REQUESTS_MS = 500;
 
@@ -179,7 +181,6 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     // The gateway's own time-out of the body fires before, and answers with an error body; this one is the last resort.
     requestTimeout: HEADERS_TIMEOUT_MS + 2 * options.bodyReadTimeoutMs,
     connectionsCheckingInterval: 1000,
-    keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
     handshakeTimeout: HEADERS_TIMEOUT_MS,
     ...(options.tls === undefined ? WITHOUT_OTHER_UPGRADES : {}),
@@ -190,6 +191,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       : createTlsServer({ ...settings, ...options.tls }, onRequest);
   // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
+  closeIdleConnections(server, options.keepAliveMs, (socket) => connections.pendingOn(socket).length === 0);
   const most = maxConnectionsOf(options.workers, openFileLimit());
   if (options.workers === 1) server.maxConnections = most;
   else endFurtherConnections(server, most);
