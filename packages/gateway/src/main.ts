@@ -1,6 +1,5 @@
 import './ignored-signals.ts';
 import { readFileSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
   errorText,
@@ -10,6 +9,7 @@ import {
   readProblem,
   renderCompletion,
   renderHelp,
+  startThread,
   tolerateClosedOutput,
 } from '@svc/edge';
 import { startGateway } from './gateway.ts';
@@ -131,7 +131,7 @@ async function run(envFile: string | undefined): Promise<void> {
     });
     return;
   }
-  const verifier = createVerifier({ spawn: () => new Worker(SVC_HELPER, { eval: true }) });
+  const verifier = createVerifier({ spawn: () => startThread(SVC_HELPER) });
   try {
     const gateway = await startGateway(config, {
       log,

@@ -1,14 +1,15 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { isSea } from 'node:sea';
-import { Worker } from 'node:worker_threads';
 import {
   createDescriptorReserve,
   createMetricsRegister,
   createMetricsSum,
   errorText,
   firstSignal,
+  leaveRemovedFolder,
   serveMetrics,
+  startThread,
   type MetricsListener,
   proxiesOfEnvironment,
 } from '@svc/edge';
@@ -114,7 +115,7 @@ export async function runPrimary({
   );
   issuerKeys.setServices(config.services);
   lendMemory(channel, { results: RESULT_MAX_BYTES, bodies: bodyMemoryOf(config) });
-  const verifier = createVerifier({ spawn: () => new Worker(helper, { eval: true }) });
+  const verifier = createVerifier({ spawn: () => startThread(helper) });
   const authority = openKeyAuthority(channel, {
     services: config.services,
     verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
@@ -157,6 +158,7 @@ export async function runPrimary({
     observe: (event) => observe(event),
     now: () => performance.now(),
     fork(number) {
+      leaveRemovedFolder();
       const worker = reserve.spend(() => cluster.fork({ [WORKER_NUMBER]: String(number) }));
       returnConnections(worker);
       return worker.process;

@@ -1,6 +1,5 @@
 import cluster from 'node:cluster';
-import { Worker } from 'node:worker_threads';
-import { errorText } from '@svc/edge';
+import { errorText, startThread } from '@svc/edge';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { startGateway } from './gateway.ts';
 import { followReplicaCount } from './replicas/shared-replica-count.ts';
@@ -65,7 +64,7 @@ export async function runWorker({
     });
     const gateway = await startGateway(config, {
       log: withPrimary(channel, log),
-      verifier: createVerifier({ spawn: () => new Worker(helper, { eval: true }) }),
+      verifier: createVerifier({ spawn: () => startThread(helper) }),
       replica: {
         id: replicaId,
         worker,

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { isSea } from 'node:sea';
 import { compileFunction } from 'node:vm';
 import { WITHOUT_DEBUGGER } from './ignore-signals.ts';
+import { leaveRemovedFolder } from './working-folder.ts';
 
 /** Code that this executable holds as a text, for a process of its own. */
 export interface OwnCode {
@@ -48,6 +49,7 @@ export function spawnOwnCode({ command, text, flags = [] }: OwnCode, options: Sp
   const args = isSea()
     ? [command]
     : [...inherited, ...WITHOUT_DEBUGGER, ...flags, '--input-type=commonjs', FROM_STDIN, executablePath()];
+  leaveRemovedFolder();
   const child = spawn(process.execPath, args, options);
   // Without a listener a process that could not be started would end this one.
   child.on('error', () => {});
