@@ -37,13 +37,13 @@ test(
     const workers = await childrenOf(gateway.process.pid);
     await Promise.all(workers.map((pid) => limitOpenFiles(pid, 3)));
     const callers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => dial(gateway.port)));
-    for (const { send } of callers) send(HEALTH);
+    for (const caller of callers) caller.send(HEALTH);
     // Longer than it takes until each worker has refused one.
     await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(callers.map(({ text }) => text())).toEqual(callers.map(() => ''));
+    expect(callers.map((caller) => caller.text())).toEqual(callers.map(() => ''));
     await Promise.all(workers.map((pid) => limitOpenFiles(pid, 1000)));
     await expect
-      .poll(() => callers.map(({ text }) => answersIn(text())), { interval: 20, timeout: 5000 })
+      .poll(() => callers.map((caller) => answersIn(caller.text())), { interval: 20, timeout: 5000 })
       .toEqual(callers.map(() => ['200']));
     for (const { socket } of callers) socket.destroy();
     expect(await gateway.process.stop()).toEqual({ code: 0, signal: null });

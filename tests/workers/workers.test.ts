@@ -176,12 +176,12 @@ test(
     await connection.until(/100 Continue/);
     // Those that never send their bodies keep no worker.
     const silent = await Promise.all(Array.from({ length: WORKERS }, () => dial(gateway.port)));
-    for (const { send } of silent) {
-      send(
+    for (const caller of silent) {
+      caller.send(
         `POST ${CALL} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key.api_key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n`,
       );
     }
-    await Promise.all(silent.map(({ until }) => until(/100 Continue/)));
+    await Promise.all(silent.map((caller) => caller.until(/100 Continue/)));
     const workers = await childrenOf(gateway.process.pid);
     expect(workers).toHaveLength(WORKERS);
     gateway.process.signal('SIGKILL');

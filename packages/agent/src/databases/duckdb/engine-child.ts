@@ -1,4 +1,3 @@
-import '../../ignored-signals.ts';
 import { endWithParent, serveEngine, type EngineQuestion } from '../engine-process/serve-engine.ts';
 import { ANSWER, ASK, type RunQuestion } from '../engine-process/engine-questions.ts';
 import { failureOf } from './engine/failure.ts';

@@ -1,6 +1,6 @@
+import './ignored-signals.ts';
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { ignoreSignals } from '@svc/edge/ignore-signals';
 import { createMessageReader } from '../../process-messages/message-reader.ts';
 import { createMessageWriter } from '../../process-messages/message-writer.ts';
 
@@ -18,13 +18,12 @@ const PARENT_LOOK_MS = 1000;
 
 /**
  * The child's side: gives it each question, and ends it when the agent closes the pipe or is gone. Answers of one turn
- * of the event loop leave in one write. `exit` ends the process at once. A signal to all processes of a terminal or a service leaves it to the agent.
+ * of the event loop leave in one write. `exit` ends the process at once.
  */
 export function serveEngine(
   take: (question: EngineQuestion) => void,
   exit: () => void = () => process.exit(),
 ): void {
-  ignoreSignals('SIGTERM', 'SIGINT', 'SIGQUIT');
   const pipe = new Socket({ fd: 3 });
   const writer = createMessageWriter(pipe);
   const read = createMessageReader((kind, fields) => {

@@ -17,7 +17,7 @@ async function start(): Promise<StartedServer> {
   return server;
 }
 
-const answers = ({ text }: RawConnection): number => text().match(/HTTP\/1\.1 200 /g)?.length ?? 0;
+const answers = (client: RawConnection): number => client.text().match(/HTTP\/1\.1 200 /g)?.length ?? 0;
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('a caller is told of two seconds less than an idle connection is kept, and meets no closed one until then', async () => {
