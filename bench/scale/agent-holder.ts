@@ -49,6 +49,7 @@ function open({ count, url, privateKey: pem, description: text }: AgentsOrder): 
           resolveIntervalMs: 10_000,
           identity: { ...identity, instanceId: randomUUID() },
           loads: new Set(),
+          databases: () => [],
           handle: async () => ({
             kind: 'result',
             rows: description,

@@ -224,9 +224,47 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'cannot reach the database: connect ECONNREFUSED 192.0.2.7:5432',
     },
   },
+  database_away: {
+    level: 'warn',
+    when: 'A database could not be used when the agent started or loaded its file, so that its capabilities could not be verified: their calls get AGENT_DATABASE_UNAVAILABLE. The agent tries it again after 1 s to 60 s. Also on standard error.',
+    fields: {
+      database: { type: 'string', meaning: 'Its name.' },
+      reason: { type: 'string', meaning: 'What is wrong with it, and what to check.' },
+      detail: { type: 'string', meaning: 'What the attempt to use it met.' },
+    },
+    example: {
+      event: 'database_away',
+      database: 'shop',
+      reason:
+        'databases.shop: cannot use the database: nothing listens there: check host and port, and that the server runs (the log file has the details)',
+      detail: 'databases.shop: cannot reach the database: connect ECONNREFUSED 192.0.2.7:5432',
+    },
+  },
+  database_refused: {
+    level: 'error',
+    when: 'A database that was away can be used again, and its capabilities do not pass the checks, or its account may do more than `require_readonly_account` allows. Its calls get AGENT_DATABASE_UNAVAILABLE until a reload passes. Also on standard error.',
+    fields: {
+      database: { type: 'string', meaning: 'Its name.' },
+      faults: { type: 'number', meaning: 'How many faults there are.' },
+      capabilities: {
+        type: 'string',
+        meaning: 'The names of those at fault; absent where it is something else.',
+        optional: true,
+      },
+      message: { type: 'string', meaning: 'All faults, each on a line of its own.' },
+      detail: { type: 'string', meaning: 'What the database said.', optional: true },
+    },
+    example: {
+      event: 'database_refused',
+      database: 'shop',
+      faults: 1,
+      capabilities: 'count_orders',
+      message: 'capabilities.count_orders.sql (line 12, column 10): the database refuses the statement',
+    },
+  },
   database_back: {
     level: 'info',
-    when: 'A connection to the lost database could be made again, which the agent tries by itself, too.',
+    when: 'A connection to the lost database could be made again, which the agent tries by itself, too; or a database that was away has been verified.',
     fields: {
       ...WHICH_DATABASE,
       away_ms: { type: 'number', meaning: 'Milliseconds since it was lost.' },

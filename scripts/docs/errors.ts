@@ -127,6 +127,13 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
       '`runtime.max_concurrent_requests`, `runtime.queue_size`, `database.max_connections`; slow queries; one more agent.',
     repeat: 'after the wait',
   },
+  AGENT_DATABASE_UNAVAILABLE: {
+    when: 'The agent could not verify the database of the capability yet, because it has been away since the agent started or loaded its file, or because it is not as the file says. Nothing ran.',
+    caller: 'Wait for `Retry-After` seconds.',
+    operator:
+      "The agent's log: `database_away` and `database_refused` say which database and why. The agent tries one that is away again by itself; one that was refused needs a reload.",
+    repeat: 'after the wait',
+  },
   AGENT_QUERY_TIMEOUT: {
     when: "The capability's time was up, in the queue or in the database.",
     caller: 'Ask for less; repeat once.',

@@ -232,6 +232,14 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
       'The longest time from the start during which `/readyz` says 503 although an agent is there. It ends as soon as no agent of another service has come for 2 s.',
     refused: ['15', '11m'],
   },
+  GATEWAY_READY_DATABASES: {
+    standard: { value: 'none' },
+    accepted: '`any`, `all` or `none`',
+    example: 'any',
+    meaning:
+      'Which databases `/readyz` asks for beside a connected agent: with `any` an agent must have one ready, with `all` each database that a connected agent names must be ready at one of the agents. The databases of an older agent, which does not tell of them, count as ready.',
+    refused: ['some', 'true'],
+  },
   GATEWAY_AGENT_WAIT: {
     standard: { value: '0s' },
     accepted: 'a duration from `0s` to `1m`',

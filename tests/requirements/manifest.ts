@@ -18,6 +18,8 @@ export const requirements: readonly Requirement[] = [
     'service.description': 'description text of the OpenAPI description',
     'runtime.max_concurrent_requests': 'calls that run at once; default 64',
     'runtime.queue_size': 'calls that may wait; default 1000; the next is AGENT_BUSY',
+    'runtime.require_all_databases':
+      'true: one database that is away keeps the agent from starting and reloading; default false',
     'runtime.reverify': 'how often all capabilities are verified again; never when absent',
     'runtime.workers': 'processes that run calls and share the connections; default 1, the agent alone',
     'gateway.url': 'WebSocket URL that ends with /ws/agent; ws:// only to a loopback host',
@@ -159,6 +161,7 @@ export const requirements: readonly Requirement[] = [
       'how long an idle connection is kept, of which callers are told two seconds less',
     GATEWAY_SHUTDOWN_DELAY: 'all is served so long behind SIGTERM, and the gateway says it is not ready; 0s',
     GATEWAY_READY_AFTER: 'at most so long a new gateway is not ready while agents of services come; 0s',
+    GATEWAY_READY_DATABASES: 'any or all: /readyz asks for databases that agents have ready, too; none',
     GATEWAY_AGENT_WAIT: 'calls wait so long when their last agent was lost under 2 s before; 0s',
     GATEWAY_TLS_CERT_FILE: 'serves HTTPS and WSS; not without the key',
     GATEWAY_TLS_KEY_FILE: 'key of the certificate; not without it',
@@ -315,6 +318,8 @@ export const requirements: readonly Requirement[] = [
     AGENT_PRINCIPAL_REFUSED:
       '403 for callers whom the agent does not accept, or who lack what it takes from them',
     AGENT_BUSY: '503 with Retry-After when the queue is full',
+    AGENT_DATABASE_UNAVAILABLE:
+      '503 with Retry-After until the database, away at start or reload, has been verified',
     AGENT_QUERY_TIMEOUT: '504 when the query takes too long',
     GATEWAY_AGENT_TIMEOUT: '504 when the agent does not answer in the time of the capability and 2 s',
     AGENT_RESULT_TOO_LARGE: '502 when one row alone exceeds max_bytes, or a cap under on_limit: error',

@@ -295,6 +295,7 @@ const storm = fault(
               trust: undefined,
             },
             handle: async ({ capability }) => answer(capability),
+            databases: () => [],
             maxLinks: 64,
             resolveIntervalMs: 10_000,
             loads: new Set(),

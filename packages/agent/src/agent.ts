@@ -21,12 +21,16 @@ import { openAgentTraces } from './telemetry/traces.ts';
 import type { VerifiedAgent } from './start-up/report.ts';
 
 export interface RunningAgent {
+  /** What is served now. */
+  readonly verified: VerifiedAgent;
   /** Of what is served now. */
   readonly config: AgentConfig;
   /** For events of others about this agent: log and metrics. */
   readonly observe: Observe;
   /** Serves this in its place: see `Serving`. Only what `restartFaults` allows may differ. */
   swap(verified: VerifiedAgent): Promise<Swapped>;
+  /** To be called when a database was lost or is back: gateways are told. */
+  databasesChanged(): void;
   /** Answers what runs, for at most 25 s, and closes everything. */
   shutDown(signal: string): Promise<void>;
 }
@@ -99,7 +103,7 @@ export async function startAgent(
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
   const serving = createServing({
-    config,
+    verified,
     set,
     opened,
     open: openDatabase,
@@ -133,6 +137,7 @@ export async function startAgent(
       ...(config.serviceId === undefined ? {} : { service: config.serviceId }),
     },
     handle: serving.offer.handle,
+    databases: () => serving.databaseStates,
     onConnected: (url, { connId, place }) => {
       observe({ event: 'connected', gateway: url, conn_id: connId, ...placeFields(place) });
     },
@@ -153,11 +158,19 @@ export async function startAgent(
     random: Math.random,
   });
   return {
+    get verified() {
+      return serving.verified;
+    },
     get config() {
       return serving.config;
     },
     observe,
-    swap: (changed) => serving.swap(changed),
+    async swap(changed) {
+      const swapped = await serving.swap(changed);
+      links.databasesChanged();
+      return swapped;
+    },
+    databasesChanged: () => links.databasesChanged(),
     async shutDown(signal) {
       draining = true;
       observe({

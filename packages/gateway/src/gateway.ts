@@ -118,7 +118,7 @@ export async function startGateway(
     now,
   });
   const { rateLimiter, callSlots, revocations } = shared;
-  const { hasServicesFile } = config;
+  const { hasServicesFile, readyDatabases } = config;
   const mayTakeTokens = config.services.some(({ tokens }) => tokens !== undefined) || hasServicesFile;
   const isCapability = (name: string, service: string | undefined): boolean =>
     (hasServicesFile ? services.find(service ?? '') : services.ofDefault)?.catalog.knows(name) === true;
@@ -208,6 +208,7 @@ export async function startGateway(
         return settled();
       },
     },
+    readyDatabases,
     agentWaitMs: config.agentWaitMs,
     version,
     traces,
@@ -264,6 +265,7 @@ export async function startGateway(
   channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
   const health = {
     agentConnected: () => services.agentConnected,
+    databasesReady: readyDatabases && (() => services.databasesReady(readyDatabases)),
     shuttingDown: () => shuttingDown,
     settled,
   };

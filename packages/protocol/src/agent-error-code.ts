@@ -6,6 +6,8 @@ export const AGENT_ERROR_CODES = [
   /** Who calls is not proved to the agent, or lacks what the capability takes from who calls. From version 2. */
   'AGENT_PRINCIPAL_REFUSED',
   'AGENT_BUSY',
+  /** The database of the capability has not been verified. With the feature `databases` only. */
+  'AGENT_DATABASE_UNAVAILABLE',
   'AGENT_QUERY_TIMEOUT',
   'AGENT_RESULT_TOO_LARGE',
   'AGENT_QUERY_FAILED',

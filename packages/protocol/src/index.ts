@@ -22,6 +22,8 @@ export { joinPieces, receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';
 export { encodeFrame } from './frames/encode.ts';
 export type {
+  DatabasesFrame,
+  DatabaseState,
   DataFrame,
   ErrorFrame,
   FleetFrame,

@@ -45,6 +45,12 @@ export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];
 
 /** Of `features`: several replicas and workers, found and told apart by the agent. */
 export const FLEET_FEATURE = 'fleet';
+/** Of `features`: how databases are is told to the gateway, and calls fail with AGENT_DATABASE_UNAVAILABLE. */
+export const DATABASES_FEATURE = 'databases';
+/** The most databases that one frame tells of. */
+export const DATABASES_MAX = 1000;
+/** The only database of an agent whose file gives it no name. */
+export const ONLY_DATABASE = 'database';
 export const SERVICE_ID_PATTERN = '^[a-z][a-z0-9-]{0,47}$';
 /** The service of agents and callers that name none. */
 export const DEFAULT_SERVICE = 'default';

@@ -276,6 +276,10 @@ function queryFailed(error: unknown, caller?: Caller): Ended {
       const message = why ?? 'the database does not take a value of a parameter';
       return { outcome: failed('AGENT_INVALID_PARAMS', message, false), detail, caller };
     }
+    case 'not_verified': {
+      const message = 'the database of the capability is not available, try again later';
+      return { outcome: failed('AGENT_DATABASE_UNAVAILABLE', message, true), detail, caller };
+    }
     case 'invalid_principal':
       return principalRefused(detail, caller, false);
     case 'unavailable':

@@ -4,6 +4,7 @@ import { compileParameters } from '../capabilities/parameters.ts';
 import { compilePinned, type PinParameters } from '../capabilities/pinned-parameters.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
 import type { Database, PreparedCapability, Query } from '../databases/driver.ts';
+import { DatabaseError } from '../databases/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 
 /** A capability as the agent runs it. */
@@ -41,13 +42,14 @@ export interface PreparedSet {
 
 interface Source {
   readonly capability: Capability;
-  readonly prepared: PreparedCapability;
+  /** Undefined where it has not been verified. */
+  readonly prepared: PreparedCapability | undefined;
   readonly database: Database;
 }
 
 export interface SetContent {
   readonly capabilities: readonly Capability[];
-  /** One for each of them. */
+  /** One for each of them that has been verified. */
   readonly prepared: readonly PreparedCapability[];
   readonly description: Uint8Array;
 }
@@ -67,11 +69,9 @@ export async function prepareSet(
   let sliceEnd = performance.now() + SLICE_MS;
   for (const capability of capabilities) {
     const { name } = capability;
-    const verified = preparedByName.get(name);
-    if (verified === undefined) throw new Error(`cannot serve: ${name} has not been verified`);
     const database = databases.get(capability.database ?? UNNAMED);
     if (database === undefined) throw new Error(`cannot serve: ${name} has no database`);
-    const source = { capability, prepared: verified, database };
+    const source = { capability, prepared: preparedByName.get(name), database };
     const known = before?.sources.get(name);
     const isSame = known?.database === database && sameSource(known, source);
     const running = isSame ? before?.served.capabilities.get(name) : undefined;
@@ -84,13 +84,19 @@ export async function prepareSet(
   return { served: createServedSet(runnable, description), databases, sources };
 }
 
+const NOT_VERIFIED_QUERY: Query = {
+  async run() {
+    throw new DatabaseError('not_verified', 'the database has not been verified');
+  },
+};
+
 function runnableOf({ capability, prepared, database }: Source): RunnableCapability {
   const { timeoutMs, maxBytes } = capability.limits;
   const pin = compilePinned(capability.params);
   return {
     read: compileParameters(capability),
     ...(pin === undefined ? {} : { pin }),
-    query: database.prepare(prepared),
+    query: prepared === undefined ? NOT_VERIFIED_QUERY : database.prepare(prepared),
     database: capability.database ?? UNNAMED,
     timeoutMs,
     maxBytes,

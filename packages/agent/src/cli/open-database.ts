@@ -3,7 +3,15 @@ import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseChange } from '../databases/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import { closeUnless, type OpenedDatabase, type OpenedDatabases } from '../databases/opened.ts';
+import { databaseFault } from '../databases/errors.ts';
+import {
+  closeUnless,
+  NOT_VERIFIED,
+  pingEach,
+  type OpenedDatabase,
+  type OpenedDatabases,
+} from '../databases/opened.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database.ts';
 
@@ -14,14 +22,54 @@ export function workerCode(): OwnCode {
   return { command: 'internal-worker', text: SVC_WORKER };
 }
 
-/** What runs the calls of all databases of the file. */
-export async function openDatabases(config: AgentConfig, observe: Observe): Promise<OpenedDatabases> {
+/** What is to be served, and what runs the calls of its databases. */
+export interface Opened {
+  readonly verified: VerifiedAgent;
+  readonly opened: OpenedDatabases;
+}
+
+/**
+ * Opens the databases that were verified, and proves that they still answer: without these connections the first caller
+ * would wait. Throws `DatabaseError` where one does not answer that the file requires, or none does.
+ */
+export async function openVerified(verified: VerifiedAgent, observe: Observe): Promise<Opened> {
+  const { config } = verified;
+  const unverified = new Set(verified.unverified.map(({ name }) => name));
   const opened = new Map<string, OpenedDatabase>();
   return closeUnless(opened, async () => {
     for (const name of Object.keys(config.databases))
-      opened.set(name, await openDatabase(config, name, observe));
-    return opened;
+      opened.set(name, unverified.has(name) ? NOT_VERIFIED : await openDatabase(config, name, observe));
+    const lost = await pingEach(opened);
+    const [first] = lost.values();
+    if (first === undefined) return { verified, opened };
+    if (config.runtime.requireAllDatabases || unverified.size + lost.size === opened.size) throw first;
+    for (const name of lost.keys()) {
+      await opened.get(name)?.database.close();
+      opened.set(name, NOT_VERIFIED);
+    }
+    return { verified: withoutLost(verified, lost), opened };
   });
+}
+
+/** As if they had been away when the others were verified. */
+function withoutLost(verified: VerifiedAgent, lost: ReadonlyMap<string, unknown>): VerifiedAgent {
+  const names = new Set(
+    verified.config.capabilities.flatMap(({ name, database = UNNAMED }) =>
+      lost.has(database) ? [name] : [],
+    ),
+  );
+  return {
+    ...verified,
+    prepared: verified.prepared.filter(({ capability }) => !names.has(capability)),
+    unverified: [
+      ...verified.unverified,
+      ...Array.from(lost, ([name, error]) => ({
+        name,
+        state: 'away' as const,
+        faults: [databaseFault(error)],
+      })),
+    ],
+  };
 }
 
 /** What runs the calls of one: this process, or workers. */

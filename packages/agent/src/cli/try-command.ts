@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProblem } from '@svc/edge';
-import { databaseFault, DatabaseError } from '../databases/errors.ts';
+import { databaseFault, DatabaseError, isDatabaseAway, type VerificationFault } from '../databases/errors.ts';
 import { logOfCommand, LOG_FILE } from '../telemetry/log-destination.ts';
 import { createLocalCaller, type LocalPrincipal } from '../trial/local-caller.ts';
 import { openTrial } from '../trial/open-trial.ts';
@@ -61,6 +61,8 @@ export async function tryCommand(options: TryOptions): Promise<ExitCode> {
         else printFaults(faults, stderr, file);
         warnOfLostDetails(faults, home);
       },
+      // The file may be right, and what asks another database can be called.
+      exitCodeOf: (faults) => (faults.every(isNamedDatabaseAway) ? EXIT.failure : EXIT.usage),
     },
     (checked) => call(checked, options, given, report),
   );
@@ -123,6 +125,10 @@ function readArguments({
   } catch (error) {
     return { problem: `cannot read ${name}, which \`--params\` names: ${readProblem(error)}` };
   }
+}
+
+function isNamedDatabaseAway(fault: VerificationFault): boolean {
+  return isDatabaseAway(fault) && fault.path !== 'database';
 }
 
 function misused(message: string): ExitCode {

@@ -1,12 +1,9 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { DatabaseConfig } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
-import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
 import { recordsOf } from '../reload/found-records.ts';
-import type { AuditFinding, StartUpOutcome, WellFormed } from '../start-up/report.ts';
+import type { StartUpOutcome, WellFormed } from '../start-up/report.ts';
 import { createLog, type Log, type LogDestination } from '../telemetry/log.ts';
-import { LOG_FILE } from '../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 
 export interface FileToCheck {
@@ -15,6 +12,8 @@ export interface FileToCheck {
   readonly offline: boolean;
   /** See `StartUpOrder`. */
   readonly only?: string;
+  /** See `StartUpOrder`. */
+  readonly toleratesAway?: boolean;
   /** Whether capabilities are looked at for what makes them hard to use; absent: no. */
   readonly lint?: boolean;
   /** Where the log goes; `logging` is undefined for faults found before the file's own section is known. */
@@ -22,6 +21,8 @@ export interface FileToCheck {
   readonly onWellFormed: (report: WellFormed) => void;
   /** Shows the user what is wrong with the file, the database or its account. */
   readonly showFaults: (faults: readonly VerificationFault[]) => void;
+  /** What such faults end the command with; absent: always wrong usage. */
+  readonly exitCodeOf?: (faults: readonly VerificationFault[]) => ExitCode;
 }
 
 type PassedOutcome = Exclude<StartUpOutcome, { step: 'refused' }>;
@@ -40,7 +41,17 @@ export interface CheckedFile {
  * the work has ended.
  */
 export async function withCheckedFile(
-  { file, offline, only, lint = false, logTo, onWellFormed, showFaults }: FileToCheck,
+  {
+    file,
+    offline,
+    only,
+    toleratesAway = false,
+    lint = false,
+    logTo,
+    onWellFormed,
+    showFaults,
+    exitCodeOf = () => EXIT.usage,
+  }: FileToCheck,
   work: (checked: CheckedFile) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   let opened: Log | undefined;
@@ -64,11 +75,11 @@ export async function withCheckedFile(
     showFaults(faults);
     for (const { path, message, detail = '' } of faults)
       theLog().observe({ event: 'startup_fault', path, message, detail });
-    return EXIT.usage;
+    return exitCodeOf(faults);
   };
   let exitCode: ExitCode = EXIT.failure;
   try {
-    const outcome = await checkInChildProcess({ file, offline, only, lint }, (report) => {
+    const outcome = await checkInChildProcess({ file, offline, only, toleratesAway, lint }, (report) => {
       opened = openLog(report.logging);
       onWellFormed(report);
     });
@@ -84,38 +95,4 @@ export async function withCheckedFile(
   }
   await opened?.close();
   return exitCode;
-}
-
-/** What is wrong where the file requires an account that can only read, and it may do more. */
-export function readonlyAccountFaults(
-  { databases }: AgentConfig,
-  findings: readonly AuditFinding[],
-): readonly VerificationFault[] {
-  return Object.entries(databases).flatMap(([name, config]) =>
-    faultsOfAccount(
-      name,
-      config,
-      findings.filter(({ database = UNNAMED }) => database === name),
-    ),
-  );
-}
-
-function faultsOfAccount(
-  name: string,
-  config: DatabaseConfig,
-  findings: readonly AuditFinding[],
-): readonly VerificationFault[] {
-  if (findings.length === 0 || !config.requireReadonlyAccount) return [];
-  const audited = findings.every(({ detail }) => detail === undefined);
-  const why = audited
-    ? `the account may do more than read: ${LOG_FILE} lists what and how to mend it`
-    : `the account could not be audited (${LOG_FILE} says why)`;
-  const position = config.requireReadonlyAccountPosition;
-  return [
-    {
-      path: [...sectionOf(name), 'require_readonly_account'].join('.'),
-      message: `is true, but ${why}`,
-      ...(position === undefined ? {} : { position }),
-    },
-  ];
 }

@@ -48,7 +48,10 @@ export function buildConfig(
 ): AgentConfig {
   const { service, runtime, gateway, database, databases, identity, logging, metrics } = file;
   const sections = databases ?? (database === undefined ? {} : { [UNNAMED]: database });
-  const { max_concurrent_requests, queue_size, workers } = { ...RUNTIME_DEFAULTS, ...runtime };
+  const { max_concurrent_requests, queue_size, workers, require_all_databases } = {
+    ...RUNTIME_DEFAULTS,
+    ...runtime,
+  };
   const reverify = runtime?.reverify;
   const usual = usualDatabase(Object.keys(sections), file);
   const urls = gatewayUrls(gateway.url);
@@ -66,6 +69,7 @@ export function buildConfig(
       maxConcurrentRequests: max_concurrent_requests,
       queueSize: queue_size,
       workers,
+      requireAllDatabases: require_all_databases,
       ...(reverify === undefined ? {} : { reverifyMs: parseDuration(reverify) }),
     },
     gateway: {

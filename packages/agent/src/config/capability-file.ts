@@ -3,7 +3,12 @@ import type { ParamSchema, ResultType } from '../capabilities/model.ts';
 import type { DatabaseSection } from '../databases/driver.ts';
 
 /** Defaults of the keys of `runtime`. */
-export const RUNTIME_DEFAULTS = { max_concurrent_requests: 64, queue_size: 1000, workers: 1 };
+export const RUNTIME_DEFAULTS = {
+  max_concurrent_requests: 64,
+  queue_size: 1000,
+  workers: 1,
+  require_all_databases: false,
+};
 
 /** Defaults of the keys of `gateway`. */
 export const GATEWAY_DEFAULTS = { max_links: 64, resolve_interval: '10s' };
@@ -20,6 +25,7 @@ export interface CapabilityFile {
     readonly max_concurrent_requests?: number;
     readonly queue_size?: number;
     readonly workers?: number;
+    readonly require_all_databases?: boolean;
     readonly reverify?: string;
   };
   readonly gateway: {

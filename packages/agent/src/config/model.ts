@@ -14,6 +14,8 @@ export interface AgentConfig {
     readonly queueSize: number;
     /** How many processes run calls; with 1 it is the agent's own. */
     readonly workers: number;
+    /** Whether a database that is away keeps the agent from starting and reloading, also where another is not. */
+    readonly requireAllDatabases: boolean;
     /** How often all capabilities are verified again; absent for never. */
     readonly reverifyMs?: number;
   };

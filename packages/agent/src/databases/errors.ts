@@ -3,6 +3,8 @@ import type { Fault } from '../capabilities/fault.ts';
 
 export type DatabaseErrorKind =
   | 'unavailable'
+  /** It has not been verified that the capability is what the file says. */
+  | 'not_verified'
   | 'timeout'
   | 'cancelled'
   | 'too_large'
@@ -57,9 +59,8 @@ export function databaseFault(error: unknown): VerificationFault {
   return { path: pathOf(error.database), message, detail: error.message };
 }
 
-/** The same error, of the database of that name; what is no `DatabaseError` as it is. */
-export function ofDatabase(database: string, error: unknown): unknown {
-  if (!(error instanceof DatabaseError)) return error;
+/** The same error, of the database of that name. */
+export function ofDatabase(database: string, error: DatabaseError): DatabaseError {
   const { kind, message, cause, advice, sqlState } = error;
   return new DatabaseError(kind, message, { cause, advice, sqlState, database });
 }

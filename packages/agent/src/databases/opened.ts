@@ -1,5 +1,6 @@
-import type { Database } from './driver.ts';
-import { ofDatabase } from './errors.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Database, DatabaseConfig } from './driver.ts';
+import { DatabaseError, ofDatabase } from './errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 
 /** What runs the calls of a database. */
@@ -9,19 +10,41 @@ export interface OpenedDatabase {
   readonly workerRestarts?: (() => number) | undefined;
 }
 
+/** In the place of a database that has not been verified: nothing can be prepared for it, and nothing is open. */
+export const NOT_VERIFIED: OpenedDatabase = {
+  database: {
+    ping: async () => {},
+    prepare() {
+      throw new Error('cannot prepare: the database has not been verified');
+    },
+    forget() {},
+    connections: { idle: 0, busy: 0, opening: 0, waiting: 0 },
+    isUp: false,
+    async close() {},
+  },
+};
+
 /** By name. */
 export type OpenedDatabases = ReadonlyMap<string, OpenedDatabase>;
 
-/** Proves that all answer; throws `DatabaseError` of one that does not. */
-export async function pingAll(opened: OpenedDatabases): Promise<void> {
+/** Why those do not answer that do not, by their names. */
+export async function pingEach(opened: OpenedDatabases): Promise<ReadonlyMap<string, DatabaseError>> {
+  const refusals = new Map<string, DatabaseError>();
   const pings = Array.from(opened, async ([name, { database }]) => {
     try {
       await database.ping();
     } catch (error) {
-      throw name === UNNAMED ? error : ofDatabase(name, error);
+      if (!(error instanceof DatabaseError)) throw error;
+      refusals.set(name, name === UNNAMED ? error : ofDatabase(name, error));
     }
   });
   await Promise.all(pings);
+  return refusals;
+}
+
+/** Proves that all answer; throws `DatabaseError` of one that does not. */
+export async function pingAll(opened: OpenedDatabases): Promise<void> {
+  for (const refusal of (await pingEach(opened)).values()) throw refusal;
 }
 
 /** What `use` makes of them; where it fails, they are closed first. */
@@ -39,6 +62,19 @@ export async function closeUnless<Result>(
 
 export async function closeAll(opened: OpenedDatabases): Promise<void> {
   await Promise.all(Array.from(opened.values(), ({ database }) => database.close()));
+}
+
+/** Whether connections are made with the same settings. */
+export function sameConnection(a: DatabaseConfig, b: DatabaseConfig): boolean {
+  return isDeepStrictEqual(connectionOf(a), connectionOf(b));
+}
+
+function connectionOf({
+  requireReadonlyAccount: _required,
+  requireReadonlyAccountPosition: _position,
+  ...connection
+}: DatabaseConfig): unknown {
+  return connection;
 }
 
 /** What runs calls, without how it was opened. */

@@ -61,6 +61,9 @@ export function openAllLinks({ urls, maxLinks, onShort, ...options }: AllLinksOp
         },
       };
     },
+    databasesChanged() {
+      for (const gateway of gateways) gateway.databasesChanged();
+    },
     async stop() {
       await Promise.all(gateways.map((gateway) => gateway.stop()));
     },

@@ -205,6 +205,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
           return options.onFleet(frame);
         case 'result':
         case 'error':
+        case 'databases':
           throw new ProtocolError(`a gateway must not send ${frame.type}`);
         case 'data':
         case 'cancel':

@@ -5,6 +5,7 @@ import {
   CLOSE,
   closeReason,
   createLink,
+  DATABASES_MAX,
   DESCRIBE_CAPABILITY,
   DIAL_TIMEOUT_MS,
   HANDSHAKE_TIMEOUT_MS,
@@ -14,6 +15,7 @@ import {
   ProtocolError,
   rawPublicKey,
   WEBSOCKET_SUBPROTOCOL,
+  type DatabaseState,
   type Link,
 } from '@svc/protocol';
 import { WebSocket, type ClientOptions } from 'ws';
@@ -37,6 +39,8 @@ export interface Connection {
   drain(timeoutMs: number): Promise<void>;
   /** As `drain`, for an agent that goes on: calls have all the time that they take, those that are under way included. */
   leave(): Promise<void>;
+  /** The databases of the agent may be in other states than the gateway was told. */
+  databasesChanged(): void;
 }
 
 export interface ConnectionEnd {
@@ -77,6 +81,8 @@ export interface ConnectionOptions {
   readonly findProxy?: FindProxy | undefined;
   readonly identity: AgentIdentity;
   readonly handle: HandleCall;
+  /** How the databases of the agent are now. */
+  readonly databases: () => readonly DatabaseState[];
   /** Of all links of the agent; see `CallSessionOptions`. */
   readonly loads: Set<LinkLoad>;
   /** False: the connection is left, unsigned. */
@@ -111,6 +117,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   let addressFamily: string | undefined;
   let place: Place | undefined;
   let left = false;
+  /** What the gateway was told of the databases; undefined before it may be told, and where it does not know the feature. */
+  let toldOfDatabases: string | undefined;
 
   function giveUp(reason: string): void {
     failure = reason;
@@ -138,7 +146,19 @@ export function openConnection(options: ConnectionOptions): Connection {
     });
   }
 
-  function establish({ version, hasFleet }: Agreed): { link: Link; session: CallSession; since: number } {
+  function tellOfDatabases(): void {
+    const databases = options.databases().slice(0, DATABASES_MAX);
+    const states = JSON.stringify(databases);
+    if (established === undefined || states === toldOfDatabases) return;
+    toldOfDatabases = states;
+    established.link.sendQueue.sendControl({ type: 'databases', databases });
+  }
+
+  function establish({ version, hasFleet, hasDatabases }: Agreed): {
+    link: Link;
+    session: CallSession;
+    since: number;
+  } {
     const link = createLink({
       socket: linkSocket(socket),
       version,
@@ -153,7 +173,11 @@ export function openConnection(options: ConnectionOptions): Connection {
     const session: CallSession = createCallSession({
       link: () => link,
       handle: (call) =>
-        call.capability === DESCRIBE_CAPABILITY ? describe(link, call) : options.handle(call),
+        call.capability === DESCRIBE_CAPABILITY
+          ? describe(link, call, hasDatabases)
+          : hasDatabases
+            ? options.handle(call)
+            : options.handle(call).then(withoutDatabases),
       maxInflight: identity.maxInflight,
       loads: options.loads,
       ...(hasFleet ? { onFleet: options.onFleet } : {}),
@@ -162,11 +186,12 @@ export function openConnection(options: ConnectionOptions): Connection {
     return { link, session, since: performance.now() };
   }
 
-  async function describe(link: Link, call: IncomingCall): Promise<CallOutcome> {
+  async function describe(link: Link, call: IncomingCall, hasDatabases: boolean): Promise<CallOutcome> {
     const outcome = await options.handle(call);
     if (outcome.kind === 'error') return outcome;
     const release = (): void => {
       outcome.release();
+      if (hasDatabases) tellOfDatabases();
       options.onDescribed?.(() => link.ping());
     };
     return { ...outcome, release };
@@ -251,7 +276,17 @@ export function openConnection(options: ConnectionOptions): Connection {
       left = true;
       link.end(CLOSE.going_away, LEFT);
     },
+    databasesChanged() {
+      if (toldOfDatabases !== undefined) tellOfDatabases();
+    },
   };
+}
+
+/** To a gateway without the feature `databases`, which would close the link for a code that it does not know. */
+function withoutDatabases(outcome: CallOutcome): CallOutcome {
+  return outcome.kind === 'error' && outcome.code === 'AGENT_DATABASE_UNAVAILABLE'
+    ? { ...outcome, code: 'AGENT_BUSY' }
+    : outcome;
 }
 
 function placeOf({ challenge }: Agreed): Place {

@@ -46,6 +46,7 @@ async function keep(
     ca: undefined,
     identity: gateway.identity,
     handle: async () => OK,
+    databases: () => [],
     random: () => 0,
     maxLinks: 64,
     resolveIntervalMs: 10_000,

@@ -19,6 +19,8 @@ export interface GatewayLinks {
   readonly wanted: number;
   /** Makes links with another offer take the place of those that are there, which end once their calls are answered. */
   renew(offer: LinkOffer): Renewal;
+  /** The databases of the agent may be in other states than the gateways were told. */
+  databasesChanged(): void;
   /** Dials no more; every connection answers its calls in flight and closes. */
   stop(): Promise<void>;
 }
@@ -39,7 +41,10 @@ export interface Renewal {
 export const DIAL_OUTCOMES = ['connected', 'duplicate', 'full', 'refused', 'throttled', 'failed'] as const;
 export type DialOutcome = (typeof DIAL_OUTCOMES)[number];
 
-export interface GatewayLinksOptions extends Pick<ConnectionOptions, 'ca' | 'findProxy' | 'handle'> {
+export interface GatewayLinksOptions extends Pick<
+  ConnectionOptions,
+  'ca' | 'findProxy' | 'handle' | 'databases'
+> {
   /** As in the capability file; may name replicas. */
   readonly url: string;
   readonly maxLinks: number;
@@ -109,6 +114,7 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
       findProxy: options.findProxy,
       identity: { ...identity, manifestSha256, maxInflight, audience: normalizeAudience(dialled) },
       handle,
+      databases: options.databases,
       loads: options.loads,
       onChallenge: (place) => !stopped && step((now) => keeper.challenged(now, id, place)),
       onWelcome(said) {
@@ -196,6 +202,9 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
           return { replaced: stale - keeper.stale, waiting: keeper.stale };
         },
       };
+    },
+    databasesChanged() {
+      for (const connection of open.values()) connection.databasesChanged();
     },
     async stop() {
       stopped = true;

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import {
+  DATABASES_FEATURE,
   FLEET_FEATURE,
   parseChallenge,
   PROTOCOL_VERSIONS,
@@ -41,7 +42,7 @@ export function sayHello(identity: AgentIdentity, nonce: Uint8Array): Buffer {
     manifest_sha256: identity.manifestSha256,
     audience: identity.audience,
     ...(identity.trust === undefined ? {} : { identity: identity.trust }),
-    features: [FLEET_FEATURE],
+    features: [FLEET_FEATURE, DATABASES_FEATURE],
     ...(identity.service === undefined ? {} : { service: identity.service }),
   };
   return Buffer.from(JSON.stringify(hello));
@@ -52,6 +53,7 @@ export interface Agreed {
   readonly challenge: Challenge;
   readonly version: ProtocolVersion;
   readonly hasFleet: boolean;
+  readonly hasDatabases: boolean;
 }
 
 /** Throws ProtocolError when the gateway chose a version that was not offered. */
@@ -59,7 +61,13 @@ export function readChallenge(challengeBytes: Uint8Array, identity: AgentIdentit
   const challenge = parseChallenge(challengeBytes);
   const version = offeredVersions(identity).find((offered) => offered === challenge.version);
   if (version === undefined) throw new ProtocolError('the gateway chose a version not offered');
-  return { challenge, version, hasFleet: challenge.features?.includes(FLEET_FEATURE) === true };
+  const has = (feature: string): boolean => challenge.features?.includes(feature) === true;
+  return {
+    challenge,
+    version,
+    hasFleet: has(FLEET_FEATURE),
+    hasDatabases: has(DATABASES_FEATURE),
+  };
 }
 
 export function answerChallenge(

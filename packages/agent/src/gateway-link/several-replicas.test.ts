@@ -55,6 +55,7 @@ function keep(url: string, overrides: Partial<GatewayLinksOptions> = {}): Kept {
     resolveIntervalMs: 10_000,
     identity: first.identity,
     handle: async () => OK,
+    databases: () => [],
     loads: new Set(),
     random: Math.random,
     onConnected: (_url, { place }) =>

@@ -4,7 +4,7 @@ import type { VerificationFault } from '../databases/errors.ts';
 export function configOf(service: Partial<AgentConfig['service']> = {}): AgentConfig {
   return {
     service: { title: 'Books', version: '1', description: '', ...service },
-    runtime: { maxConcurrentRequests: 4, queueSize: 10, workers: 1 },
+    runtime: { maxConcurrentRequests: 4, queueSize: 10, workers: 1, requireAllDatabases: false },
     gateway: {
       urls: ['ws://127.0.0.1:1/ws/agent'],
       maxLinks: 64,

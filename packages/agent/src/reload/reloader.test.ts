@@ -32,7 +32,13 @@ function scene(swapFails: () => Error | undefined = () => undefined): Scene {
           signal.addEventListener('abort', () => reject(new Error('ended')));
           checks.push(() => {
             const config = configOf({ version: String(edition) });
-            const verified = { config, prepared: [], description: Buffer.from(String(edition)) };
+            const verified = {
+              config,
+              narrowed: [],
+              prepared: [],
+              unverified: [],
+              description: Buffer.from(String(edition)),
+            };
             resolve(isFaulty ? { faults: [capabilityFault('find_book')] } : { verified });
           });
         });

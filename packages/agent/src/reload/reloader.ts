@@ -39,6 +39,8 @@ type ReloadEnd =
 export interface Reloader {
   /** Resolves when what the files hold now, or something newer, is served or refused. Never rejects. */
   reload(trigger: ReloadTrigger): Promise<ReloadEnd>;
+  /** Runs `work` while no reload is under way; aborting makes it end soon. Never runs it once closed. */
+  between(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** Ends the check that is under way and begins no other. */
   close(): void;
 }
@@ -49,8 +51,14 @@ export interface Reloader {
  */
 export function createReloader(options: ReloaderOptions): Reloader {
   const closing = new AbortController();
-  let running: Promise<ReloadEnd> = Promise.resolve(undefined);
+  let last: Promise<unknown> = Promise.resolve();
   let next: Promise<ReloadEnd> | undefined;
+
+  function afterOthers<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  }
 
   async function run(trigger: ReloadTrigger): Promise<ReloadEnd> {
     if (closing.signal.aborted) return undefined;
@@ -95,14 +103,16 @@ export function createReloader(options: ReloaderOptions): Reloader {
   return {
     reload(trigger) {
       if (next !== undefined) return next;
-      const after = running.then(() => {
+      next = afterOthers(() => {
         next = undefined;
-        running = run(trigger);
-        return running;
+        return run(trigger);
       });
-      next = after;
-      return after;
+      return next;
     },
+    between: (work) =>
+      afterOthers(async () => {
+        if (!closing.signal.aborted) await work(closing.signal);
+      }),
     close: () => closing.abort(),
   };
 }

@@ -14,7 +14,13 @@ test('what a running agent can take up is no fault', () => {
   expect(
     changed({
       service: { title: 'Other', version: '2', description: 'other' },
-      runtime: { maxConcurrentRequests: 1, queueSize: 0, workers: 1, reverifyMs: 1000 },
+      runtime: {
+        maxConcurrentRequests: 1,
+        queueSize: 0,
+        workers: 1,
+        requireAllDatabases: true,
+        reverifyMs: 1000,
+      },
       databases: { '': { driver: 'other', maxConnections: 9, requireReadonlyAccount: true } },
     }),
   ).toEqual([]);

@@ -1,13 +1,27 @@
+import { UNNAMED } from '../capabilities/database-names.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { isDatabaseAway } from '../databases/errors.ts';
 import { reverifyInChildProcess } from '../start-up/child-process.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
 
 export interface ReverifyOptions {
   /** What is served now; its `reverifyMs` says how often. */
-  readonly serving: () => AgentConfig;
+  readonly serving: () => VerifiedAgent;
   readonly observe: Observe;
+}
+
+/** Without what waits for its database. */
+function whatWasVerified({ config, prepared, unverified }: VerifiedAgent): AgentConfig {
+  if (unverified.length === 0) return config;
+  const names = new Set(prepared.map(({ capability }) => capability));
+  const capabilities = config.capabilities.filter(({ name }) => names.has(name));
+  const isAsked = (name: string): boolean =>
+    !unverified.some((each) => each.name === name) ||
+    capabilities.some(({ database = UNNAMED }) => database === name);
+  const databases = Object.entries(config.databases).filter(([name]) => isAsked(name));
+  return { ...config, databases: Object.fromEntries(databases), capabilities };
 }
 
 /** How often it is looked whether the file has come to ask for it. */
@@ -24,14 +38,15 @@ export function reverifyNowAndThen({ serving, observe }: ReverifyOptions): { clo
   }
 
   async function look(): Promise<void> {
-    const config = serving();
-    const { reverifyMs } = config.runtime;
+    const verified = serving();
+    const { reverifyMs } = verified.config.runtime;
     const startedAt = performance.now();
     if (reverifyMs === undefined || startedAt < lastAt + reverifyMs) return;
+    const config = whatWasVerified(verified);
     const faults = await verify(config);
     lastAt = performance.now();
     // What has taken its place meanwhile has just been verified.
-    if (closing.signal.aborted || serving() !== config) return;
+    if (closing.signal.aborted || serving() !== verified) return;
     const duration_ms = Math.round(lastAt - startedAt);
     // A lost database is told of elsewhere, and what it holds is neither sound nor drifted.
     const drifted = faults.filter((fault) => !isDatabaseAway(fault));

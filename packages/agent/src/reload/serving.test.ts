@@ -32,7 +32,7 @@ async function serving(
   const database = open('');
   const set = await prepareSet(content, new Map([['', database]]));
   const created = createServing({
-    config,
+    verified: { ...content, config, narrowed: [], unverified: [] },
     set,
     opened: new Map([['', { database }]]),
     open: (_config, name) => Promise.resolve({ database: open(name) }),
@@ -53,6 +53,8 @@ function verified(names: readonly string[], changes: Partial<VerifiedAgent> = {}
     config: { ...configOf(), databases },
     prepared: [],
     description: new Uint8Array(),
+    narrowed: [],
+    unverified: [],
     ...changes,
   };
 }

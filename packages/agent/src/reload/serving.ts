@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import { MAX_INFLIGHT_MAX } from '@svc/protocol';
+import { MAX_INFLIGHT_MAX, ONLY_DATABASE, type DatabaseState } from '@svc/protocol';
 import {
   changesBetween,
   prepareSet,
@@ -9,7 +8,7 @@ import {
   type SetContent,
 } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
-import type { Database, DatabaseConfig, Query } from '../databases/driver.ts';
+import type { Database, Query } from '../databases/driver.ts';
 import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
 import { DatabaseError } from '../databases/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
@@ -17,7 +16,9 @@ import {
   closeAll,
   closeUnless,
   databasesOf,
+  NOT_VERIFIED,
   pingAll,
+  sameConnection,
   type OpenedDatabase,
   type OpenedDatabases,
 } from '../databases/opened.ts';
@@ -28,7 +29,10 @@ import type { Swapped } from './reloader.ts';
 
 /** What the agent serves: the file of its start, until another takes its place. */
 export interface Serving {
+  readonly verified: VerifiedAgent;
   readonly config: AgentConfig;
+  /** As gateways are told of them. */
+  readonly databaseStates: readonly DatabaseState[];
   /** By name. */
   readonly databases: ReadonlyMap<string, Database>;
   /** What OpenTelemetry calls the kind of the database that the capability asks. */
@@ -48,7 +52,7 @@ export interface Serving {
 
 export interface ServingOptions {
   /** Of the start. */
-  readonly config: AgentConfig;
+  readonly verified: VerifiedAgent;
   readonly set: PreparedSet;
   readonly opened: OpenedDatabases;
   readonly open: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
@@ -68,7 +72,8 @@ interface Offered extends LinkOffer {
 const RENEWED_WITHIN_MS = 10_000;
 
 export function createServing(options: ServingOptions): Serving {
-  let { config, set, opened } = options;
+  let { verified, set, opened } = options;
+  let { config } = verified;
   let offer = offerOf(set, config);
   /** Sets that are served, or were and have calls under way. */
   const living = new Set([set]);
@@ -87,13 +92,15 @@ export function createServing(options: ServingOptions): Serving {
   }
 
   /** Those that the file has not had yet, or has with other settings. */
-  async function openChanged(changed: AgentConfig): Promise<OpenedDatabases> {
+  async function openChanged({ config: changed, unverified }: VerifiedAgent): Promise<OpenedDatabases> {
     const fresh = new Map<string, OpenedDatabase>();
     return closeUnless(fresh, async () => {
       for (const [name, settings] of Object.entries(changed.databases)) {
         const former = config.databases[name];
-        if (former !== undefined && isDeepStrictEqual(connectionOf(former), connectionOf(settings))) continue;
-        fresh.set(name, await options.open(changed, name));
+        const isOpen = opened.get(name) !== NOT_VERIFIED;
+        const isVerified = !unverified.some((each) => each.name === name);
+        if (former !== undefined && sameConnection(former, settings) && (isOpen || !isVerified)) continue;
+        fresh.set(name, isVerified ? await options.open(changed, name) : NOT_VERIFIED);
       }
       // Without this connection the first caller would wait for one.
       await pingAll(fresh);
@@ -103,16 +110,16 @@ export function createServing(options: ServingOptions): Serving {
 
   async function prepareWith(
     fresh: OpenedDatabases,
-    verified: VerifiedAgent,
+    changed: VerifiedAgent,
   ): Promise<{
     readonly next: OpenedDatabases;
     readonly kept: OpenedDatabases;
     readonly prepared: PreparedSet;
   }> {
-    const names = Object.keys(verified.config.databases);
+    const names = Object.keys(changed.config.databases);
     const kept = new Map([...opened].filter(([name]) => names.includes(name) && !fresh.has(name)));
     const next: OpenedDatabases = new Map([...kept, ...fresh]);
-    const prepared = await prepareSet(setContentOf(verified), databasesOf(next), set);
+    const prepared = await prepareSet(setContentOf(changed), databasesOf(next), set);
     return { next, kept, prepared };
   }
 
@@ -132,7 +139,8 @@ export function createServing(options: ServingOptions): Serving {
     const needed = new Set([...living].flatMap(({ databases }) => [...databases.values()]));
     // A set takes over queries of the one before it.
     const used = new Set([...living].flatMap(queriesOf));
-    for (const [name, { database }] of before.sources) {
+    for (const [name, { database, prepared }] of before.sources) {
+      if (prepared === undefined) continue;
       const query = before.served.capabilities.get(name)?.query;
       if (query !== undefined && needed.has(database) && !used.has(query)) database.forget(query);
     }
@@ -141,8 +149,19 @@ export function createServing(options: ServingOptions): Serving {
   }
 
   return {
+    get verified() {
+      return verified;
+    },
     get config() {
       return config;
+    },
+    get databaseStates() {
+      return Object.keys(config.databases).map((name): DatabaseState => ({
+        name: name === UNNAMED ? ONLY_DATABASE : name,
+        state:
+          verified.unverified.find((each) => each.name === name)?.state ??
+          (opened.get(name)?.database.isUp === true ? 'ready' : 'away'),
+      }));
     },
     get databases() {
       return set.databases;
@@ -157,9 +176,9 @@ export function createServing(options: ServingOptions): Serving {
     get offer() {
       return offer;
     },
-    async swap(verified) {
-      const fresh = await openChanged(verified.config);
-      const { next, kept, prepared } = await closeUnless(fresh, () => prepareWith(fresh, verified));
+    async swap(changed) {
+      const fresh = await openChanged(changed);
+      const { next, kept, prepared } = await closeUnless(fresh, () => prepareWith(fresh, changed));
       const databaseChanged = fresh.size > 0 || kept.size < opened.size;
       if (closed) {
         await closeAll(fresh);
@@ -168,7 +187,8 @@ export function createServing(options: ServingOptions): Serving {
       const before = set;
       const changes = changesBetween(before, prepared);
       formerRestarts += restartsOf([...opened].flatMap(([name, each]) => (kept.has(name) ? [] : [each])));
-      [config, opened, set] = [verified.config, next, prepared];
+      verified = changed;
+      [config, opened, set] = [changed.config, next, prepared];
       options.resize(
         config.runtime.maxConcurrentRequests,
         config.runtime.queueSize,
@@ -204,13 +224,4 @@ function leaveOpen(): void {}
 
 function queriesOf({ served }: PreparedSet): readonly Query[] {
   return Array.from(served.capabilities.values(), ({ query }) => query);
-}
-
-/** What connections are made with. */
-function connectionOf({
-  requireReadonlyAccount: _required,
-  requireReadonlyAccountPosition: _position,
-  ...connection
-}: DatabaseConfig): unknown {
-  return connection;
 }

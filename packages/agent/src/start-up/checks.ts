@@ -1,23 +1,29 @@
+import { isDeepStrictEqual } from 'node:util';
 import { nearestWithin } from '@svc/edge';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { loadConfig } from '../config/load.ts';
-import { databaseFault } from '../databases/errors.ts';
-import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
+import type { Verification } from '../databases/driver.ts';
+import { databaseFault, isDatabaseAway, type VerificationFault } from '../databases/errors.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
 import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from './check-key-files.ts';
 import { digestingReader } from './file-digest.ts';
-import { driversOf, loadFileVerifier } from './file-verifier.ts';
+import { driversOf, loadFileVerifier, type UnusableDatabases } from './file-verifier.ts';
+import { readonlyAccountFaults } from './readonly-account.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import type {
+  ArrivalOrder,
+  ArrivalReport,
   IdentitySummary,
   ReverifyOrder,
   ReverifyReport,
   StartUpOrder,
   StartUpOutcome,
   StartUpReport,
+  VerifiedAgent,
 } from './report.ts';
 
 /**
@@ -25,7 +31,7 @@ import type {
  * When it has resolved, everything is reported and no connection is open.
  */
 export async function runStartUpChecks(
-  { file, content, offline, only, lint = false, isRunning = false }: StartUpOrder,
+  { file, content, offline, only, lint = false, toleratesAway = false, isRunning = false }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
@@ -51,7 +57,11 @@ export async function runStartUpChecks(
     ...(config.runtime.workers === 1 ? {} : { workers: config.runtime.workers }),
     ...(Object.hasOwn(config.databases, UNNAMED) ? {} : { databases: Object.keys(config.databases) }),
   });
-  const known = { warnings: linted.warnings, lint };
+  const known = {
+    warnings: linted.warnings,
+    lint,
+    toleratesAway: toleratesAway && !config.runtime.requireAllDatabases,
+  };
   const outcome =
     only === undefined
       ? await (offline ? readStatements(config, known) : askDatabases(config, known))
@@ -62,6 +72,8 @@ export async function runStartUpChecks(
 interface KnownOfFile {
   readonly warnings: readonly Fault[];
   readonly lint: boolean;
+  /** Whether a database that cannot be used costs its own capabilities only. */
+  readonly toleratesAway: boolean;
 }
 
 /** A statement that is refused may be so because of what its text is warned of. */
@@ -122,19 +134,30 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
   const verifier = await loadFileVerifier(driversOf(config.databases));
   const databases = verifier.open(config.databases);
   try {
-    const away = await databases.ping();
-    if (away.length > 0) return { step: 'refused', faults: away };
-    const { prepared, capabilities, faults } = await databases.verify(config.capabilities);
+    const isUsable = ({ database = UNNAMED }: Capability): boolean => !unusable.has(database);
+    const mayServe = (): boolean =>
+      unusable.size === 0 || (known.toleratesAway && unusable.size < Object.keys(config.databases).length);
+    const refused = (): StartUpOutcome => ({ step: 'refused', faults: [...unusable.values()] });
+    let unusable = await databases.ping();
+    if (!mayServe()) return refused();
+    const { lost, faults, ...passed } = await databases.verifyUsable(config.capabilities.filter(isUsable));
+    unusable = new Map([...unusable, ...lost]);
+    if (!mayServe()) return refused();
     if (faults.length > 0) return { step: 'refused', faults };
-    const checked = { ...config, capabilities };
-    const description = Buffer.from(JSON.stringify(describeCapabilities(checked)));
-    const findings = audits ? await databases.auditAccounts(config.capabilities) : [];
+    let findings = audits ? await databases.auditAccounts(config.capabilities, unusable) : [];
+    // Who could not be asked may be gone by now.
+    if (known.toleratesAway && findings.some(({ detail }) => detail !== undefined)) {
+      unusable = new Map([...unusable, ...(await databases.ping())]);
+      if (!mayServe()) return refused();
+      findings = findings.filter(({ database = UNNAMED }) => !unusable.has(database));
+    }
+    const capabilities = passed.capabilities.filter(isUsable);
     const warnings = [
       ...known.warnings,
       ...(await verifier.findWarnings(config.capabilities)),
-      ...(await databases.findWarnings(config.capabilities)),
+      ...(await databases.findWarnings(config.capabilities.filter(isUsable))),
     ];
-    const verified = { config: checked, prepared, description };
+    const verified = verifiedAgent(config, passed, unusable);
     if (!known.lint) return { step: 'verified', verified, warnings, findings };
     const unordered = await databases.findUnordered(capabilities);
     const lint = lintCapabilities(capabilities, { warnings, unordered });
@@ -146,17 +169,94 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
   }
 }
 
+function verifiedAgent(
+  config: AgentConfig,
+  { capabilities, prepared }: Pick<Verification, 'capabilities' | 'prepared'>,
+  unusable: UnusableDatabases,
+): VerifiedAgent {
+  const passed = new Map(
+    capabilities.flatMap((each) => (unusable.has(each.database ?? UNNAMED) ? [] : [[each.name, each]])),
+  );
+  const checked = {
+    ...config,
+    capabilities: config.capabilities.map((each) => passed.get(each.name) ?? each),
+  };
+  return {
+    config: checked,
+    narrowed: config.capabilities.filter((each) => isNarrowed(each, passed.get(each.name))),
+    prepared: prepared.filter(({ capability }) => passed.has(capability)),
+    description: descriptionOf(checked),
+    unverified: Array.from(unusable, ([name, fault]) => ({ name, state: 'away', faults: [fault] })),
+  };
+}
+
+/** Whether the database takes less than the file declares. */
+function isNarrowed(declared: Capability, verified: Capability | undefined): boolean {
+  return verified !== undefined && !isDeepStrictEqual(declared.params, verified.params);
+}
+
+function descriptionOf(config: AgentConfig): Uint8Array {
+  return Buffer.from(JSON.stringify(describeCapabilities(config)));
+}
+
+/** Verifies what databases hold that answer now; one that does not pass keeps no other from being served. */
+export async function verifyArrived({ arrived, served }: ArrivalOrder): Promise<ArrivalReport> {
+  const declared = new Map(served.narrowed.map((each) => [each.name, each]));
+  const databases: ArrivalReport['databases'][number][] = [];
+  let { capabilities } = served.config;
+  let narrowed = served.narrowed;
+  for (const name of arrived) {
+    const own = ofDatabase(served.config, name, declared);
+    const outcome = await askDatabases(own, { warnings: [], lint: false, toleratesAway: true });
+    const faults =
+      outcome.step === 'verified' ? readonlyAccountFaults(own, outcome.findings) : faultsOf(outcome);
+    if (outcome.step !== 'verified' || faults.length > 0) {
+      databases.push({ name, state: faults.every(isDatabaseAway) ? 'away' : 'refused', faults });
+      continue;
+    }
+    const { verified, warnings, findings } = outcome;
+    const passed = new Map(verified.config.capabilities.map((each) => [each.name, each]));
+    capabilities = capabilities.map((each) => passed.get(each.name) ?? each);
+    narrowed = [...narrowed.filter((each) => !passed.has(each.name)), ...verified.narrowed];
+    databases.push({ name, state: 'verified', prepared: verified.prepared, warnings, findings });
+  }
+  return {
+    databases,
+    capabilities,
+    narrowed,
+    description: descriptionOf({ ...served.config, capabilities }),
+  };
+}
+
+/** The file with one of its databases alone, as it is written. */
+function ofDatabase(
+  config: AgentConfig,
+  name: string,
+  declared: ReadonlyMap<string, Capability>,
+): AgentConfig {
+  return {
+    ...config,
+    databases: Object.fromEntries(Object.entries(config.databases).filter(([each]) => each === name)),
+    capabilities: config.capabilities
+      .filter(({ database = UNNAMED }) => database === name)
+      .map((each) => declared.get(each.name) ?? each),
+  };
+}
+
+function faultsOf(outcome: StartUpOutcome): readonly VerificationFault[] {
+  return outcome.step === 'refused' ? outcome.faults : [];
+}
+
 /** Only what the databases say of the capabilities may have changed since they were verified: those that answer. */
 export async function reverify({ reverify: config }: ReverifyOrder): Promise<ReverifyReport> {
   const verifier = await loadFileVerifier(driversOf(config.databases));
   const databases = verifier.open(config.databases);
   try {
     const away = await databases.ping();
-    const silent = new Set(away.map(({ path }) => path));
     const { faults } = await databases.verify(
-      config.capabilities.filter(({ database = UNNAMED }) => !silent.has(sectionOf(database).join('.'))),
+      config.capabilities.filter(({ database = UNNAMED }) => !away.has(database)),
     );
-    return { faults: [...away, ...faults] };
+    return { faults: [...away.values(), ...faults] };
   } catch (error) {
     return { faults: [databaseFault(error)] };
   } finally {

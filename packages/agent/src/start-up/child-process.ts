@@ -3,6 +3,8 @@ import { readRegularFile } from './read-regular-file.ts';
 import type {
   AdditionOrder,
   AdditionReport,
+  ArrivalOrder,
+  ArrivalReport,
   OffersOrder,
   OffersReport,
   ReverifyOrder,
@@ -36,6 +38,14 @@ export function reverifyInChildProcess(order: ReverifyOrder, signal: AbortSignal
   return runInChildProcess(order, signal, (report: ReverifyReport) => report);
 }
 
+/** Likewise for databases that answer at last. */
+export function verifyArrivedInChildProcess(
+  order: ArrivalOrder,
+  signal: AbortSignal,
+): Promise<ArrivalReport> {
+  return runInChildProcess(order, signal, (report: ArrivalReport) => report);
+}
+
 /** Reads what capability files offer to callers, likewise in a child process; one answer for each file. */
 export function readOffersInChildProcess(order: OffersOrder): Promise<OffersReport> {
   return runInChildProcess(order, undefined, (report: OffersReport) => report);
@@ -48,7 +58,7 @@ export function proposeInChildProcess(order: AdditionOrder): Promise<AdditionRep
 
 /** `read` returns the outcome, undefined for a message that comes before it. */
 function runInChildProcess<Message, Outcome>(
-  order: StartUpOrder | ReverifyOrder | OffersOrder | AdditionOrder,
+  order: StartUpOrder | ReverifyOrder | ArrivalOrder | OffersOrder | AdditionOrder,
   signal: AbortSignal | undefined,
   read: (message: Message) => Outcome | undefined,
 ): Promise<Outcome> {

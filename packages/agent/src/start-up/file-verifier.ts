@@ -18,14 +18,23 @@ export interface FileVerifier extends Omit<Verifier, 'open'> {
   open(configs: DatabaseConfigs): FileDatabases;
 }
 
+export type UnusableDatabases = ReadonlyMap<string, VerificationFault>;
+
 /** The databases of a file. What they throw names the one that it comes from. */
 export interface FileDatabases extends Pick<VerifierDatabase, 'verify' | 'findUnordered' | 'close'> {
-  /** What to say of those that cannot be used. */
-  ping(): Promise<readonly VerificationFault[]>;
+  /** What to say of those that cannot be used, by their names. */
+  ping(): Promise<UnusableDatabases>;
+  /** As `verify`, of all databases that can be used to the end. */
+  verifyUsable(
+    capabilities: readonly Capability[],
+  ): Promise<Verification & { readonly lost: UnusableDatabases }>;
   /** None where the database does not tell: a warning must not keep the agent from starting. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   /** What the accounts may do beyond reading; not being able to tell is a finding too. */
-  auditAccounts(capabilities: readonly Capability[]): Promise<readonly AuditFinding[]>;
+  auditAccounts(
+    capabilities: readonly Capability[],
+    unusable?: UnusableDatabases,
+  ): Promise<readonly AuditFinding[]>;
   describe(database: string, name: string, sql: string): Promise<StatementDescription>;
   plan(database: string, prepared: PreparedCapability): Promise<readonly string[]>;
 }
@@ -63,10 +72,20 @@ function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDa
           await named(name, database.ping());
           return [];
         } catch (error) {
-          return [databaseFault(error)];
+          return [[name, databaseFault(error)] as const];
         }
       });
-      return (await Promise.all(faults)).flat();
+      return new Map((await Promise.all(faults)).flat());
+    },
+    async verifyUsable(capabilities) {
+      const lost = new Map<string, VerificationFault>();
+      const verified = await each(capabilities, databases, (own, database, name) =>
+        untold(named(name, database.verify(own)), (error) => {
+          lost.set(name, databaseFault(error));
+          return NOTHING_VERIFIED;
+        }),
+      );
+      return { ...together(capabilities, verified), lost };
     },
     async verify(capabilities) {
       const verified = await each(capabilities, databases, (own, database) => database.verify(own));
@@ -84,9 +103,10 @@ function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDa
       ),
     findUnordered: async (capabilities) =>
       (await each(capabilities, databases, (own, database) => database.findUnordered(own))).flat(),
-    async auditAccounts(capabilities) {
+    async auditAccounts(capabilities, unusable) {
       const groups = byDatabase(capabilities);
       const findings = Array.from(databases, async ([name, database]) => {
+        if (unusable?.has(name) === true) return [];
         const found: readonly AuditFinding[] = await untold(
           database.auditAccount(groups.get(name) ?? []),
           ({ message }) => [{ ...UNAUDITED, detail: message }],
@@ -102,6 +122,8 @@ function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDa
     },
   };
 }
+
+const NOTHING_VERIFIED: Verification = { prepared: [], capabilities: [], faults: [] };
 
 const UNAUDITED = {
   problem: 'the account could not be audited',
@@ -135,7 +157,7 @@ async function named<Result>(name: string, work: Promise<Result>): Promise<Resul
   try {
     return await work;
   } catch (error) {
-    throw name === UNNAMED ? error : ofDatabase(name, error);
+    throw name === UNNAMED || !(error instanceof DatabaseError) ? error : ofDatabase(name, error);
   }
 }
 

@@ -75,7 +75,7 @@ async function describe(
   const verifier = await loadFileVerifier(driversOf(configs));
   const databases = verifier.open(configs);
   try {
-    const faults = await databases.ping();
+    const faults = [...(await databases.ping()).values()];
     return faults.length > 0 ? { ok: false, faults } : await databases.describe(database, name, sql);
   } catch (error) {
     return { ok: false, faults: [databaseFault(error)] };

@@ -1,6 +1,7 @@
 import type { AgentConfig } from '../config/model.ts';
 import type { Offer } from '../config/load-offer.ts';
 import type { Fault } from '../capabilities/fault.ts';
+import type { Capability } from '../capabilities/model.ts';
 import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 import type { Finding } from '../lint/finding.ts';
@@ -17,6 +18,8 @@ export interface StartUpOrder {
   readonly only?: string | undefined;
   /** Whether capabilities that pass are looked at for what makes them hard to use. */
   readonly lint?: boolean;
+  /** Whether a database that cannot be used costs its own capabilities only, unless the file requires all; absent: no. */
+  readonly toleratesAway?: boolean;
   /** Whether an agent serves calls meanwhile: only regular files are read then. */
   readonly isRunning?: boolean;
 }
@@ -29,6 +32,27 @@ export interface ReverifyOrder {
 /** Empty where everything that was found at the start still holds. */
 export interface ReverifyReport {
   readonly faults: readonly VerificationFault[];
+}
+
+/** Databases that had not been verified when the agent began to serve this, and answer now. */
+export interface ArrivalOrder {
+  readonly arrived: readonly string[];
+  readonly served: Pick<VerifiedAgent, 'config' | 'narrowed'>;
+}
+
+/** What is served from now on, and what came of each database of the order. */
+export interface ArrivalReport extends Pick<VerifiedAgent, 'description' | 'narrowed'> {
+  readonly capabilities: readonly Capability[];
+  readonly databases: readonly (
+    | UnverifiedDatabase
+    | {
+        readonly name: string;
+        readonly state: 'verified';
+        readonly prepared: readonly PreparedCapability[];
+        readonly warnings: readonly Fault[];
+        readonly findings: readonly AuditFinding[];
+      }
+  )[];
 }
 
 /** What the checks report: `MalformedFile` alone, or `WellFormed` and then a `StartUpOutcome`. */
@@ -91,10 +115,21 @@ export type StartUpOutcome =
 export interface VerifiedAgent {
   /** Its parameters narrowed to what the database takes. */
   readonly config: AgentConfig;
-  /** One for each capability of the configuration. */
+  /** As the file has them: those capabilities whose parameters were narrowed. */
+  readonly narrowed: readonly Capability[];
+  /** One for each capability of the configuration that has been verified. */
   readonly prepared: readonly PreparedCapability[];
+  /** Databases with capabilities that have not been verified. */
+  readonly unverified: readonly UnverifiedDatabase[];
   /** The description that callers get: the UTF-8 text of a `Description`. */
   readonly description: Uint8Array;
+}
+
+export interface UnverifiedDatabase {
+  readonly name: string;
+  /** `away`: it cannot be used, and is tried again; `refused`: it can, and is not what the file says. */
+  readonly state: 'away' | 'refused';
+  readonly faults: readonly VerificationFault[];
 }
 
 export interface AuditFinding extends AccountFinding {

@@ -47,6 +47,13 @@ export type AgentEvent =
       readonly detail: string;
     }
   | { readonly event: 'database_back'; readonly database?: string; readonly away_ms: number }
+  /** It cannot be used, so that its capabilities could not be verified: their calls are refused, and it is tried again. */
+  | DatabaseAwayEvent
+  /** It can be used again, and does not hold what its capabilities need: their calls are refused until a reload. */
+  | ({ readonly event: 'database_refused'; readonly database: string } & Pick<
+      ReloadRefusedEvent,
+      'faults' | 'capabilities' | 'message' | 'detail'
+    >)
   | {
       readonly event: 'worker_ended';
       readonly database?: string;
@@ -84,6 +91,14 @@ export type AgentEvent =
   | DriftEvent
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
+
+export interface DatabaseAwayEvent {
+  readonly event: 'database_away';
+  readonly database: string;
+  readonly reason: string;
+  /** Database text, for the log file only. */
+  readonly detail: string;
+}
 
 /** What asked for a reload: a signal, or a file that changed under `--watch`. */
 export type ReloadTrigger = 'SIGHUP' | 'watch';

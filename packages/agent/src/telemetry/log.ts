@@ -138,12 +138,14 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'drift':
     case 'startup_warning':
     case 'database_lost':
+    case 'database_away':
     case 'worker_ended':
     case 'account_finding':
     case 'account_audited':
       return 'warn';
     case 'startup_fault':
     case 'reload_refused':
+    case 'database_refused':
     case 'crashed':
       return 'error';
   }
@@ -177,6 +179,10 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
       return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
     case 'database_lost':
       return `the database${event.database === undefined ? '' : ` ${event.database}`} is lost: ${event.reason}; calls fail until it is back, which ${logName} will say`;
+    case 'database_away':
+      return `the database ${event.database} is away: ${event.reason}; its calls are refused until it can be used, which ${logName} will say`;
+    case 'database_refused':
+      return `the database ${event.database} is back, and its calls are refused until the next reload: ${firstLines(event.message)}`;
     case 'worker_ended': {
       const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
       return `worker ${event.worker}${event.database === undefined ? '' : ` of ${event.database}`} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;

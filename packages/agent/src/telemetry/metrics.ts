@@ -116,6 +116,8 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'labels_changed':
       case 'database_lost':
       case 'database_back':
+      case 'database_away':
+      case 'database_refused':
       case 'worker_ended':
       case 'account_finding':
       case 'account_audited':

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { UNNAMED } from '../capabilities/database-names.ts';
 import type { Capability } from '../capabilities/model.ts';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
@@ -77,33 +79,55 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
     try {
       const current = await warmFor(config.databases);
       const { databases, verdicts, verifier } = current;
-      const changed = config.capabilities.filter((capability) => !hasPassed(capability, verdicts));
       const away = await databases.ping();
-      if (away.length > 0) {
+      const isUsable = ({ database = UNNAMED }: Capability): boolean => !away.has(database);
+      const usable = config.capabilities.filter(isUsable);
+      const changed = usable.filter((capability) => !hasPassed(capability, verdicts));
+      const mayLack = !config.runtime.requireAllDatabases && away.size < Object.keys(config.databases).length;
+      if (away.size > 0 && !mayLack) {
         // Whatever its connections have seen, the next check begins with others.
         await cool();
-        return { outcome: { step: 'refused', faults: away }, asked: 0 };
+        return { outcome: { step: 'refused', faults: [...away.values()] }, asked: 0 };
       }
       const faults = await verify(current, changed);
       if (faults.length > 0) return { outcome: { step: 'refused', faults }, asked: changed.length };
       const names = new Set(config.capabilities.map(({ name }) => name));
       for (const name of verdicts.keys()) if (!names.has(name)) verdicts.delete(name);
-      const passed = config.capabilities.flatMap(({ name }) => verdicts.get(name) ?? []);
-      const checked = { ...config, capabilities: passed.map(({ capability }) => capability) };
-      current.findings ??= await databases.auditAccounts(config.capabilities);
+      // Of a database that is away, what has passed before goes on.
+      const passed = config.capabilities.flatMap((each) =>
+        hasPassed(each, verdicts) ? (verdicts.get(each.name) ?? []) : [],
+      );
+      const passedNames = new Map(passed.map((each) => [each.defined.name, each.capability]));
+      const checked = {
+        ...config,
+        capabilities: config.capabilities.map((each) => passedNames.get(each.name) ?? each),
+      };
+      const waiting = new Set(
+        config.capabilities.flatMap(({ name, database = UNNAMED }) =>
+          passedNames.has(name) ? [] : [database],
+        ),
+      );
+      const findings = current.findings ?? (await databases.auditAccounts(usable, away));
+      if (away.size === 0) current.findings = findings;
       return {
         outcome: {
           step: 'verified',
           verified: {
             config: checked,
+            narrowed: passed.flatMap(({ defined, capability }) =>
+              isDeepStrictEqual(defined.params, capability.params) ? [] : [defined],
+            ),
+            unverified: Array.from(away).flatMap(([name, fault]) =>
+              waiting.has(name) ? [{ name, state: 'away' as const, faults: [fault] }] : [],
+            ),
             prepared: passed.map(({ prepared }) => prepared),
             description: Buffer.from(JSON.stringify(describeCapabilities(checked))),
           },
           warnings: [
             ...(await verifier.findWarnings(config.capabilities)),
-            ...(await databases.findWarnings(config.capabilities)),
+            ...(await databases.findWarnings(usable)),
           ],
-          findings: current.findings,
+          findings,
         },
         asked: changed.length,
       };

@@ -1,6 +1,7 @@
 import {
   CALL_ID_MAX,
   CLOSE,
+  DATABASES_FEATURE,
   DESCRIBE_CAPABILITY,
   FLEET_FEATURE,
   INITIAL_CREDIT_BYTES,
@@ -10,6 +11,7 @@ import {
   receiveBody,
   type Body,
   type CloseCode,
+  type DatabaseState,
   type DataFrame,
   type Description,
   type ErrorFrame,
@@ -39,6 +41,8 @@ export interface AgentSession extends CallableLink {
   readonly features: readonly string[];
   /** Asks the agent for its description. `admit` may refuse it by its length, before more than its beginning has come. */
   describe(timeoutMs: number, admit: (bytes: number) => void, settle: (outcome: AgentOutcome) => void): void;
+  /** `listener` is called whenever the agent has told of its databases. */
+  onDatabases(listener: (databases: readonly DatabaseState[]) => void): void;
   setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
   /** As `call`, for another process of the replica: the answer is handed on as it comes, and nothing of it is kept here. */
   relay(request: AgentRequest, answer: RelayedAnswer): RelayedCall;
@@ -115,6 +119,9 @@ export function createSession(options: SessionOptions): AgentSession {
   const pending = createCallTable<PendingCall>();
   let capabilities: ReadonlyMap<string, ManifestEntry> = new Map();
   let maxTokenAge: number | undefined;
+  const tellsOfDatabases = options.features.includes(DATABASES_FEATURE);
+  let databases: readonly DatabaseState[] | undefined = tellsOfDatabases ? [] : undefined;
+  let toldOfDatabases: (databases: readonly DatabaseState[]) => void = NOTHING;
   let lastId = 0;
   let state: 'open' | 'draining' | 'ended' = 'open';
 
@@ -231,6 +238,8 @@ export function createSession(options: SessionOptions): AgentSession {
   }
 
   function onError(frame: ErrorFrame, call: PendingCall): void {
+    if (frame.code === 'AGENT_DATABASE_UNAVAILABLE' && !tellsOfDatabases)
+      throw new ProtocolError('error code without its feature');
     call.result?.release();
     settle(frame.id, call, {
       kind: 'error',
@@ -245,6 +254,12 @@ export function createSession(options: SessionOptions): AgentSession {
       // An agent may say so twice, and also what was on its way when the session ended.
       if (state === 'open') state = 'draining';
       options.onDraining();
+      return;
+    }
+    if (frame.type === 'databases') {
+      if (!tellsOfDatabases) throw new ProtocolError('databases frame without its feature');
+      databases = frame.databases;
+      toldOfDatabases(databases);
       return;
     }
     if (frame.type === 'request' || frame.type === 'cancel' || frame.type === 'fleet') {
@@ -281,6 +296,12 @@ export function createSession(options: SessionOptions): AgentSession {
     identity: options.identity,
     get maxTokenAge() {
       return maxTokenAge;
+    },
+    get databases() {
+      return databases;
+    },
+    onDatabases(listener) {
+      toldOfDatabases = listener;
     },
     get inFlight() {
       return pending.size;

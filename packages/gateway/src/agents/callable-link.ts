@@ -1,4 +1,4 @@
-import type { AgentErrorCode, ManifestEntry, Metadata, ProtocolVersion } from '@svc/protocol';
+import type { AgentErrorCode, DatabaseState, ManifestEntry, Metadata, ProtocolVersion } from '@svc/protocol';
 
 /**
  * A link of an agent as calls see it, whoever holds it: this process (`agent-session`), or another of its replica.
@@ -15,6 +15,8 @@ export interface CallableLink {
   readonly identity: 'token' | 'gateway' | undefined;
   /** The greatest age in seconds of a token whose call the agent takes; undefined where it bounds none. */
   readonly maxTokenAge: number | undefined;
+  /** As the agent has told of them: none before it has. Undefined for an agent that does not tell. */
+  readonly databases: readonly DatabaseState[] | undefined;
   /** Calls sent and not settled. */
   readonly inFlight: number;
   /** Whether a further call may be sent now. */

@@ -17,7 +17,13 @@ export interface Registry {
    * The less loaded of two links picked at random among those of this process that have the capability; where none of
    * them takes a call now, among those of the other processes.
    */
-  choose(capability: string, tried: Tried, leastVersion?: ProtocolVersion): AgentChoice;
+  choose(
+    capability: string,
+    tried: Tried,
+    leastVersion?: ProtocolVersion,
+    /** Whether a link is to be left out. */
+    isAvoided?: (link: CallableLink) => boolean,
+  ): AgentChoice;
   /** A link of this process that `choose` finds busy, after a call of another principal has given its place there to one of this. */
   makePlace(
     capability: string,
@@ -27,6 +33,8 @@ export interface Registry {
   ): CallableLink | undefined;
   /** Whether all processes of the replica can call an agent, wherever it is connected. */
   readonly connected: boolean;
+  /** Whether some agent has a database ready, or each that agents tell of is ready at one of them. */
+  databasesReady(which: WhichDatabases): boolean;
   /** Links of agents to this process. */
   readonly sessions: Iterable<Pick<CallableLink, 'connId' | 'inFlight'>>;
   /** How many they are. */
@@ -34,6 +42,8 @@ export interface Registry {
   /** Calls that the agents connected to this process have and have not answered. */
   readonly callsInFlight: number;
 }
+
+export type WhichDatabases = 'any' | 'all';
 
 /** What a call is not offered to again. */
 export interface Tried {
@@ -100,13 +110,13 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
     list(link) {
       unlisted.delete(link);
     },
-    choose(capability, tried, leastVersion = 1) {
+    choose(capability, tried, leastVersion = 1, isAvoided) {
       const candidates: CallableLink[] = [];
       let knows = false;
       let outdated = false;
       for (const session of sessions) {
         if (wasTried(session, tried)) continue;
-        if (session.capability(capability) === undefined) continue;
+        if (session.capability(capability) === undefined || isAvoided?.(session) === true) continue;
         if (session.protocolVersion < leastVersion) {
           outdated = true;
           continue;
@@ -117,7 +127,7 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
       if (candidates.length === 0) {
         for (const remote of remotes) {
           if (wasTried(remote, tried)) continue;
-          if (remote.capability(capability) === undefined) continue;
+          if (remote.capability(capability) === undefined || isAvoided?.(remote) === true) continue;
           if (remote.protocolVersion < leastVersion) {
             outdated = true;
             continue;
@@ -140,6 +150,18 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
     },
     get connected() {
       return sessions.size + remotes.size > unlisted.size;
+    },
+    databasesReady(which) {
+      const links = [...sessions, ...remotes].filter((link) => !unlisted.has(link));
+      if (which === 'any') {
+        return links.some(({ databases }) => databases?.some(({ state }) => state === 'ready') ?? true);
+      }
+      const told = links.flatMap(({ databases }) => databases ?? []);
+      const ready = new Set(told.flatMap(({ name, state }) => (state === 'ready' ? [name] : [])));
+      // An agent that has just connected tells at once.
+      return (
+        links.every(({ databases }) => databases?.length !== 0) && told.every(({ name }) => ready.has(name))
+      );
     },
     get sessions() {
       return sessions.values();

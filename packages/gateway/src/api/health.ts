@@ -2,6 +2,8 @@ import type { Exchange } from '../http/exchange.ts';
 
 export interface HealthState {
   readonly agentConnected: () => boolean;
+  /** Whether the databases that GATEWAY_READY_DATABASES asks for are ready; absent where it asks for none. */
+  readonly databasesReady?: (() => boolean) | undefined;
   readonly shuttingDown: () => boolean;
   /** Whether the agents of a replica that started lately have had time to come. */
   readonly settled: () => boolean;
@@ -11,18 +13,23 @@ export interface HealthState {
 export function createHealth(state: HealthState): (exchange: Exchange) => void {
   return (exchange) => {
     const ok = !state.shuttingDown();
-    answer(exchange, ok ? 200 : 503, ok, state);
+    answer(exchange, ok ? 200 : 503, { ok, agent_connected: state.agentConnected() });
   };
 }
 
 /** GET /readyz: whether calls can succeed now. */
 export function createReady(state: HealthState): (exchange: Exchange) => void {
   return (exchange) => {
-    const ok = !state.shuttingDown() && state.settled() && state.agentConnected();
-    answer(exchange, ok ? 200 : 503, ok, state);
+    const databases = state.databasesReady && { databases_ready: state.databasesReady() };
+    const ok =
+      !state.shuttingDown() &&
+      state.settled() &&
+      state.agentConnected() &&
+      databases?.databases_ready !== false;
+    answer(exchange, ok ? 200 : 503, { ok, agent_connected: state.agentConnected(), ...databases });
   };
 }
 
-function answer(exchange: Exchange, status: number, ok: boolean, state: HealthState): void {
-  exchange.send(status, [], [Buffer.from(JSON.stringify({ ok, agent_connected: state.agentConnected() }))]);
+function answer(exchange: Exchange, status: number, body: Readonly<Record<string, boolean>>): void {
+  exchange.send(status, [], [Buffer.from(JSON.stringify(body))]);
 }

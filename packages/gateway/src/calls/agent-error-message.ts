@@ -22,6 +22,8 @@ export function agentErrorMessage({ code, message, notStarted }: AgentError): st
       return 'the agent does not accept who calls, or the capability takes something from who calls that is missing';
     case 'AGENT_BUSY':
       return 'the agent has as many calls as it takes, try again shortly';
+    case 'AGENT_DATABASE_UNAVAILABLE':
+      return 'the database of the capability is not available, try again later';
     case 'AGENT_QUERY_TIMEOUT':
       return notStarted ? 'the time was up before the query began' : 'the query took longer than it may';
     case 'AGENT_RESULT_TOO_LARGE':

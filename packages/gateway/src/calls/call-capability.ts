@@ -8,6 +8,7 @@ import { CallError, CallerGone } from './call-error.ts';
 import { metadataFor } from './metadata.ts';
 import { agentErrorMessage } from './agent-error-message.ts';
 import { nextPage } from './next-page.ts';
+import { createUnavailableDatabases, type UnavailableDatabases } from './unavailable-databases.ts';
 import type { AgentWait } from './wait-for-agent.ts';
 
 export interface CapabilityCall {
@@ -39,7 +40,8 @@ const RETRY_MIN_MS = 100;
 /**
  * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose link was lost
  * before any answer once more, to another agent where there is one. With `agentWait` a call whose last agent has just been
- * lost waits for the next one, once. The caller has been found permitted already.
+ * lost waits for the next one, once. One whose database is not available at an agent is offered to each other agent that
+ * has not answered so before. The caller has been found permitted already.
  * Throws CallError, or CallerGone when the signal aborts.
  */
 export function createCallCapability(
@@ -50,6 +52,8 @@ export function createCallCapability(
   service: string = DEFAULT_SERVICE,
   agentWait?: AgentWait,
 ): CallCapability {
+  const unavailable = createUnavailableDatabases();
+  const chooseAgent = createChooseAgent(registry, unavailable, wallClock);
   return (call) =>
     new Promise<CallResult>((resolve, reject) => {
       if (call.signal.aborted) {
@@ -57,7 +61,7 @@ export function createCallCapability(
         return;
       }
       let tried = NOBODY;
-      const choice = chooseAgent(registry, call, tried, wallClock);
+      const choice = chooseAgent(call, tried);
       const lost = choice === 'offline' ? agentWait?.lostLately(call.capability) : undefined;
       const first = lost ?? firstAgent(choice, catalog, call.capability);
       const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
@@ -86,7 +90,7 @@ export function createCallCapability(
         const { principal } = call;
         if (isTooOld(principal, agent, wallClock)) {
           tried = withInstance(tried, agent);
-          const another = chooseAgent(registry, call, tried, wallClock);
+          const another = chooseAgent(call, tried);
           if (typeof another === 'string') finish(() => reject(principal.refuseAsTooOld()));
           else send(another);
           return;
@@ -114,7 +118,9 @@ export function createCallCapability(
           return;
         }
         const mayGoOn = timeLeft() >= 0 && mayRetry(outcome, retried);
-        const another = mayGoOn ? chooseAnother(outcome.kind) : 'offline';
+        const isUnavailable = outcome.kind === 'error' && outcome.code === 'AGENT_DATABASE_UNAVAILABLE';
+        if (isUnavailable) unavailable.add(current, call.capability);
+        const another = mayGoOn ? chooseAnother(outcome.kind, isUnavailable) : 'offline';
         if (outcome.kind === 'lost') retried = true;
         if (typeof another !== 'string') send(another);
         else if (mayGoOn && another === 'offline' && hasLeft(outcome) && !waited) {
@@ -129,7 +135,7 @@ export function createCallCapability(
       function waitForAgent(refusal: () => CallError): void {
         waited = true;
         const goOn = (came: boolean): void => {
-          const agent = came ? chooseAgent(registry, call, tried, wallClock) : 'offline';
+          const agent = came ? chooseAgent(call, tried) : 'offline';
           if (typeof agent !== 'string') send(agent);
           else finish(() => reject(agent === 'busy' ? busy() : refusal()));
         };
@@ -138,12 +144,12 @@ export function createCallCapability(
       }
 
       /** Another process of an agent. One that was lost may still be reached over another link, where there is none else. */
-      function chooseAnother(after: 'error' | 'lost'): AgentChoice {
+      function chooseAnother(after: 'error' | 'lost', isUnavailable: boolean): AgentChoice {
         const elsewhere = withInstance(tried, current);
-        const another = chooseAgent(registry, call, elsewhere, wallClock);
+        const another = chooseAgent(call, elsewhere, isUnavailable);
         tried = after === 'lost' ? { ...tried, links: [...tried.links, current] } : elsewhere;
         if (after === 'error' || typeof another !== 'string') return another;
-        return chooseAgent(registry, call, tried, wallClock);
+        return chooseAgent(call, tried);
       }
 
       call.signal.addEventListener('abort', onAbort);
@@ -188,19 +194,29 @@ function withInstance({ instances, links }: Tried, { instanceId }: CallableLink)
   return { instances: [...instances, instanceId], links };
 }
 
-function chooseAgent(
+type ChooseAgent = (call: CapabilityCall, tried: Tried, onlyAvailable?: boolean) => AgentChoice;
+
+/** Agents that lately answered that the database is not available are asked again only where no other has the capability. */
+function createChooseAgent(
   registry: Registry,
-  { capability, principal }: CapabilityCall,
-  tried: Tried,
+  unavailable: UnavailableDatabases,
   wallClock: () => number,
-): AgentChoice {
-  const leastVersion = principal.kind === 'token' ? 2 : 1;
-  const choice = registry.choose(capability, tried, leastVersion);
-  if (choice !== 'busy') return choice;
-  // A call that the agent would refuse takes no place from another.
-  const maySend = (agent: CallableLink): boolean =>
-    agent.protocolVersion >= leastVersion && !isTooOld(principal, agent, wallClock);
-  return registry.makePlace(capability, tried, principal.id, maySend) ?? choice;
+): ChooseAgent {
+  return (call, tried, onlyAvailable = false) => {
+    const { capability, principal } = call;
+    const leastVersion = principal.kind === 'token' ? 2 : 1;
+    if (!unavailable.isEmpty) {
+      const isAvoided = (link: CallableLink): boolean => unavailable.has(link, capability);
+      const choice = registry.choose(capability, tried, leastVersion, isAvoided);
+      if (onlyAvailable || typeof choice !== 'string') return choice;
+    }
+    const choice = registry.choose(capability, tried, leastVersion);
+    if (choice !== 'busy') return choice;
+    // A call that the agent would refuse takes no place from another.
+    const maySend = (agent: CallableLink): boolean =>
+      agent.protocolVersion >= leastVersion && !isTooOld(principal, agent, wallClock);
+    return registry.makePlace(capability, tried, principal.id, maySend) ?? choice;
+  };
 }
 
 function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): CallableLink {

@@ -104,6 +104,7 @@ Optional settings:
   GATEWAY_KEEP_ALIVE_TIMEOUT              how long an idle connection is kept           (67s)
   GATEWAY_SHUTDOWN_DELAY                  how long all is served behind SIGTERM          (0s)
   GATEWAY_READY_AFTER                     longest wait for all agents at start          (0s)
+  GATEWAY_READY_DATABASES                 databases that /readyz asks for: any or all  (none)
   GATEWAY_AGENT_WAIT                      how long calls wait for an agent just lost    (0s)
   GATEWAY_TLS_CERT_FILE                   PEM certificate chain: serves HTTPS
   GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it

@@ -109,6 +109,7 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     keepAliveMs: read('GATEWAY_KEEP_ALIVE_TIMEOUT', parseKeepAlive) ?? DEFAULT_KEEP_ALIVE_MS,
     shutdownDelayMs: read('GATEWAY_SHUTDOWN_DELAY', parseReplicaTime) ?? 0,
     readyAfterMs: read('GATEWAY_READY_AFTER', parseReplicaTime) ?? 0,
+    readyDatabases: read('GATEWAY_READY_DATABASES', parseReadyDatabases),
     agentWaitMs: read('GATEWAY_AGENT_WAIT', parseAgentWait) ?? 0,
     tls,
     compress: read('GATEWAY_COMPRESS', parseCompress),
@@ -178,6 +179,18 @@ function parseLogLevel(text: string): Parsed<GatewayConfig['logLevel']> {
   return level === undefined
     ? bad(`${quoted(text)} is not accepted; accepted: ${LOG_LEVELS.join(', ')}`)
     : good(level);
+}
+
+function parseReadyDatabases(text: string): Parsed<GatewayConfig['readyDatabases']> {
+  switch (text) {
+    case 'any':
+    case 'all':
+      return good(text);
+    case 'none':
+      return good(undefined);
+    default:
+      return bad(`${quoted(text)} is not accepted; accepted: any, all, none`);
+  }
 }
 
 function parseCompress(text: string): Parsed<'gzip'> {

@@ -41,6 +41,8 @@ export interface GatewayConfig {
   readonly readyAfterMs: number;
   /** How long a call may wait for another agent when the last one was lost just before; 0: not at all. */
   readonly agentWaitMs: number;
+  /** Undefined where `/readyz` does not ask for databases. */
+  readonly readyDatabases: 'any' | 'all' | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** How large answers of calls leave to those who take it; undefined: as they are. */
   readonly compress: 'gzip' | undefined;

@@ -20,6 +20,7 @@ const STATUS: Readonly<Record<CallErrorCode, number>> = {
   AGENT_INVALID_PARAMS: 400,
   AGENT_PRINCIPAL_REFUSED: 403,
   AGENT_BUSY: 503,
+  AGENT_DATABASE_UNAVAILABLE: 503,
   AGENT_QUERY_TIMEOUT: 504,
   AGENT_RESULT_TOO_LARGE: 502,
   AGENT_QUERY_FAILED: 502,
@@ -34,6 +35,7 @@ const HEADERS: Readonly<Partial<Record<CallErrorCode, readonly string[]>>> = {
   GATEWAY_UPGRADE_REQUIRED: ['Upgrade', 'websocket', 'Connection', 'Upgrade, close'],
   GATEWAY_RATE_LIMITED: ['Retry-After', '1'],
   AGENT_BUSY: ['Retry-After', '1'],
+  AGENT_DATABASE_UNAVAILABLE: ['Retry-After', '5'],
 };
 
 export interface ErrorResponse {

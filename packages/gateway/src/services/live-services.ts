@@ -1,6 +1,7 @@
 import type { TokenCounters } from '@svc/identity';
 import { agentKeyId, DEFAULT_SERVICE } from '@svc/protocol';
 import type { AgentKey } from '../agents/handshake.ts';
+import type { WhichDatabases } from '../agents/registry.ts';
 import type { ProtectedResource } from '../api/protected-resource.ts';
 import type { ServiceConfig } from '../config/model.ts';
 import type { ServedPaths, ServicesByPath } from '../http/server.ts';
@@ -16,6 +17,8 @@ export interface LiveServices extends ServicesByPath {
   readonly metadata: ServedPaths;
   /** Whether any has an agent. */
   readonly agentConnected: boolean;
+  /** As of a registry; where all are wanted, those of every service. */
+  databasesReady(which: WhichDatabases): boolean;
   /** Whether any service takes tokens. */
   readonly takesTokens: boolean;
   /** Of all services, also of those that there were. */
@@ -106,6 +109,10 @@ export function createLiveServices(
     get agentConnected() {
       for (const { registry } of services.values()) if (registry.connected) return true;
       return false;
+    },
+    databasesReady(which) {
+      const areReady = Array.from(services.values(), ({ registry }) => registry.databasesReady(which));
+      return which === 'any' ? areReady.includes(true) : !areReady.includes(false);
     },
     get takesTokens() {
       return takesTokens;

@@ -11,7 +11,7 @@ import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
 import { createProtectedResource, type ProtectedResource } from '../api/protected-resource.ts';
 import { createRestCall } from '../api/rest/call.ts';
-import { createRegistry, type Registry } from '../agents/registry.ts';
+import { createRegistry, type Registry, type WhichDatabases } from '../agents/registry.ts';
 import type { SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
@@ -86,6 +86,8 @@ export interface ServiceParts {
   readonly observe: Observe;
   readonly now: () => number;
   readonly settling: Settling;
+  /** Of which databases `/readyz` tells; undefined where it asks for none. */
+  readonly readyDatabases: WhichDatabases | undefined;
   /** How long a call waits when its last agent was lost just before; 0: not at all. */
   readonly agentWaitMs: number;
 }
@@ -144,7 +146,16 @@ export function createService(
       principalRate,
       revocations,
     });
-    const { publicUrl, rateLimiter, refuseOrigin, sessions, mcpOutputSchema, version, traces } = parts;
+    const {
+      readyDatabases,
+      publicUrl,
+      rateLimiter,
+      refuseOrigin,
+      sessions,
+      mcpOutputSchema,
+      version,
+      traces,
+    } = parts;
     const prefix = pathPrefixOf(id);
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
@@ -153,6 +164,7 @@ export function createService(
     };
     const ready = createReady({
       agentConnected: () => registry.connected,
+      databasesReady: readyDatabases && (() => registry.databasesReady(readyDatabases)),
       shuttingDown: parts.shuttingDown,
       settled: () => parts.settling.settled,
     });

@@ -188,7 +188,13 @@ function world() {
     digest: 'd',
     keepsSeveral: true,
   };
-  const listed = { ...identity, connId: 'conn', protocolVersion: 2 as const, identity: undefined };
+  const listed = {
+    ...identity,
+    connId: 'conn',
+    protocolVersion: 2 as const,
+    identity: undefined,
+    databases: undefined,
+  };
   const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' }, paths: {} };
   const remote: CallableLink = createRemoteLink(
     listed,

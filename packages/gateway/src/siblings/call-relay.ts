@@ -162,6 +162,7 @@ export function createCallRelay({ link, sessionOf, arriving, now }: CallRelayOpt
         case 'result':
         case 'error':
         case 'fleet':
+        case 'databases':
         case 'go_away':
           throw new ProtocolError(`a sibling must not send ${frame.type}`, CLOSE.protocol_error);
         case 'data':

@@ -1,6 +1,5 @@
 import { createInOrder } from '@svc/edge';
 import { FLEET_FEATURE, type Description } from '@svc/protocol';
-import type { CallableLink } from '../agents/callable-link.ts';
 import type { AgentSession } from '../agents/agent-session.ts';
 import { parseDescription, printDescription } from '../agents/description.ts';
 import type { Registry } from '../agents/registry.ts';
@@ -16,7 +15,7 @@ import type { AgentOffer } from '../catalog/offer.ts';
 import type { WorkerChannel } from '../workers/channel.ts';
 import type { KeptOffer, ListedSession, ReplicaChange } from '../workers/session-messages.ts';
 import { listenForSiblings } from './listen-for-siblings.ts';
-import { createRemoteLink } from './remote-link.ts';
+import { createRemoteLink, type RemoteLink } from './remote-link.ts';
 import { reachSibling, type Sibling } from './sibling.ts';
 
 /** A worker's part in its replica: its agents are there for all, and those of all others for it. */
@@ -50,7 +49,7 @@ interface Own {
 interface Remote {
   readonly worker: number;
   isListed: boolean;
-  readonly link: CallableLink;
+  readonly link: RemoteLink;
   readonly registry: Registry;
   readonly leaveCatalog: () => void;
 }
@@ -238,6 +237,13 @@ export async function joinSiblings({
       case 'left':
         left(change.connId);
         return undefined;
+      case 'databases': {
+        const { connId, databases } = change;
+        const place = places.get(connId);
+        if (place !== undefined)
+          inService(place.service, () => remotes.get(connId)?.link.setDatabases(databases));
+        return undefined;
+      }
       case 'wanted': {
         const entered = own.get(change.connId);
         if (entered?.isOver === true) own.delete(change.connId);
@@ -313,6 +319,7 @@ export async function joinSiblings({
             protocolVersion,
             identity,
             keepsSeveral: features.includes(FLEET_FEATURE),
+            databases: session.databases,
           };
           const entered: Own = {
             service,
@@ -326,6 +333,7 @@ export async function joinSiblings({
           };
           own.set(connId, entered);
           tellOf(entered);
+          session.onDatabases((databases) => channel.tell('session_databases', { connId, databases }));
           return () => {
             if (entered.isOver) return;
             entered.isOver = true;

@@ -1,4 +1,4 @@
-import type { Description } from '@svc/protocol';
+import type { DatabaseState, Description } from '@svc/protocol';
 import type { CallableLink } from '../agents/callable-link.ts';
 import type { AgentSession } from '../agents/agent-session.ts';
 import { capabilitiesOf } from '../agents/capabilities-of.ts';
@@ -6,21 +6,33 @@ import type { ListedSession } from '../workers/session-messages.ts';
 import { withHop } from './hop.ts';
 import { outcomeAtAgent } from './lost-answer.ts';
 
+export interface RemoteLink extends CallableLink {
+  /** The agent has told of its databases. */
+  setDatabases(databases: readonly DatabaseState[]): void;
+}
+
 /** A link that a sibling holds. `sibling` is undefined while it cannot be reached. */
 export function createRemoteLink(
-  { connId, instanceId, protocolVersion, identity }: ListedSession,
+  { connId, instanceId, protocolVersion, identity, databases: told }: ListedSession,
   { manifest, identity: terms }: Description,
   sibling: () => AgentSession | undefined,
   onCall: () => void,
-): CallableLink {
+): RemoteLink {
   const capabilities = capabilitiesOf(manifest);
   let inFlight = 0;
+  let databases = told;
   return {
     connId,
     instanceId,
     protocolVersion,
     identity,
     maxTokenAge: terms?.max_age,
+    get databases() {
+      return databases;
+    },
+    setDatabases(next) {
+      databases = next;
+    },
     /** Those that came from this process. */
     get inFlight() {
       return inFlight;

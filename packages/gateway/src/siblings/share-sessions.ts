@@ -111,6 +111,12 @@ export function shareSessions(
     forgetDescriptions();
   });
   channel.on('session_reached', ({ connId }, worker) => reached(connId, worker));
+  channel.on('session_databases', ({ connId, databases }, worker) => {
+    const known = sessions.get(connId);
+    if (known === undefined) return;
+    sessions.set(connId, { ...known, session: { ...known.session, databases } });
+    tellAll({ type: 'databases', connId, databases }, worker);
+  });
   channel.on('session_left', ({ connId }) => {
     const known = sessions.get(connId);
     if (known === undefined) return;

@@ -1,5 +1,5 @@
 import { createConnection } from 'node:net';
-import { createLink, localSocket, receiveMessages, type Link } from '@svc/protocol';
+import { createLink, DATABASES_FEATURE, localSocket, receiveMessages, type Link } from '@svc/protocol';
 import { createSession, type AgentSession } from '../agents/agent-session.ts';
 import type { ResultBudget } from '../agents/result-budget.ts';
 
@@ -66,7 +66,8 @@ export function reachSibling(options: SiblingOptions): Sibling {
         connId: `worker-${worker}`,
         instanceId: `worker-${worker}`,
         manifestSha256: '',
-        features: [],
+        // Its answers are those of agents that have the feature, and of others.
+        features: [DATABASES_FEATURE],
         protocolVersion: LINK_VERSION,
         identity: undefined,
         // Each of its agents has a bound of its own, which it keeps.

@@ -6,7 +6,7 @@ import type { LeaseQuestion, Pool } from './memory/lease.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import type { Batch } from '../telemetry/recent/batch.ts';
 import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
-import type { ReplicaChange, ReplicaState, SessionJoined } from './session-messages.ts';
+import type { ReplicaChange, ReplicaState, SessionDatabases, SessionJoined } from './session-messages.ts';
 
 /** What a worker asks its primary: a line each, and what it is answered. Everything crosses by structured clone. */
 export interface Questions {
@@ -65,6 +65,7 @@ export interface WorkerMessages {
   /** A worker can send calls to a session that has joined. */
   readonly session_reached: { readonly connId: string };
   readonly session_left: { readonly connId: string };
+  readonly session_databases: SessionDatabases;
 }
 
 /** What the primary tells a worker, or all of them. */

@@ -1,3 +1,5 @@
+import type { DatabaseState } from '@svc/protocol';
+
 /** A link of an agent as the processes of a replica know it that do not hold it. */
 export interface ListedSession {
   readonly service: string;
@@ -12,6 +14,14 @@ export interface ListedSession {
   readonly identity: 'token' | 'gateway' | undefined;
   /** Whether the agent keeps links to several processes of a replica. */
   readonly keepsSeveral: boolean;
+  /** As in `CallableLink`. */
+  readonly databases: readonly DatabaseState[] | undefined;
+}
+
+/** An agent has told of its databases over this link. */
+export interface SessionDatabases {
+  readonly connId: string;
+  readonly databases: readonly DatabaseState[];
 }
 
 /** `description`: its bytes, where the other side may not know them. */
@@ -30,6 +40,7 @@ export type ReplicaChange =
   /** All workers can send it calls. */
   | { readonly type: 'listed'; readonly connId: string }
   | { readonly type: 'left'; readonly connId: string }
+  | ({ readonly type: 'databases' } & SessionDatabases)
   /** To its own worker: the session is told of again, with its description. */
   | { readonly type: 'wanted'; readonly connId: string }
   /** No offer and no session has these descriptions any more. */

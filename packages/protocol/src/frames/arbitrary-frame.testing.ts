@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { AGENT_ERROR_CODES } from '../agent-error-code.ts';
 import { MESSAGE_MAX_BYTES } from '../limits.ts';
 import { encodeFrame } from './encode.ts';
-import type { Frame } from './frame.ts';
+import { DATABASE_STATES, type Frame } from './frame.ts';
 
 const UINT32_MAX = 0xffff_ffff;
 const PIECE_MAX_BYTES = 300;
@@ -67,6 +67,16 @@ export const arbitraryFrames: { readonly [T in Frame['type']]: fc.Arbitrary<Fram
     type: fc.constant('fleet'),
     replicaCount: fc.integer({ min: 1, max: UINT32_MAX }),
     linksPerReplica: fc.integer({ min: 1, max: UINT32_MAX }),
+  }),
+  databases: fc.record({
+    type: fc.constant('databases'),
+    databases: fc.uniqueArray(
+      fc.record({
+        name: fc.stringMatching(/^[a-z][a-z0-9_]{0,31}$/),
+        state: fc.constantFrom(...DATABASE_STATES),
+      }),
+      { maxLength: 4, selector: ({ name }) => name },
+    ),
   }),
 };
 

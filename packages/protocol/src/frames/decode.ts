@@ -1,14 +1,17 @@
 import { isAgentErrorCode } from '../agent-error-code.ts';
 import { ProtocolError } from '../close-code.ts';
 import {
+  DATABASES_MAX,
   ERROR_MESSAGE_MAX_BYTES,
   FRAME_HEADER_BYTES,
   MESSAGE_MAX_BYTES,
   type ProtocolVersion,
 } from '../limits.ts';
-import type { Frame, Metadata } from './frame.ts';
+import { JsonError, parseStrictJson } from '../json/strict-json.ts';
+import { DATABASE_STATES, type DatabaseState, type Frame, type Metadata } from './frame.ts';
 import {
   CAPABILITY_NAME_MAX_BYTES,
+  DATABASE_NAME_PATTERN,
   FLAG,
   GO_AWAY_REASON_MAX_BYTES,
   METADATA_BOUNDS,
@@ -42,7 +45,7 @@ function decodeFrame(message: Buffer, at: number, end: number, version: Protocol
   const flags = message.readUInt8(at + 1);
   const id = message.readUInt32BE(at + 4);
   const payload = message.subarray(at + FRAME_HEADER_BYTES, end);
-  if (type >= TYPE.ping && type <= TYPE.fleet) {
+  if ((type >= TYPE.ping && type <= TYPE.fleet) || type === TYPE.databases) {
     if (id !== 0) throw new ProtocolError('link-level frame carries a call id');
   } else if (id === 0) {
     throw new ProtocolError('call-level frame carries no call id');
@@ -89,6 +92,9 @@ function decodeFrame(message: Buffer, at: number, end: number, version: Protocol
       if (replicaCount === 0 || linksPerReplica === 0) throw new ProtocolError('fleet frame counts nothing');
       return { type: 'fleet', replicaCount, linksPerReplica };
     }
+    case TYPE.databases:
+      allowFlags(flags, 0);
+      return { type: 'databases', databases: decodeDatabases(payload) };
     default:
       throw new ProtocolError(`frame type ${type} is unknown`);
   }
@@ -162,6 +168,31 @@ function decodeError(id: number, flags: number, payload: Buffer, version: Protoc
   if (!isAgentErrorCode(code, version)) throw new ProtocolError('error code is unknown');
   const notStarted = (flags & FLAG.not_started) !== 0;
   return { type: 'error', id, code, message: text(payload, codeEnd, payload.length), notStarted };
+}
+
+/** Fields that are not known are left out: a later agent may say more of a database. */
+function decodeDatabases(payload: Buffer): readonly DatabaseState[] {
+  let entries: unknown;
+  try {
+    entries = parseStrictJson(payload);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new ProtocolError('databases frame is not JSON');
+  }
+  if (!Array.isArray(entries) || entries.length > DATABASES_MAX)
+    throw new ProtocolError(`databases frame is not a list of at most ${DATABASES_MAX}`);
+  const databases = entries.map(decodeDatabase);
+  if (new Set(databases.map(({ name }) => name)).size < databases.length)
+    throw new ProtocolError('databases frame has a name twice');
+  return databases;
+}
+
+function decodeDatabase(entry: unknown): DatabaseState {
+  const { name, state }: Readonly<Record<string, unknown>> = Object(entry);
+  const known = DATABASE_STATES.find((each) => each === state);
+  if (typeof name !== 'string' || !DATABASE_NAME_PATTERN.test(name) || known === undefined)
+    throw new ProtocolError('databases frame has an entry without a name or a known state');
+  return { name, state: known };
 }
 
 /** A body's first piece says whether it is the last; the sums must agree. */

@@ -1,5 +1,6 @@
 import { isAgentErrorCode } from '../agent-error-code.ts';
 import {
+  DATABASES_MAX,
   ERROR_MESSAGE_MAX_BYTES,
   FRAME_HEADER_BYTES,
   FRAME_PAYLOAD_MAX_BYTES,
@@ -65,6 +66,13 @@ export function encodeFrame(frame: Frame, version: ProtocolVersion = 2): Buffer 
       const buffer = allocateFor(TYPE.fleet, 0, 0, 8);
       buffer.writeUInt32BE(frame.replicaCount, FRAME_HEADER_BYTES);
       buffer.writeUInt32BE(frame.linksPerReplica, FRAME_HEADER_BYTES + 4);
+      return buffer;
+    }
+    case 'databases': {
+      checkBound('databases', frame.databases.length, DATABASES_MAX);
+      const states = Buffer.from(JSON.stringify(frame.databases));
+      const buffer = allocateFor(TYPE.databases, 0, 0, states.length);
+      buffer.set(states, FRAME_HEADER_BYTES);
       return buffer;
     }
   }

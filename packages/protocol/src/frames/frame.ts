@@ -10,7 +10,8 @@ export type Frame =
   | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
   | { readonly type: 'ping' | 'pong'; readonly token: number }
   | { readonly type: 'go_away'; readonly reason: string }
-  | FleetFrame;
+  | FleetFrame
+  | DatabasesFrame;
 
 /** Gateway to agent: run a capability. `params` is the first piece of `paramsLength` bytes. */
 export interface RequestFrame {
@@ -59,6 +60,20 @@ export interface FleetFrame {
   readonly type: 'fleet';
   readonly replicaCount: number;
   readonly linksPerReplica: number;
+}
+
+/** Agent to gateway, where both have agreed on the feature `databases`: how all databases of the agent are now. */
+export interface DatabasesFrame {
+  readonly type: 'databases';
+  readonly databases: readonly DatabaseState[];
+}
+
+export const DATABASE_STATES = ['ready', 'away', 'refused'] as const;
+
+export interface DatabaseState {
+  readonly name: string;
+  /** `refused`: it answers, and the agent does not serve it as it is. */
+  readonly state: (typeof DATABASE_STATES)[number];
 }
 
 /** PROTOCOL.md has the known keys. Receivers ignore the others. */

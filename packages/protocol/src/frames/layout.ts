@@ -12,6 +12,7 @@ export const TYPE = {
   pong: 8,
   go_away: 9,
   fleet: 10,
+  databases: 12,
 } as const;
 
 /** Second byte of a frame; a bit that its type does not define is a protocol error. */
@@ -37,6 +38,7 @@ export const METADATA_BOUNDS: Readonly<
 };
 export const CAPABILITY_NAME_MAX_BYTES = 64;
 export const GO_AWAY_REASON_MAX_BYTES = 256;
+export const DATABASE_NAME_PATTERN: RegExp = /^[a-z][a-z0-9_]{0,31}$/;
 /** timeout, params length, three counts: what a request holds besides texts and parameters. */
 export const REQUEST_FIXED_BYTES = 10;
 export const RESULT_FIXED_BYTES = 8;

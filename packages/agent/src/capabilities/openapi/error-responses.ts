@@ -76,10 +76,12 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   },
   503: {
     component: 'Unavailable',
-    description: 'No agent is connected (GATEWAY_AGENT_OFFLINE) or it is busy (AGENT_BUSY).',
+    description:
+      'No agent is connected (GATEWAY_AGENT_OFFLINE), it is busy (AGENT_BUSY), or its database is not available (AGENT_DATABASE_UNAVAILABLE).',
     codes: {
       GATEWAY_AGENT_OFFLINE: 'agent is not connected',
       AGENT_BUSY: 'the agent has as many calls as it takes, try again shortly',
+      AGENT_DATABASE_UNAVAILABLE: 'the database of the capability is not available, try again later',
     },
     headers: retryAfter,
   },

@@ -3,7 +3,8 @@ import { jsonReport, textReport } from './check-report.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { logOfCommand, LOG_FILE, writeProblem } from '../../telemetry/log-destination.ts';
 import { hasDetails, warnOfLostDetails } from '../lost-details.ts';
-import { readonlyAccountFaults, withCheckedFile } from '../with-checked-file.ts';
+import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
+import { withCheckedFile } from '../with-checked-file.ts';
 
 export interface CheckOptions {
   /** The capability file. */

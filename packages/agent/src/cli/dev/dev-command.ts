@@ -22,7 +22,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { warnOfLostDetails } from '../lost-details.ts';
 import { printFaults } from '../print-faults.ts';
 import { serveWorkbench, createShowFindings, type WorkbenchParts } from './serve-workbench.ts';
-import { readonlyAccountFaults } from '../with-checked-file.ts';
+import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 
 export interface DevOptions {
   /** The capability file. */

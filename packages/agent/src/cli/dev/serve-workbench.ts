@@ -11,8 +11,11 @@ import type { PassedSave, RefusedSave } from '../../workbench/check-save.ts';
 import { exampleCall } from '../../workbench/example-call.ts';
 import { GatewayFailed, type WorkbenchGateway } from '../../workbench/start-gateway.ts';
 import type { SaveEnd, WatchSaves } from '../../workbench/watch-saves.ts';
-import { closeAll, closeUnless, pingAll } from '../../databases/opened.ts';
-import { openDatabase, openDatabases } from '../open-database.ts';
+import { openDatabase, openVerified, type Opened } from '../open-database.ts';
+import { closeUnless } from '../../databases/opened.ts';
+import { driverOf } from '../../databases/drivers.ts';
+import { awaitDatabases } from '../../reload/await-databases.ts';
+import { verifyArrivedInChildProcess } from '../../start-up/child-process.ts';
 
 export interface WorkbenchParts {
   /** The capability file. */
@@ -42,23 +45,30 @@ export async function serveWorkbench(
   parts: WorkbenchParts,
 ): Promise<readonly VerificationFault[] | undefined> {
   const { file, version, gateway, display, log } = parts;
-  const verified = withLink(parts.first.verified, gateway);
   const calls = createCallLines((call) => display.called(call));
   const observe = (event: AgentEvent): void => {
     log.observe(event);
     if (event.event === 'call') calls.ofAgent(event);
     if (event.event === 'database_lost') display.note(`${databaseOf(event)} is lost: ${event.reason}`);
     if (event.event === 'database_back') display.note(`${databaseOf(event)} is back`);
+    if (event.event === 'database_away') display.note(`${databaseOf(event)} is away: ${event.reason}`);
+    if (event.event === 'database_refused')
+      display.note(`${databaseOf(event)} is back, and is refused until the next save: ${event.message}`);
   };
-  const { config } = verified;
-  const opened = await openDatabases(config, observe);
+  let onDatabaseChange = (): void => {};
+  const observeDatabase = (event: AgentEvent): void => {
+    observe(event);
+    onDatabaseChange();
+  };
+  let opening: Opened;
   try {
     // The connections of the checks are those of another process.
-    await pingAll(opened);
+    opening = await openVerified(withLink(parts.first.verified, gateway), observeDatabase);
   } catch (error) {
-    await closeAll(opened);
     return [databaseFault(error)];
   }
+  const { verified, opened } = opening;
+  const { config } = verified;
   const signal = parts.untilSignal();
   const capabilities = config.capabilities.length;
   observe({ event: 'starting', version, config_file: file, capabilities });
@@ -68,7 +78,8 @@ export async function serveWorkbench(
   });
   // It may end before anybody waits for that.
   gone.catch(() => {});
-  const openAnother: AgentParts['openDatabase'] = (changed, name) => openDatabase(changed, name, observe);
+  const openAnother: AgentParts['openDatabase'] = (changed, name) =>
+    openDatabase(changed, name, observeDatabase);
   const ownLog = {
     observe,
     get recordsLost() {
@@ -79,6 +90,7 @@ export async function serveWorkbench(
   const agent = await closeUnless(opened, () =>
     startAgent({ verified, opened, version, proxyVariables: parts.env, openDatabase: openAnother }, ownLog),
   );
+  onDatabaseChange = () => agent.databasesChanged();
   const saves = savesOf(agent, parts);
   let ending: NodeJS.Signals | 'gateway' = 'gateway';
   try {
@@ -141,8 +153,21 @@ function savesOf(
       return { verified: withLink(checked.verified, gateway) };
     },
     serving: () => agent.config,
-    swap: (verified) => agent.swap(verified),
+    async swap(verified) {
+      const swapped = await agent.swap(verified);
+      awaiting.served();
+      return swapped;
+    },
     observe: agent.observe,
+  });
+  const awaiting = awaitDatabases({
+    serving: () => agent.verified,
+    swap: (verified) => agent.swap(verified),
+    between: (work) => reloader.between(work),
+    connect: (config) => driverOf(config.driver).connect(config, () => {}),
+    verify: verifyArrivedInChildProcess,
+    observe: agent.observe,
+    random: Math.random,
   });
   const take = async (): Promise<SaveEnd | undefined> => {
     const end = await reloader.reload('watch');
@@ -160,7 +185,13 @@ function savesOf(
     };
     return { faults: [], show };
   };
-  return { take, close: () => reloader.close() };
+  return {
+    take,
+    close() {
+      awaiting.close();
+      reloader.close();
+    },
+  };
 }
 
 /** Shows what is allowed, and yet to be known. */

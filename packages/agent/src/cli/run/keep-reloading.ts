@@ -1,12 +1,15 @@
 import type { RunningAgent } from '../../agent.ts';
+import { driverOf } from '../../databases/drivers.ts';
 import { isDatabaseAway } from '../../databases/errors.ts';
+import { awaitDatabases } from '../../reload/await-databases.ts';
+import { keepServed } from '../../reload/keep-served.ts';
 import { createReloader, type Checked } from '../../reload/reloader.ts';
 import { reverifyNowAndThen } from '../../reload/reverify-now-and-then.ts';
 import { watchFiles } from '../../reload/watch-files.ts';
-import { checkInChildProcess } from '../../start-up/child-process.ts';
+import { checkInChildProcess, verifyArrivedInChildProcess } from '../../start-up/child-process.ts';
 import { createNewsOf, type Found } from '../../reload/found-records.ts';
-import type { FileDigests } from '../../start-up/report.ts';
-import { readonlyAccountFaults } from '../with-checked-file.ts';
+import type { FileDigests, VerifiedAgent } from '../../start-up/report.ts';
+import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 
 export interface ReloadingAgent {
   readonly agent: RunningAgent;
@@ -35,7 +38,7 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
 
   async function check(stop: AbortSignal): Promise<Checked> {
     const outcome = await checkInChildProcess(
-      { file, offline: false, isRunning: true },
+      { file, offline: false, toleratesAway: true, isRunning: true },
       (report) => {
         checked = report.files;
       },
@@ -49,7 +52,10 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
     const faults = readonlyAccountFaults(verified.config, findings);
     if (faults.length > 0) return { faults };
     if (isAccountNews) observe({ event: 'account_audited', findings: findings.length });
-    return { verified };
+    const kept = keepServed(agent.verified, verified);
+    if (!kept.isDescriptionStale) return kept;
+    const { description } = await verifyArrivedInChildProcess({ arrived: [], served: kept.verified }, stop);
+    return { verified: { ...kept.verified, description } };
   }
 
   async function reloadChanged(): Promise<void> {
@@ -60,13 +66,33 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
   }
 
   const serving = (): RunningAgent['config'] => agent.config;
-  const reloader = createReloader({ check, serving, swap: (verified) => agent.swap(verified), observe });
+  const swap = (verified: VerifiedAgent): ReturnType<RunningAgent['swap']> => agent.swap(verified);
+  const reloader = createReloader({
+    check,
+    serving,
+    async swap(verified) {
+      const swapped = await swap(verified);
+      awaiting.served();
+      return swapped;
+    },
+    observe,
+  });
+  const awaiting = awaitDatabases({
+    serving: () => agent.verified,
+    swap,
+    between: (work) => reloader.between(work),
+    connect: (config) => driverOf(config.driver).connect(config, () => {}),
+    verify: verifyArrivedInChildProcess,
+    observe,
+    random: Math.random,
+  });
   const watching = watch ? watchFiles({ checked: () => checked, onChange: reloadChanged }) : undefined;
-  const reverifying = reverifyNowAndThen({ serving, observe });
+  const reverifying = reverifyNowAndThen({ serving: () => agent.verified, observe });
   return {
     reload: () => void reloader.reload('SIGHUP'),
     close() {
       clearTimeout(tryAgain);
+      awaiting.close();
       watching?.close();
       reverifying.close();
       reloader.close();

@@ -2,14 +2,16 @@ import { CannotListen, type ProxyVariables } from '@svc/edge';
 import { startAgent } from '../../agent.ts';
 import { isDatabasePath } from '../../capabilities/database-names.ts';
 import { databaseFault } from '../../databases/errors.ts';
-import { closeAll, pingAll } from '../../databases/opened.ts';
+import { closeAll } from '../../databases/opened.ts';
 import type { FileDigests } from '../../start-up/report.ts';
 import { logOfRunningAgent } from '../../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { keepReloading } from './keep-reloading.ts';
-import { openDatabase, openDatabases } from '../open-database.ts';
+import { openDatabase, openVerified, type Opened } from '../open-database.ts';
+import type { Observe } from '../../telemetry/events.ts';
 import { printFaults } from '../print-faults.ts';
-import { readonlyAccountFaults, withCheckedFile, type CheckedFile } from '../with-checked-file.ts';
+import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
+import { withCheckedFile, type CheckedFile } from '../with-checked-file.ts';
 
 export interface RunOptions {
   /** The capability file. */
@@ -45,6 +47,7 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
     {
       file,
       offline: false,
+      toleratesAway: true,
       logTo: (logging) => logOfRunningAgent(logging, { home, colour, warn }),
       onWellFormed(report) {
         ({ files } = report);
@@ -61,8 +64,8 @@ async function serve(
   { file, version, env, watch, untilSignal, onReloadSignal }: RunOptions,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot run: the database has not been asked');
-  const { verified, findings } = outcome;
-  const { config } = verified;
+  const { findings } = outcome;
+  const { config } = outcome.verified;
   const faults = readonlyAccountFaults(config, findings);
   if (faults.length > 0) return refuse(faults);
   if (findings.length > 0) log.observe({ event: 'account_audited', findings: findings.length });
@@ -70,14 +73,19 @@ async function serve(
   for (const { path, message } of outcome.warnings.filter((warning) => isDatabasePath(warning.path))) {
     process.stderr.write(`svc-agent: ${path}: ${message}\n`);
   }
-  const opened = await openDatabases(config, log.observe);
+  let onDatabaseChange = (): void => {};
+  const observeDatabase: Observe = (event) => {
+    log.observe(event);
+    onDatabaseChange();
+  };
+  let opening: Opened;
   try {
-    // The connections of the checks ended with the child process: without these the first caller would wait.
-    await pingAll(opened);
+    // The connections of the checks ended with the child process.
+    opening = await openVerified(outcome.verified, observeDatabase);
   } catch (error) {
-    await closeAll(opened);
     return refuse([databaseFault(error)]);
   }
+  const { verified, opened } = opening;
   // Before the first record, so that whoever has seen that may send a signal and have the agent end gracefully.
   const signal = untilSignal();
   log.observe({
@@ -93,10 +101,11 @@ async function serve(
         opened,
         version,
         proxyVariables: env,
-        openDatabase: (changed, name) => openDatabase(changed, name, log.observe),
+        openDatabase: (changed, name) => openDatabase(changed, name, observeDatabase),
       },
       log,
     );
+    onDatabaseChange = () => agent.databasesChanged();
     const reloading = keepReloading({ agent, file, found: outcome, files, watch });
     onReloadSignal(() => reloading.reload());
     const ending = await signal;

@@ -207,6 +207,10 @@ export function fileSchema(drivers: Readonly<Record<string, string>>): JsonSchem
             WORKERS_MAX,
             RUNTIME_DEFAULTS.workers,
           ),
+          require_all_databases: flag(
+            'Start and reload only when every database can be used; by default one that is away costs its own capabilities only, as long as another can be used.',
+            RUNTIME_DEFAULTS.require_all_databases,
+          ),
           reverify: duration(
             'How often every capability is checked again with the database, from 1s to 168h; what fails then is reported, and served on. Absent is never.',
           ),

@@ -80,6 +80,7 @@ function explain({ code, message }: CallError, requestId: string): string {
     case 'GATEWAY_RATE_LIMITED':
       return 'Too many calls are under way. Call again in some seconds.';
     case 'GATEWAY_AGENT_OFFLINE':
+    case 'AGENT_DATABASE_UNAVAILABLE':
       return 'The database is not reachable at present. Other arguments will not help; call again later.';
     case 'AGENT_QUERY_FAILED':
       return `The database did not answer the query. Other arguments may not help; the operator of this service finds the reason under request id ${requestId}.`;

@@ -1,0 +1,186 @@
+import { UNNAMED } from '../capabilities/database-names.ts';
+import type { DatabaseConfig } from '../databases/driver.ts';
+import { DatabaseError, type VerificationFault } from '../databases/errors.ts';
+import type { ArrivalOrder, ArrivalReport, UnverifiedDatabase, VerifiedAgent } from '../start-up/report.ts';
+import type { Observe } from '../telemetry/events.ts';
+import { textsOf, unexpected } from './fault-texts.ts';
+import { recordsOf } from './found-records.ts';
+import type { Reloader } from './reloader.ts';
+
+export interface AwaitDatabasesOptions {
+  /** What is served now. */
+  readonly serving: () => VerifiedAgent;
+  /** Serves this from now on; throws `DatabaseError`, and serves on as before, where a database cannot be used. */
+  readonly swap: (verified: VerifiedAgent) => Promise<unknown>;
+  readonly between: Reloader['between'];
+  readonly connect: (config: DatabaseConfig) => ProbedDatabase;
+  readonly verify: (order: ArrivalOrder, signal: AbortSignal) => Promise<ArrivalReport>;
+  readonly observe: Observe;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+interface ProbedDatabase {
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface AwaitDatabases {
+  /** To be called when something else is served, once its databases that are away are to be looked for. */
+  served(): void;
+  close(): void;
+}
+
+/** The longest pause before the first attempt, and before each once many have failed. */
+const FIRST_PAUSE_MS = 2000;
+const LAST_PAUSE_MS = 60_000;
+
+/**
+ * Looks for the databases that could not be used when the file was loaded: from 1 s to 60 s apart, at random within the
+ * later half of a pause that doubles. One that can be used again is verified in a process of its own, as at the start, and
+ * its capabilities are served. One that does not pass is left until the file is loaded again.
+ */
+export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
+  const { serving, observe } = options;
+  /** Those that were told of, and since when they are not there. */
+  const missing = new Map<string, number>();
+  const probed = new Set<ProbedDatabase>();
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  function tellOfChanges(): void {
+    const { unverified, config } = serving();
+    for (const { name, state, faults } of unverified) {
+      if (missing.has(name)) continue;
+      missing.set(name, performance.now());
+      if (state === 'away') observe(awayEvent(name, faults));
+    }
+    for (const [name, since] of missing) {
+      if (unverified.some((each) => each.name === name)) continue;
+      missing.delete(name);
+      if (config.databases[name] === undefined) continue;
+      observe({ event: 'database_back', database: name, away_ms: Math.round(performance.now() - since) });
+    }
+  }
+
+  function lookLater(): void {
+    clearTimeout(timer);
+    if (closed || namesAway().length === 0) return;
+    const pauseMs = Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+    timer = setTimeout(() => void look().then(lookLater), (pauseMs / 2) * (1 + options.random()));
+  }
+
+  function namesAway(): readonly string[] {
+    return serving().unverified.flatMap(({ name, state }) => (state === 'away' ? [name] : []));
+  }
+
+  async function look(): Promise<void> {
+    failures++;
+    const answers = await Promise.all(namesAway().map(async (name) => ((await isThere(name)) ? [name] : [])));
+    const arrived = answers.flat();
+    if (arrived.length > 0 && !closed) await options.between((signal) => take(arrived, signal));
+  }
+
+  async function isThere(name: string): Promise<boolean> {
+    const config = serving().config.databases[name];
+    if (config === undefined) return false;
+    const database = options.connect(config);
+    probed.add(database);
+    try {
+      await database.ping();
+      return true;
+    } catch (error) {
+      if (!(error instanceof DatabaseError) && !closed) throw error;
+      return false;
+    } finally {
+      probed.delete(database);
+      await database.close();
+    }
+  }
+
+  /** A reload may have ended since they answered. */
+  async function take(found: readonly string[], signal: AbortSignal): Promise<void> {
+    const before = serving();
+    const arrived = found.filter((name) => namesAway().includes(name));
+    if (arrived.length === 0) return;
+    let report: ArrivalReport;
+    try {
+      report = await options.verify({ arrived, served: pick(before) }, signal);
+    } catch (error) {
+      // The process of the checks came to an end, as for want of memory: they may pass the next time.
+      if (!signal.aborted) for (const name of arrived) observe(awayEvent(name, [unexpected(error)]));
+      return;
+    }
+    if (signal.aborted) return;
+    try {
+      await options.swap(withArrived(before, report));
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) throw error;
+      return;
+    }
+    for (const each of report.databases) {
+      if (each.state === 'verified') {
+        failures = 0;
+        for (const record of recordsOf(each)) observe(record);
+        if (each.findings.length > 0) observe({ event: 'account_audited', findings: each.findings.length });
+      } else if (each.state === 'refused') {
+        observe({ event: 'database_refused', database: each.name, ...textsOf(each.faults) });
+      }
+    }
+    tellOfChanges();
+  }
+
+  tellOfChanges();
+  lookLater();
+  return {
+    served() {
+      failures = 0;
+      tellOfChanges();
+      lookLater();
+    },
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      for (const database of probed) void database.close();
+    },
+  };
+}
+
+/** Only what the checks need of what is served. */
+function pick({ config, narrowed }: VerifiedAgent): ArrivalOrder['served'] {
+  return { config, narrowed };
+}
+
+function awayEvent(database: string, faults: readonly VerificationFault[]): Parameters<Observe>[0] {
+  const { message, detail = '' } = textsOf(faults);
+  return { event: 'database_away', database, reason: message, detail };
+}
+
+function withArrived(
+  before: VerifiedAgent,
+  { databases, capabilities, narrowed, description }: ArrivalReport,
+): VerifiedAgent {
+  const verified = databases.flatMap((each) => (each.state === 'verified' ? [each] : []));
+  const names = new Set(verified.map(({ name }) => name));
+  const replaced = new Set(
+    capabilities.flatMap(({ name, database = UNNAMED }) => (names.has(database) ? [name] : [])),
+  );
+  const states = new Map(
+    databases.flatMap((each): [string, UnverifiedDatabase][] =>
+      each.state === 'verified' ? [] : [[each.name, each]],
+    ),
+  );
+  return {
+    config: { ...before.config, capabilities },
+    narrowed,
+    prepared: [
+      ...before.prepared.filter(({ capability }) => !replaced.has(capability)),
+      ...verified.flatMap(({ prepared }) => prepared),
+    ],
+    description,
+    unverified: before.unverified.flatMap((each) =>
+      names.has(each.name) ? [] : [states.get(each.name) ?? each],
+    ),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Capability } from '../capabilities/model.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
+import { sameCapability } from '../capabilities/same-capability.ts';
+import { sameConnection } from '../databases/opened.ts';
+import type { UnverifiedDatabase, VerifiedAgent } from '../start-up/report.ts';
+
+/** What the checks made of a file, with what was served before of databases that they could not ask. */
+interface Kept {
+  readonly verified: VerifiedAgent;
+  /** Whether callers see other parameters than `verified.description` says. */
+  readonly isDescriptionStale: boolean;
+}
+
+/**
+ * A database that is away at a reload keeps those of its capabilities that the file has not changed: they were verified,
+ * and the loss of a database does not end that.
+ */
+export function keepServed(before: VerifiedAgent, after: VerifiedAgent): Kept {
+  const away = new Set(
+    after.unverified.flatMap(({ name }) => {
+      const [old, recent] = [before.config.databases[name], after.config.databases[name]];
+      return old !== undefined && recent !== undefined && sameConnection(old, recent) ? [name] : [];
+    }),
+  );
+  const served = byName(before.config.capabilities);
+  const declared = byName(before.narrowed);
+  const prepared = new Map(before.prepared.map((each) => [each.capability, each]));
+  const isKept = (capability: Capability): boolean => {
+    const { name, database = UNNAMED } = capability;
+    const old = declared.get(name) ?? served.get(name);
+    return away.has(database) && prepared.has(name) && old !== undefined && sameCapability(old, capability);
+  };
+  const kept = new Set(after.config.capabilities.filter(isKept).map(({ name }) => name));
+  const isWaiting = ({ name }: UnverifiedDatabase): boolean =>
+    !away.has(name) ||
+    after.config.capabilities.some((each) => (each.database ?? UNNAMED) === name && !kept.has(each.name));
+  const narrowed = before.narrowed.filter(({ name }) => kept.has(name));
+  return {
+    verified: {
+      config: {
+        ...after.config,
+        capabilities: after.config.capabilities.map((each) =>
+          kept.has(each.name) ? (served.get(each.name) ?? each) : each,
+        ),
+      },
+      narrowed: [...after.narrowed, ...narrowed],
+      prepared: [...after.prepared, ...before.prepared.filter(({ capability }) => kept.has(capability))],
+      description: after.description,
+      unverified: after.unverified.filter(isWaiting),
+    },
+    isDescriptionStale: narrowed.length > 0,
+  };
+}
+
+function byName(capabilities: readonly Capability[]): ReadonlyMap<string, Capability> {
+  return new Map(capabilities.map((each) => [each.name, each]));
+}

@@ -1,0 +1,399 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  startFaultProxy,
+  startService,
+  testDatabase,
+  runProcess,
+  type FaultProxy,
+  type Service,
+  type TestDatabase,
+} from '@svc/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Reloading } from './agent-reload.testing.ts';
+import { agentMetricsPort } from './requirements/metrics-ports.testing.ts';
+
+const CAPABILITIES = `metrics: { addr: "127.0.0.1:0" }
+capabilities:
+  get_book:
+    database: library
+    description: One book
+    sql: select title from book where id = :id
+    params: { id: { type: integer, required: true } }
+    result: { title: { type: string } }
+  count_orders:
+    database: canary_shop
+    description: How many orders there are
+    sql: select count(*) as n from purchase where kind = :kind
+    params: { kind: { type: string, required: true } }
+    result: { n: { type: integer } }
+`;
+const ADDED = `  list_orders:
+    database: canary_shop
+    description: The orders
+    sql: select id from purchase order by id
+    result: { id: { type: integer } }
+`;
+const ORDERS = { kind: 'web' };
+const UNAVAILABLE = {
+  error: {
+    code: 'AGENT_DATABASE_UNAVAILABLE',
+    message: 'the database of the capability is not available, try again later',
+  },
+};
+/** The pause between two attempts has doubled a few times by then. */
+const BACK_WITHIN = { timeout: 30_000 };
+
+let library: TestDatabase;
+let shop: TestDatabase;
+/** The way to `shop`. */
+let network: FaultProxy;
+let port: number;
+let service: Service | undefined;
+
+beforeAll(async () => {
+  library = await testDatabase({
+    sql: ["create table book (id int primary key, title text); insert into book values (1, 'Emma')"],
+  });
+  shop = await testDatabase({
+    sql: [
+      "create type channel as enum ('web', 'phone'); create table purchase (id int, kind channel); insert into purchase values (1, 'web'), (2, 'web')",
+    ],
+  });
+  network = await startFaultProxy({ target: shop });
+  ({ port } = network);
+});
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+  await comeBack();
+});
+afterAll(() => network.close());
+
+const away = (): Promise<void> => network.close();
+async function comeBack(): Promise<void> {
+  await network.close();
+  network = await startFaultProxy({ target: shop, port });
+}
+
+async function start(
+  options: Partial<Parameters<typeof startService>[0]> = {},
+): Promise<{ readonly service: Service; readonly agent: Reloading }> {
+  const started = await startService({
+    database: { library, canary_shop: { ...shop, host: network.host, port } },
+    capabilities: CAPABILITIES,
+    ...options,
+  });
+  service = started;
+  const [head = ''] = (await readFile(join(started.agentFolder(0), 'capability.yaml'), 'utf8')).split(
+    'metrics:',
+  );
+  return { service: started, agent: new Reloading(started, head) };
+}
+
+/** Has the agent take up this file; the record of how that ended. */
+function reload(agent: Reloading, text: string): Promise<Readonly<Record<string, unknown>>> {
+  return agent.answerTo(
+    async () => {
+      await agent.write(text);
+      agent.agent.signal('SIGHUP');
+    },
+    'reloaded',
+    'reload_refused',
+  );
+}
+
+async function statusOf(name: string, params: unknown = ORDERS): Promise<number> {
+  if (service === undefined) throw new Error('nothing was started');
+  return (await service.call(name, params)).status;
+}
+
+const bookStatus = (): Promise<number> => statusOf('get_book', { id: 1 });
+
+test(
+  'a database that is away at the start costs its own capabilities until it is there',
+  { tags: ['error:AGENT_DATABASE_UNAVAILABLE', 'setting:GATEWAY_READY_DATABASES'] },
+  async () => {
+    await away();
+    const { service, agent } = await start({ gatewayEnv: { GATEWAY_READY_DATABASES: 'all' } });
+    expect(await bookStatus()).toBe(200);
+    const refused = await service.call('count_orders', ORDERS);
+    expect(refused).toMatchObject({ status: 503, json: UNAVAILABLE });
+    expect(refused.headers.get('retry-after')).toBe('5');
+    const [record] = await agent.records('database_away');
+    expect(record).toMatchObject({ database: 'canary_shop', level: 'warn' });
+    expect(record?.['detail']).toContain('ECONNREFUSED');
+    const described = await service.get('/openapi.json');
+    expect(described.text).toContain('count_orders');
+    expect(described.text).toContain('AGENT_DATABASE_UNAVAILABLE');
+    const ready = await service.get('/readyz');
+    expect(ready).toMatchObject({
+      status: 503,
+      json: { ok: false, agent_connected: true, databases_ready: false },
+    });
+    expect(JSON.stringify([refused, described, ready]) + service.gateway.output()).not.toContain('canary');
+    const metrics = await (await fetch(`http://127.0.0.1:${await agentMetricsPort(service)}/metrics`)).text();
+    expect(metrics).toContain('svc_agent_database_up{database="canary_shop"} 0');
+    expect(metrics).toContain('svc_agent_database_up{database="library"} 1');
+
+    await comeBack();
+    await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
+    expect((await service.call('count_orders', ORDERS)).json).toMatchObject({ rows: [{ n: 2 }] });
+    // What only the database knew is known to callers now: the labels of the enum.
+    await expect.poll(async () => (await service.get('/openapi.json')).text).toContain('"phone"');
+    expect((await service.call('count_orders', { kind: 'fax' })).status).toBe(400);
+    await expect.poll(async () => (await service.get('/readyz')).status).toBe(200);
+    expect((await agent.records('database_back'))[0]).toMatchObject({ database: 'canary_shop' });
+
+    // Once verified, a database that is lost fails calls as ever.
+    await away();
+    await expect.poll(() => statusOf('count_orders')).toBe(502);
+    await expect.poll(async () => (await service.get('/readyz')).status).toBe(503);
+    expect(await bookStatus()).toBe(200);
+    await comeBack();
+    await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
+    await expect.poll(async () => (await service.get('/readyz')).status).toBe(200);
+  },
+);
+
+test('a model that calls over MCP is told to try again later', async () => {
+  await away();
+  const { service } = await start();
+  const answer = await fetch(`${service.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${service.apiKeys['all']}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'count_orders', arguments: ORDERS },
+    }),
+  });
+  const text = await answer.text();
+  expect(text).toContain('"isError":true');
+  expect(text).toMatch(/call again later/);
+  expect(text).not.toContain('canary');
+});
+
+test('workers of gateway and agent learn of it, too', async () => {
+  await away();
+  const { service } = await start({
+    capabilities: CAPABILITIES.replace('metrics:', 'runtime: { workers: 2 }\nmetrics:'),
+    gatewayEnv: { GATEWAY_WORKERS: '2', GATEWAY_READY_DATABASES: 'all', GATEWAY_MAX_AGENT_LINKS: '1' },
+  });
+  // Each request may meet the worker that has the link, or the other one.
+  const statuses = async (ask: () => Promise<number>): Promise<ReadonlySet<number>> =>
+    new Set(await Promise.all(Array.from({ length: 16 }, ask)));
+  const ready = async (): Promise<number> =>
+    (await service.get('/readyz', { headers: { connection: 'close' } })).status;
+  expect(await statuses(() => statusOf('count_orders'))).toEqual(new Set([503]));
+  expect(await statuses(ready)).toEqual(new Set([503]));
+  expect(await statuses(bookStatus)).toEqual(new Set([200]));
+  await comeBack();
+  await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
+  await expect.poll(() => statuses(ready)).toEqual(new Set([200]));
+  expect(await statuses(() => statusOf('count_orders'))).toEqual(new Set([200]));
+});
+
+test('with `any`, one that is ready is enough', async () => {
+  await away();
+  const { service } = await start({ gatewayEnv: { GATEWAY_READY_DATABASES: 'any' } });
+  await expect.poll(async () => (await service.get('/readyz')).status).toBe(200);
+});
+
+describe('the agent does not start', () => {
+  async function exitOf(text: string): Promise<{ readonly code: number | null; readonly stderr: string }> {
+    const { agent } = await start();
+    const file = join(agent.folder, 'other.yaml');
+    await writeFile(file, text === '' ? agent.head + CAPABILITIES : agent.head + text);
+    await away();
+    const run = await runProcess(join(agent.folder, 'svc-agent'), ['--config', file]);
+    return { code: run.code, stderr: run.stderr };
+  }
+
+  test('where the file requires all', { tags: ['file:runtime.require_all_databases'] }, async () => {
+    const text = CAPABILITIES.replace('metrics:', 'runtime: { require_all_databases: true }\nmetrics:');
+    const { code, stderr } = await exitOf(text);
+    expect(code).toBe(2);
+    expect(stderr).toContain('databases.canary_shop: cannot use the database');
+  });
+
+  test('where no database can be used', async () => {
+    const { agent } = await start();
+    const file = join(agent.folder, 'other.yaml');
+    await writeFile(file, agent.head.replaceAll(/port: \d+/g, 'port: 1') + CAPABILITIES);
+    const { code, stderr } = await runProcess(join(agent.folder, 'svc-agent'), ['--config', file]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('databases.canary_shop: cannot use the database');
+    expect(stderr).toContain('databases.library: cannot use the database');
+  });
+});
+
+test('check refuses a file with a database that is away, and try fails for its capabilities alone', async () => {
+  const { agent } = await start();
+  await away();
+  const run = (...args: readonly string[]) =>
+    runProcess(join(agent.folder, 'svc-agent'), [...args, '--config', join(agent.folder, 'capability.yaml')]);
+  expect(await run('check')).toMatchObject({ code: 2, stdout: expect.stringContaining('canary_shop') });
+  const tried = await run('try', 'count_orders', '--param', 'kind=web');
+  expect(tried).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('databases.canary_shop: cannot use'),
+  });
+  expect(await run('try', 'get_book', '--param', 'id=1')).toMatchObject({ code: 0 });
+});
+
+describe('a reload while one is away', () => {
+  test('keeps its capabilities, and those that are new wait for it', async () => {
+    const { agent } = await start();
+    expect(await statusOf('count_orders')).toBe(200);
+    const before = (await service?.get('/openapi.json'))?.text;
+    await away();
+    const same = await reload(agent, CAPABILITIES);
+    expect(same).toMatchObject({ event: 'reloaded', links_replaced: 0, database_changed: false });
+    expect((await service?.get('/openapi.json'))?.text).toBe(before);
+    expect(await statusOf('count_orders')).toBe(502);
+
+    const more = CAPABILITIES.replace('select title', 'select upper(title) as title') + ADDED;
+    const reloaded = await reload(agent, more);
+    expect(reloaded).toMatchObject({ event: 'reloaded', added: 'list_orders', changed: 'get_book' });
+    expect((await service?.call('get_book', { id: 1 }))?.json).toMatchObject({ rows: [{ title: 'EMMA' }] });
+    expect(await statusOf('list_orders', {})).toBe(503);
+    expect(await statusOf('count_orders')).toBe(502);
+
+    await comeBack();
+    await expect.poll(() => statusOf('list_orders', {}), BACK_WITHIN).toBe(200);
+    expect(await statusOf('count_orders')).toBe(200);
+  });
+
+  test('has what is changed wait for it', async () => {
+    const { agent } = await start();
+    await away();
+    await reload(agent, CAPABILITIES.replace('count(*) as n', 'count(id) as n'));
+    expect(await service?.call('count_orders', ORDERS)).toMatchObject({ status: 503, json: UNAVAILABLE });
+    await comeBack();
+    await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
+  });
+
+  test('is refused where the file requires all', async () => {
+    const { agent } = await start();
+    await away();
+    const text = CAPABILITIES.replace('metrics:', 'runtime: { require_all_databases: true }\nmetrics:');
+    expect(await reload(agent, text)).toMatchObject({
+      event: 'reload_refused',
+      message: expect.stringContaining('databases.canary_shop: cannot use the database'),
+    });
+  });
+});
+
+describe('one that comes back', () => {
+  test('and does not hold what the file says is refused until a reload', async () => {
+    await away();
+    const { agent } = await start({ gatewayEnv: { GATEWAY_READY_DATABASES: 'all' } });
+    await shop.execute('alter table purchase rename to moved');
+    try {
+      const refused = await agent.answerTo(comeBack, 'database_refused');
+      expect(refused).toMatchObject({
+        database: 'canary_shop',
+        level: 'error',
+        capabilities: 'count_orders',
+        message: expect.stringContaining('capabilities.count_orders.sql'),
+      });
+      expect(await statusOf('count_orders')).toBe(503);
+      expect(await bookStatus()).toBe(200);
+      expect(await reload(agent, CAPABILITIES)).toMatchObject({ event: 'reload_refused' });
+      expect(await statusOf('count_orders')).toBe(503);
+    } finally {
+      await shop.execute('alter table moved rename to purchase');
+    }
+    expect(await reload(agent, CAPABILITIES)).toMatchObject({ event: 'reloaded' });
+    expect(await statusOf('count_orders')).toBe(200);
+    expect(await agent.records('database_back')).toHaveLength(1);
+    await expect.poll(async () => (await service?.get('/readyz'))?.status).toBe(200);
+  });
+
+  test('with an account that may write is refused where the file forbids it', async () => {
+    await away();
+    const { agent } = await start();
+    const head = agent.head.replace('  canary_shop:', '  canary_shop:\n    require_readonly_account: true');
+    await writeFile(join(agent.folder, 'capability.yaml'), head + CAPABILITIES);
+    const reloaded = await agent.answerTo(() => agent.agent.signal('SIGHUP'), 'reloaded', 'reload_refused');
+    expect(reloaded).toMatchObject({ event: 'reloaded' });
+    const refused = await agent.answerTo(comeBack, 'database_refused');
+    expect(refused['message']).toContain('databases.canary_shop.require_readonly_account');
+    expect(await statusOf('count_orders')).toBe(503);
+  });
+
+  test('and is lost while it is verified is tried again', async () => {
+    await away();
+    const { agent } = await start();
+    // EXPLAIN waits for the lock: the verification is under way when the connection is reset.
+    const locked = shop.execute(
+      'begin; lock table purchase in access exclusive mode; select pg_sleep(4); commit',
+    );
+    await comeBack();
+    await expect
+      .poll(
+        async () =>
+          (await shop.query("select 1 from pg_locks where not granted and relation = 'purchase'::regclass"))
+            .length,
+        BACK_WITHIN,
+      )
+      .toBeGreaterThan(0);
+    await away();
+    await locked;
+    expect(await statusOf('count_orders')).toBe(503);
+    expect(await agent.records('database_refused')).toEqual([]);
+    await comeBack();
+    await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
+  });
+});
+
+test('two that are away come back each for itself', async () => {
+  const other = await testDatabase({ sql: ['create table item (id int); insert into item values (7)'] });
+  const second = await startFaultProxy({ target: other });
+  await second.close();
+  await away();
+  const capabilities = `${CAPABILITIES}  get_item:
+    database: store
+    description: The item
+    sql: select id from item
+    result: { id: { type: integer } }
+`;
+  const { agent } = await start({
+    database: {
+      library,
+      canary_shop: { ...shop, host: network.host, port },
+      store: { ...other, host: second.host, port: second.port },
+    },
+    capabilities,
+  });
+  expect(await agent.records('database_away')).toHaveLength(2);
+  expect([await statusOf('count_orders'), await statusOf('get_item', {}), await bookStatus()]).toEqual([
+    503, 503, 200,
+  ]);
+  await comeBack();
+  await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
+  expect(await statusOf('get_item', {})).toBe(503);
+  const back = await startFaultProxy({ target: other, port: second.port });
+  await expect.poll(() => statusOf('get_item', {}), BACK_WITHIN).toBe(200);
+  await service?.stop();
+  await back.close();
+});
+
+test('an agent that ends while one is away leaves nothing behind', async () => {
+  await away();
+  const { service } = await start();
+  // It accepts, and says nothing: the attempt to connect hangs.
+  await comeBack();
+  network.stall('both');
+  await expect.poll(() => network.connections(), BACK_WITHIN).toBeGreaterThan(0);
+  const [agent] = service.agents;
+  expect(await agent?.stop(5000)).toEqual({ code: 0, signal: null });
+  network.resume();
+  await expect.poll(() => network.connections()).toBe(0);
+});
