@@ -109,7 +109,13 @@ const FOLDERS = {
     'agent/start-up',
     'agent/telemetry',
   ],
-  'agent/start-up': ['agent/config', 'agent/capabilities', 'agent/databases', 'agent/lint'],
+  'agent/start-up': [
+    'agent/config',
+    'agent/capabilities',
+    'agent/databases',
+    'agent/lint',
+    'agent/telemetry',
+  ],
 };
 
 /** Where the outside world may be touched: each library in one place. */

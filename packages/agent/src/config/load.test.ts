@@ -142,7 +142,7 @@ describe('a file without faults', () => {
       ],
       config: {
         service: { title: 'Library', version: '1', description: '' },
-        runtime: { maxConcurrentRequests: 64, queueSize: 1000, workers: 1 },
+        runtime: { maxConcurrentRequests: 64, queueSize: 1000, workers: 1, requireAllDatabases: false },
         gateway: {
           urls: ['wss://gw.example.com/ws/agent'],
           maxLinks: 64,
@@ -184,7 +184,7 @@ describe('a file without faults', () => {
   test('has every setting taken over', () => {
     const loaded = load(`
 service: { title: T, version: v, description: D }
-runtime: { max_concurrent_requests: 3, queue_size: 0, workers: 2 }
+runtime: { max_concurrent_requests: 3, queue_size: 0, workers: 2, require_all_databases: true }
 gateway: { url: "ws://localhost:1/ws/agent", agent_private_key: ${testKey.seed} }
 database: { driver: postgres, host: h, port: 1, name: n, user: u, password: "", sslmode: verify-full,
             max_connections: 2, require_readonly_account: true }
@@ -207,7 +207,12 @@ capabilities:
 `);
     if ('faults' in loaded) expect.unreachable(faultLines(loaded).join('\n'));
     const { runtime, databases, logging, capabilities } = loaded.config;
-    expect(runtime).toEqual({ maxConcurrentRequests: 3, queueSize: 0, workers: 2 });
+    expect(runtime).toEqual({
+      maxConcurrentRequests: 3,
+      queueSize: 0,
+      workers: 2,
+      requireAllDatabases: true,
+    });
     expect(databases['']).toMatchObject({
       sslmode: 'verify-full',
       maxConnections: 2,

@@ -1,5 +1,5 @@
 import dns, { type LookupAddress } from 'node:dns';
-import { CLOSE } from '@svc/protocol';
+import { CLOSE, type DatabaseState } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openConnection, type Connection, type ConnectionOptions } from './connection.ts';
 import {
@@ -333,5 +333,65 @@ describe('draining', () => {
     await connection.drain(10_000);
     expect(await connection.over).toMatchObject({ heldMs: 0, refused: false });
     expect(welcomes).toEqual([]);
+  });
+});
+
+describe('the databases of the agent', () => {
+  const unavailable: CallOutcome = {
+    kind: 'error',
+    code: 'AGENT_DATABASE_UNAVAILABLE',
+    message: 'try again later',
+    notStarted: true,
+  };
+  const handle: ConnectionOptions['handle'] = async ({ capability }) =>
+    capability === '$describe' ? OK : unavailable;
+
+  test('I52: are told after the description, and again when one is in another state', async () => {
+    let state: 'ready' | 'away' = 'away';
+    const databases = (): readonly DatabaseState[] => [{ name: 'shop', state }];
+    const { connection } = await open({ features: ['databases'] }, { handle, databases });
+    const side = await gateway.next();
+    connection.databasesChanged();
+    side.say(request(1), request(2, '$describe'));
+    await side.frame('databases');
+    expect(side.received).toEqual([
+      expect.objectContaining({ type: 'error', id: 1, code: 'AGENT_DATABASE_UNAVAILABLE' }),
+      expect.objectContaining({ type: 'result', id: 2 }),
+      { type: 'databases', databases: [{ name: 'shop', state: 'away' }] },
+    ]);
+    connection.databasesChanged();
+    state = 'ready';
+    connection.databasesChanged();
+    side.say(request(3));
+    await side.answer(3);
+    expect(side.received.filter(({ type }) => type === 'databases')).toEqual([
+      { type: 'databases', databases: [{ name: 'shop', state: 'away' }] },
+      { type: 'databases', databases: [{ name: 'shop', state: 'ready' }] },
+    ]);
+  });
+
+  test.each([{}, { features: [] }, { features: ['fleet'] }])(
+    'I52: are not told to a gateway of %j, to which the agent is busy',
+    async (options) => {
+      const { connection } = await open(options, {
+        handle,
+        databases: () => [{ name: 'shop', state: 'away' }],
+      });
+      const side = await gateway.next();
+      side.say(request(1, '$describe'), request(2));
+      expect(await side.answer(2)).toMatchObject({ type: 'error', code: 'AGENT_BUSY', notStarted: true });
+      await side.answer(1);
+      connection.databasesChanged();
+      side.say(request(3));
+      await side.answer(3);
+      expect(side.received.map(({ type }) => type)).toEqual(['error', 'result', 'error']);
+    },
+  );
+
+  test('a gateway that tells of databases is left', async () => {
+    await open({ features: ['databases'] });
+    const side = await gateway.next();
+    side.say({ type: 'databases', databases: [] });
+    expect(await side.closed).toBe(CLOSE.protocol_error);
   });
 });

@@ -61,6 +61,8 @@ export interface SmallGatewayOptions {
     readonly count: number;
     readonly links?: number;
   };
+  /** What it agrees on; default: none. */
+  readonly features?: readonly string[];
   /** Default 127.0.0.1 and any port. */
   readonly host?: string;
   readonly port?: number;
@@ -97,6 +99,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
         gateway_nonce: randomBytes(32).toString('base64url'),
         version: options.version ?? 2,
         limits: { max_params_bytes: 1000 },
+        ...(options.features && { features: options.features }),
         ...(options.replica && { features: ['fleet'], worker: options.replica.worker ?? 0 }),
       }),
     );

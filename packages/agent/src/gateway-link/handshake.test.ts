@@ -43,7 +43,7 @@ test('hello says who the agent is', () => {
     max_inflight: 64,
     manifest_sha256: identity.manifestSha256,
     audience: identity.audience,
-    features: ['fleet'],
+    features: ['fleet', 'databases'],
   });
 });
 

@@ -92,7 +92,7 @@ export type AgentEvent =
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
 
-export interface DatabaseAwayEvent {
+interface DatabaseAwayEvent {
   readonly event: 'database_away';
   readonly database: string;
   readonly reason: string;

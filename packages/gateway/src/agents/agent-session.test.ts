@@ -532,3 +532,29 @@ test('in any order of calls, answers and cancellations each call is settled once
     { numRuns: 200 },
   );
 });
+
+test('I52: without the feature, what belongs to it closes the link', () => {
+  const telling = connect();
+  telling.say({ type: 'databases', databases: [] });
+  const answering = connect();
+  call(answering);
+  answering.say({ type: 'error', id: 1, code: 'AGENT_DATABASE_UNAVAILABLE', message: '', notStarted: true });
+  expect([telling.closedWith(), answering.closedWith()]).toEqual([
+    CLOSE.protocol_error,
+    CLOSE.protocol_error,
+  ]);
+  expect(telling.session.databases).toBeUndefined();
+});
+
+test('an agent with the feature tells of its databases, and what it told last counts', () => {
+  const agent = agentByHand(createResultBudget(1), 1, { features: ['databases'] });
+  opened.push(agent);
+  const told: unknown[] = [];
+  agent.session.onDatabases((databases) => told.push(databases));
+  expect(agent.session.databases).toEqual([]);
+  const away = [{ name: 'shop', state: 'away' }] as const;
+  const ready = [{ name: 'shop', state: 'ready' }] as const;
+  agent.say({ type: 'databases', databases: away }, { type: 'databases', databases: ready });
+  expect(agent.session.databases).toEqual(ready);
+  expect(told).toEqual([away, ready]);
+});

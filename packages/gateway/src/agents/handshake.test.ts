@@ -97,6 +97,10 @@ describe('features', () => {
     },
   );
 
+  test('the gateway knows of databases', () => {
+    expect(challengeTo({ features: ['databases'] })).toMatchObject({ features: ['databases'] });
+  });
+
   test('an agent that offers others only learns which worker it has reached', () => {
     expect(challengeTo({ features: ['later'] })).toMatchObject({ features: [], worker: 2 });
     expect(shake({ hello: hello({ features: ['later'] }) })).toEqual({ type: 'welcome', replica_count: 3 });

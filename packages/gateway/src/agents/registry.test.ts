@@ -160,3 +160,43 @@ test('an agent is removed by identity: its successor of the same name stays', ()
   registry.remove(before.session);
   expect(registry.choose('get', NOBODY)).toBe(after.session);
 });
+
+describe('databases', () => {
+  type State = 'ready' | 'away' | 'refused';
+  /** `undefined`: an agent without the feature. */
+  function told(registry: Registry, states: Readonly<Record<string, State>> | undefined): AgentByHand {
+    const agent = agentByHand(createResultBudget(1), 1, {
+      features: states === undefined ? [] : ['databases'],
+    });
+    opened.push(agent);
+    registry.add(agent.session);
+    const databases = Object.entries(states ?? {}).map(([name, state]) => ({ name, state }));
+    if (databases.length > 0) agent.say({ type: 'databases', databases });
+    return agent;
+  }
+
+  test.each<{ agents: (Readonly<Record<string, State>> | undefined)[]; any: boolean; all: boolean }>([
+    { agents: [], any: false, all: true },
+    { agents: [undefined], any: true, all: true },
+    { agents: [{}], any: false, all: false },
+    { agents: [{ shop: 'away' }], any: false, all: false },
+    { agents: [{ shop: 'refused' }], any: false, all: false },
+    { agents: [{ shop: 'ready' }], any: true, all: true },
+    { agents: [{ shop: 'ready', library: 'away' }], any: true, all: false },
+    { agents: [{ shop: 'ready', library: 'away' }, { library: 'ready' }], any: true, all: true },
+    { agents: [{ shop: 'away' }, undefined], any: true, all: false },
+  ])('of $agents: any ready $any, all ready $all', ({ agents, any, all }) => {
+    const registry = createRegistry(() => 0);
+    for (const states of agents) told(registry, states);
+    expect([registry.databasesReady('any'), registry.databasesReady('all')]).toEqual([any, all]);
+  });
+
+  test('of an agent that has left do not count', () => {
+    const registry = createRegistry(() => 0);
+    told(registry, { shop: 'ready' });
+    const leaving = told(registry, { library: 'away' });
+    expect(registry.databasesReady('all')).toBe(false);
+    registry.remove(leaving.session);
+    expect(registry.databasesReady('all')).toBe(true);
+  });
+});

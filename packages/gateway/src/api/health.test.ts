@@ -22,3 +22,17 @@ test.each([
   expect(able.status).toBe(ready);
   expect(JSON.parse(able.text)).toEqual({ ok: ready === 200, agent_connected: agent });
 });
+
+test.each([true, false])('databases that are asked for are ready: %s', async (databases) => {
+  const state = {
+    agentConnected: () => true,
+    databasesReady: () => databases,
+    settled: () => true,
+    shuttingDown: () => false,
+  };
+  server = await startServer({ health: createHealth(state), ready: createReady(state) });
+  expect((await ask(server.port, '/healthz')).status).toBe(200);
+  const able = await ask(server.port, '/readyz');
+  expect(able.status).toBe(databases ? 200 : 503);
+  expect(JSON.parse(able.text)).toEqual({ ok: databases, agent_connected: true, databases_ready: databases });
+});

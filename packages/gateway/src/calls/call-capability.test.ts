@@ -41,6 +41,7 @@ interface Joining {
   readonly maxInflight?: number;
   readonly version?: ProtocolVersion;
   readonly identity?: 'token' | 'gateway';
+  readonly features?: readonly string[];
   /** In seconds. */
   readonly maxAge?: number;
 }
@@ -308,6 +309,7 @@ describe('an agent that lies', { tags: ['error:AGENT_INVALID_PARAMS', 'error:AGE
   const lie = 'password authentication failed for user "app" \u001b[31mselect * from salary';
   test.each<[AgentErrorCode, boolean, string]>([
     ['AGENT_BUSY', true, 'the agent has as many calls as it takes, try again shortly'],
+    ['AGENT_DATABASE_UNAVAILABLE', true, 'the database of the capability is not available, try again later'],
     ['AGENT_QUERY_TIMEOUT', true, 'the time was up before the query began'],
     ['AGENT_QUERY_TIMEOUT', false, 'the query took longer than it may'],
     ['AGENT_RESULT_TOO_LARGE', false, 'the result is larger than it may be, narrow the request'],
@@ -316,7 +318,7 @@ describe('an agent that lies', { tags: ['error:AGENT_INVALID_PARAMS', 'error:AGE
     ['AGENT_CANCELLED', false, 'agent is not connected'],
     ['AGENT_DRAINING', true, 'agent is not connected'],
   ])('does not put words into the answer of %s (not started: %s)', async (code, notStarted, message) => {
-    const agent = join();
+    const agent = join({ features: ['databases'] });
     const failed = failure(call());
     agent.say({ type: 'error', id: 1, code, message: lie, notStarted });
     expect(await failed).toMatchObject({ name: 'CallError', message });
@@ -690,3 +692,73 @@ describe('where the only agent has just been lost, and calls may wait for the ne
     expect(await result).toMatchObject({ code: 'GATEWAY_AGENT_OFFLINE' });
   });
 });
+
+describe(
+  'a capability whose database is not available',
+  { tags: ['error:AGENT_DATABASE_UNAVAILABLE'] },
+  () => {
+    const features = ['databases'];
+    const sendCalls = (): CallCapability =>
+      createCallCapability(
+        registry,
+        catalog,
+        () => now,
+        () => WALL_CLOCK_MS,
+      );
+    const order = (): CapabilityCall => ({
+      capability: 'get',
+      params: Buffer.from('{}'),
+      principal: keyPrincipal('reporting'),
+      requestId: 'r1',
+      traceparent: undefined,
+      signal: new AbortController().signal,
+    });
+    const unavailable = (id: number): Frame => ({
+      type: 'error',
+      id,
+      code: 'AGENT_DATABASE_UNAVAILABLE',
+      message: '',
+      notStarted: true,
+    });
+
+    test('is asked of another agent, which then gets the calls until the first tells of its databases', async () => {
+      const [first, second] = [join({ features }), join({ features })];
+      const callCapability = sendCalls();
+      const moved = callCapability(order());
+      expect(await requests(first)).toHaveLength(1);
+      first.say(unavailable(1));
+      expect(await requests(second)).toHaveLength(1);
+      second.say(smallResult(1, '[]', 0));
+      expect(await moved).toMatchObject({ count: 0 });
+      const direct = callCapability(order());
+      expect(await requests(first)).toHaveLength(1);
+      expect(await requests(second)).toHaveLength(2);
+      second.say(smallResult(2, '[]', 0));
+      await direct;
+      first.say({ type: 'databases', databases: [{ name: 'shop', state: 'ready' }] });
+      const again = callCapability(order());
+      expect(await requests(first)).toHaveLength(2);
+      first.say(smallResult(2, '[]', 0));
+      await again;
+    });
+
+    test('is asked of each agent once, and then of one for each call', async () => {
+      const all = [join({ features }), join({ features }), join({ features })];
+      const callCapability = sendCalls();
+      const counts = async (): Promise<number[]> =>
+        Promise.all(all.map(async (agent) => (await requests(agent)).length));
+      const failed = failure(callCapability(order()));
+      for (const agent of all) {
+        await requests(agent);
+        agent.say(unavailable(1));
+      }
+      expect(await failed).toMatchObject({ code: 'AGENT_DATABASE_UNAVAILABLE' });
+      expect(await counts()).toEqual([1, 1, 1]);
+      const next = failure(callCapability(order()));
+      expect(await counts()).toEqual([2, 1, 1]);
+      all[0]?.say(unavailable(2));
+      expect(await next).toMatchObject({ code: 'AGENT_DATABASE_UNAVAILABLE' });
+      expect(await counts()).toEqual([2, 1, 1]);
+    });
+  },
+);

@@ -111,8 +111,8 @@ export function createLiveServices(
       return false;
     },
     databasesReady(which) {
-      const areReady = Array.from(services.values(), ({ registry }) => registry.databasesReady(which));
-      return which === 'any' ? areReady.includes(true) : !areReady.includes(false);
+      const ready = Array.from(services.values(), ({ registry }) => registry.databasesReady(which));
+      return which === 'any' ? ready.some(Boolean) : ready.every(Boolean);
     },
     get takesTokens() {
       return takesTokens;

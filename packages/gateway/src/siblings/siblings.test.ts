@@ -350,3 +350,20 @@ test('sockets are gone when their workers are', async () => {
   await replica.stop();
   expect(existsSync(folder)).toBe(false);
 });
+
+test('what an agent tells of its databases, and the answer that belongs to it, reach every worker', async () => {
+  const { near, far, agent } = await pair({ features: ['fleet', 'databases'] });
+  expect(near.registry.databasesReady('all')).toBe(false);
+  agent.say({ type: 'databases', databases: [{ name: 'shop', state: 'ready' }] });
+  await expect.poll(() => near.registry.databasesReady('all'), { interval: 2 }).toBe(true);
+  agent.say({ type: 'databases', databases: [{ name: 'shop', state: 'away' }] });
+  await expect.poll(() => near.registry.databasesReady('any'), { interval: 2 }).toBe(false);
+  expect(far.registry.databasesReady('any')).toBe(false);
+  const late = await replica.start(2);
+  await expect.poll(() => late.registry.connected, { interval: 2 }).toBe(true);
+  expect(linkFor(late).databases).toEqual([{ name: 'shop', state: 'away' }]);
+  const { outcome } = call(near);
+  await requests(agent);
+  agent.say({ type: 'error', id: 1, code: 'AGENT_DATABASE_UNAVAILABLE', message: '', notStarted: true });
+  expect(await outcome).toMatchObject({ code: 'AGENT_DATABASE_UNAVAILABLE', notStarted: true });
+});

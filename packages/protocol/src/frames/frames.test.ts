@@ -5,7 +5,7 @@ import { FRAME_HEADER_BYTES, FRAME_PAYLOAD_MAX_BYTES, MESSAGE_MAX_BYTES } from '
 import { arbitraryFrames, arbitraryMessage } from './arbitrary-frame.testing.ts';
 import { decodeMessage } from './decode.ts';
 import { encodeFrame, requestOverhead } from './encode.ts';
-import type { ErrorFrame, Frame, RequestFrame, ResultFrame } from './frame.ts';
+import type { DatabaseState, ErrorFrame, Frame, RequestFrame, ResultFrame } from './frame.ts';
 import { createMessageSource, tryDecode } from './mutate.testing.ts';
 
 const request: RequestFrame = {
@@ -142,6 +142,13 @@ test('I2: arbitrary bytes are read or refused', () => {
   );
 });
 
+function databasesOf(count: number): DatabaseState[] {
+  return Array.from({ length: count }, (_, at) => ({
+    name: `d${String(at).padStart(31, '0')}`,
+    state: 'refused',
+  }));
+}
+
 const roomForParams = FRAME_PAYLOAD_MAX_BYTES - (requestOverhead(request) - FRAME_HEADER_BYTES);
 
 test.each<[string, Frame]>([
@@ -166,6 +173,11 @@ test.each<[string, Frame]>([
   ['a go-away reason of 256 bytes', { type: 'go_away', reason: 'r'.repeat(256) }],
   ['the smallest fleet', { type: 'fleet', replicaCount: 1, linksPerReplica: 1 }],
   ['the largest fleet', { type: 'fleet', replicaCount: 0xffff_ffff, linksPerReplica: 0xffff_ffff }],
+  ['databases of which there are none', { type: 'databases', databases: [] }],
+  [
+    'a thousand databases with the longest names and states',
+    { type: 'databases', databases: databasesOf(1000) },
+  ],
 ])('I3: %s passes', (_what, frame) => {
   expect(decodeMessage(encodeFrame(frame))).toEqual([frame]);
 });
@@ -190,8 +202,16 @@ test.each<[string, Frame]>([
   ['a go-away reason of 257 bytes', { type: 'go_away', reason: 'r'.repeat(257) }],
   ['replicas beyond 32 bits', { type: 'fleet', replicaCount: 0x1_0000_0000, linksPerReplica: 1 }],
   ['links beyond 32 bits', { type: 'fleet', replicaCount: 1, linksPerReplica: 0x1_0000_0000 }],
+  ['1,001 databases', { type: 'databases', databases: databasesOf(1001) }],
 ])('I3: %s is not written', (_what, frame) => {
   expect(() => encodeFrame(frame)).toThrow(RangeError);
+});
+
+test('what a later agent says of a database beside its state is left out', () => {
+  const payload = Buffer.from('[{"name":"shop","state":"away","age_ms":7}]');
+  expect(decodeMessage(raw(12, 0, 0, payload))).toEqual([
+    { type: 'databases', databases: [{ name: 'shop', state: 'away' }] },
+  ]);
 });
 
 const noBody = uint32(0);
@@ -244,6 +264,24 @@ test.each<[string, Buffer]>([
   ['a fleet of no links', raw(10, 0, 0, [...uint32(1), ...uint32(0)])],
   ['a fleet of seven bytes', raw(10, 0, 0, [0, 0, 1, ...uint32(1)])],
   ['a fleet with an id', raw(10, 0, 1, [...uint32(1), ...uint32(1)])],
+  ['databases with an id', raw(12, 0, 1, Buffer.from('[]'))],
+  ['databases with a flag', raw(12, 1, 0, Buffer.from('[]'))],
+  ['databases that are not JSON', raw(12, 0, 0, Buffer.from('['))],
+  ['databases that are not UTF-8', raw(12, 0, 0, [0x5b, 0xff, 0x5d])],
+  ['databases that are no list', raw(12, 0, 0, Buffer.from('{}'))],
+  ['1,001 databases', raw(12, 0, 0, Buffer.from(JSON.stringify(databasesOf(1001))))],
+  ...[
+    'null',
+    '7',
+    '{"name":"shop"}',
+    '{"state":"ready"}',
+    '{"name":"shop","state":"gone"}',
+    '{"name":"Shop","state":"ready"}',
+    '{"name":"","state":"ready"}',
+    `{"name":"${'s'.repeat(33)}","state":"ready"}`,
+    '{"name":"shop","name":"shop","state":"ready"}',
+    '{"name":"shop","state":"ready"},{"name":"shop","state":"away"}',
+  ].map((entry): [string, Buffer] => [`the database ${entry}`, raw(12, 0, 0, Buffer.from(`[${entry}]`))]),
   ['a capability name that is not UTF-8', raw(1, 1, 1, [...requestHead, 1, 0xff, 0])],
   ['a metadata value that is not UTF-8', raw(1, 1, 1, [...requestHead, 0, 1, 0, ...uint16(1), 0xff])],
   ['an error message that is not UTF-8', raw(4, 0, 1, [10, ...Buffer.from('AGENT_BUSY'), 0xff])],

@@ -274,7 +274,7 @@ test('every error has the one shape', () => {
         properties: {
           code: {
             type: 'string',
-            enum: ['GATEWAY_AGENT_OFFLINE', 'AGENT_BUSY'],
+            enum: ['GATEWAY_AGENT_OFFLINE', 'AGENT_BUSY', 'AGENT_DATABASE_UNAVAILABLE'],
             description: 'Machine-readable code.',
           },
           message: { type: 'string', description: 'Text for people.' },
