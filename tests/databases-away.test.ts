@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import {
   startFaultProxy,
   startService,
@@ -10,8 +11,12 @@ import {
   type TestDatabase,
 } from '@svc/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { change } from '../packages/agent/src/databases/duckdb/change.testing.ts';
 import { Reloading } from './agent-reload.testing.ts';
 import { agentMetricsPort } from './requirements/metrics-ports.testing.ts';
+
+/** The folder that holds `@duckdb`. */
+const INSTALLED = join(dirname(createRequire(import.meta.url).resolve('@duckdb/node-api')), '../../..');
 
 const CAPABILITIES = `metrics: { addr: "127.0.0.1:0" }
 capabilities:
@@ -383,6 +388,27 @@ test('two that are away come back each for itself', async () => {
   await expect.poll(() => statusOf('get_item', {}), BACK_WITHIN).toBe(200);
   await service?.stop();
   await back.close();
+});
+
+test('a file of DuckDB that is missing is served once it is there', async () => {
+  const { service, agent } = await start();
+  // As `npm install` does it.
+  await mkdir(join(agent.folder, 'node_modules'));
+  await symlink(join(INSTALLED, '@duckdb'), join(agent.folder, 'node_modules/@duckdb'));
+  const [head] = agent.head.split('  canary_shop:');
+  const text = `${head}
+  sales: { driver: duckdb, file: sales.duckdb }
+capabilities:
+  get_book: { database: library, description: One, sql: select title from book, result: { title: { type: string } } }
+  total: { database: sales, description: All, sql: select sum(n) as n from sale, result: { n: { type: integer } } }
+`;
+  await writeFile(join(agent.folder, 'capability.yaml'), text);
+  const reloaded = await agent.answerTo(() => agent.agent.signal('SIGHUP'), 'reloaded', 'reload_refused');
+  expect(reloaded).toMatchObject({ event: 'reloaded', database_changed: true });
+  expect([await statusOf('get_book', {}), await statusOf('total', {})]).toEqual([200, 503]);
+  await change(join(agent.folder, 'sales.duckdb'), 'create table sale as select 7 as n');
+  await expect.poll(() => statusOf('total', {}), BACK_WITHIN).toBe(200);
+  expect((await service.call('total', {})).json).toMatchObject({ rows: [{ n: 7 }] });
 });
 
 test('an agent that ends while one is away leaves nothing behind', async () => {
