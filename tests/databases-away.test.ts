@@ -398,9 +398,10 @@ test('a file of DuckDB that is missing is served once it is there', async () => 
   const [head] = agent.head.split('  canary_shop:');
   const text = `${head}
   sales: { driver: duckdb, file: sales.duckdb }
+metrics: { addr: "127.0.0.1:0" }
 capabilities:
   get_book: { database: library, description: One, sql: select title from book, result: { title: { type: string } } }
-  total: { database: sales, description: All, sql: select sum(n) as n from sale, result: { n: { type: integer } } }
+  total: { database: sales, description: All, sql: select max(n) as n from sale, result: { n: { type: integer } } }
 `;
   await writeFile(join(agent.folder, 'capability.yaml'), text);
   const reloaded = await agent.answerTo(() => agent.agent.signal('SIGHUP'), 'reloaded', 'reload_refused');

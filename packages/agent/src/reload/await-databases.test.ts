@@ -51,6 +51,7 @@ function start(random: number): AwaitDatabases {
       close: async () => {},
     }),
     verify: () => verify(),
+    onFound: () => {},
     observe: (event) => events.push(event),
     random: () => random,
   });

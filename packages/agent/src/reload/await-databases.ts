@@ -1,10 +1,10 @@
 import { UNNAMED } from '../capabilities/database-names.ts';
 import type { DatabaseConfig } from '../databases/driver.ts';
-import { DatabaseError, type VerificationFault } from '../databases/errors.ts';
+import { databaseFault, DatabaseError, type VerificationFault } from '../databases/errors.ts';
 import type { ArrivalOrder, ArrivalReport, UnverifiedDatabase, VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
-import { recordsOf } from './found-records.ts';
+import type { Found } from './found-records.ts';
 import type { Reloader } from './reloader.ts';
 
 export interface AwaitDatabasesOptions {
@@ -15,6 +15,8 @@ export interface AwaitDatabasesOptions {
   readonly between: Reloader['between'];
   readonly connect: (config: DatabaseConfig) => ProbedDatabase;
   readonly verify: (order: ArrivalOrder, signal: AbortSignal) => Promise<ArrivalReport>;
+  /** What was found in a database that has been verified. */
+  readonly onFound: (found: Found) => void;
   readonly observe: Observe;
   /** In [0, 1). */
   readonly random: () => number;
@@ -85,17 +87,20 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
   async function isThere(name: string): Promise<boolean> {
     const config = serving().config.databases[name];
     if (config === undefined) return false;
-    const database = options.connect(config);
-    probed.add(database);
+    let database: ProbedDatabase | undefined;
     try {
+      database = options.connect(config);
+      probed.add(database);
       await database.ping();
       return true;
-    } catch (error) {
-      if (!(error instanceof DatabaseError) && !closed) throw error;
+    } catch {
+      // Whatever it is, the next attempt may not meet it, and the checks that follow a success would tell of it.
       return false;
     } finally {
-      probed.delete(database);
-      await database.close();
+      if (database !== undefined) {
+        probed.delete(database);
+        await database.close();
+      }
     }
   }
 
@@ -116,14 +121,14 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
     try {
       await options.swap(withArrived(before, report));
     } catch (error) {
-      if (!(error instanceof DatabaseError)) throw error;
+      const faults = [error instanceof DatabaseError ? databaseFault(error) : unexpected(error)];
+      for (const name of arrived) observe(awayEvent(name, faults));
       return;
     }
     for (const each of report.databases) {
       if (each.state === 'verified') {
         failures = 0;
-        for (const record of recordsOf(each)) observe(record);
-        if (each.findings.length > 0) observe({ event: 'account_audited', findings: each.findings.length });
+        options.onFound(each);
       } else if (each.state === 'refused') {
         observe({ event: 'database_refused', database: each.name, ...textsOf(each.faults) });
       }

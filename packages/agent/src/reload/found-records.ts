@@ -15,15 +15,19 @@ export function recordsOf({ warnings, findings }: Found): readonly FoundRecord[]
 }
 
 /**
- * Records what was not found the last time; what is found again is not told again. Returns whether any of it is about the
+ * Records what was not found the last time; what is found again is not told again. What is found of one database does not
+ * end what was found of the others. Returns whether any of it is about the
  * account.
  */
-export function createNewsOf(atStart: Found, observe: Observe): (found: Found) => boolean {
+export function createNewsOf(
+  atStart: Found,
+  observe: Observe,
+): (found: Found, isOfOneDatabase?: boolean) => boolean {
   let told = new Set(recordsOf(atStart).map(identityOf));
-  return (found) => {
+  return (found, isOfOneDatabase = false) => {
     const records = recordsOf(found);
     const news = records.filter((record) => !told.has(identityOf(record)));
-    told = new Set(records.map(identityOf));
+    told = new Set([...(isOfOneDatabase ? told : []), ...records.map(identityOf)]);
     for (const record of news) observe(record);
     return news.some(({ event }) => event === 'account_finding');
   };

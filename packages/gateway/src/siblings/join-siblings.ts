@@ -72,6 +72,7 @@ interface ServiceView {
 
 /** For siblings to answer that were there before: one that hangs must not keep this worker from serving. */
 const REACH_MS = 2000;
+const TELL_AFTER_MS = 50;
 const NOTHING = (): void => {};
 
 /** Resolves when this worker can send calls to all others. Rejects when it cannot listen, or its primary is gone. */
@@ -333,10 +334,20 @@ export async function joinSiblings({
           };
           own.set(connId, entered);
           tellOf(entered);
-          session.onDatabases((databases) => channel.tell('session_databases', { connId, databases }));
+          let timer: NodeJS.Timeout | undefined;
+          session.onDatabases(() => {
+            // However often an agent tells, the primary hears of it now and then.
+            timer ??= setTimeout(() => {
+              timer = undefined;
+              const { databases } = session;
+              if (databases !== undefined && !entered.isOver)
+                channel.tell('session_databases', { connId, databases });
+            }, TELL_AFTER_MS);
+          });
           return () => {
             if (entered.isOver) return;
             entered.isOver = true;
+            clearTimeout(timer);
             registry.remove(session);
             entered.leaveNewest();
             channel.tell('session_left', { connId });

@@ -166,6 +166,8 @@ function savesOf(
     between: (work) => reloader.between(work),
     connect: (config) => driverOf(config.driver).connect(config, () => {}),
     verify: verifyArrivedInChildProcess,
+    // The next save shows what its checks find.
+    onFound: () => {},
     observe: agent.observe,
     random: Math.random,
   });

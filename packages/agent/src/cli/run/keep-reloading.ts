@@ -83,6 +83,9 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
     between: (work) => reloader.between(work),
     connect: (config) => driverOf(config.driver).connect(config, () => {}),
     verify: verifyArrivedInChildProcess,
+    onFound(found) {
+      if (tellNewsOf(found, true)) observe({ event: 'account_audited', findings: found.findings.length });
+    },
     observe,
     random: Math.random,
   });
