@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import {
@@ -6,6 +6,7 @@ import {
   startService,
   testDatabase,
   runProcess,
+  SVC_GATEWAY,
   type FaultProxy,
   type Service,
   type TestDatabase,
@@ -13,6 +14,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { change } from '../packages/agent/src/databases/duckdb/change.testing.ts';
 import { Reloading } from './agent-reload.testing.ts';
+import { startDev } from './workbench.testing.ts';
 import { agentMetricsPort } from './requirements/metrics-ports.testing.ts';
 
 /** The folder that holds `@duckdb`. */
@@ -410,6 +412,29 @@ capabilities:
   await change(join(agent.folder, 'sales.duckdb'), 'create table sale as select 7 as n');
   await expect.poll(() => statusOf('total', {}), BACK_WITHIN).toBe(200);
   expect((await service.call('total', {})).json).toMatchObject({ rows: [{ n: 7 }] });
+});
+
+test('the workbench starts without one, and a save keeps what waits for it', async () => {
+  const { service, agent } = await start();
+  await copyFile(SVC_GATEWAY, join(agent.folder, 'svc-gateway'));
+  await service.agents[0]?.stop();
+  await away();
+  const bench = await startDev(agent.folder);
+  try {
+    const statuses = async (): Promise<readonly number[]> => [
+      (await bench.call('get_book', { id: 1 })).status,
+      (await bench.call('count_orders', ORDERS)).status,
+    ];
+    expect(await statuses()).toEqual([200, 503]);
+    await agent.write(CAPABILITIES + ADDED);
+    expect(await bench.next('served', 'refused')).toMatchObject({ event: 'served', capabilities: 3 });
+    expect(await statuses()).toEqual([200, 503]);
+    await comeBack();
+    await expect.poll(statuses, BACK_WITHIN).toEqual([200, 200]);
+    expect((await bench.call('list_orders', {})).status).toBe(200);
+  } finally {
+    await bench.process.stop();
+  }
 });
 
 test('an agent that ends while one is away leaves nothing behind', async () => {
