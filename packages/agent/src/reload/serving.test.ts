@@ -70,6 +70,7 @@ test('so does one whose capabilities cannot be served', async () => {
   const position = { line: 1, column: 1 };
   const capability = {
     name: 'sample',
+    database: 'gone',
     description: '',
     sql: 'select 1 as a',
     params: [],
@@ -82,7 +83,7 @@ test('so does one whose capabilities cannot be served', async () => {
   };
   const changed = verified(['', 'b']);
   const config = { ...changed.config, capabilities: [capability] };
-  await expect(served.swap({ ...changed, config })).rejects.toThrow('has not been verified');
+  await expect(served.swap({ ...changed, config })).rejects.toThrow('has no database');
   expect([...isOpen]).toEqual(['']);
   expect([...(await served.swap(verified(['', 'b']))).added]).toEqual([]);
   expect([...isOpen]).toEqual(['', 'b']);
