@@ -148,9 +148,8 @@ export class Pool<Session extends PlainSession> {
    * or a server that hangs, may well have taken them.
    */
   closeDoubtful(since: number): void {
-    for (const session of [...this.#idle]) {
-      if ((this.#histories.get(session)?.answeredAt ?? 0) < since) this.discard(session);
-    }
+    const isDoubtful = (session: Session): boolean => (this.#histories.get(session)?.answeredAt ?? 0) < since;
+    for (const session of this.#idle.filter(isDoubtful)) this.discard(session);
     for (const opening of this.#openings) if (opening.since < since) opening.giveUp.abort();
   }
 

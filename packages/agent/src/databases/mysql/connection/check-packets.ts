@@ -1,4 +1,4 @@
-import { Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import type { Connection } from 'mysql2';
 import { DatabaseError } from '../../errors.ts';
 import { PacketLengths } from './packet-lengths.ts';
