@@ -38,6 +38,7 @@ function capability(name: string, line: number, value: unknown = {}, sql = 'sele
     result: [{ name: 'one', type: 'integer', nullable: true, position: { line, column: 3 } }],
     limits: { timeoutMs: 1, maxRows: 1, maxBytes: 100, onLimit: 'error' },
     allowFunctions: [],
+    allowForeignTables: [],
     exposeInOpenapi: true,
     position: { line, column: 1 },
     sqlPosition: { line, column: 5 },

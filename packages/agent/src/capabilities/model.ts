@@ -22,6 +22,8 @@ export interface Capability {
   readonly limits: CapabilityLimits;
   /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
   readonly allowFunctions: readonly string[];
+  /** From `policy.allow_foreign_tables`, as the database spells them, optionally schema-qualified. */
+  readonly allowForeignTables: readonly string[];
   /** The name of the database that it asks, which callers are never told; absent where the file has only one, unnamed. */
   readonly database?: string;
   readonly exposeInOpenapi: boolean;

@@ -15,6 +15,7 @@ function capability(params: readonly Param[]): Capability {
     result: [],
     limits: { timeoutMs: 1, maxRows: 1, maxBytes: 2, onLimit: 'truncate' },
     allowFunctions: [],
+    allowForeignTables: [],
     exposeInOpenapi: true,
     position,
     sqlPosition: position,

@@ -183,6 +183,7 @@ function buildCapability(
       onLimit: spec.policy?.on_limit ?? 'truncate',
     },
     allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
+    allowForeignTables: spec.policy?.allow_foreign_tables ?? [],
     exposeInOpenapi: spec.expose_in_openapi ?? true,
     position: positionOf(path),
     sqlPosition: positionOf([...path, 'sql']),

@@ -105,6 +105,7 @@ export interface ExampleSpec {
 interface PolicySpec extends LimitsSpec {
   readonly on_limit?: 'truncate' | 'error';
   readonly allow_functions?: readonly string[];
+  readonly allow_foreign_tables?: readonly string[];
 }
 
 export interface ParamSpec extends ParamSchema {

@@ -172,6 +172,7 @@ describe('a file without faults', () => {
             result: [{ name: 'one', type: 'integer', nullable: true, position: { line: 4, column: 57 } }],
             limits: { timeoutMs: 30_000, maxRows: 1000, maxBytes: 1024 * 1024, onLimit: 'truncate' },
             allowFunctions: [],
+            allowForeignTables: [],
             exposeInOpenapi: true,
             position: { line: 4, column: 17 },
             sqlPosition: { line: 4, column: 25 },
@@ -198,7 +199,7 @@ capabilities:
     params:
       y: { type: array, items: { type: string, maxLength: 2 }, default: [a] }
       x: { type: integer, required: true, minimum: 1, description: An x. }
-    policy: { timeout: 1m30s, max_rows: 1, max_bytes: 64MB, on_limit: error, allow_functions: [My.Fn] }
+    policy: { timeout: 1m30s, max_rows: 1, max_bytes: 64MB, on_limit: error, allow_functions: [My.Fn], allow_foreign_tables: [my.Table] }
     expose_in_openapi: false
     result:
       z: { type: string, format: email, nullable: false, description: A z. }
@@ -238,6 +239,7 @@ capabilities:
       ],
       limits: { timeoutMs: 90_000, maxRows: 1, maxBytes: 64 * 1024 * 1024, onLimit: 'error' },
       allowFunctions: ['my.fn'],
+      allowForeignTables: ['my.Table'],
       exposeInOpenapi: false,
     });
     expect(a?.limits).toEqual({ timeoutMs: 5000, maxRows: 7, maxBytes: 2048, onLimit: 'truncate' });

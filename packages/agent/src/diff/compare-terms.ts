@@ -17,6 +17,8 @@ export function compareTerms(old: CapabilityTerms, now: CapabilityTerms, changes
   }
   if (old.allowFunctions.join() !== now.allowFunctions.join())
     policy.add('compatible', ['allow_functions'], 'changed');
+  if (old.allowForeignTables.join() !== now.allowForeignTables.join())
+    policy.add('compatible', ['allow_foreign_tables'], 'changed');
   for (const need of now.needs.filter((each) => !old.needs.includes(each)))
     changes.add('breaking', ['params'], `takes ${need} from who calls now: callers without it are refused`);
   for (const need of old.needs.filter((each) => !now.needs.includes(each)))

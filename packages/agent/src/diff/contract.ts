@@ -40,6 +40,7 @@ export interface CapabilityTerms {
   readonly needs: readonly string[];
   readonly sql: string;
   readonly allowFunctions: readonly string[];
+  readonly allowForeignTables: readonly string[];
 }
 
 export interface ParamContract {

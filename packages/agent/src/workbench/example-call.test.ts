@@ -14,6 +14,7 @@ function capabilityOf(name: string, schema: ParamSchema, more: { readonly from?:
     result: [],
     limits: { timeoutMs: 1, maxRows: 1, maxBytes: 2, onLimit: 'truncate' },
     allowFunctions: [],
+    allowForeignTables: [],
     exposeInOpenapi: true,
     position,
     sqlPosition: position,

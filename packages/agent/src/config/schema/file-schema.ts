@@ -128,6 +128,17 @@ const policySchema: JsonSchema = section('Limits and permissions of this capabil
       errorMessage: 'must be the name of a function, such as `my_schema.my_function`',
     },
   },
+  allow_foreign_tables: {
+    type: 'array',
+    uniqueItems: true,
+    description:
+      'Foreign tables of PostgreSQL that the SQL may read all the same, by their names as the database spells them.',
+    items: {
+      type: 'string',
+      pattern: '^[^.\\u0000-\\u001f\\u007f]{1,63}(\\.[^.\\u0000-\\u001f\\u007f]{1,63})?$',
+      errorMessage: 'must be the name of a foreign table, such as `my_schema.my_table`',
+    },
+  },
 });
 
 const capabilitySchema: JsonSchema = section(

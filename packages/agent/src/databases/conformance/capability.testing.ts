@@ -34,6 +34,7 @@ export function capabilityOf(
     })),
     limits: { timeoutMs: 30_000, maxRows: 1000, maxBytes: 1_048_576, onLimit: 'truncate', ...limits },
     allowFunctions,
+    allowForeignTables: [],
     exposeInOpenapi: true,
     position: { line: 1, column: 3 },
     sqlPosition: { line: 1, column: 7 },

@@ -17,6 +17,7 @@ export interface CapabilityOptions {
   readonly result?: Readonly<Record<string, ResultType>>;
   readonly limits?: Partial<CapabilityLimits>;
   readonly allowFunctions?: readonly string[];
+  readonly allowForeignTables?: readonly string[];
 }
 
 export function capabilityOf(sql: string, options: CapabilityOptions = {}): Capability {
@@ -34,6 +35,7 @@ export function capabilityOf(sql: string, options: CapabilityOptions = {}): Capa
     result: Object.entries(result).map(([name, type]) => ({ name, type, nullable: true, position })),
     limits: { timeoutMs: 5000, maxRows: 1000, maxBytes: 1_048_576, onLimit: 'truncate', ...options.limits },
     allowFunctions: options.allowFunctions ?? [],
+    allowForeignTables: options.allowForeignTables ?? [],
     exposeInOpenapi: true,
     position,
     sqlPosition: position,

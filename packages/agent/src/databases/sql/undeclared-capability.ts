@@ -19,6 +19,7 @@ export function undeclaredCapability(name: string, sql: string, lexicon: Lexicon
     result: [],
     limits: { timeoutMs: 1000, maxRows: 1, maxBytes: 2, onLimit: 'truncate' },
     allowFunctions: [],
+    allowForeignTables: [],
     exposeInOpenapi: false,
     position,
     sqlPosition: position,

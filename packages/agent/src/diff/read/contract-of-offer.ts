@@ -32,12 +32,20 @@ export function contractOfOffer({
   };
 }
 
-function termsOf({ limits, exposeInOpenapi, params, sql, allowFunctions }: Capability): CapabilityTerms {
+function termsOf({
+  limits,
+  exposeInOpenapi,
+  params,
+  sql,
+  allowFunctions,
+  allowForeignTables,
+}: Capability): CapabilityTerms {
   return {
     isHidden: !exposeInOpenapi,
     ...limits,
     needs: [...new Set(params.flatMap(({ from }) => from ?? []))],
     sql,
     allowFunctions,
+    allowForeignTables,
   };
 }

@@ -144,6 +144,7 @@ function provisional(name: string, sql: string, names: readonly string[]): Capab
     result: [],
     limits,
     allowFunctions: [],
+    allowForeignTables: [],
     exposeInOpenapi: true,
     position: POSITION,
     sqlPosition: POSITION,

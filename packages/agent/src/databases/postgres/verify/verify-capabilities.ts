@@ -4,7 +4,9 @@ import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
-import { checkFunctions, functionsStatement, operatorsStatement } from './functions/check-functions.ts';
+import { checkFunctions, checkReached, operatorsStatement } from './functions/check-functions.ts';
+import { DependencyCatalog } from './functions/dependency-catalog.ts';
+import { findReached } from './functions/find-reached.ts';
 import { checkPresets } from './types/check-presets.ts';
 import { chooseTypes } from './types/choose-types.ts';
 import {
@@ -22,7 +24,13 @@ import { askVolatile, explain, refused, step, type Refusal } from './plan-statem
 import { faultAt } from '../../sql/fault-at.ts';
 import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
 import { countingParams } from './row-count-warnings.ts';
-import { refusedAsTooDeep } from './statement/read-statement.ts';
+import { namedObjects, type NamedObjects } from './statement/named-objects.ts';
+import {
+  readStatement,
+  refusedAsTooDeep,
+  type ReadResult,
+  type ReadStatement,
+} from './statement/read-statement.ts';
 import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
 import { titlesStatement } from './types/server-types.ts';
 import type { SessionFacts } from '../connection/database-session.ts';
@@ -32,6 +40,8 @@ interface PostgresVerification extends Verification {
   readonly prepared: readonly PreparedQuery[];
 }
 
+/** How many capabilities' statements are read, and what they name is asked for, together. */
+const SLICE = 64;
 /** How many capabilities are checked at once: enough to hide the round trips, few enough not to load the database. */
 const WORKERS = 4;
 /** Up to this many rows cost more to prepare for, at each call, than looking up their types. */
@@ -44,17 +54,29 @@ export async function verifyCapabilities(
   capabilities: readonly Capability[],
 ): Promise<PostgresVerification> {
   await loadModule();
-  const catalog: TypeCatalog = new Map();
+  const types: TypeCatalog = new Map();
+  const dependencies = new DependencyCatalog(pool);
   const results: CheckResult[] = [];
-  const rest = capabilities.entries();
-  const work = async (): Promise<void> => {
-    for (const [index, capability] of rest) {
-      results[index] = await check(pool, capability, catalog).catch((error: unknown) =>
-        refusedAsTooDeep(capability, error),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: WORKERS }, work));
+  for (let start = 0; start < capabilities.length; start += SLICE) {
+    const slice = capabilities.slice(start, start + SLICE);
+    const statements = slice.map(readCapability);
+    await dependencies.learn(
+      statements.flatMap((result) => (result.ok ? [namedObjects(result.read.inspected.tree)] : [])),
+    );
+    const rest = slice.entries();
+    const work = async (): Promise<void> => {
+      for (const [index, capability] of rest) {
+        const result = statements[index];
+        results[start + index] =
+          result?.ok === true
+            ? await check(pool, capability, result.read, { types, dependencies }).catch((error: unknown) =>
+                refusedAsTooDeep(capability, error),
+              )
+            : { ok: false, faults: result?.faults ?? [] };
+      }
+    };
+    await Promise.all(Array.from({ length: WORKERS }, work));
+  }
   return {
     prepared: results.flatMap((result) => (result.ok ? [result.query] : [])),
     capabilities: results.flatMap((result) => (result.ok ? [result.capability] : [])),
@@ -66,8 +88,31 @@ type CheckResult =
   | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
   | Refusal;
 
-async function check(pool: SessionPool, capability: Capability, catalog: TypeCatalog): Promise<CheckResult> {
-  const typed = await chooseTypes(pool, capability);
+function readCapability(capability: Capability): ReadResult {
+  try {
+    return readStatement(capability);
+  } catch (error) {
+    return refusedAsTooDeep(capability, error);
+  }
+}
+
+/** What is learnt for one capability serves the others. */
+interface Known {
+  readonly types: TypeCatalog;
+  readonly dependencies: DependencyCatalog;
+}
+
+async function check(
+  pool: SessionPool,
+  capability: Capability,
+  statement: ReadStatement,
+  { types: catalog, dependencies }: Known,
+): Promise<CheckResult> {
+  // Before it is prepared: the server reads the statement's literals then, which runs what their types run.
+  const written = namedObjects(statement.inspected.tree);
+  const atOnce = checkReached(capability, findReached(dependencies, written, [], capability.allowFunctions));
+  if (atOnce.length > 0) return { ok: false, faults: atOnce };
+  const typed = await chooseTypes(pool, capability, statement);
   if (!typed.ok) return typed;
   const { read, plan: planned } = typed;
   const empty = emptyRanges(capability, typed.params);
@@ -80,22 +125,34 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
 
   const { columns } = planned;
   const called = [...read.inspected.functions, ...plan.functions];
-  const written = typed.params.flatMap((param) => param.written.map(({ name }) => name));
+  const casts = typed.params.flatMap((param) => param.written.map(({ name }) => name));
   const volatility = askVolatile(text, typed.params.length);
   const unknown = unknownTypes(catalog, columns);
+  const named = withPlan(namedObjects(read.inspected.tree), plan);
+  const isOutput = new Set(capability.result.map(({ name }) => name));
+  const outputTypes = columns
+    .filter(({ name }) => isOutput.has(name))
+    .map((column) => `${column.dataTypeID}`);
+  const question = dependencies.question([named], outputTypes);
   const lookedUp = await step(pool, capability, [
     ...volatility.statements,
-    functionsStatement(called),
-    ...(written.length === 0 ? [] : [titlesStatement(written)]),
+    ...(casts.length === 0 ? [] : [titlesStatement(casts)]),
+    ...(question?.statements ?? []),
     ...(unknown.length === 0 ? [] : [PIN_SEARCH_PATH, typesStatement(unknown)]),
   ]);
   if (!lookedUp.ok) return lookedUp;
   const { results } = lookedUp.output;
-  const [functions, titles] = results.slice(volatility.statements.length);
+  const [titles, ...others] = results.slice(volatility.statements.length);
   const types = unknown.length === 0 ? undefined : results.at(-1);
   if (types !== undefined) learnTypes(catalog, types);
 
-  const title = written.length === 0 ? undefined : titles?.rows.values();
+  if (question !== undefined) {
+    dependencies.answer(question, casts.length === 0 && titles !== undefined ? [titles, ...others] : others);
+  }
+  // Bodies of functions may name more.
+  await dependencies.learn([named], outputTypes);
+
+  const title = casts.length === 0 ? undefined : titles?.rows.values();
   const params = typed.params.map((param) => ({
     ...param,
     written: param.written.map((cast) => ({ ...cast, ...titleOf(title?.next().value) })),
@@ -104,11 +161,17 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
   const faults: VerificationFault[] = [];
   const isVolatile = volatility.isVolatile(results);
   const operators = isVolatile
-    ? await step(pool, capability, [operatorsStatement([...read.inspected.operators, ...plan.operators])])
+    ? await step(pool, capability, [
+        operatorsStatement([...read.inspected.operators, ...plan.operators.map(({ name }) => name)]),
+      ])
     : undefined;
   if (operators?.ok === false) return operators;
-  const volatile = [functions, operators?.output.results[0]].flatMap((answer) => answer?.rows ?? []);
-  faults.push(...checkFunctions(capability, called, isVolatile, volatile));
+  const functions = dependencies.functionsNamed(called);
+  const operatorRows = operators?.output.results[0]?.rows ?? [];
+  faults.push(...checkFunctions(capability, called, functions, isVolatile, operatorRows));
+  faults.push(
+    ...checkReached(capability, findReached(dependencies, named, outputTypes, capability.allowFunctions)),
+  );
   const output = outputOf(capability, columns, catalog, planned.facts, faults);
   if (faults.length > 0) return { ok: false, faults };
 
@@ -145,6 +208,16 @@ async function check(pool: SessionPool, capability: Capability, catalog: TypeCat
       { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
       counts,
     ),
+  };
+}
+
+/** The plan shows what of views and implied calls and casts no name in the statement tells. */
+function withPlan(named: NamedObjects, plan: ReturnType<typeof readPlan>): NamedObjects {
+  return {
+    ...named,
+    functions: [...named.functions, ...plan.functions],
+    types: [...named.types, ...plan.types],
+    operators: [...named.operators, ...plan.operators],
   };
 }
 

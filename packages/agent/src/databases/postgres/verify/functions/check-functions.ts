@@ -1,6 +1,9 @@
 import type { Capability } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../errors.ts';
 import type { Rows, Statement } from '../../connection/pipeline.ts';
+import { nameOf, type FunctionFacts } from './dependency-catalog.ts';
+import type { Reached, ReachedFunction } from './find-reached.ts';
+import { unnamedForeignTables } from './foreign-tables.ts';
 import { isAllowed, isForbidden } from './known-functions.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
@@ -17,28 +20,16 @@ const SCHEMA = `join pg_catalog.pg_namespace n on n.oid ${EQUALS} p.pronamespace
 const IS_VOLATILE = `p.provolatile ${EQUALS} 'v'`;
 
 /**
- * Asks which of the names are volatile functions: (kind, schema, name, on the search path, its extension). What is visible
- * depends on the path, so the account's own is in force, and each operator is named with its schema: see `PIN_SEARCH_PATH`.
- */
-export function functionsStatement(called: readonly QualifiedName[]): Statement {
-  return {
-    text: `select 'function', n.nspname, p.proname, pg_catalog.pg_function_is_visible(p.oid), ${EXTENSION}
-        from pg_catalog.pg_proc p ${SCHEMA}
-        where ${IS_VOLATILE} and p.proname ${EQUALS} any ($1::pg_catalog.text[]::pg_catalog.name[])`,
-    values: [textArray(called.map(({ name }) => name))],
-  };
-}
-
-/**
- * The same of what no name of a function tells: operators of these names, and every cast. It reads much of the catalog,
- * so it is asked of volatile statements only.
+ * Asks for the volatile functions of what no name of a function tells, operators of these names and every cast: (kind,
+ * schema, name, its extension). It reads much of the catalog, so it is asked of volatile statements only. On the account's
+ * own path, so that each operator is named with its schema: see `PIN_SEARCH_PATH`.
  */
 export function operatorsStatement(operators: readonly string[]): Statement {
   return {
-    text: `select 'operator', n.nspname, p.proname, true, ${EXTENSION}
+    text: `select 'operator', n.nspname, p.proname, ${EXTENSION}
         from pg_catalog.pg_operator o join pg_catalog.pg_proc p on p.oid ${EQUALS} o.oprcode ${SCHEMA}
         where ${IS_VOLATILE} and o.oprname ${EQUALS} any ($1::pg_catalog.text[]::pg_catalog.name[])
-      union select 'cast', n.nspname, p.proname, true, ${EXTENSION}
+      union select 'cast', n.nspname, p.proname, ${EXTENSION}
         from pg_catalog.pg_cast c join pg_catalog.pg_proc p on p.oid ${EQUALS} c.castfunc ${SCHEMA}
         where ${IS_VOLATILE}`,
     values: [textArray(operators)],
@@ -58,8 +49,9 @@ function textArray(values: readonly string[]): string | null {
 export function checkFunctions(
   capability: Capability,
   called: readonly QualifiedName[],
+  functions: readonly FunctionFacts[],
   isVolatile: boolean,
-  volatile: Rows['rows'],
+  operators: Rows['rows'],
 ): readonly VerificationFault[] {
   // Checked by name, since not all of them are volatile and so in the catalog's list.
   const forbidden = [...new Set(called.map(({ name }) => name).filter(isForbidden))];
@@ -67,16 +59,21 @@ export function checkFunctions(
   const faults = new Map<string, VerificationFault>();
   for (const name of forbidden) faults.set(name, faultAt(capability, { message: forbiddenMessage(name) }));
   let isExplained = !isVolatile;
-  for (const [kind, schema, name, visible, extension] of volatile) {
-    if (typeof schema !== 'string' || typeof name !== 'string') continue;
-    const allowed = isAllowed({ schema, name, extension: extension ?? undefined }, capability.allowFunctions);
-    const isCalled =
-      kind === 'function'
-        ? called.some(
-            (one) => one.name === name && (one.schema ?? (visible === 't' ? schema : '')) === schema,
-          )
-        : isVolatile && (kind === 'operator' || allowed);
-    if (!isCalled) continue;
+  const found = [
+    ...functions
+      .filter((each) => each.isVolatile)
+      .map(({ schema, name, extension }) => ({ kind: 'function', schema, name, extension })),
+    ...operators.map(([kind, schema, name, extension]) => ({
+      kind,
+      schema: schema ?? '',
+      name: name ?? '',
+      extension: extension ?? undefined,
+    })),
+  ];
+  for (const { kind, schema, name, extension } of found) {
+    const allowed = isAllowed({ schema, name, extension }, capability.allowFunctions);
+    // Which cast it is that the statement has, nothing tells.
+    if (kind === 'cast' && !allowed) continue;
     isExplained = true;
     if (allowed || forbidden.includes(name)) continue;
     // The names of the server's own functions are public, others tell of the schema.
@@ -91,4 +88,26 @@ export function checkFunctions(
     faults.set('', faultAt(capability, { message }));
   }
   return [...faults.values()];
+}
+
+/** Refuses what a statement runs without naming it, with the way to it, and foreign tables. */
+export function checkReached(capability: Capability, reached: Reached): readonly VerificationFault[] {
+  return [
+    ...reached.functions.map((each) => faultAt(capability, { message: messageOf(each) })),
+    ...unnamedForeignTables(capability, reached.foreignTables).map((message) =>
+      faultAt(capability, { message }),
+    ),
+  ];
+}
+
+function messageOf({ facts, problem, way }: ReachedFunction): string {
+  const name = nameOf(facts);
+  switch (problem) {
+    case 'volatile':
+      return `runs ${name}, which is volatile: remove what runs it, or name it in policy.allow_functions; ${way}`;
+    case 'forbidden':
+      return `runs ${name}, which does more than read and is never allowed: remove what runs it; ${way}`;
+    case 'unreadable':
+      return `runs ${name}, whose body cannot be parsed: name it in policy.allow_functions if it only reads; ${way}`;
+  }
 }

@@ -82,24 +82,28 @@ const NAMES = new Set([
 
 const OPERATOR = /^[-+*/<>=~!@#%^&|`?]+$/;
 
-/** Every node type in a plan as `EXPLAIN (VERBOSE, FORMAT JSON)` gives it, and every function and operator in its expressions. */
+/** Every node type in a plan as `EXPLAIN (VERBOSE, FORMAT JSON)` gives it, and every function, operator and type in its expressions. */
 export function readPlan(plan: unknown): {
   readonly nodes: ReadonlySet<string>;
   readonly functions: readonly QualifiedName[];
-  readonly operators: readonly string[];
+  readonly operators: readonly QualifiedName[];
+  /** Types that values are cast to. */
+  readonly types: readonly QualifiedName[];
   /** How many the planner expects. */
   readonly rows: number;
 } {
   const nodes = new Set<string>();
   const functions: QualifiedName[] = [];
-  const operators = new Set<string>();
+  const types: QualifiedName[] = [];
+  const operators: QualifiedName[] = [];
   const visit = (key: string, value: unknown): void => {
     if (typeof value === 'string') {
       if (key === 'Node Type') nodes.add(value);
       else if (!NAMES.has(key)) {
         const tokens = tokensIn(value);
         functions.push(...callsIn(tokens));
-        for (const { text } of tokens) if (OPERATOR.test(text)) operators.add(text);
+        types.push(...castsIn(tokens));
+        operators.push(...operatorsIn(tokens));
       }
     } else if (Array.isArray(value)) {
       for (const item of value) visit(key, item);
@@ -111,7 +115,7 @@ export function readPlan(plan: unknown): {
   const [statement]: readonly unknown[] = Array.isArray(plan) ? plan : [];
   const top = isNode(statement) ? statement['Plan'] : undefined;
   const rows = isNode(top) ? Number(top['Plan Rows']) : Number.NaN;
-  return { nodes, functions, operators: [...operators], rows };
+  return { nodes, functions, operators, types, rows };
 }
 
 function tokensIn(expression: string): readonly Token[] {
@@ -136,6 +140,26 @@ function callsIn(tokens: readonly Token[]): readonly QualifiedName[] {
     );
   }
   return calls;
+}
+
+/** As in `a < b`, or in `a OPERATOR(shop.<) b`. */
+function operatorsIn(tokens: readonly Token[]): readonly QualifiedName[] {
+  return tokens.flatMap(({ text: name }, index) => {
+    if (!OPERATOR.test(name)) return [];
+    const schema = tokens[index - 1]?.text === '.' ? tokens[index - 2] : undefined;
+    return [schema === undefined ? { name } : { schema: unquote(schema.text), name }];
+  });
+}
+
+function castsIn(tokens: readonly Token[]): readonly QualifiedName[] {
+  return tokens.flatMap((token, index) => {
+    if (token.text !== '::') return [];
+    const [first, dot, second] = tokens.slice(index + 1, index + 4).map(({ text }) => text);
+    if (first === undefined) return [];
+    return dot === '.' && second !== undefined
+      ? [{ schema: unquote(first), name: unquote(second) }]
+      : [{ name: unquote(first) }];
+  });
 }
 
 function unquote(identifier: string): string {

@@ -57,11 +57,8 @@ export function inspectSelect(text: string): InspectResult {
     const refusal = refusalOf(key);
     if (refusal !== undefined) messages.add(refusal);
     if (!isNode(child)) return;
-    if (key === 'FuncCall') functions.push(qualified(namesIn(child['funcname'])));
-    if (key === 'A_Expr' || key === 'SubLink') {
-      for (const name of namesIn(child[key === 'A_Expr' ? 'name' : 'operName'])) operators.add(name);
-    }
-    for (const name of impliedOperators(key, child)) operators.add(name);
+    if (key === 'FuncCall') functions.push(qualifiedName(namesIn(child['funcname'])));
+    for (const { name } of operatorsOf(key, child)) operators.add(name);
     if (key === 'NullTest') {
       const tested = inside(inside(inside(child, 'arg'), 'TypeCast'), 'arg')?.['ParamRef'];
       if (isNode(tested)) nullTested.push(Number(tested['location'] ?? 0));
@@ -78,7 +75,22 @@ export function inspectSelect(text: string): InspectResult {
   };
 }
 
-/** The operators that PostgreSQL uses without the SQL naming them, as BETWEEN does. */
+/** The operators that a node of this kind uses itself: those of its text, and those that it implies, as BETWEEN does. */
+export function operatorsOf(key: string, node: TreeNode): readonly QualifiedName[] {
+  const written = OPERATOR_FIELDS[key];
+  const names = written === undefined ? [] : namesIn(node[written]);
+  return [
+    ...(names.length === 0 ? [] : [qualifiedName(names)]),
+    ...impliedOperators(key, node).map((name) => ({ name })),
+  ];
+}
+
+const OPERATOR_FIELDS: Readonly<Record<string, string>> = {
+  A_Expr: 'name',
+  SubLink: 'operName',
+  SortBy: 'useOp',
+};
+
 function impliedOperators(key: string, node: TreeNode): readonly string[] {
   switch (key) {
     case 'A_Expr':
@@ -89,8 +101,6 @@ function impliedOperators(key: string, node: TreeNode): readonly string[] {
       return 'usingClause' in node || node['isNatural'] === true ? ['='] : [];
     case 'SubLink':
       return node['subLinkType'] === 'ANY_SUBLINK' ? ['='] : [];
-    case 'SortBy':
-      return namesIn(node['useOp']);
     default:
       return [];
   }
@@ -124,7 +134,7 @@ function refusalOf(key: string): string | undefined {
 }
 
 /** The last two parts: a database name in front of them can only be the current one. */
-function qualified(names: readonly string[]): QualifiedName {
+export function qualifiedName(names: readonly string[]): QualifiedName {
   const name = names.at(-1) ?? '';
   const schema = names.at(-2);
   return schema === undefined ? { name } : { schema, name };

@@ -17,7 +17,7 @@ import {
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
-import { readFilled, readStatement, type ReadStatement } from '../statement/read-statement.ts';
+import { readFilled, type ReadStatement } from '../statement/read-statement.ts';
 import type { Template } from '../../../sql/create-template.ts';
 import type { Placeholder } from '../statement/placeholder.ts';
 import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
@@ -50,15 +50,17 @@ const TYPE_ERRORS = new Set(['42883', '42804', '42725', '42846', '42P18', '42P08
 const INDETERMINATE = '42P18';
 
 /**
- * Reads and plans a capability's SQL, and decides what each parameter is bound as: its declared type where the server
+ * Plans a capability's SQL, and decides what each parameter is bound as: its declared type where the server
  * takes the statement so, else what the server itself takes at that place if it means the same. A parameter keeps its
  * declared type where the statement fits without changing it.
  */
-export async function chooseTypes(pool: SessionPool, capability: Capability): Promise<TypedStatement> {
-  const first = readStatement(capability);
-  if (!first.ok) return first;
-  const chosen = await chooseFor(pool, capability, first.read);
-  const { written } = first.read;
+export async function chooseTypes(
+  pool: SessionPool,
+  capability: Capability,
+  first: ReadStatement,
+): Promise<TypedStatement> {
+  const chosen = await chooseFor(pool, capability, first);
+  const { written } = first;
   if (chosen.ok || written === undefined) return chosen;
   const asWritten = await chooseFor(pool, capability, written);
   return asWritten.ok ? asWritten : chosen;

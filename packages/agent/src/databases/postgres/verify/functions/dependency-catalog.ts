@@ -1,0 +1,293 @@
+import { parseSync } from 'libpg-query';
+import type { Rows, Statement } from '../../connection/pipeline.ts';
+import { runOwnStatements } from '../../execute/own-statements.ts';
+import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
+import type { SessionPool } from '../../pool/session-pool.ts';
+import type { QualifiedName } from '../statement/inspect.ts';
+import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';
+import { ANY_SCHEMA, CASTS, namesStatement, reachedStatement, type Name } from './dependency-queries.ts';
+
+/**
+ * `type` stands for values that are there, `made` for such that are made, whose input functions and checks run, and
+ * `written` for such that become JSON or text. `json` has one object, which stands for making JSON of anything.
+ */
+export type Kind = 'function' | 'operator' | 'relation' | 'json' | 'type' | 'made' | 'written';
+
+export interface CatalogObject {
+  readonly kind: Kind;
+  readonly oid: string;
+}
+
+export interface Edge extends CatalogObject {
+  /** What the object is to the one that leads to it, as in `its state function`. */
+  readonly way: string;
+}
+
+/** What is known of a function. */
+export interface FunctionFacts {
+  readonly schema: string;
+  readonly name: string;
+  readonly isVolatile: boolean;
+  /** Undefined for a function that no extension brought. */
+  readonly extension: string | undefined;
+  /** Whether it is written in C. */
+  readonly isCode: boolean;
+  /** Whether it takes or gives `internal`: SQL cannot call it, and only a superuser can define it. */
+  readonly isInternal: boolean;
+  /** The name of its code in a library; empty for one of another language than C and for PostgreSQL's own. */
+  readonly symbol: string;
+  /** What its body of SQL names; undefined for none, or one that is kept parsed. */
+  readonly body: NamedObjects | 'unreadable' | undefined;
+  /** The schemas that its body is looked up in; empty for the search path of who calls. */
+  readonly schemas: readonly string[];
+  /** Whether its arguments decide the type of its result. */
+  readonly isPolymorphic: boolean;
+}
+
+export interface ForeignTable {
+  readonly schema: string;
+  readonly name: string;
+  /** The library of the wrapper, or its name where it has none. */
+  readonly wrapper: string;
+  readonly runsProgram: boolean;
+}
+
+export interface UserCast {
+  readonly source: string;
+  readonly target: string;
+  readonly function: string;
+  readonly isImplicit: boolean;
+}
+
+/** What is to be asked for; its statements go last in a transaction, for they pin the search path. */
+export interface Question {
+  readonly statements: readonly Statement[];
+  readonly names: readonly string[];
+  readonly types: readonly string[];
+}
+
+const TIMEOUT_MS = 30_000;
+/** Types that stand for others in operator classes: "any", record, anyelement and its kin. */
+export const PSEUDO_TYPES: readonly string[] =
+  '2276 2249 2277 2283 2776 3500 3831 4537 5077 5078 5079 5080'.split(' ');
+const KINDS: ReadonlySet<string> = new Set<Kind>([
+  'function',
+  'operator',
+  'relation',
+  'json',
+  'type',
+  'made',
+  'written',
+]);
+
+/**
+ * What the catalog says of the objects that statements name, and of all that those lead to. It is read once for each
+ * verification: names that are known are not asked for again.
+ */
+export class DependencyCatalog {
+  readonly functions: Map<string, FunctionFacts> = new Map();
+  readonly foreignTables: Map<string, ForeignTable> = new Map();
+  #casts: readonly UserCast[] | undefined;
+  readonly #pool: SessionPool;
+  readonly #byName = new Map<string, readonly string[]>();
+  readonly #types = new Set<string>();
+  readonly #edges = new Map<string, readonly Edge[]>();
+  readonly #titles = new Map<string, string>();
+  /** What bodies name that have not been asked for. */
+  #bodies: Name[] = [];
+
+  constructor(pool: SessionPool) {
+    this.#pool = pool;
+  }
+
+  get casts(): readonly UserCast[] {
+    return this.#casts ?? [];
+  }
+
+  /** `types` are oids. Throws `DatabaseError`. */
+  async learn(named: readonly NamedObjects[], types: readonly string[] = []): Promise<void> {
+    for (;;) {
+      const question = this.question(named, types);
+      if (question === undefined) return;
+      const { statements } = question;
+      const own = { capability: '', timeoutMs: TIMEOUT_MS, statements };
+      this.answer(question, (await runOwnStatements(this.#pool, own)).results);
+    }
+  }
+
+  /** Undefined where all of it is known, and what bodies of functions name as well. */
+  question(named: readonly NamedObjects[], types: readonly string[]): Question | undefined {
+    const wanted = new Map<string, Name>();
+    for (const name of [...named.flatMap((each) => namesOf(each, [])), ...this.#bodies]) {
+      const key = keyOf(name);
+      if (!this.#byName.has(key)) wanted.set(key, name);
+    }
+    const isFirst = this.#casts === undefined;
+    const unknown = [...(isFirst ? PSEUDO_TYPES : []), ...types].filter((oid) => !this.#types.has(oid));
+    if (wanted.size === 0 && unknown.length === 0) return undefined;
+    const statements = [
+      namesStatement([...wanted.values()]),
+      PIN_SEARCH_PATH,
+      reachedStatement(
+        unknown.map((oid) => `type ${oid}`),
+        isFirst,
+      ),
+      ...(isFirst ? [CASTS] : []),
+    ];
+    return { statements, names: [...wanted.keys()], types: unknown };
+  }
+
+  answer({ names, types }: Question, [named, , reached, casts]: readonly Rows[]): void {
+    const byName = new Map(names.map((key): [string, string[]] => [key, []]));
+    for (const [kind, schema, name, oid] of named?.rows ?? []) {
+      if (typeof oid === 'string') byName.get(`${kind} ${schema} ${name}`)?.push(oid);
+    }
+    for (const [key, oids] of byName) this.#byName.set(key, oids);
+    for (const oid of types) this.#types.add(oid);
+    this.#bodies = [];
+    this.#addReached(reached?.rows ?? []);
+    if (casts === undefined) return;
+    this.#casts = casts.rows.map(([source, target, oid, isImplicit]) => ({
+      source: source ?? '',
+      target: target ?? '',
+      function: oid ?? '',
+      isImplicit: isImplicit === 't',
+    }));
+  }
+
+  edgesOf(object: CatalogObject): readonly Edge[] {
+    const edges = this.#edges.get(`${object.kind} ${object.oid}`) ?? [];
+    const facts = object.kind === 'function' ? this.functions.get(object.oid) : undefined;
+    if (facts === undefined || typeof facts.body !== 'object') return edges;
+    const seeds = this.seeds(facts.body, facts.schemas);
+    return [...edges, ...seeds.map((seed) => ({ ...seed, way: 'in its body' }))];
+  }
+
+  titleOf({ kind, oid }: CatalogObject): string {
+    return this.#titles.get(`${kind === 'made' || kind === 'written' ? 'type' : kind} ${oid}`) ?? kind;
+  }
+
+  /** The objects that the names can stand for, except operators; `schemas` are those of names without one. */
+  seeds(named: NamedObjects, schemas: readonly string[] = []): readonly CatalogObject[] {
+    const find = (kind: Kind, names: readonly Name[]): readonly CatalogObject[] =>
+      names.flatMap((name) => this.#byName.get(keyOf(name)) ?? []).map((oid) => ({ kind, oid }));
+    return [
+      ...find('function', inSchemas('function', named.functions, schemas)),
+      ...find('function', inSchemas('attribute', named.attributes, schemas)),
+      ...find('made', inSchemas('type', named.types, schemas)),
+      ...find('relation', inSchemas('relation', named.relations, schemas)),
+      ...(named.buildsJson ? [{ kind: 'json', oid: '0' } as const] : []),
+    ];
+  }
+
+  functionsNamed(names: readonly QualifiedName[]): readonly FunctionFacts[] {
+    const oids = inSchemas('function', names, []).flatMap((name) => this.#byName.get(keyOf(name)) ?? []);
+    return [...new Set(oids)].flatMap((oid) => this.functions.get(oid) ?? []);
+  }
+
+  /** PostgreSQL's own are left out. */
+  operatorsOf(named: NamedObjects, schemas: readonly string[] = []): readonly CatalogObject[] {
+    const names = inSchemas('operator', named.operators, schemas);
+    const oids = names.flatMap((name) => this.#byName.get(keyOf(name)) ?? []);
+    return [...new Set(oids)].map((oid) => ({ kind: 'operator', oid }));
+  }
+
+  #addReached(rows: Rows['rows']): void {
+    const edges = new Map<string, Edge[]>();
+    for (const [what, ...row] of rows) {
+      const [first, second, third, fourth, fifth] = row.map((value) => value ?? '');
+      if (what === 'edge') {
+        const from = `${first} ${second}`;
+        const own = edges.get(from);
+        const edge = { way: third ?? '', kind: kindOf(fourth ?? ''), oid: fifth ?? '' };
+        if (own === undefined) edges.set(from, [edge]);
+        else own.push(edge);
+      } else if (what === 'title') {
+        this.#titles.set(`${first} ${second}`, third ?? '');
+      } else if (what === 'foreign') {
+        const table = { schema: second ?? '', name: third ?? '', wrapper: fourth ?? '' };
+        this.foreignTables.set(first ?? '', { ...table, runsProgram: fifth === 'true' });
+      } else if (what === 'function' && !this.functions.has(first ?? '')) {
+        const facts = factsOf(row);
+        this.functions.set(first ?? '', facts);
+        if (typeof facts.body !== 'object') continue;
+        this.#bodies.push(...namesOf(facts.body, facts.schemas));
+      }
+    }
+    for (const [from, own] of edges) this.#edges.set(from, own);
+  }
+}
+
+/** With the schema, except PostgreSQL's own. */
+export function nameOf({ schema, name }: Pick<FunctionFacts, 'schema' | 'name'>): string {
+  return schema === 'pg_catalog' ? name : `${schema}.${name}`;
+}
+
+function keyOf({ kind, schema, name }: Name): string {
+  return `${kind} ${schema} ${name}`;
+}
+
+function inSchemas(
+  kind: Name['kind'],
+  names: readonly QualifiedName[],
+  schemas: readonly string[],
+): readonly Name[] {
+  const usual = schemas.length === 0 ? [''] : schemas;
+  return names.flatMap(({ schema, name }) =>
+    (schema === undefined ? usual : [schema]).map((each) => ({ kind, schema: each, name })),
+  );
+}
+
+function namesOf(named: NamedObjects, schemas: readonly string[]): readonly Name[] {
+  return [
+    ...inSchemas('function', named.functions, schemas),
+    ...inSchemas('attribute', named.attributes, schemas),
+    ...inSchemas('type', named.types, schemas),
+    ...inSchemas('relation', named.relations, schemas),
+    ...inSchemas('operator', named.operators, schemas),
+  ];
+}
+
+function kindOf(text: string): Kind {
+  if (!isKind(text)) throw new Error(`no kind of object: ${text}`);
+  return text;
+}
+
+function isKind(text: string): text is Kind {
+  return KINDS.has(text);
+}
+
+function factsOf(row: readonly (string | null)[]): FunctionFacts {
+  const [oid, schema, name, isVolatile, extension, language, isInternal, code] = row;
+  const [isText, path, isPolymorphic] = row.slice(8);
+  const isCode = language === 'c' || language === 'internal';
+  return {
+    schema: schema ?? '',
+    name: name ?? '',
+    isVolatile: isVolatile === 'true',
+    extension: extension ?? undefined,
+    isCode,
+    isInternal: isInternal === 'true',
+    symbol: language === 'c' ? (code ?? '') : '',
+    body: isText === 'true' ? parsedBody(code ?? '') : undefined,
+    schemas: typeof path === 'string' ? schemasOf(path) : [],
+    isPolymorphic: isPolymorphic === 'true',
+  };
+}
+
+/** Of a setting of search_path: PostgreSQL's own is always on it, and what stands for a user's own schema can be any. */
+function schemasOf(path: string): readonly string[] {
+  const schemas = path.split(',').map((part) => {
+    const schema = part.trim().replaceAll(/^"|"$/g, '').replaceAll('""', '"');
+    return schema === '$user' || schema === '' ? ANY_SCHEMA : schema;
+  });
+  return [...new Set([...schemas, 'pg_catalog'])];
+}
+
+function parsedBody(text: string): NamedObjects | 'unreadable' {
+  try {
+    return namedObjects(parseSync(text));
+  } catch {
+    return 'unreadable';
+  }
+}

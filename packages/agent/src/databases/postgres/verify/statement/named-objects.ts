@@ -1,0 +1,79 @@
+import { operatorsOf, qualifiedName, type QualifiedName } from './inspect.ts';
+import { isNode, listIn, namesIn, type TreeNode } from './tree.ts';
+
+/** What a statement names in the catalog, without knowing what there is. */
+export interface NamedObjects {
+  readonly functions: readonly QualifiedName[];
+  /** Written like a column, as in `(item).price`, which may be a call of `price(item)`. */
+  readonly attributes: readonly QualifiedName[];
+  /** A call, as in `price(1)`, may be a cast, so that its name is among these. */
+  readonly types: readonly QualifiedName[];
+  readonly operators: readonly QualifiedName[];
+  readonly relations: readonly QualifiedName[];
+  /** Whether a constructor of SQL/JSON makes JSON of values. */
+  readonly buildsJson: boolean;
+}
+
+/** Reads a parse tree, or a list of them. A name that WITH gives to a query is no relation where it is in force. */
+export function namedObjects(tree: unknown): NamedObjects {
+  const functions: QualifiedName[] = [];
+  const attributes: QualifiedName[] = [];
+  const types: QualifiedName[] = [];
+  const operators: QualifiedName[] = [];
+  const relations: QualifiedName[] = [];
+  let buildsJson = false;
+
+  const record = (key: string, node: TreeNode, queries: ReadonlySet<string>): void => {
+    operators.push(...operatorsOf(key, node));
+    if (key.startsWith('Json')) buildsJson = true;
+    if (key === 'FuncCall') {
+      const called = qualifiedName(namesIn(node['funcname']));
+      functions.push(called);
+      types.push(called);
+    } else if (key === 'RangeTableSample') {
+      functions.push(qualifiedName(namesIn(node['method'])));
+    } else if (key === 'typeName' || key === 'TypeName') {
+      types.push(qualifiedName(namesIn(node['names'])));
+    } else if (key === 'ColumnRef') {
+      attributes.push(...namesOfFields(node['fields']).slice(1));
+    } else if (key === 'A_Indirection') {
+      attributes.push(...namesOfFields(node['indirection']));
+    } else if (key === 'RangeVar') {
+      const { schemaname: schema, relname: name } = node;
+      if (typeof name !== 'string') return;
+      if (typeof schema === 'string') relations.push({ schema, name });
+      else if (!queries.has(name)) relations.push({ name });
+    }
+  };
+  const visit = (key: string, value: unknown, queries: ReadonlySet<string>): void => {
+    if (Array.isArray(value)) {
+      for (const item of value) visit(key, item, queries);
+    } else if (isNode(value)) {
+      record(key, value, queries);
+      const { withClause } = value;
+      const inForce = isNode(withClause) ? visitWith(withClause, queries) : queries;
+      for (const [name, child] of Object.entries(value)) {
+        if (name !== 'withClause') visit(name, child, inForce);
+      }
+    }
+  };
+  /** Gives the names that are in force behind the clause. */
+  const visitWith = (clause: TreeNode, outer: ReadonlySet<string>): ReadonlySet<string> => {
+    const own = listIn(clause['ctes']).flatMap(({ CommonTableExpr: query }) =>
+      isNode(query) ? [query] : [],
+    );
+    const inForce = new Set(outer);
+    if (clause['recursive'] === true) for (const { ctename } of own) inForce.add(String(ctename));
+    for (const query of own) {
+      visit('CommonTableExpr', query, new Set(inForce));
+      inForce.add(String(query['ctename']));
+    }
+    return inForce;
+  };
+  visit('', tree, new Set());
+  return { functions, attributes, types, operators, relations, buildsJson };
+}
+
+function namesOfFields(fields: unknown): readonly QualifiedName[] {
+  return listIn(fields).flatMap(({ String: field }) => namesIn(field).map((name) => ({ name })));
+}
