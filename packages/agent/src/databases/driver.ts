@@ -18,6 +18,8 @@ export interface Driver {
   };
   /** What OpenTelemetry calls the kind of database: `db.system.name`. */
   readonly systemName: string;
+  /** Whether `policy.allow_foreign_tables` means anything to it. */
+  readonly hasForeignTables?: true;
   /** Keys of the section that must be given, as text or as a file that the key with `_file` behind it names. */
   readonly secrets: readonly string[];
   /** Keys of the section that name a file of PEM certificates. */

@@ -1,6 +1,9 @@
 import { nearestWithin } from '@svc/edge';
 import { isRecord } from '../../capabilities/is-record.ts';
 import type { FaultLog } from '../fault-log.ts';
+import { sectionOf, UNNAMED } from '../../capabilities/database-names.ts';
+import { driverOf } from '../../databases/drivers.ts';
+import { driverNameOf } from '../driver-of-file.ts';
 import { valueAt, type Path } from '../path.ts';
 
 /** Each capability asks one database of the file. */
@@ -19,12 +22,21 @@ export function checkDatabases(root: unknown, faults: FaultLog): void {
   for (const name of isRecord(capabilities) ? Object.keys(capabilities) : []) {
     const path = ['capabilities', name, 'database'];
     checkName(root, path, names, faults);
+    const database = valueAt(root, path) ?? usual ?? (names === undefined ? UNNAMED : undefined);
+    if (typeof database === 'string') checkForeignTables(root, name, database, faults);
     if (names === undefined || names.length === 0 || (valueAt(root, path) ?? usual) !== undefined) continue;
     faults.add(
       path,
       `is required, for there are several: ${names.join(', ')}; or give \`defaults.database\``,
     );
   }
+}
+
+function checkForeignTables(root: unknown, capability: string, database: string, faults: FaultLog): void {
+  const path = ['capabilities', capability, 'policy', 'allow_foreign_tables'];
+  if (valueAt(root, path) === undefined) return;
+  if (driverOf(driverNameOf(root, sectionOf(database))).hasForeignTables === true) return;
+  faults.addForKey(path, 'is for PostgreSQL, and the database of this capability is another one: remove it');
 }
 
 function checkName(root: unknown, path: Path, names: readonly string[] | undefined, faults: FaultLog): void {

@@ -6,6 +6,7 @@ import { auditAccount } from './audit/account.ts';
 import { createPool, ping } from './connect.ts';
 import { createQuery } from './execute/run-query.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
+import { foreignTableWarnings } from './verify/functions/foreign-tables.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
@@ -105,7 +106,10 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
   return {
     ping: () => ping(pool),
     verify: (capabilities) => verifyCapabilities(pool, capabilities),
-    findWarnings: (capabilities) => viewWarnings(pool, capabilities),
+    findWarnings: async (capabilities) => [
+      ...(await viewWarnings(pool, capabilities)),
+      ...(await foreignTableWarnings(pool, capabilities)),
+    ],
     auditAccount: (capabilities) => auditAccount(pool, capabilities),
     prepare: (verified: PreparedQuery) => createQuery(pool, verified),
     forget: () => {},

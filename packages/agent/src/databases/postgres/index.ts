@@ -6,6 +6,7 @@ import { connect } from './connect.ts';
 /** PostgreSQL 13 and later. */
 export const postgres: Driver = {
   systemName: 'postgresql',
+  hasForeignTables: true,
   section,
   secrets: ['password'],
   certificates: ['ssl_root_cert'],

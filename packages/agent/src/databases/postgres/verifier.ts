@@ -6,6 +6,7 @@ import { createPool, ping } from './connect.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { showPlan } from './verify/show-plan.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
+import { foreignTableWarnings } from './verify/functions/foreign-tables.ts';
 import { relationKeys } from './verify/relation-keys.ts';
 import { serverWarnings } from './verify/server-warnings.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
@@ -25,6 +26,7 @@ export const verifier: Verifier = {
       findWarnings: async (capabilities) => [
         ...(await serverWarnings(pool)),
         ...(await viewWarnings(pool, capabilities)),
+        ...(await foreignTableWarnings(pool, capabilities)),
       ],
       async findUnordered(capabilities) {
         return unorderedStatements(capabilities, await relationKeys(pool, capabilities));

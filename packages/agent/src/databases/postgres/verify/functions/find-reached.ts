@@ -43,6 +43,8 @@ interface Visit extends CatalogObject {
   readonly from?: Visit;
 }
 
+/** What a function is to a type that has one of PostgreSQL's own, as arrays have `array_in`. */
+const READS_OR_WRITES = /^its (?:input|output|receive|send) function$/;
 /** They make values of a type that an argument decides; array_agg does so with the states of parallel workers. */
 const MAKERS = /^(?:jsonb?_populate_record(?:set|_valid)?|array_agg)$/;
 /** They make JSON of values of any type. */
@@ -82,8 +84,8 @@ export function findReached(
     if (facts === undefined) return edges;
     const { name, schema, extension, isCode, body } = facts;
     const isOwn = Number(visit.oid) < FIRST_USER_OID;
-    // PostgreSQL's own functions of types run what the type leads to, which is followed by itself.
-    if (isOwn && visit.from !== undefined && isType(visit.from.kind)) return [];
+    // PostgreSQL's own run what the type leads to, which is followed by itself.
+    if (isOwn && READS_OR_WRITES.test(visit.way)) return [];
     if (isOwn ? schema === 'pg_catalog' && MAKERS.test(name) : isCode && facts.isPolymorphic) makesAny = true;
     if (isOwn && WRITERS.test(name)) writesAny = true;
     const report = (problem: ReachedFunction['problem']): readonly Edge[] => {

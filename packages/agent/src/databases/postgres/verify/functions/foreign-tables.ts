@@ -1,9 +1,13 @@
 import { nearestWithin } from '@svc/edge';
+import { loadModule } from 'libpg-query';
 import type { Fault } from '../../../../capabilities/fault.ts';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
-import type { ForeignTable } from './dependency-catalog.ts';
-import type { ReachedTable } from './find-reached.ts';
+import type { SessionPool } from '../../pool/session-pool.ts';
+import { namedObjects } from '../statement/named-objects.ts';
+import { readStatement } from '../statement/read-statement.ts';
+import { DependencyCatalog, type ForeignTable } from './dependency-catalog.ts';
+import { findReached, type ReachedTable } from './find-reached.ts';
 
 /** What a capability that reads foreign tables has to say of each, and does not. */
 export function unnamedForeignTables(
@@ -24,10 +28,26 @@ export function unnamedForeignTables(
 }
 
 /** The risk of each foreign table that is allowed, and entries of the list that the statement does not read. */
-export function foreignTableWarnings(
-  capability: Capability,
-  tables: readonly ReachedTable[],
-): readonly Fault[] {
+export async function foreignTableWarnings(
+  pool: SessionPool,
+  capabilities: readonly Capability[],
+): Promise<readonly Fault[]> {
+  const concerned = capabilities.filter(({ allowForeignTables }) => allowForeignTables.length > 0);
+  if (concerned.length === 0) return [];
+  await loadModule();
+  const statements = concerned.flatMap((capability) => {
+    const result = readStatement(capability);
+    return result.ok ? [{ capability, named: namedObjects(result.read.inspected.tree) }] : [];
+  });
+  const catalog = new DependencyCatalog(pool);
+  await catalog.learn(statements.map(({ named }) => named));
+  return statements.flatMap(({ capability, named }) => {
+    const { foreignTables } = findReached(catalog, named, [], capability.allowFunctions);
+    return warningsOf(capability, foreignTables);
+  });
+}
+
+function warningsOf(capability: Capability, tables: readonly ReachedTable[]): readonly Fault[] {
   const { allowForeignTables: entries } = capability;
   const risks = tables
     .filter((table) => entries.some((entry) => isNamed(entry, table)))

@@ -49,6 +49,18 @@ const schema = (name: 'loud' | 'calm'): string =>
   create view S.stored as select id as a, price from S.items;
   create function S.all_items() returns setof int language sql stable as 'select price from S.items';
 
+  create function S.cost(i S.item) returns int language sql stable as 'select S.noise(i.id)';
+  create table S.guarded (id int);
+  alter table S.guarded enable row level security;
+  create policy guarding on S.guarded using ((select S.total(g) from generate_series(1, 1) g) > 0);
+  create table S.careful (id int);
+  alter table S.careful enable row level security;
+  create policy inserting on S.careful for insert with check ((select S.total(g) from generate_series(1, 1) g) > 0);
+  create type S.word;
+  create function S.word_in(cstring) returns S.word language internal strict V as 'textin';
+  create function S.word_out(S.word) returns cstring language internal strict V as 'textout';
+  create type S.word (input = S.word_in, output = S.word_out, like = text);
+
   create type S.pair as (a int, b int);
   create function S.before(x S.pair, y S.pair) returns bool language plpgsql V as 'begin perform S.noise(1); return x.a < y.a; end';
   create function S.equal(x S.pair, y S.pair) returns bool language plpgsql V as 'begin perform S.noise(1); return x.a = y.a; end';
@@ -67,6 +79,14 @@ const schema = (name: 'loud' | 'calm'): string =>
   create cast (S.mood as json) with function S.json_of(S.mood);
   create function S.text_of(m S.mood) returns text language plpgsql V as 'begin perform S.noise(1); return ''x''; end';
   create cast (S.mood as text) with function S.text_of(S.mood);
+  create function S.stamp(n int) returns int language plpgsql immutable as 'begin return n; end';
+  create table S.written (id int default S.noise(1) check (S.noise(id) > 0), stamped int generated always as (S.stamp(id)) stored);
+  create function S.on_write() returns trigger language plpgsql volatile as 'begin perform S.noise(1); return new; end';
+  create trigger writes before insert on S.written for each row execute function S.on_write();
+  create domain S.locked as int check (pg_advisory_lock(value) is not null);
+  create sequence S.numbers;
+  create domain S.numbered as int check (nextval('S.numbers') > 0);
+  create function S.far(name text) returns text language c stable as '$libdir/dblink', 'dblink_connect';
   create table S.days (id int, mood S.mood, moods S.mood[]);
 `
     .replaceAll(/\bS\b/g, name)
@@ -76,6 +96,9 @@ const filled = (name: string): string => `
   insert into ${name}.items values (1, 1, '{1}', row(1, 1), '2');
   insert into ${name}.pairs values (1, row(1, 2), row(3, 4)), (2, row(2, 2), row(3, 4));
   insert into ${name}.days values (1, 'sad', '{sad}');`;
+
+const atomic = (name: string): string =>
+  `create function ${name}.atomic(n int) returns int stable begin atomic select ${name}.total(n); end;`;
 
 interface Case {
   readonly sql: string;
@@ -130,6 +153,11 @@ const CASES: readonly Case[] = [
   { sql: 'select (:p)::S.positive as a', options: integer, value: '5', way: noisy },
   { sql: 'select S.taken(:p) as a', options: integer, value: '5', way: noisy },
   { sql: 'select 5::S.small as a', way: noisy },
+  {
+    sql: 'select 5::S.locked as a',
+    way: 'domain S.locked runs pg_advisory_lock (its check)',
+    hasTwin: false,
+  },
   { sql: "select ('{5}'::S.positive[])[1] as a", way: noisy },
   { sql: 'select (array[g]::S.positive[])[1] as a from generate_series(1, 2) g', way: noisy },
   { sql: 'select (:p::S.positive[])[1] as a', options: text, value: "'{5}'", way: noisy },
@@ -237,6 +265,7 @@ let version: number;
 beforeAll(async () => {
   server = await testDatabase({ sql: [schema('loud'), schema('calm'), filled('loud'), filled('calm')] });
   version = await server.version();
+  if (version >= 140_000) await server.execute(atomic('loud') + atomic('calm'));
   database = openPostgres(configOf(server));
   client = new pg.Client({ connectionString: server.url });
   await client.connect();
@@ -281,4 +310,55 @@ describe('what the planner does not see', () => {
       if (hasTwin) expect(await messagesOf(inSchema(sql, 'calm'), options)).toEqual([]);
     },
   );
+});
+
+describe('what only a write runs, and what reads no more than is stored', () => {
+  test.each<[string, CapabilityOptions?]>([
+    ['select price as a from S.items where price > 0 and name <> $$x$$ order by price'],
+    ['select sum(price)::int as a from S.items group by price + 1'],
+    ['select coalesce(price, 1) as a from S.items where price = 1 or price in (1, 2)'],
+    ['select id as a from S.items where price = :p', integer],
+    ['select prices as a from S.items', { result: { a: 'array' } }],
+    ['select item as a from S.items', { result: { a: 'object' } }],
+    ['select (item).price as a from S.items where name = $$x$$'],
+    ['select a from S.stored where price < 5'],
+    ['select to_json(i) as a from S.items i', { result: { a: 'object' } }],
+    ['select id as a from S.written where stamped > 0'],
+    ['select id as a from S.days where mood is not null'],
+    ['select random()::int as a where gen_random_uuid() is not null'],
+    ['select a.id as a from S.careful a'],
+  ])('%s', async (sql, options) => {
+    expect(await messagesOf(inSchema(sql, 'loud'), options)).toEqual([]);
+  });
+});
+
+describe('naming the function that is volatile suffices', () => {
+  test.each<[string, string]>([
+    ['select S.total(g) as a from generate_series(1, 3) g', 'S.add'],
+    ['select S.total(g) as a from generate_series(1, 3) g', 'add'],
+    ['select 5::S.small as a', 'S.noise'],
+    ['select id as a from S.pairs order by p', 'S.compare S.before S.equal S.hashed'],
+    ['select S.deeper(5) as a', 'noise'],
+  ])('%s with %s', async (sql, allowed) => {
+    const allowFunctions = inSchema(allowed, 'loud').split(' ');
+    expect(await messagesOf(inSchema(sql, 'loud'), { allowFunctions })).toEqual([]);
+  });
+
+  test('the fault prints its name and the way to it', async () => {
+    expect(await messagesOf('select loud.total(g) as a from generate_series(1, 3) g')).toEqual([
+      'runs loud.add, which is volatile: remove what runs it, or name it in policy.allow_functions; aggregate loud.total runs loud.add (its state function)',
+    ]);
+  });
+
+  test('but not for what is never allowed', async () => {
+    const allowFunctions = ['nextval', 'pg_catalog.nextval', 'loud.numbered', 'loud.far', 'dblink_connect'];
+    expect(await messagesOf('select 5::loud.numbered as a', { allowFunctions })).toEqual([
+      'runs nextval, which does more than read and is never allowed: remove what runs it; domain loud.numbered runs nextval (its check)',
+    ]);
+    expect(
+      await messagesOf("select loud.far('x') as a", { allowFunctions, result: { a: 'string' } }),
+    ).toEqual([
+      'runs loud.far, which does more than read and is never allowed: remove what runs it; function loud.far (its code is dblink_connect)',
+    ]);
+  });
 });
