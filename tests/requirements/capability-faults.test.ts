@@ -7,7 +7,9 @@ const text = { type: 'string' };
 
 let station: Station;
 beforeAll(async () => {
-  station = await startStation(await testDatabase());
+  const foreign = `create extension file_fdw; create server files foreign data wrapper file_fdw;
+    create foreign table remote (one text) server files options (program 'echo 1');`;
+  station = await startStation(await testDatabase({ sql: [foreign] }));
 });
 afterAll(() => station.stop());
 
@@ -137,6 +139,22 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
       expect((await faultsInDatabase({ ...sleeping, policy })).code).toBe(0);
       const qualified = { allow_functions: ['pg_catalog.pg_sleep'] };
       expect((await faultsInDatabase({ ...sleeping, policy: qualified })).code).toBe(0);
+    },
+  );
+
+  test(
+    'a foreign table is refused unless it is allowed, and then its risk is a warning',
+    { tags: ['capability:policy.allow_foreign_tables'] },
+    async () => {
+      const reading = { sql: 'select one from remote', result: { one: text } };
+      const risk = 'each read of it runs a program on the server of the database';
+      const refused = await faultsInDatabase(reading);
+      expect(refused.code).toBe(2);
+      expect(refused.lines.join()).toContain(`reads the foreign table public.remote, and ${risk}: remove it`);
+      const policy = { allow_foreign_tables: ['public.remote'] };
+      const allowed = await faultsInDatabase({ ...reading, policy });
+      expect(allowed.code).toBe(0);
+      expect(allowed.lines.join()).toContain(`reads the foreign table public.remote: ${risk}`);
     },
   );
 });

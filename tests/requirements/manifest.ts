@@ -81,6 +81,7 @@ export const requirements: readonly Requirement[] = [
     'policy.on_limit':
       'truncate (default) stops at whole rows and says truncated: true; error answers an error',
     'policy.allow_functions': 'volatile functions that this SQL may call',
+    'policy.allow_foreign_tables': 'foreign tables that this SQL may read; the risk of each is a warning',
     expose_in_openapi: 'false hides the capability and leaves it callable; default true',
     examples: 'calls and what they give; their parameters are shown to callers, their rows never',
     result: 'only listed fields leave, in their order; at least one',

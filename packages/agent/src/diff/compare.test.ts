@@ -193,6 +193,12 @@ const FILE_CHANGES: readonly (readonly [
     withPolicy({ allow_functions: ['f'] }),
     ['compatible policy.allow_functions'],
   ],
+  [
+    'a foreign table',
+    fileOf({}),
+    withPolicy({ allow_foreign_tables: ['shop.remote'] }),
+    ['compatible policy.allow_foreign_tables'],
+  ],
   ['one that is hidden', fileOf({}), fileOf({ expose_in_openapi: false }), ['breaking expose_in_openapi']],
   ['one that is shown', fileOf({ expose_in_openapi: false }), fileOf({}), ['compatible expose_in_openapi']],
   [

@@ -7,7 +7,11 @@ import type { ServerType } from '../execute/prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
 import type { Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
+import { checkReached } from './functions/check-functions.ts';
+import { DependencyCatalog } from './functions/dependency-catalog.ts';
+import { findReached } from './functions/find-reached.ts';
 import { preparedName, prepareOnly, step } from './plan-statement.ts';
+import { namedObjects } from './statement/named-objects.ts';
 import { namesOfParameters } from './statement/named-parameters.ts';
 import { readFilled, readStatement, type ReadStatement } from './statement/read-statement.ts';
 import { isNode, walk } from './statement/tree.ts';
@@ -46,6 +50,11 @@ export async function describeStatement(
   const capability = provisional(name, sql, names);
   const declared = readStatement(capability);
   if (!declared.ok) return { ok: false, faults: declared.faults };
+  const named = namedObjects(declared.read.inspected.tree);
+  const dependencies = new DependencyCatalog(pool);
+  await dependencies.learn([named]);
+  const reached = checkReached(capability, findReached(dependencies, named, [], []));
+  if (reached.length > 0) return { ok: false, faults: reached };
   const { template } = declared.read;
   // Places are asked for apart, each with a number of its own: where nothing but null is asked for, the server knows no type.
   const places = template.references.map((_, at) => ({ number: at + 1, casts: [] }));

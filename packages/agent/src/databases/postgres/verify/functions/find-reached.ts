@@ -64,7 +64,7 @@ export function findReached(
   /** Of the statement and of bodies: which of them is meant depends on the types. */
   const operators = new Map<string, { readonly object: CatalogObject; readonly user?: Visit }>();
   let firstBody: Visit | undefined;
-  let makesAny = false;
+  let makesAny = named.makesElements;
   let writesAny = false;
 
   const push = (object: CatalogObject, way: string, isHidden: boolean, from?: Visit): void => {
@@ -104,6 +104,7 @@ export function findReached(
     if (body === 'unreadable') return report('unreadable');
     if (body !== undefined) {
       firstBody ??= visit;
+      if (body.makesElements) makesAny = true;
       for (const object of catalog.operatorsOf(body, facts.schemas)) {
         operators.set(`${object.oid} in a body`, { object, user: visit });
       }

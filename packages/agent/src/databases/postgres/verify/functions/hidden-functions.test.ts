@@ -44,7 +44,7 @@ const schema = (name: 'loud' | 'calm'): string =>
   create function S.through(a int, b int) returns bool language sql stable as 'select S.noise(a) = b';
   create operator S.=== (leftarg = int, rightarg = int, function = S.through);
   create function S.locks(n int8) returns int8 language internal immutable strict as '${name === 'loud' ? 'pg_try_advisory_lock_int8' : 'int8abs'}';
-  create table S.items (id int, price S.positive, prices S.positive[], item S.item, name text);
+  create table S.items (id int, price S.positive, prices S.positive[], item S.item, name text, span S.span);
   create view S.parsed as select cast(name as S.positive) as a from S.items;
   create view S.stored as select id as a, price from S.items;
   create function S.all_items() returns setof int language sql stable as 'select price from S.items';
@@ -93,7 +93,7 @@ const schema = (name: 'loud' | 'calm'): string =>
     .replaceAll(/\bV\b/g, name === 'loud' ? 'volatile' : 'immutable');
 
 const filled = (name: string): string => `
-  insert into ${name}.items values (1, 1, '{1}', row(1, 1), '2');
+  insert into ${name}.items values (1, 1, '{1}', row(1, 1), '2', '[1,9]');
   insert into ${name}.pairs values (1, row(1, 2), row(3, 4)), (2, row(2, 2), row(3, 4));
   insert into ${name}.days values (1, 'sad', '{sad}');`;
 
@@ -188,6 +188,7 @@ const CASES: readonly Case[] = [
   { sql: `select (json_populate_record(i, '{"price": 5}')).id as a from S.items i`, way: noisy },
   { sql: `select (jsonb_populate_recordset(i.item, '[{"price": 5}]')).id as a from S.items i`, way: noisy },
   { sql: "select id as a from S.items where prices <> '{5}'", way: noisy },
+  { sql: "select (array_append(prices, '5'))[1] as a from S.items", way: noisy },
   {
     sql: "select 1 as a where pg_input_is_valid('5', 'S.positive')",
     since: 160_000,

@@ -12,7 +12,11 @@ export interface NamedObjects {
   readonly relations: readonly QualifiedName[];
   /** Whether a constructor of SQL/JSON makes JSON of values. */
   readonly buildsJson: boolean;
+  /** Whether a text without a type may become an element of an array. */
+  readonly makesElements: boolean;
 }
+
+const WITH_ELEMENTS = /^(?:array_(?:append|prepend|positions?|remove|replace)|width_bucket)$/;
 
 /** Reads a parse tree, or a list of them. A name that WITH gives to a query is no relation where it is in force. */
 export function namedObjects(tree: unknown): NamedObjects {
@@ -22,6 +26,7 @@ export function namedObjects(tree: unknown): NamedObjects {
   const operators: QualifiedName[] = [];
   const relations: QualifiedName[] = [];
   let buildsJson = false;
+  let makesElements = false;
 
   const record = (key: string, node: TreeNode, queries: ReadonlySet<string>): void => {
     operators.push(...operatorsOf(key, node));
@@ -30,6 +35,7 @@ export function namedObjects(tree: unknown): NamedObjects {
       const called = qualifiedName(namesIn(node['funcname']));
       functions.push(called);
       types.push(called);
+      if (takesElement(node)) makesElements = true;
     } else if (key === 'RangeTableSample') {
       functions.push(qualifiedName(namesIn(node['method'])));
     } else if (key === 'typeName' || key === 'TypeName') {
@@ -71,7 +77,12 @@ export function namedObjects(tree: unknown): NamedObjects {
     return inForce;
   };
   visit('', tree, new Set());
-  return { functions, attributes, types, operators, relations, buildsJson };
+  return { functions, attributes, types, operators, relations, buildsJson, makesElements };
+}
+
+function takesElement(node: TreeNode): boolean {
+  if (!WITH_ELEMENTS.test(namesIn(node['funcname']).at(-1) ?? '')) return false;
+  return listIn(node['args']).some(({ A_Const: value }) => isNode(value) && 'sval' in value);
 }
 
 function namesOfFields(fields: unknown): readonly QualifiedName[] {
