@@ -258,7 +258,7 @@ function isKind(text: string): text is Kind {
 }
 
 function factsOf(row: readonly (string | null)[]): FunctionFacts {
-  const [oid, schema, name, isVolatile, extension, language, isInternal, code] = row;
+  const [, schema, name, isVolatile, extension, language, isInternal, code] = row;
   const [isText, path, isPolymorphic] = row.slice(8);
   const isCode = language === 'c' || language === 'internal';
   return {

@@ -30,7 +30,7 @@ function found(
   return `select a.kind, a.schema, a.name, o.oid from ${WANTED}
       join pg_catalog.${table} o on o.${prefix}name ${EQUALS} a.name::pg_catalog.name
       join pg_catalog.pg_namespace n on n.oid ${EQUALS} o.${prefix}namespace
-      where a.kind ${EQUALS} '${kind}' and case a.schema when '' then ${isVisible} when '${ANY_SCHEMA}' then true
+      where a.kind ${EQUALS} '${kind}' and case when a.schema ${EQUALS} '' then ${isVisible} when a.schema ${EQUALS} '${ANY_SCHEMA}' then true
         else n.nspname ${EQUALS} a.schema::pg_catalog.name end${condition === undefined ? '' : ` and ${condition}`}`;
 }
 
@@ -47,7 +47,7 @@ const NAMES = `with found (kind, schema, name, oid) as materialized (
     union all ${found('relation', 'pg_class', 'rel', 'pg_catalog.pg_table_is_visible(o.oid)', CAN_BE_READ)}
     union all ${found('operator', 'pg_operator', 'opr', 'pg_catalog.pg_operator_is_visible(o.oid)', `o.oid ${FROM_USERS}`)}),
   kept as materialized (select pg_catalog.set_config('${FOUND}', coalesce(pg_catalog.string_agg(
-    pg_catalog.concat(case f.kind when 'attribute' then 'function' else f.kind end, ' ', f.oid), ','), ''), true) from found f)
+    pg_catalog.concat(case when f.kind ${EQUALS} 'attribute' then 'function' else f.kind end, ' ', f.oid), ','), ''), true) from found f)
   select f.kind, f.schema, f.name, f.oid from kept left join found f on true`;
 
 /**

@@ -114,7 +114,8 @@ export function findReached(
   const isMet = (type: string): boolean => Number(type) < FIRST_USER_OID || has('type', type);
   /** What only names and types tell; gives whether anything is new. */
   const pushImplied = (): boolean => {
-    for (const { kind, oid } of [...visits.values()]) {
+    // What is added meanwhile is visited, too.
+    for (const { kind, oid } of visits.values()) {
       if (!isType(kind)) continue;
       if (makesAny) push({ kind: 'made', oid }, 'its rows', true, visits.get(`${kind} ${oid} true`));
       if (writesAny) push({ kind: 'written', oid }, 'its rows', true, visits.get(`${kind} ${oid} true`));

@@ -284,7 +284,8 @@ async function messagesOf(sql: string, options: CapabilityOptions = {}): Promise
 /** Whether a lock is left behind. */
 async function acts(sql: string): Promise<boolean> {
   await client.query('begin read only');
-  await client.query(sql).finally(() => client.query('rollback'));
+  await client.query(sql);
+  await client.query('rollback');
   const { rowCount } = await client.query(
     "select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()",
   );
