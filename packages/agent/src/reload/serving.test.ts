@@ -77,6 +77,7 @@ test('so does one whose capabilities cannot be served', async () => {
     result: [],
     limits: { timeoutMs: 1000, maxRows: 1, maxBytes: 1000, onLimit: 'truncate' as const },
     allowFunctions: [],
+    allowForeignTables: [],
     exposeInOpenapi: true,
     position,
     sqlPosition: position,
