@@ -28,6 +28,7 @@ function capability(
     result: [{ name: 'one', type: 'integer', nullable: true, position }],
     limits: { timeoutMs: 1, maxRows: 1, maxBytes: 100, onLimit: 'error' },
     allowFunctions: [],
+    allowForeignTables: [],
     exposeInOpenapi: true,
     position,
     sqlPosition: position,

@@ -25,12 +25,7 @@ import { faultAt } from '../../sql/fault-at.ts';
 import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
 import { countingParams } from './row-count-warnings.ts';
 import { namedObjects, type NamedObjects } from './statement/named-objects.ts';
-import {
-  readStatement,
-  refusedAsTooDeep,
-  type ReadResult,
-  type ReadStatement,
-} from './statement/read-statement.ts';
+import { readStatement, refusedAsTooDeep, type ReadStatement } from './statement/read-statement.ts';
 import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
 import { titlesStatement } from './types/server-types.ts';
 import type { SessionFacts } from '../connection/database-session.ts';
@@ -41,7 +36,7 @@ interface PostgresVerification extends Verification {
 }
 
 /** How many capabilities' statements are read, and what they name is asked for, together. */
-const SLICE = 64;
+const SLICE = 256;
 /** How many capabilities are checked at once: enough to hide the round trips, few enough not to load the database. */
 const WORKERS = 4;
 /** Up to this many rows cost more to prepare for, at each call, than looking up their types. */
@@ -60,16 +55,14 @@ export async function verifyCapabilities(
   for (let start = 0; start < capabilities.length; start += SLICE) {
     const slice = capabilities.slice(start, start + SLICE);
     const statements = slice.map(readCapability);
-    await dependencies.learn(
-      statements.flatMap((result) => (result.ok ? [namedObjects(result.read.inspected.tree)] : [])),
-    );
+    await dependencies.learn(statements.flatMap((result) => (result.ok ? [result.named] : [])));
     const rest = slice.entries();
     const work = async (): Promise<void> => {
       for (const [index, capability] of rest) {
         const result = statements[index];
         results[start + index] =
           result?.ok === true
-            ? await check(pool, capability, result.read, { types, dependencies }).catch((error: unknown) =>
+            ? await check(pool, capability, result, { types, dependencies }).catch((error: unknown) =>
                 refusedAsTooDeep(capability, error),
               )
             : { ok: false, faults: result?.faults ?? [] };
@@ -88,9 +81,18 @@ type CheckResult =
   | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
   | Refusal;
 
-function readCapability(capability: Capability): ReadResult {
+interface NamingStatement {
+  readonly ok: true;
+  readonly read: ReadStatement;
+  readonly named: NamedObjects;
+}
+
+function readCapability(capability: Capability): NamingStatement | Refusal {
   try {
-    return readStatement(capability);
+    const result = readStatement(capability);
+    if (!result.ok) return result;
+    const { inspected, written } = result.read;
+    return { ...result, named: namedObjects([inspected.tree, written?.inspected.tree]) };
   } catch (error) {
     return refusedAsTooDeep(capability, error);
   }
@@ -105,14 +107,14 @@ interface Known {
 async function check(
   pool: SessionPool,
   capability: Capability,
-  statement: ReadStatement,
+  statement: NamingStatement,
   { types: catalog, dependencies }: Known,
 ): Promise<CheckResult> {
   // Before it is prepared: the server reads the statement's literals then, which runs what their types run.
-  const written = namedObjects(statement.inspected.tree);
-  const atOnce = checkReached(capability, findReached(dependencies, written, [], capability.allowFunctions));
+  const before = findReached(dependencies, statement.named, [], capability.allowFunctions);
+  const atOnce = checkReached(capability, before);
   if (atOnce.length > 0) return { ok: false, faults: atOnce };
-  const typed = await chooseTypes(pool, capability, statement);
+  const typed = await chooseTypes(pool, capability, statement.read);
   if (!typed.ok) return typed;
   const { read, plan: planned } = typed;
   const empty = emptyRanges(capability, typed.params);
@@ -128,7 +130,7 @@ async function check(
   const casts = typed.params.flatMap((param) => param.written.map(({ name }) => name));
   const volatility = askVolatile(text, typed.params.length);
   const unknown = unknownTypes(catalog, columns);
-  const named = withPlan(namedObjects(read.inspected.tree), plan);
+  const named = withPlan(read === statement.read ? statement.named : namedObjects(read.inspected.tree), plan);
   const isOutput = new Set(capability.result.map(({ name }) => name));
   const outputTypes = columns
     .filter(({ name }) => isOutput.has(name))
@@ -148,9 +150,9 @@ async function check(
 
   if (question !== undefined) {
     dependencies.answer(question, casts.length === 0 && titles !== undefined ? [titles, ...others] : others);
+    // Bodies of functions may name more.
+    await dependencies.learn([named], outputTypes);
   }
-  // Bodies of functions may name more.
-  await dependencies.learn([named], outputTypes);
 
   const title = casts.length === 0 ? undefined : titles?.rows.values();
   const params = typed.params.map((param) => ({
