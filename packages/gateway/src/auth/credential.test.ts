@@ -12,7 +12,6 @@ test.each([
   [['authorization', 'bEARER   k1  '], 'k1'],
   [['Authorization', 'Basic cHJveHk6', 'X-API-Key', 'k1'], 'k1'],
   [['X-API-Key', 'k1', 'Authorization', 'Negotiate YII='], 'k1'],
-  [['Authorization', '', 'X-API-Key', 'k1'], 'k1'],
   [['Authorization', `Bearer ${LONG}`, 'X-API-Key', 'k1'], 'k1'],
 ])('%j presents %j', (raw, key) => {
   expect(read(...raw)).toBe(key);
@@ -36,6 +35,7 @@ test.each([
   [['X-API-Key', '', 'x-api-key', 'k']],
   [['Authorization', 'Bearer k', 'authorization', 'Bearer k']],
   [['Authorization', 'Bearer', 'X-API-Key', 'k']],
+  [['Authorization', '', 'X-API-Key', 'k']],
   [['Authorization', 'Bearer k k', 'X-API-Key', 'k']],
   [['Authorization', 'Basic k', 'Authorization', 'Basic k', 'X-API-Key', 'k']],
 ])('%j presents two: 400, also when they are equal', (raw) => {
