@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -122,6 +122,107 @@ describe('create-key', { tags: ['command:create-key'] }, () => {
     );
     expect(another.api_key).not.toBe(created.api_key);
     expect(JSON.stringify(created.record)).not.toContain(secret);
+  });
+});
+
+describe('create-key --file', { tags: ['command:create-key'] }, () => {
+  const keyOf = (text: string): string => /svc_[A-Za-z0-9]+_[A-Za-z0-9_-]+/.exec(text)?.[0] ?? '';
+  const addTo = (file: string, name = 'reports'): Promise<Ran> =>
+    run('create-key', '--name', name, '--capabilities', 'get', '--file', file);
+
+  async function namesIn(file: string): Promise<readonly string[]> {
+    const records: readonly { name: string }[] = JSON.parse(await readFile(file, 'utf8'));
+    return records.map(({ name }) => name);
+  }
+
+  async function emptyFolder(name: string): Promise<string> {
+    const path = join(folder.path, name);
+    await mkdir(path);
+    return path;
+  }
+
+  test('makes a file that only its owner reads, and the gateway takes each added key without a restart', async () => {
+    const file = join(await emptyFolder('new'), 'keys.json');
+    const first = keyOf(
+      await printed('create-key', '--name', 'one', '--capabilities', 'get', '--file', file),
+    );
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const { GATEWAY_API_KEYS_JSON: _none, ...env } = await gatewayEnvironment();
+    const gateway = await startLoneGateway({ ...env, GATEWAY_API_KEYS_FILE: file });
+    const statusFor = async (key: string): Promise<number> => {
+      const headers = { ...JSON_TYPE, Authorization: `Bearer ${key}` };
+      return (await gateway.ask('POST', CALL, { headers, body: '{}' })).status;
+    };
+    expect(await statusFor(first)).toBe(503);
+    const { stdout } = await addTo(file, 'two');
+    await expect.poll(() => statusFor(keyOf(stdout)), { timeout: 10_000 }).toBe(503);
+    expect(await statusFor(first)).toBe(503);
+    await gateway.process.stop();
+  });
+
+  test('keeps the mode, the link and every byte of the records that are there', async () => {
+    const place = await emptyFolder('kept');
+    const [file, link] = [join(place, 'keys.json'), join(place, 'link.json')];
+    await addTo(file, 'one');
+    const [record = ''] = /\{.*\}/.exec(await readFile(file, 'utf8')) ?? [];
+    const odd = `[\n\t${record.replace('"capabilities":', '"capabilities" :  ')}\n]  `;
+    await writeFile(file, odd);
+    await chmod(file, 0o640);
+    await symlink('keys.json', link);
+    const all = ['create-key', '--name', 'two', '--capabilities', '*', '--json'];
+    const created: { record: unknown } = JSON.parse(await printed(...all, '--file', link));
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect((await stat(file)).mode & 0o777).toBe(0o640);
+    expect(await readFile(file, 'utf8')).toBe(
+      `${odd.slice(0, odd.indexOf('\n]'))},\n  ${JSON.stringify(created.record)}\n]\n`,
+    );
+    expect(await readdir(place)).toEqual(['keys.json', 'link.json']);
+  });
+
+  test('makes the target of a link that leads to no file', async () => {
+    const place = await emptyFolder('dangling');
+    await symlink('missing.json', join(place, 'link.json'));
+    expect(await addTo(join(place, 'link.json'))).toMatchObject({ code: 0, stderr: '' });
+    expect(await namesIn(join(place, 'missing.json'))).toEqual(['reports']);
+    expect((await lstat(join(place, 'link.json'))).isSymbolicLink()).toBe(true);
+  });
+
+  test('loses no record of runs at the same time', async () => {
+    const file = join(await emptyFolder('together'), 'keys.json');
+    const names = Array.from({ length: 6 }, (_, index) => `caller-${index}`);
+    const ran = await Promise.all(names.map((name) => addTo(file, name)));
+    expect(ran.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      names.map(() => ({ code: 0, stderr: '' })),
+    );
+    expect((await namesIn(file)).toSorted()).toEqual(names);
+  });
+
+  describe('ends with 2, prints no key and leaves the file as it is', () => {
+    const hash = `$2b$10$${'a'.repeat(53)}`;
+    const records = (count: number): string =>
+      JSON.stringify(Array.from({ length: count }, (_, index) => ({ name: `key-${index}`, key_hash: hash })));
+    test.each([
+      ['', 'is not JSON'],
+      ['{"services":[]}', 'is not a JSON array'],
+      ['[{"name":"one"}]', 'record 1 ("one"): key_hash is missing'],
+      [`[{"name":"reports","key_hash":"${hash}"}]`, 'record 2: name "reports" is already that of record 1'],
+      [records(100), 'has 101 records; accepted: at most 100'],
+    ])('%#', async (text, problem) => {
+      const file = join(folder.path, 'refused.json');
+      await writeFile(file, text, { mode: 0o644 });
+      const { code, stdout, stderr } = await addTo(file);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(`svc-gateway: --file ${file}: `);
+      expect(stderr).toContain(problem);
+      expect(await readFile(file, 'utf8')).toBe(text);
+    });
+
+    test('for a folder, and for a file in a folder that is not there', async () => {
+      expect(await addTo(folder.path)).toMatchObject({ code: 2, stdout: '' });
+      const { code, stdout, stderr } = await addTo(join(folder.path, 'none', 'keys.json'));
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('there is no such file');
+    });
   });
 });
 

@@ -13,6 +13,7 @@ import {
   tolerateClosedOutput,
 } from '@svc/edge';
 import { startGateway } from './gateway.ts';
+import { addKeyRecord } from './cli/add-key-record.ts';
 import { parseArguments, type Command } from './cli/arguments.ts';
 import { PROGRAM } from './cli/program.ts';
 import { renderAgentSecret } from './cli/render-agent-secret.ts';
@@ -68,8 +69,16 @@ async function main(argv: readonly string[]): Promise<void> {
       complain([command.message]);
       return;
     case 'create-key': {
+      const { file } = command;
       const created = createKey({ ...command, randomBytes });
-      process.stdout.write(renderCreatedKey(created, command.json));
+      if (file !== undefined) {
+        const added = await addKeyRecord(file, created.record);
+        if (!added.ok) {
+          complain(added.problems.map((problem) => `--file ${file}: ${problem}`));
+          return;
+        }
+      }
+      process.stdout.write(renderCreatedKey(created, command.json, file));
       return;
     }
     case 'create-console-token':

@@ -22,6 +22,8 @@ export type Command =
       readonly principal: string | undefined;
       readonly claims: Claims | undefined;
       readonly expiresAt: string | undefined;
+      /** The file of records that gets another one. */
+      readonly file: string | undefined;
       readonly json: boolean;
     }
   | { readonly command: 'create-agent-secret'; readonly json: boolean }
@@ -93,6 +95,8 @@ function createKeyCommand(given: Given): Command {
   if (expiresAt !== undefined && parseInstant(expiresAt) === undefined) {
     return wrong(`--expires-at: ${JSON.stringify(expiresAt)} is not accepted; accepted: ${INSTANT_ACCEPTED}`);
   }
+  const file = given.value('file');
+  if (file === '') return wrong('--file is empty; accepted: the path of a file of records');
   const parsed = parseClaimFlags(given.values('claim'));
   if (!parsed.ok) return wrong(parsed.problem);
   return {
@@ -102,6 +106,7 @@ function createKeyCommand(given: Given): Command {
     principal,
     claims: parsed.claims,
     expiresAt,
+    file,
     json: given.has('json'),
   };
 }

@@ -16,7 +16,7 @@ export const PROGRAM: ProgramSpec = {
   },
   commands: {
     'create-key': {
-      does: 'Create an API key for a caller: print the key once, and the record to add to GATEWAY_API_KEYS_JSON or to the file of keys or services. Stores nothing.',
+      does: 'Create an API key for a caller: print the key once, and add its record to the file of --file. Without --file the record is printed, for GATEWAY_API_KEYS_JSON or the file of keys or services, and nothing is stored.',
       flags: {
         name: {
           value: 'name',
@@ -40,6 +40,11 @@ export const PROGRAM: ProgramSpec = {
         'expires-at': {
           value: 'time',
           does: 'From when on the key is refused: a date and time of RFC 3339 with its offset, like `2027-01-31T00:00:00Z`.',
+        },
+        file: {
+          value: 'path',
+          does: 'Add the record to this file, a JSON array of records, which GATEWAY_API_KEYS_FILE names. A new file has the mode 0600; one that is there keeps its records, its mode and its owner. When the record cannot be added, the file stays as it is, no key is printed, and the command ends with 2.',
+          suggest: 'file',
         },
         json: { does: `${JSON_OUTPUT} \`{"api_key": "...", "record": {...}}\`` },
       },
