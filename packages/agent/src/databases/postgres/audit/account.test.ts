@@ -137,3 +137,66 @@ test('each finding is removed by its own remedy', async () => {
   await server.execute(remedies.join(';\n'));
   expect(await audit({ user: reader, password })).toEqual([]);
 });
+
+test('what acts beyond tables is found, and removed by its own remedy', async () => {
+  const [me, group] = [quoted(reader), quoted(helper)];
+  const version = await server.version();
+  const largeObjects = Array.from({ length: 12 }, (_, index) => 91_000 + index);
+  const parameters = ['ALTER SYSTEM, SET ON PARAMETER work_mem', 'SET ON PARAMETER svc_audit.odd'];
+  await server.execute(`
+    grant pg_monitor, pg_read_all_stats to ${me};
+    grant pg_signal_backend to ${group};
+    grant ${group} to ${me};
+    grant execute on function pg_reload_conf(), pg_switch_wal() to ${me};
+    grant execute on function pg_read_file(text) to public;
+    grant execute on function pg_rotate_logfile() to ${group};
+    ${largeObjects.map((oid) => `select lo_create(${oid}); grant update on large object ${oid} to ${me};`).join('\n')}
+    grant update on large object 91000, 91001 to public;
+    grant select on fact to ${me} with grant option;
+    grant create on tablespace pg_default to ${me};
+    alter default privileges in schema public grant select, insert, update on tables to ${me};
+    alter default privileges grant usage on sequences to ${group};
+    ${version >= 150_000 ? parameters.map((each) => `grant ${each} to ${me};`).join('\n') : ''}
+  `);
+  const findings = await audit({ user: reader, password });
+  const remedies = findings.map(({ remedy }) => remedy);
+  expect(remedies).toEqual(
+    expect.arrayContaining([
+      `REVOKE pg_monitor FROM ${me}`,
+      `REVOKE pg_read_all_stats FROM ${me}`,
+      `REVOKE pg_signal_backend FROM ${helper}`,
+      `REVOKE EXECUTE ON FUNCTION pg_reload_conf() FROM ${me}`,
+      `REVOKE EXECUTE ON FUNCTION pg_switch_wal() FROM ${me}`,
+      'REVOKE EXECUTE ON FUNCTION pg_read_file(text) FROM PUBLIC',
+      `REVOKE EXECUTE ON FUNCTION pg_rotate_logfile() FROM ${helper}`,
+      'REVOKE UPDATE ON LARGE OBJECT 91000, 91001 FROM PUBLIC',
+      `REVOKE GRANT OPTION FOR SELECT ON TABLE public.fact FROM ${me}`,
+      `REVOKE CREATE ON TABLESPACE pg_default FROM ${me}`,
+      `ALTER DEFAULT PRIVILEGES FOR ROLE postgres IN SCHEMA public REVOKE INSERT, UPDATE ON TABLES FROM ${me}`,
+      `ALTER DEFAULT PRIVILEGES FOR ROLE postgres REVOKE USAGE ON SEQUENCES FROM ${helper}`,
+      ...(version >= 150_000 ? parameters.map((each) => `REVOKE ${each} FROM ${me}`) : []),
+    ]),
+  );
+  expect(findings.map(({ problem }) => problem)).toContain(
+    `the account may UPDATE large object ${largeObjects.slice(0, 10).join(', ')} and 2 more`,
+  );
+  // One for the large objects of the account, and nothing that only comes with pg_monitor.
+  expect(remedies).toHaveLength(version >= 150_000 ? 15 : 13);
+  await server.execute(remedies.join(';\n'));
+  expect(await audit({ user: reader, password })).toEqual([]);
+  await server.execute(`alter default privileges in schema public revoke all on tables from ${me}`);
+});
+
+test('whatever the account owns is named', async () => {
+  const me = quoted(reader);
+  await server.execute(`
+    create function public.act() returns int language sql as 'select 1'; alter function public.act() owner to ${me};
+    create domain public.whole as int; alter domain public.whole owner to ${me};
+    select lo_create(92000); alter large object 92000 owner to ${me};
+  `);
+  expect(await audit({ user: reader, password })).toMatchObject([
+    { problem: 'the account owns function public.act(), large object 92000, type public.whole' },
+  ]);
+  await server.execute('drop function act(); drop domain whole; select lo_unlink(92000)');
+  expect(await audit({ user: reader, password })).toEqual([]);
+});
