@@ -13,7 +13,7 @@ import {
   tolerateClosedOutput,
 } from '@svc/edge';
 import { startGateway } from './gateway.ts';
-import { addKeyRecord } from './cli/add-key-record.ts';
+import { addKeyRecord } from './config/services/add-key-record.ts';
 import { parseArguments, type Command } from './cli/arguments.ts';
 import { PROGRAM } from './cli/program.ts';
 import { renderAgentSecret } from './cli/render-agent-secret.ts';

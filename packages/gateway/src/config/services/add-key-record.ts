@@ -17,10 +17,10 @@ import {
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readProblem } from '@svc/edge';
-import type { CreatedKey } from '../auth/api-keys/create-key.ts';
-import { parseJsonArray } from '../config/parse/json-array.ts';
-import { bad, good, type Parsed } from '../config/parse/parsed.ts';
-import { parseKeyEntries } from '../config/services/key-records.ts';
+import type { CreatedKey } from '../../auth/api-keys/create-key.ts';
+import { parseJsonArray } from '../parse/json-array.ts';
+import { bad, good, type Parsed } from '../parse/parsed.ts';
+import { parseKeyEntries } from './key-records.ts';
 
 const NEW_FILE_MODE = 0o600;
 const PERMISSION_BITS = 0o7777;
