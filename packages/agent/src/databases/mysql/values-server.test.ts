@@ -101,6 +101,78 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     expect(textOf((await query.run(callOf({ v: 'xyz' }))).rows)).toBe('[{"a":3}]');
   });
 
+  test(`a FLOAT leaves as its shortest decimal, and a DOUBLE with all its digits, with seed ${SEED}`, async () => {
+    const random = createRandom(SEED);
+    const anyFloat = (): number => {
+      const bits = Math.floor(random() * 2 ** 32);
+      return new Float32Array(Uint32Array.of(bits).buffer)[0] ?? 0;
+    };
+    const decimals = [
+      ...['19.99', '-0.1', '0', '7.5', '16777216', '8388609', '123456.79', '0.3', '1e+38', '-3.4028233e+38'],
+      ...['1e-45', '-1e-45', '1.1754944e-38', '33554430', '1.0000001'],
+      ...Array.from({ length: 500 }, anyFloat)
+        .filter((float) => Math.abs(float) < 3.4e38)
+        .map(shortestFloat),
+    ];
+    await execute(`create table floats (id int primary key, f float, d double, g float(7, 2));
+      insert into floats values ${decimals.map((decimal, id) => `(${id}, ${decimal}, ${decimal}, 19.99)`).join(', ')}`);
+    const capability = (sql: string): ReturnType<typeof capabilityOf> =>
+      capabilityOf(sql, { result: { f: 'number', d: 'number', g: 'number', t: 'string', m: 'number' } });
+    // Merged into the SELECT around it, and not.
+    for (const order of ['', ' order by id']) {
+      const columns = 'f, d, g, f as t, f as m';
+      const rows: unknown = JSON.parse(
+        await tested.rowsOf(capability(`select ${columns} from floats where id >= 0${order}`)),
+      );
+      expect(rows).toEqual(
+        decimals.map((decimal) => ({
+          f: Number(decimal),
+          d: Number(decimal),
+          g: 19.99,
+          t: String(Number(decimal)),
+          m: Number(decimal),
+        })),
+      );
+    }
+    const expression = 'select max(f) as f, 19.989999771118164e0 as d, g, f as t, coalesce(min(f), 0e0) as m';
+    expect(await tested.rowsOf(capability(`${expression} from floats where id = 0 group by g, f`))).toBe(
+      '[{"f":19.99,"d":19.989999771118164,"g":19.99,"t":"19.99","m":19.989999771118164}]',
+    );
+  });
+
+  test(`a DOUBLE leaves with all its digits, with seed ${SEED}`, async () => {
+    const random = createRandom(SEED);
+    const anyDouble = (): number => {
+      const bits = Uint32Array.of(Math.floor(random() * 2 ** 32), Math.floor(random() * 2 ** 32));
+      return new Float64Array(bits.buffer)[0] ?? 0;
+    };
+    const some = [1, 0.1, 1e15, 1e22, 12345678.9, -0.000012345678901234567, -2.0426385515127876e-35];
+    const doubles = [...some, ...Array.from({ length: 1000 }, anyDouble).filter(Number.isFinite)];
+    await execute(`create table doubles (id int primary key, d double);
+      insert into doubles values ${doubles.map((double, id) => `(${id}, ${double.toExponential()})`).join(', ')}`);
+    const sql = 'select d, d as t from doubles order by id';
+    const rows: unknown = JSON.parse(
+      await tested.rowsOf(
+        capabilityOf(sql, { result: { d: 'number', t: 'string' }, limits: { maxRows: 2000 } }),
+      ),
+    );
+    const found = Array.isArray(rows) ? rows : [];
+    expect(found.map(({ d }: { d: number }) => d)).toEqual(doubles);
+    expect(found.map(({ t }: { t: string }) => Number(t))).toEqual(doubles);
+  });
+
+  test('a row of FLOATs may be as long as max_bytes says, and no longer', async () => {
+    await execute('create table prices (f float); insert into prices values (19.99)');
+    const selecting = (maxBytes: number): ReturnType<typeof capabilityOf> =>
+      capabilityOf('select f as a, f as b from prices', {
+        result: { a: 'number', b: 'number' },
+        limits: { maxBytes },
+      });
+    const row = '[{"a":19.99,"b":19.99}]';
+    expect(await tested.rowsOf(selecting(row.length))).toBe(row);
+    await expect(tested.rowsOf(selecting(row.length - 1))).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
   test.runIf(address.kind === 'mariadb')('documents in columns of any character set are UTF-8', async () => {
     const sets = ['latin1', 'ucs2', 'utf16', 'utf32', 'utf8mb3', 'utf8mb4'];
     const columns = sets.map((set) => `${set}_ varchar(50) character set ${set}`);
@@ -137,6 +209,14 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     },
   );
 });
+
+/** By another way than that of the driver: the first number of digits that reads back. */
+function shortestFloat(float: number): string {
+  for (let digits = 0; ; digits += 1) {
+    const decimal = float.toExponential(digits);
+    if (Math.fround(Number(decimal)) === float) return decimal;
+  }
+}
 
 function documentOf(text: string): unknown {
   try {

@@ -70,15 +70,20 @@ function jsonText(value: string): string {
 function convertTime(type: string, ref: string): Conversion {
   const isZoned = type === 'TIMESTAMP WITH TIME ZONE';
   if (!isZoned && !TIMES.test(type)) return MISFIT;
+  if (type === 'TIMESTAMP_NS') {
+    // All that it can hold are in the years 1677 to 2262.
+    return as(momentText(ref, '%n'), `(${called('isfinite', ref)}) IS NOT TRUE`);
+  }
   const moment = isZoned ? called('make_timestamp', called('epoch_us', ref)) : `CAST(${ref} AS TIMESTAMP)`;
   const isNone = `(NOT ${called('isfinite', ref)}) IS NOT FALSE`;
-  const text = called(
-    'rtrim',
-    called('rtrim', called('strftime', moment, `'%Y-%m-%dT%H:%M:%S.%f'`), `'0'`),
-    `'.'`,
-  );
   const absent = `CASE WHEN ${isNone} THEN true ELSE ${moment} NOT BETWEEN ${MOMENTS} END`;
-  return as(called('concat', `'"'`, text, `'+00:00"'`), absent);
+  return as(momentText(moment, '%f'), absent);
+}
+
+function momentText(moment: string, fraction: '%f' | '%n'): string {
+  const digits = called('strftime', moment, `'%Y-%m-%dT%H:%M:%S.${fraction}'`);
+  const text = called('rtrim', called('rtrim', digits, `'0'`), `'.'`);
+  return called('concat', `'"'`, text, `'+00:00"'`);
 }
 
 function convertJson(ref: string, kind: 'ARRAY' | 'OBJECT'): Conversion {

@@ -18,6 +18,8 @@ export interface PreparedQuery extends PreparedCapability {
   readonly limits: CapabilityLimits;
   /** Fields that must not be null, by the numbers that the second column of a row gives. */
   readonly required: readonly string[];
+  /** Whether rows have a FLOAT, for `writeFloats`. */
+  readonly hasFloats: boolean;
   /** Whether it may call functions that somebody has made, be it in a view, which may change the session. */
   readonly callsOwn: boolean;
   /** Whether a function may read who calls, which is then in variables of the session. */

@@ -12,6 +12,7 @@ import type { MysqlSession } from '../connection/session.ts';
 import { bindValue, boundForm } from './bind-values.ts';
 import { expandLists } from './expand-lists.ts';
 import type { PreparedQuery } from './prepared-query.ts';
+import { writeFloats } from './write-floats.ts';
 
 /** How long the answer of a query that was stopped is waited for, before its connection is given up. */
 const STOP_MS = 1000;
@@ -118,7 +119,7 @@ class Transaction {
     this.#verified = verified;
     this.#call = call;
     this.#sent = sent;
-    this.#rows = new RowCollector(verified.limits, verified.required);
+    this.#rows = new RowCollector(verified);
   }
 
   get elapsedMs(): number {
@@ -274,6 +275,7 @@ class Transaction {
 class RowCollector {
   readonly #limits: CapabilityLimits;
   readonly #required: readonly string[];
+  readonly #hasFloats: boolean;
   readonly #rows: Buffer[] = [];
   /** Of the array: brackets, rows and commas. */
   #bytes = 2;
@@ -281,14 +283,16 @@ class RowCollector {
   #isTruncated = false;
   #error: DatabaseError | undefined;
 
-  constructor(limits: CapabilityLimits, required: readonly string[]) {
+  constructor({ limits, required, hasFloats }: PreparedQuery) {
     this.#limits = limits;
     this.#required = required;
+    this.#hasFloats = hasFloats;
   }
 
   /** Returns how many bytes have come behind those that count. */
   add(row: unknown): number {
-    const [json, missing] = Array.isArray(row) ? row : [];
+    const [sent, missing] = Array.isArray(row) ? row : [];
+    const json: unknown = this.#hasFloats && Buffer.isBuffer(sent) ? writeFloats(sent) : sent;
     const length = Buffer.isBuffer(json) ? json.length : 0;
     if (this.#isTruncated || this.#error !== undefined) {
       this.#excess += length;

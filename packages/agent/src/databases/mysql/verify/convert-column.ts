@@ -22,6 +22,8 @@ export type Conversion =
       readonly json: string;
       /** The condition on which JSON has null in its place. */
       readonly absent: string;
+      /** Whether `json` has a FLOAT in it, as `writeFloats` takes it. */
+      readonly isFloat: boolean;
     }
   | { readonly ok: false; readonly problem: string };
 
@@ -88,7 +90,8 @@ export function convertColumn(
       problem: `cannot be given as ${type}: declare what the column is, or CAST it in the SQL`,
     };
   }
-  return { ok: true, json, absent: absentOf(type, column, value) };
+  const isFloat = column.type === TYPE.float;
+  return { ok: true, json, absent: absentOf(type, column, value), isFloat };
 }
 
 function jsonOf(
@@ -104,12 +107,12 @@ function jsonOf(
       return isInteger ? `concat(${value} + 0)` : undefined;
     case 'number':
       if (isInteger || DECIMALS.has(column.type)) return `concat(${value} + 0)`;
-      // FLOAT as text has six digits only.
-      return column.type === TYPE.double || column.type === TYPE.float ? `concat(${value} + 0e0)` : undefined;
+      if (column.type === TYPE.float) return floatOf(value);
+      return column.type === TYPE.double ? doubleOf(value, isMariaDb) : undefined;
     case 'boolean':
       return isBoolean(column) ? `if(${value}, 'true', 'false')` : undefined;
     case 'string':
-      return textOf(column, value);
+      return textOf(column, value, isMariaDb);
     case 'date':
       return column.type === TYPE.date ? `concat('"', ${value}, '"')` : undefined;
     case 'datetime':
@@ -159,15 +162,29 @@ function isBoolean({ type, length }: Column): boolean {
   );
 }
 
-function textOf({ type, isBinary }: Column, value: string): string | undefined {
+function textOf({ type, isBinary }: Column, value: string, isMariaDb: boolean): string | undefined {
   if (type === TYPE.geometry) return undefined;
   if (type === TYPE.bit) return `json_quote(concat(${value} + 0))`;
+  if (type === TYPE.float) return `concat('"', ${floatOf(value)}, '"')`;
+  if (type === TYPE.double) return `concat('"', ${doubleOf(value, isMariaDb)}, '"')`;
   if (TEXTS.has(type)) {
     return isBinary && type !== TYPE.null
       ? String.raw`concat('"\\\\x', lower(hex(${value})), '"')`
       : `json_quote(convert(${value} using utf8mb4))`;
   }
   return `json_quote(convert(concat(${value}) using utf8mb4))`;
+}
+
+/** MySQL leaves out the last digits of some: as JSON it writes all, but not the same text for the others. */
+function doubleOf(value: string, isMariaDb: boolean): string {
+  const double = `${value} + 0e0`;
+  if (isMariaDb) return `concat(${double})`;
+  return `if(concat(${double}) + 0e0 = ${double}, concat(${double}), concat(cast(${double} as json)))`;
+}
+
+/** The servers write a FLOAT with six digits, or as the DOUBLE that it is: the agent makes the shortest decimal of that. */
+function floatOf(value: string): string {
+  return `concat(char(1), ${value} + 0e0, char(1))`;
 }
 
 function timeOf({ decimals }: Column, value: string): string {

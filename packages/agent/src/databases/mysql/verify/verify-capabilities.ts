@@ -98,6 +98,7 @@ async function check(
       params: compared.params,
       limits: capability.limits,
       required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
+      hasFloats: fields.some(({ isFloat }) => isFloat),
       callsOwn,
       setsCaller: callsOwn && config.callerVariables,
     },

@@ -1,5 +1,6 @@
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { OneSelect } from '../../sql/one-select.ts';
+import { FLOAT_BYTES } from '../execute/write-floats.ts';
 import { vocabulary } from '../vocabulary.ts';
 
 /** With these words alone a SELECT is one that servers merge into the SELECT around it. */
@@ -15,6 +16,7 @@ export interface OutputField {
   readonly name: string;
   readonly json: string;
   readonly absent: string;
+  readonly isFloat: boolean;
   readonly nullable: boolean;
 }
 
@@ -44,7 +46,8 @@ export function wrapSelect(
   const most = limits.maxRows + 1;
   const [inner, outer] =
     select.isLimited || isMerged(select) ? ['', `\nlimit ${most}`] : [`\nlimit ${most}`, ''];
-  const row = `left(cast(concat(${members.join(', ')}, '}') as binary), ${limits.maxBytes})`;
+  const mostBytes = limits.maxBytes + fields.filter(({ isFloat }) => isFloat).length * FLOAT_BYTES;
+  const row = `left(cast(concat(${members.join(', ')}, '}') as binary), ${mostBytes})`;
   const required = fields.filter(({ nullable }) => !nullable);
   const missing = required.map(({ absent }, index) => ` when ${absent} then ${index}`).join('');
   const columns = missing === '' ? row : `${row}, case${missing} end`;

@@ -29,7 +29,7 @@ export interface SqliteStatement {
   get(): Readonly<Record<string, unknown>> | undefined;
   run(): unknown;
   /** By the names of the parameters: Node.js 22.16 does not find ?1 by its number. */
-  iterate(values: Readonly<Record<string, BoundValue>>): Iterable<readonly SqliteValue[]>;
+  iterate(values: Readonly<Record<string, BoundValue>>): IterableIterator<readonly SqliteValue[]>;
   columns(): readonly { readonly name: string; readonly type: string | null }[];
   setReadBigInts(isOn: boolean): void;
   setReturnArrays(isOn: boolean): void;

@@ -97,8 +97,14 @@ function collect(
   values: Readonly<Record<string, BoundValue>>,
 ): Buffer {
   const rows = new RowTexts(limits);
-  for (const row of statement.iterate(values)) {
-    if (!rows.mayTake() || !rows.take(rowText(row, fields, limits.maxBytes))) break;
+  const steps = statement.iterate(values);
+  try {
+    for (const row of steps) {
+      if (!rows.mayTake() || !rows.take(rowText(row, fields, limits.maxBytes))) break;
+    }
+  } finally {
+    // A step that fails leaves the statement as it is, and its next run would fail with the same error.
+    steps.return?.();
   }
   return rows.write();
 }
