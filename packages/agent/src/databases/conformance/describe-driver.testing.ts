@@ -3,6 +3,7 @@ import { driverOf } from '../drivers.ts';
 import type { Dialect, TestServer } from './dialect.testing.ts';
 import { describeAvailability } from './availability.testing.ts';
 import { describeCalls } from './calls.testing.ts';
+import { describeFailures } from './failures.testing.ts';
 import { describeLimits } from './limits.testing.ts';
 import { describeParameters } from './parameters.testing.ts';
 import { describePlaces } from './places.testing.ts';
@@ -65,6 +66,7 @@ export function describeDriver(
     describePlaces(suite);
     describeLimits(suite);
     describeCalls(suite);
+    describeFailures(suite);
     describeStopping(suite);
     describeAvailability(suite);
   });

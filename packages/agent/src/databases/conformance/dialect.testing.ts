@@ -36,6 +36,13 @@ export interface Dialect {
     readonly schema: ParamSchema;
     readonly value: unknown;
   };
+  /**
+   * Expressions of `faulty (id, doc, name)`, whose row 1 is ('{"a":1}', 'one') and row 2 ('{bad', 'two'), and of the
+   * parameter `v`, a string: with a value that is refused by itself, and one that is not.
+   */
+  readonly refusals: readonly (readonly [expression: string, refused: string, taken: string])[];
+  /** Likewise: each fails for what row 2 has, whatever the value, which is one that might be blamed. */
+  readonly dataFaults: readonly (readonly [expression: string, value: string])[];
   /** Each has the parameter `n`, an integer, and fails for some of its values. */
   readonly risky: readonly string[];
   /** Conditions that hold for book 2 alone when `v` has that value: each form that a message advises for lists and objects. */

@@ -4,6 +4,7 @@ import type { PreparedCapability, Query, QueryCall, QueryResult } from '../drive
 import { DatabaseError, type DatabaseErrorKind } from '../errors.ts';
 import { answerMaxBytes } from '../sessions/answer-bounds.ts';
 import type { Pool } from '../sessions/pool.ts';
+import { faultError } from '../sql/probes/fault-error.ts';
 import { callerValue } from '../sql/caller-variables.ts';
 import { requireSigned } from '../sql/signed-integer.ts';
 import { utcText } from '../sql/utc-text.ts';
@@ -122,7 +123,7 @@ async function run(
       else pool.release(session);
       const isDue = signal.aborted || performance.now() >= deadline;
       if (isShared && !isDue && (isLost || kindOf(error) === 'timeout')) isAlone = true;
-      else if (!mayRunAgain(error, session, startedAt, askedAt)) throw toDatabaseError(error, verified, call);
+      else if (!mayRunAgain(error, session, startedAt, askedAt)) throw toDatabaseError(error, verified);
     }
   }
 }
@@ -173,16 +174,8 @@ function timeText(param: Param, value: unknown): unknown {
 }
 
 /** Tells a value that the engine does not take by the name of its parameter. */
-function toDatabaseError(error: unknown, { params }: EngineQuery, { values }: QueryCall): unknown {
-  if (!(error instanceof RefusedQuery) || error.mistake === undefined) return error;
-  const { message, mistake } = error;
-  const given = params.filter(({ name, from }) => from === undefined && (values[name] ?? null) !== null);
-  if (given.length > 0) {
-    const advice = `${given.map(({ name }) => name).join(', ')}: ${mistake}`;
-    return new DatabaseError('invalid_params', message, { advice });
-  }
-  const isPrincipals = params.some(({ from }) => from !== undefined);
-  return new DatabaseError(isPrincipals ? 'invalid_principal' : 'failed', message);
+function toDatabaseError(error: unknown, { params }: EngineQuery): unknown {
+  return error instanceof RefusedQuery ? (faultError(error.faults, params, error.message) ?? error) : error;
 }
 
 function kindOf(error: unknown): DatabaseErrorKind | undefined {

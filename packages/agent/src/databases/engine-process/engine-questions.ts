@@ -1,3 +1,5 @@
+import type { ValueFault } from '../sql/probes/proven-faults.ts';
+
 /** Kinds of questions to a process that holds an engine; drivers add their own. The body of each is JSON. */
 export const ASK = { open: 1, judge: 2, run: 3, read: 4, interrupt: 5 } as const;
 /** Kinds of answers: JSON, the rows of a run as `writeRows` puts them, or an `EngineFailure`. */
@@ -26,8 +28,8 @@ export interface EngineFailure {
   readonly message: string;
   /** What to check, where the database cannot be used. */
   readonly advice?: string;
-  /** What the caller is to change, where it is a value that the statement refuses. */
-  readonly mistake?: string;
+  /** Which values the engine refuses by themselves. */
+  readonly faults?: readonly ValueFault[];
 }
 
 /** What a question is answered with instead of what it asked for. */

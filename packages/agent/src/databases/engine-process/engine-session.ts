@@ -1,6 +1,7 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../errors.ts';
 import type { PlainSession } from '../sessions/pool.ts';
+import type { ValueFault } from '../sql/probes/proven-faults.ts';
 import { startEngine, type Engine, type EngineLimit, type EngineOptions } from './engine.ts';
 import {
   ANSWER,
@@ -70,10 +71,10 @@ async function open(options: EngineOptions, question: unknown, signal: AbortSign
 
 /** What a process says of a query that it could not run; where values are at fault, what is wrong with them. */
 export class RefusedQuery extends DatabaseError {
-  readonly mistake: string | undefined;
-  constructor({ kind, message, advice, mistake }: EngineFailure) {
+  readonly faults: readonly ValueFault[];
+  constructor({ kind, message, advice, faults = [] }: EngineFailure) {
     super(kind, message, { advice });
-    this.mistake = mistake;
+    this.faults = faults;
   }
 }
 

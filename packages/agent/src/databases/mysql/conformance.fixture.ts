@@ -11,6 +11,9 @@ function schemaOf(database: string): readonly string[] {
     create table book (id int primary key, title varchar(100) not null);
     insert into book with recursive n (i) as (select 1 union all select i + 1 from n where i < 50)
       select i, concat('book ', i) from n;
+    create table faulty (id int primary key, doc text, name varchar(50), lat varchar(50) character set latin1,
+      three varchar(50) character set utf8mb3, fulltext key (doc));
+    insert into faulty values (1, '{"a":1}', 'one', 'one', 'one'), (2, '{bad', 'two', 'two', 'two');
     create view sleeping as select sleep(1) as a;
     create view hiding as select a from sleeping;
     create table other (b bit(1), t tinyint(1), y year, f float, d decimal(40, 20), z int(6) zerofill, m enum('sad', 'glad'),
@@ -196,6 +199,47 @@ export function dialectOf(address: MysqlAddress): Dialect {
     refusesAllowedWrites: true,
     allowedWrites: [{ sql: 'select writes() as a', allowFunctions: ['writes'] }],
     failures: [{ sql: 'select length(shout(:v)) as a', allowFunctions: ['shout'] }],
+    refusals: [
+      ['(name regexp :v)', '(zq7', 'o'],
+      ["(name rlike concat(:v, ''))", '[zq7', 'o'],
+      ['regexp_instr(name, :v)', '(zq7', 'o'],
+      ["regexp_replace(name, :v, 'x')", '(zq7', 'o'],
+      ["(name like 'a' escape :v)", 'xx', 'x'],
+      ['(match(doc) against (:v in boolean mode) > 0)', '+(zq7', 'a'],
+      ['(lat = :v)', '😀', 'one'],
+      ['(three = :v)', '😀', 'one'],
+      ["(three like concat('%', :v, '%'))", '😀', 'ö'],
+      ['concat(lat, upper(:v))', '😀', 'one'],
+      ["(lat in ('a', :v))", 'я', 'ö'],
+      ['instr(three, :v)', '😀', 'o'],
+      ["(select a from json_table(:v, '$' columns (a int path '$.a')) j)", '{zq7', '{"a":1}'],
+      ...(isMysql
+        ? ([
+            ['(name regexp :v)', '', 'o'],
+            ["regexp_replace(name, 'o', :v)", '$9', 'x'],
+            ['json_extract(\'{"a":1}\', :v)', '$[', '$.a'],
+            ["json_extract(case id when 1 then doc end, concat('$.', :v))", 'a[', 'a'],
+            ['json_type(:v)', '{zq7', '{}'],
+            ['json_contains(doc, :v)', '{zq7', '{}'],
+            ['json_keys(doc, :v)', '$.*', '$'],
+            ["json_contains_path(doc, :v, '$.a')", 'zq7', 'one'],
+            ["json_set(doc, '$.b', cast(:v as json))", '{zq7', '{}'],
+            ['hex(uuid_to_bin(:v))', 'zq7', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'],
+            ['st_astext(st_geomfromtext(:v))', 'zq7', 'POINT(1 1)'],
+          ] as const)
+        : []),
+    ],
+    dataFaults: [
+      ["concat((select a from json_table(doc, '$' columns (a int path '$.a')) j), :v)", '{zq7'],
+      ['concat(case id when 2 then exp(id * 1000) else 1 end, :v)', '(zq7'],
+      ...(isMysql
+        ? ([
+            ["concat(json_extract(doc, '$.a'), :v)", '{zq7'],
+            ['json_extract(doc, :v)', '$.a'],
+            ["concat(case id when 2 then 'a' regexp concat(doc, '(') else 1 end, :v)", '(zq7'],
+          ] as const)
+        : []),
+    ],
     // MariaDB 10 takes one that stands by itself for bytes.
     caller: {
       sql: `select ${['api_key_name', 'capability', 'request_id']

@@ -165,7 +165,10 @@ function queryOf(database: Database): ReturnType<Database['prepare']> {
     text: 'select a',
     params: [],
     limits,
+    probes: [],
+    searches: [],
     required: [],
+    hasFloats: false,
     callsOwn: false,
     setsCaller: false,
   };

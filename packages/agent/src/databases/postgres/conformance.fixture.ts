@@ -13,6 +13,8 @@ const SCHEMA = `
   create type mood as enum ('sad', 'glad');
   create table book (id int primary key, title text not null);
   insert into book select g, 'book ' || g from generate_series(1, 50) g;
+  create table faulty (id int primary key, doc text, name text);
+  insert into faulty values (1, '{"a":1}', 'one'), (2, '{bad', 'two');
   create view locked as select id from book for update;
   create view caller as select current_setting('svc.api_key_name') as api_key_name,
     current_setting('svc.capability') as capability, current_setting('svc.request_id') as request_id;
@@ -37,7 +39,7 @@ async function start(pooler: Pooler | undefined): Promise<TestServer> {
   const database = await testDatabase({ sql: [SCHEMA] });
   const target = pooler ?? database;
   const role = `reader_${database.name}`;
-  await database.execute(`create role ${role} login password 'reader'; grant select on book, locked, caller to ${role};
+  await database.execute(`create role ${role} login password 'reader'; grant select on book, faulty, locked, caller to ${role};
     revoke temporary on database ${database.name} from public`);
   let network = await startFaultProxy({ target });
   const { host, port } = network;
@@ -149,6 +151,35 @@ const DIALECT: Omit<Dialect, 'start'> = {
     { sql: "select ((:v || '')::json->>0)::int as a" },
     { sql: 'select length(shout(:v)) as a' },
     { sql: 'select length(execute_text(:v)) as a' },
+  ],
+  refusals: [
+    ["(to_tsvector('simple', name) @@ to_tsquery(:v))::text", 'zq7 fox', 'one'],
+    ["to_tsquery('simple', :v)::text", 'zq7 &', 'one'],
+    ['(name ~ :v)::text', '(zq7', 'o'],
+    ["(name !~* (:v || ''))::text", '[zq7', 'o'],
+    ['(name similar to :v)::text', '(zq7', 'o%'],
+    ["regexp_replace(name, :v, 'x')", '(zq7', 'o'],
+    ["(regexp_match(name, 'o', :v))::text", 'q', 'i'],
+    ["(name like 'a' escape :v)::text", 'xx', 'x'],
+    ["(name like :v escape '#')::text", 'on#', 'one'],
+    ["jsonb_path_exists('{}'::jsonb, :v::jsonpath)::text", '$[', '$.a'],
+    [':v::inet::text', 'zq7', '::1'],
+    ['make_interval(secs => (:v)::float8)::text', 'zq7', '1'],
+    ["encode('a'::bytea, :v)", 'zq7', 'hex'],
+    ["decode(:v, 'hex')::text", 'zq7', '00'],
+    ["date_trunc(:v, timestamptz '2024-01-01')::text", 'zq7', 'day'],
+    ["split_part(name, 'n', (:v)::int)", '0', '1'],
+    ['substring(name, 1, (:v)::int)', '-1', '1'],
+    ["to_date(:v, 'YYYY')::text", 'zq7', '2024'],
+    ['(:v)::int4range::text', '[5,1]', '[1,5]'],
+    ['int4range(7, (:v)::int)::text', '1', '9'],
+    ['format(:v, name)', '%q', '%s'],
+  ],
+  dataFaults: [
+    ["(doc::json ->> 'a') || :v", '{zq7'],
+    ["case id when 2 then (name ~ (doc || '('))::text else 'x' end || to_tsquery(:v)::text", 'one'],
+    ['(1 / (2 - id) + (:v)::int)::text', '0'],
+    ["to_tsquery(case id when 2 then doc || ' (' else 'a' end)::text || :v", 'brown fox'],
   ],
   refusedValue: { sql: 'select :v::mood as a', schema: { type: 'string' }, value: 'zq7marker' },
   risky: ['select id as a from book limit :n', 'select id as a from book offset :n'],

@@ -11,6 +11,8 @@ const SCHEMA = `
     select i, 'book ' || i from n;
   create table other (i integer, r real, t text, b blob);
   insert into other values (9223372036854775807, 0.1, '2024-02-29 12:30:00.50', x'00ff');
+  create table faulty (id integer primary key, doc text, name text);
+  insert into faulty values (1, '{"a":1}', 'one'), (2, '{bad', 'two');
   create view attaching as select load_extension('x') as a;
   create view hiding as select a from attaching;
   create view settings as select seq as a from pragma_database_list;
@@ -152,7 +154,28 @@ export const dialect: Dialect = {
     'values (1)',
   ],
   allowedWrites: [],
-  failures: [{ sql: "select json_extract('{}', :v) as a" }],
+  failures: [{ sql: "select json_extract('{}', title || :v) as a from book" }],
+  refusals: [
+    ['json_type(:v)', '{zq7', '{}'],
+    ['json_extract(doc, :v)', 'zq7', '$.a'],
+    ["doc ->> (:v || '')", '$zq7', '$.a'],
+    ["(:v -> '$') || name", '{zq7', '{}'],
+    ["json_extract(doc, '$' || :v)", 'zq7', '.a'],
+    ["json_set(doc, '$.b', json(:v))", '{zq7', '1'],
+    ['(select value from json_each(:v))', '{zq7', '[1]'],
+    ["(name like 'a' escape :v)", 'xx', 'x'],
+    ['(name like :v)', '%_'.repeat(30_000), '%'],
+    ['unistr(:v)', String.raw`\u12`, 'x'],
+    ['(select count(*) from (select id from book limit :v))', 'x', '1'],
+    ['upper(json_type(:v) || json_type(doc))', '{zq7', '{}'],
+  ],
+  dataFaults: [
+    ["(doc ->> '$.a') || :v", '{zq7'],
+    ["json_extract(doc, '$.a') || json_quote(:v)", '{zq7'],
+    ["json_extract(doc, '$.' || :v)", 'a'],
+    ["case when json_valid(:v) then json_type(:v) else doc ->> '$.a' end", '{zq7'],
+    ['case id when 2 then abs(-9223372036854775807 - 1) else :v end', 'x'],
+  ],
   refusedValue: {
     sql: 'select json_type(:v) as a',
     schema: { type: 'string' },

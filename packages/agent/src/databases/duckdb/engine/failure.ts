@@ -2,10 +2,15 @@ import { Failure, type EngineFailure } from '../../engine-process/engine-questio
 
 /** DuckDB's texts begin with the kind of the error, and quote values behind it. */
 const KIND = /^([A-Z][A-Za-z]*(?: [A-Za-z]+)*) Error:/;
+const NO_VALUE = 'it is no value that the query takes';
+/** By the kinds of errors that values may be the reason of; an overflow is the query's. */
 const MISTAKES: Readonly<Record<string, string>> = {
   Conversion: 'it is no value of the type that the query takes',
-  'Out of Range': 'it is out of range',
-  'Invalid Input': 'it is no value that the query takes',
+  'Invalid Input': NO_VALUE,
+  // Of paths in JSON, patterns and time zones.
+  Binder: NO_VALUE,
+  Syntax: NO_VALUE,
+  'Not implemented': NO_VALUE,
 };
 
 export function kindOfError(error: unknown): string {
@@ -24,6 +29,10 @@ export function failureOf(error: unknown): EngineFailure {
   if (kind === 'Out of Memory') {
     return { kind: 'failed', message, advice: 'the engine needs more memory than it may have: raise memory' };
   }
-  const mistake = MISTAKES[kind];
-  return { kind: 'failed', message, ...(mistake === undefined ? {} : { mistake }) };
+  return { kind: 'failed', message };
+}
+
+/** What is wrong with a value, where a value may be what the error is about; undefined for other errors. */
+export function mistakeOf(error: unknown): string | undefined {
+  return error instanceof Failure ? undefined : MISTAKES[kindOfError(error)];
 }

@@ -1,3 +1,4 @@
+import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { CapabilityLimits, ParamType } from '../../../capabilities/model.ts';
 
 /** Its answer is an empty object. */
@@ -53,6 +54,7 @@ export interface QueryDefinition {
   /** The SELECT around it: see `wrapSelect`. */
   readonly text: string;
   readonly params: readonly ParamType[];
+  readonly probes: readonly ValueProbe[];
   /** Fields that must not be null, by the numbers that the second column of a row gives. */
   readonly required: readonly string[];
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;

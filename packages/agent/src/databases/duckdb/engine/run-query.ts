@@ -1,8 +1,11 @@
 import { Failure, type RunQuestion } from '../../engine-process/engine-questions.ts';
 import { RowTexts } from '../../engine-process/row-texts.ts';
+import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
+import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import { bindValue } from './bind-values.ts';
+import { failureOf, mistakeOf } from './failure.ts';
 import { judgeStatement } from './judge-statement.ts';
-import type { DuckdbStatement, DuckdbStream } from './library.ts';
+import type { DuckdbConnection, DuckdbStatement, DuckdbStream } from './library.ts';
 import { openFile, type OpenFile } from './open-file.ts';
 import { probeStatement } from './probe-statement.ts';
 import type {
@@ -67,8 +70,16 @@ export class QueryRunner {
     const known = this.#definitions.get(query);
     if (known === undefined) throw new Error(`there is no query ${query}`);
     const statement = this.#statements.get(query) ?? (await this.#prepare(query, known));
-    for (const [index, type] of known.params.entries()) bindValue(statement, index + 1, type, values[index]);
-    return collect(known, await statement.stream());
+    try {
+      for (const [index, type] of known.params.entries())
+        bindValue(statement, index + 1, type, values[index]);
+      return await collect(known, await statement.stream());
+    } catch (error) {
+      const mistake = mistakeOf(error);
+      if (mistake === undefined) throw error;
+      const faults = await faultsOf(this.#file.connection, known, values, mistake);
+      throw new Failure({ ...failureOf(error), faults });
+    }
   }
 
   async #prepare(query: number, { judged, text }: QueryDefinition): Promise<DuckdbStatement> {
@@ -83,6 +94,44 @@ export class QueryRunner {
     this.#statements.set(query, statement);
     return statement;
   }
+}
+
+/** Which values alone are refused in the same way. */
+async function faultsOf(
+  connection: DuckdbConnection,
+  { judged, probes, params }: QueryDefinition,
+  values: readonly unknown[],
+  mistake: string,
+): Promise<readonly ValueFault[]> {
+  const faults = new ProvenFaults();
+  for (const probe of [...(await castsOf(connection, judged.text)), ...probes]) {
+    if (!faults.isOpen(probe)) continue;
+    const statement = await connection.prepare(probe.text).catch(() => undefined);
+    if (statement === undefined) continue;
+    try {
+      for (const [index, param] of probe.params.entries())
+        bindValue(statement, index + 1, params[param] ?? 'string', values[param]);
+      await (await statement.stream()).fetchChunk();
+    } catch (error) {
+      faults.add(probe, mistakeOf(error) === mistake ? mistake : undefined);
+    } finally {
+      statement.destroySync();
+    }
+  }
+  return faults.all;
+}
+
+/** Each parameter as the type that DuckDB takes it for, which it casts a text to. */
+async function castsOf(connection: DuckdbConnection, text: string): Promise<readonly ValueProbe[]> {
+  const statement = await connection.prepare(text);
+  const numbers = Array.from({ length: statement.parameterCount }, (_, index) => index + 1);
+  const typed = numbers.filter((number) => statement.parameterTypeId(number) !== 0);
+  const probes = typed.map((number) => ({
+    text: `select cast($1 as ${statement.parameterType(number).toString()})`,
+    params: [number - 1],
+  }));
+  statement.destroySync();
+  return probes;
 }
 
 async function collect({ limits, required }: QueryDefinition, stream: DuckdbStream): Promise<Buffer> {

@@ -99,16 +99,22 @@ export function readStatement(capability: Capability): ReadResult {
   };
 }
 
-function written(
-  { number, param: { schema }, form }: ParameterReference,
+function written(reference: ParameterReference, at: number, typing: Typing): string {
+  const { number, param, form } = reference;
+  if (form === 'rows') return rowsOf(number, param.schema, typing.found[at] ?? null);
+  if (form === 'list') return listOf(number, param.schema);
+  const type = castOf(reference, at, typing);
+  return type === undefined ? `$${number}` : `CAST($${number} AS ${type})`;
+}
+
+/** The type that a reference is cast to, if it is. */
+export function castOf(
+  { number, param: { schema } }: ParameterReference,
   at: number,
   typing: Typing,
-): string {
-  if (form === 'rows') return rowsOf(number, schema, typing.found[at] ?? null);
-  if (form === 'list') return listOf(number, schema);
+): string | undefined {
   const isCast = schema.type === 'number' || typing.untyped.has(number);
-  const type = typing.casts.get(at) ?? (isCast ? CASTS[schema.type] : undefined);
-  return type === undefined ? `$${number}` : `CAST($${number} AS ${type})`;
+  return typing.casts.get(at) ?? (isCast ? CASTS[schema.type] : undefined);
 }
 
 /** A number is always cast: DuckDB would round it to the digits of the column that it is compared with. */

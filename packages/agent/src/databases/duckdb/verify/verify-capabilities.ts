@@ -11,6 +11,7 @@ import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { DuckdbConfig } from '../config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
+import { findProbes } from './find-probes.ts';
 import { readStatement, type ReadStatement, type Typing } from './read-statement.ts';
 import { castUnbound, findTypes, misfits, suspectLists } from './type-parameters.ts';
 import { convertColumn, wrapSelect, type OutputField } from './wrap-select.ts';
@@ -116,7 +117,7 @@ async function check(
   }
   const found = await judge(session, capability, read);
   if (!found.ok) return found;
-  const { question, judged } = found;
+  const { question, judged, typing } = found;
   const faults: VerificationFault[] = [];
   const fields = outputOf(capability, judged.columns, faults);
   if (faults.length > 0) return { ok: false, faults };
@@ -125,6 +126,7 @@ async function check(
     judged: question,
     text: wrapSelect(question.text, fields, limits, judged.isLimited),
     params: read.params.map(({ schema }) => schema.type),
+    probes: findProbes(capability.sql, read, typing),
     required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
     limits: { maxRows: limits.maxRows, maxBytes: limits.maxBytes, onLimit: limits.onLimit },
   };

@@ -15,19 +15,59 @@ const EXPIRED = new Set([1820, 1862]);
 const LOCKED = new Set([3118, 4151]);
 /** The account lacks a grant on the database, the table, the column or the routine. */
 const DENIED = new Set([1044, 1142, 1143, 1370]);
-/** Errors by which a function or clause refuses an argument: another value may well pass. */
+/** ER_NET_PACKET_TOO_LARGE. */
+const TOO_LONG = 1153;
+/** ER_PARSE_ERROR, which the parser of full-text searches gives too. */
+const NO_SYNTAX = 1064;
+/** ER_DATA_OUT_OF_RANGE: an overflow, which is the query's, or a row count that is below zero. */
+const OUT_OF_RANGE = 1690;
+const NO_PATTERN = 'it is no valid regular expression';
+const NO_JSON = 'it is no valid JSON';
+const NO_PATH = 'it is no valid JSON path';
+const NO_VALUE = 'it is no value that the query takes';
+const NO_TYPE = 'it is no value of the type that the query takes';
+/** Errors by which a function or clause refuses an argument, which may be a value or the data. */
 const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
-  1139: 'it is no valid regular expression',
-  1153: 'it is longer than the server takes',
-  1210: 'it is no value that the query takes',
-  1292: 'it is no value of the type that the query takes',
-  1690: 'it is out of range',
-  3141: 'it is no valid JSON',
-  3685: 'it is no valid regular expression',
-  3690: 'it is no valid regular expression',
-  3691: 'it is no valid regular expression',
-  3692: 'it is no valid regular expression',
+  1139: NO_PATTERN,
+  1210: NO_VALUE,
+  1292: NO_TYPE,
+  1411: NO_TYPE,
+  1525: NO_TYPE,
+  [OUT_OF_RANGE]: 'it is out of range',
+  3037: NO_VALUE,
+  3047: NO_VALUE,
+  3048: NO_VALUE,
+  3140: NO_JSON,
+  3141: NO_JSON,
+  3143: NO_PATH,
+  3146: NO_JSON,
+  3149: NO_PATH,
+  3150: NO_PATH,
+  3153: NO_PATH,
+  3154: NO_VALUE,
+  3157: NO_JSON,
+  3616: NO_VALUE,
+  3617: NO_VALUE,
+  3685: NO_PATTERN,
+  3686: NO_PATTERN,
+  3688: NO_PATTERN,
+  3689: NO_PATTERN,
+  3690: NO_PATTERN,
+  3691: NO_PATTERN,
+  3692: NO_PATTERN,
+  3693: NO_PATTERN,
+  3694: NO_PATTERN,
+  3695: NO_PATTERN,
+  3696: NO_PATTERN,
+  3697: NO_PATTERN,
+  3700: NO_PATTERN,
+  3887: NO_PATTERN,
+  3900: NO_PATTERN,
+  4024: NO_VALUE,
+  4038: NO_JSON,
 };
+/** Two character sets that do not go together, in the words of MariaDB and of MySQL. */
+const NO_CHARACTER_SET = new Set([1267, 1270, 1271, 3854, 3988]);
 
 /** What the server or the library gives as error; `errno` is the server's number where `sqlState` is there. */
 interface ServerError extends Error {
@@ -81,9 +121,33 @@ export function nameOf(error: unknown): string {
   return `error ${errno}, ${code}, SQLSTATE ${sqlState}`;
 }
 
-/** What a caller is told to change, by a fixed text; undefined where the failure is not the caller's. */
-export function callersMistake(error: unknown): string | undefined {
-  return REFUSED_ARGUMENT[numberOf(error) ?? 0];
+/**
+ * What is wrong with a value, by a fixed text, where a value may be what the error is about; undefined for other errors.
+ * `probe` is the statement of values alone that has failed, if it is one.
+ */
+export function mistakeOf(error: unknown, probe?: string): string | undefined {
+  const number = numberOf(error) ?? 0;
+  if (number === OUT_OF_RANGE && probe !== undefined && !probe.startsWith('select 1 limit '))
+    return undefined;
+  return REFUSED_ARGUMENT[number];
+}
+
+export function isTooLong(error: unknown): boolean {
+  return numberOf(error) === TOO_LONG;
+}
+
+export function isPatternOfSearch(error: unknown): boolean {
+  return numberOf(error) === NO_SYNTAX;
+}
+
+/** The character sets, other than that of parameters, into which the server could not convert a text; else none. */
+export function charactersRefused(error: unknown): readonly string[] {
+  if (!NO_CHARACTER_SET.has(numberOf(error) ?? 0)) return [];
+  // They stand behind the text itself, which MySQL quotes.
+  const words = (asServerError(error)?.message ?? '').split("'").at(numberOf(error) === 3854 ? -1 : 0) ?? '';
+  const sets = [...words.matchAll(/\bto ([a-z0-9]+)$|\b([a-z0-9]+)_[a-z0-9_]+/g)];
+  const names = sets.map(([, set, ofCollation]) => set ?? ofCollation ?? '');
+  return [...new Set(names)].filter((name) => name !== 'utf8mb4');
 }
 
 export function sqlStateOf(error: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
+import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { PreparedCapability } from '../../driver.ts';
 
 /** A parameter as it is bound in one of its places, with the schema that this place has for it. */
@@ -16,6 +17,10 @@ export interface PreparedQuery extends PreparedCapability {
   /** In the order of the placeholders; one that stands in several places is there as often. */
   readonly params: readonly PlacedParam[];
   readonly limits: CapabilityLimits;
+  /** Their parameters are placeholders of the text. */
+  readonly probes: readonly ValueProbe[];
+  /** The placeholders of parameters that are full-text searches in boolean mode. */
+  readonly searches: readonly number[];
   /** Fields that must not be null, by the numbers that the second column of a row gives. */
   readonly required: readonly string[];
   /** Whether rows have a FLOAT, for `writeFloats`. */

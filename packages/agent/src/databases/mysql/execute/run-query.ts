@@ -7,11 +7,14 @@ import type { Pool } from '../../sessions/pool.ts';
 import { CALLER_NAMES, callerValue } from '../../sql/caller-variables.ts';
 import { checkColumns, malformed, type Columns } from '../connection/check-packets.ts';
 import type { KillQuery } from '../connection/kill-query.ts';
-import { callersMistake, isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
+import { isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { bindValue, boundForm } from './bind-values.ts';
 import { expandLists } from './expand-lists.ts';
-import type { PreparedQuery } from './prepared-query.ts';
+import type { PlacedParam, PreparedQuery } from './prepared-query.ts';
+import { faultError } from '../../sql/probes/fault-error.ts';
+import type { ValueFault } from '../../sql/probes/proven-faults.ts';
+import { valueFaults } from './value-faults.ts';
 import { writeFloats } from './write-floats.ts';
 
 /** How long the answer of a query that was stopped is waited for, before its connection is given up. */
@@ -38,30 +41,83 @@ async function run(
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
   const given = verified.params.map((param) => valueOf(param, verified.capability, call));
-  const { text, params, values } = expandLists(verified, given);
-  const forms = params.map((param, index) => boundForm(param, values[index]));
+  const formed = formOf(verified, given);
   for (;;) {
-    const { signal, share } = call;
-    const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
-    const isFresh = session.madeAt > startedAt;
-    const bound = params.map(({ schema }, index) => bindValue(session.types, schema, forms[index]));
-    const transaction = new Transaction(session, kill, verified, call, { text, bound });
-    const outcome = await transaction.run(deadline);
-    void outcome.isFit.then((isFit) => {
-      if (isFit) {
-        pool.release(session);
-        return;
-      }
-      pool.discard(session);
-      if (transaction.silentSince !== undefined) pool.closeDoubtful(transaction.silentSince);
-    });
+    const { transaction, outcome, madeAt } = await runOnce(pool, kill, verified, call, formed, deadline);
+    const isFresh = madeAt > startedAt;
     if (outcome.error === undefined) return transaction.result();
     // One that died while idle says nothing of the query; one made for this call may have died of it.
     const wasIdle = !outcome.hasBegun || (!verified.callsOwn && transaction.elapsedMs < IDLE_LOSS_MS);
     const isLostBefore = wasIdle && isLostAlone(outcome.error) && !isFresh;
     if (isLostBefore && transaction.stopped === undefined && deadline > performance.now()) continue;
-    throw toDatabaseError(outcome.error, transaction.stopped, verified, call);
+    const { stopped } = transaction;
+    const faults = stopped === undefined ? await faultsOf(outcome.error) : [];
+    throw toDatabaseError(outcome.error, stopped, verified, faults);
   }
+
+  async function faultsOf(error: unknown): Promise<readonly ValueFault[]> {
+    const present = [...given.keys()].filter((index) => (given[index] ?? null) !== null);
+    try {
+      return await valueFaults(error, verified, present, async ({ text, params }, emptied = []) => {
+        const placed = params.flatMap((index) => verified.params[index] ?? []);
+        // In a text of its own a list is JSON text: that has all of its characters.
+        const query = {
+          ...verified,
+          text,
+          params: text === verified.text ? placed : placed.map(({ isList: _, ...param }) => param),
+          required: [],
+          hasFloats: false,
+        };
+        const values = params.map((index) => (emptied.includes(index) ? '' : given[index]));
+        const sent = formOf(query, values);
+        const { transaction, outcome } = await runOnce(pool, kill, query, call, sent, deadline);
+        const rows = (): string => Buffer.from(transaction.result().rows).toString();
+        return { error: outcome.error, rows };
+      });
+    } catch (failure) {
+      // Then the first error stands.
+      if (failure instanceof DatabaseError) return [];
+      throw failure;
+    }
+  }
+}
+
+interface FormedQuery {
+  readonly text: string;
+  /** In the order of its placeholders. */
+  readonly params: readonly PlacedParam[];
+  /** Their values, as `bindValue` takes them. */
+  readonly forms: readonly unknown[];
+}
+
+function formOf(query: PreparedQuery, given: readonly unknown[]): FormedQuery {
+  const { text, params, values } = expandLists(query, given);
+  return { text, params, forms: params.map((param, index) => boundForm(param, values[index])) };
+}
+
+/** On a session of the pool, which gets it back. */
+async function runOnce(
+  pool: Pool<MysqlSession>,
+  kill: KillQuery,
+  verified: PreparedQuery,
+  call: QueryCall,
+  { text, params, forms }: FormedQuery,
+  deadline: number,
+): Promise<{ readonly transaction: Transaction; readonly outcome: Outcome; readonly madeAt: number }> {
+  const { signal, share } = call;
+  const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
+  const bound = params.map(({ schema }, index) => bindValue(session.types, schema, forms[index]));
+  const transaction = new Transaction(session, kill, verified, call, { text, bound });
+  const outcome = await transaction.run(deadline);
+  void outcome.isFit.then((isFit) => {
+    if (isFit) {
+      pool.release(session);
+      return;
+    }
+    pool.discard(session);
+    if (transaction.silentSince !== undefined) pool.closeDoubtful(transaction.silentSince);
+  });
+  return { transaction, outcome, madeAt: session.madeAt };
 }
 
 /** Whether the connection failed, and not by a result that is too large and would be so again. */
@@ -341,21 +397,15 @@ function toDatabaseError(
   error: unknown,
   stopped: Transaction['stopped'],
   { params }: PreparedQuery,
-  { values }: QueryCall,
+  faults: readonly ValueFault[],
 ): DatabaseError {
   // Without the error as cause: its texts quote values.
   const sqlState = sqlStateOf(error);
   if (stopped === 'timeout' || stopped === 'cancelled') {
     return new DatabaseError(stopped, `stopped: ${stopped}`, { sqlState });
   }
-  const mistake = callersMistake(error);
-  const given = params.filter(({ name, from }) => from === undefined && (values[name] ?? null) !== null);
-  const names = [...new Set(given.map(({ name }) => name))];
-  if (mistake === undefined) return new DatabaseError(kindOf(error), nameOf(error), { sqlState });
-  if (names.length > 0) {
-    const advice = `${names.join(', ')}: ${mistake}`;
-    return new DatabaseError('invalid_params', nameOf(error), { advice, sqlState });
-  }
-  const isPrincipals = params.some(({ from }) => from !== undefined);
-  return new DatabaseError(isPrincipals ? 'invalid_principal' : 'failed', nameOf(error), { sqlState });
+  const name = nameOf(error);
+  return (
+    faultError(faults, params, name, { sqlState }) ?? new DatabaseError(kindOf(error), name, { sqlState })
+  );
 }

@@ -1,5 +1,5 @@
 import type { FieldPacket, PrepareStatementInfo } from 'mysql2';
-import type { Capability, ParamSchema } from '../../../capabilities/model.ts';
+import type { Capability, Param, ParamSchema } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
 import { faultAt } from '../../sql/fault-at.ts';
@@ -10,10 +10,14 @@ import { withSession } from '../connect.ts';
 import { isDenied, isLoss, isWrite, nameOf, unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { expandLists, MOST_ITEMS } from '../execute/expand-lists.ts';
-import type { PreparedQuery } from '../execute/prepared-query.ts';
+import type { PlacedParam, PreparedQuery } from '../execute/prepared-query.ts';
+import { markLists } from '../../sql/places/list-places.ts';
+import { valueProbes } from '../../sql/probes/value-probes.ts';
+import { booleanSearches } from './boolean-searches.ts';
 import { convertColumn, type Column } from './convert-column.ts';
 import { judgeComparisons } from './judge-comparisons.ts';
 import { judgeViews } from './judge-views.ts';
+import { probeDialect } from './probe-dialect.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
 import { shadowingFunctions } from './shadowing-functions.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
@@ -89,6 +93,10 @@ async function check(
   const text = wrapSelect(read.text, fields, capability.limits, read.select);
   const wrapped = await prepared(session, capability, text, read);
   if (!wrapped.ok) return wrapped;
+  const { body } = read.select;
+  const declared = markLists(capability.params, body, capability);
+  const placeholder = (param: number): number => placeholderOf(compared.params, capability.params[param]);
+  const probes = valueProbes(capability.sql, body, declared, probeDialect);
   const callsOwn = capability.allowFunctions.length > 0;
   return {
     ok: true,
@@ -97,13 +105,24 @@ async function check(
       text,
       params: compared.params,
       limits: capability.limits,
+      probes: probes.map((probe) => ({ text: probe.text, params: probe.params.map(placeholder) })),
+      searches: booleanSearches(body).map((name) =>
+        compared.params.findIndex((param) => param.name === name),
+      ),
       required: fields.flatMap(({ name, nullable }) => (nullable ? [] : [name])),
       hasFloats: fields.some(({ isFloat }) => isFloat),
       callsOwn,
       setsCaller: callsOwn && config.callerVariables,
     },
-    capability: notNegative(boundedLists(capability, read), countingParams(read.select.body)),
+    capability: notNegative(boundedLists(capability, read), countingParams(body)),
   };
+}
+
+/** Where it is bound as it is declared, or else where it first stands. */
+function placeholderOf(placed: readonly PlacedParam[], param: Param | undefined): number {
+  const first = placed.findIndex(({ name }) => name === param?.name);
+  const declared = placed.findIndex(({ name, schema }) => name === param?.name && schema === param.schema);
+  return declared < 0 ? first : declared;
 }
 
 /** With as many items as the parentheses of IN take. */

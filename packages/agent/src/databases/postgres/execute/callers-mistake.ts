@@ -10,6 +10,12 @@ const REFUSED_ARGUMENT: Readonly<Record<string, string>> = {
   '22023': 'it is no value that the query takes',
 };
 
+/** What is wrong with a value that a function has refused. */
+export function reasonOf(state: string): string {
+  if (state === '2201B') return 'it is no valid regular expression';
+  return REFUSED_ARGUMENT[state] ?? 'it is no value that the query takes';
+}
+
 /**
  * What a caller is told to change where the query failed by a value that each parameter alone took; undefined where the
  * failure is not the caller's, or there are no parameters.

@@ -1,4 +1,5 @@
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
+import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { PreparedCapability } from '../../driver.ts';
 
 /** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
@@ -8,6 +9,8 @@ export interface PreparedQuery extends PreparedCapability {
   readonly prefix: string;
   /** In the order of `$1`, `$2`, ... */
   readonly params: readonly BoundParam[];
+  /** With `$1`, `$2`, ... of their own. */
+  readonly probes: readonly ValueProbe[];
   readonly limits: CapabilityLimits;
 }
 

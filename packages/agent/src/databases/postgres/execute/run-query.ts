@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver.ts';
+import { faultError } from '../../sql/probes/fault-error.ts';
 import { callersMistake } from './callers-mistake.ts';
 import { watchLabels } from './changed-labels.ts';
 import {
@@ -21,6 +22,7 @@ import { runTransaction, type TransactionResult, type Transaction } from './tran
 import type { Rows } from '../connection/pipeline.ts';
 import { createLatencyByCaller, type LatencyByCaller } from './latency-by-caller.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
+import { provenValues } from './proven-values.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
 import type { PreparedQuery, ResultForm } from './prepared-query.ts';
@@ -143,6 +145,15 @@ async function run(
     const problems =
       done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
     if (problems.some(isPinned)) throw principalRefused(problems.filter(isPinned), error);
+    if (problems.length === 0 && done.begun) {
+      const settings = settingsOf(verified, call);
+      const rest = { ...limit, timeoutMs: deadline - performance.now() };
+      const values = (name: string): unknown => valueOf(call.values, name);
+      const faults = await provenValues(pool, settings, verified, values, rest, error);
+      const params = verified.params.map(({ param }) => param);
+      const refusal = faultError(faults, params, nameOf(error), { sqlState: sqlStateOf(error) });
+      if (refusal !== undefined) throw refusal;
+    }
     const given = done.begun ? givenOf(verified, call) : { names: [], ofCaller: [] };
     const mistake = callersMistake(sqlStateOf(error), given.names);
     const advice = problems.length > 0 ? problems.map(({ text }) => text).join('; ') : mistake;

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
+import { findProbes } from './statement/find-probes.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import { checkFunctions, checkReached, operatorsStatement } from './functions/check-functions.ts';
 import { DependencyCatalog } from './functions/dependency-catalog.ts';
@@ -202,10 +203,13 @@ async function check(
   if (miscounted.length > 0) return { ok: false, faults: miscounted };
   const presets = await checkPresets(pool, capability, params);
   if (presets.length > 0) return { ok: false, faults: presets };
+  const { references } = read.template;
+  const names = references.map((index) => read.template.params[index]?.name ?? '');
+  const probes = findProbes(capability.sql, names, params);
   const byName = new Map(params.map(({ param }) => [param.name, param]));
   return {
     ok: true,
-    query: { capability: capability.name, whole, prefix, params, limits: capability.limits },
+    query: { capability: capability.name, whole, prefix, params, probes, limits: capability.limits },
     capability: notNegative(
       { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
       counts,

@@ -39,7 +39,7 @@ export function listParameters(
 export function markLists(
   params: readonly Param[],
   body: readonly SqlToken[],
-  capability: Capability,
+  capability: Pick<Capability, 'params'>,
 ): readonly (Param & { readonly isList?: true })[] {
   const lists = new Set(listParameters(body, capability).map(({ param }) => param.name));
   return params.map((param) => (lists.has(param.name) ? { ...param, isList: true } : param));

@@ -5,10 +5,15 @@ import type { SqliteError } from './node-sqlite.ts';
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 14, 15, 26]);
 const TOO_BIG = 18;
 const MISMATCH = 20;
+/** Of functions. */
+const ERROR = 1;
+/** An overflow is the query's, except that by which a negative row count fails. */
+const OVERFLOW = /^integer overflow/;
+const COUNTING_PROBE = 'select 1 limit ';
 /** SQLite's own errors of functions have all the same code: they are told by their texts, which are not passed on. */
 const MISTAKES: readonly (readonly [text: RegExp, mistake: string])[] = [
   [/^malformed JSON/, 'it is no valid JSON'],
-  [/^integer overflow/, 'it is out of range'],
+  [/JSON path/, 'it is no valid JSON path'],
   [/^LIKE or GLOB pattern too complex/, 'its pattern is too long'],
   [/^ESCAPE expression must be a single character/, 'it is no single character'],
   [/^invalid Unicode escape/, 'it has an invalid Unicode escape'],
@@ -17,16 +22,25 @@ const MISTAKES: readonly (readonly [text: RegExp, mistake: string])[] = [
 /** What is passed on of an error of a run: SQLite quotes values in its texts. */
 export function failureOf(error: unknown): EngineFailure {
   if (error instanceof Failure) return error.failure;
-  const { errcode = 1, errstr = 'unknown', message } = asSqliteError(error);
+  const { errcode = 1, errstr = 'unknown' } = asSqliteError(error);
   const family = errcode & 0xff;
   const name = `error ${errcode}, ${errstr}`;
   if (UNAVAILABLE.has(family)) return { kind: 'unavailable', message: name, advice: 'it cannot be read' };
-  const mistake =
-    family === MISMATCH
-      ? 'it is no value of the type that the query takes'
-      : MISTAKES.find(([text]) => text.test(message))?.[1];
-  if (family === TOO_BIG) return { kind: 'too_large', message: name };
-  return { kind: 'failed', message: name, ...(mistake === undefined ? {} : { mistake }) };
+  return { kind: family === TOO_BIG ? 'too_large' : 'failed', message: name };
+}
+
+/**
+ * What is wrong with a value, where a value is what the error is about; undefined for other errors. `probe` is the statement
+ * of values alone that has failed, if it is one.
+ */
+export function mistakeOf(error: unknown, probe?: string): string | undefined {
+  const { errcode = 0, message } = asSqliteError(error);
+  if (errcode === MISMATCH) return 'it is no value of the type that the query takes';
+  if (errcode !== ERROR) return undefined;
+  if (OVERFLOW.test(message)) {
+    return probe === undefined || probe.startsWith(COUNTING_PROBE) ? 'it is out of range' : undefined;
+  }
+  return MISTAKES.find(([text]) => text.test(message))?.[1] ?? 'it is no value that the query takes';
 }
 
 export function asSqliteError(error: unknown): SqliteError {

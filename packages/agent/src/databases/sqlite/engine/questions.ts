@@ -1,3 +1,4 @@
+import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { CapabilityLimits, ParamType, ResultType } from '../../../capabilities/model.ts';
 
 export interface OpenQuestion {
@@ -31,6 +32,7 @@ export interface QueryDefinition {
   /** The types of ?1, ?2 and so on. */
   readonly params: readonly ParamType[];
   readonly fields: readonly FieldDefinition[];
+  readonly probes: readonly ValueProbe[];
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
 }
 

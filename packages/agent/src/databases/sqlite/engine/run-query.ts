@@ -1,11 +1,15 @@
 import { Failure, writeTime, type RunQuestion } from '../../engine-process/engine-questions.ts';
 import { RowTexts } from '../../engine-process/row-texts.ts';
+import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
 import { bindValue } from './bind-values.ts';
+import { failureOf, mistakeOf } from './failure.ts';
 import { problemOfProgram } from './judge-program.ts';
 import type { BoundValue, SqliteDatabase, SqliteStatement } from './node-sqlite.ts';
 import { openFile, type OpenFile } from './open-file.ts';
 import { outputOf, rowText, type OutputField } from './row-text.ts';
 import type { OpenQuestion, QueryDefinition } from './questions.ts';
+
+type ValueFaults = readonly ValueFault[];
 
 interface PreparedStatement {
   readonly statement: SqliteStatement;
@@ -60,9 +64,34 @@ export class QueryRunner {
       known.params.map((type, index) => [`?${index + 1}`, bindValue(type, values[index])]),
     );
     const started = performance.now();
-    const body = this.within((database) => collect(known, this.#statementOf(database, query, known), bound));
-    writeTime(body, performance.now() - started);
-    return body;
+    try {
+      const body = this.within((database) =>
+        collect(known, this.#statementOf(database, query, known), bound),
+      );
+      writeTime(body, performance.now() - started);
+      return body;
+    } catch (error) {
+      const mistake = mistakeOf(error);
+      if (mistake === undefined) throw error;
+      throw new Failure({ ...failureOf(error), faults: this.#faultsOf(known, values, mistake) });
+    }
+  }
+
+  /** Which values alone are refused in the same way. */
+  #faultsOf({ probes, params }: QueryDefinition, values: readonly unknown[], mistake: string): ValueFaults {
+    return this.within((database) => {
+      const faults = new ProvenFaults();
+      for (const probe of probes) {
+        if (!faults.isOpen(probe)) continue;
+        const bound = probe.params.map((param, index) => [
+          `?${index + 1}`,
+          bindValue(params[param] ?? 'string', values[param]),
+        ]);
+        const isRefused = refusalOf(database, probe.text, Object.fromEntries(bound)) === mistake;
+        faults.add(probe, isRefused ? mistake : undefined);
+      }
+      return faults.all;
+    });
   }
 
   #statementOf(database: SqliteDatabase, query: number, definition: QueryDefinition): PreparedStatement {
@@ -88,6 +117,27 @@ export class QueryRunner {
     const former = this.#file.database;
     this.#file = openFile(this.#question);
     former.close();
+  }
+}
+
+/** What is wrong with the values of a probe; undefined where nothing is, or where it is no statement. */
+function refusalOf(
+  database: SqliteDatabase,
+  text: string,
+  values: Readonly<Record<string, BoundValue>>,
+): string | undefined {
+  let statement: SqliteStatement;
+  try {
+    statement = database.prepare(text);
+  } catch {
+    return undefined;
+  }
+  try {
+    statement.setReadBigInts(true);
+    statement.iterate(values).next();
+    return undefined;
+  } catch (error) {
+    return mistakeOf(error, text);
   }
 }
 

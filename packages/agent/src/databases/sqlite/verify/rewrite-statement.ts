@@ -1,7 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import { listParameters } from '../../sql/places/list-places.ts';
 import { rewrite, writtenAs, type Rewriting } from '../../sql/places/rewrite.ts';
-import { rowCounts } from '../../sql/places/row-counts.ts';
+import { rowCounts, type RowCount } from '../../sql/places/row-counts.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
 /** An error, integer overflow, which is told as a value that is out of range. */
@@ -25,8 +25,13 @@ export function rewriteStatement(sql: string, body: readonly SqlToken[], capabil
     // A list in it would be rewritten twice.
     if (lists.some((list) => list.start >= start && list.end <= end)) return [];
     const count = `(${writtenAs(sql, body, start, end)})`;
-    const text = `case when ${count} is null then ${of === 'limit' ? -1 : 0} when ${count} < 0 then ${OUT_OF_RANGE} else ${count} end`;
-    return [{ start, end, text: ` ${text} ` }];
+    return [{ start, end, text: ` ${rowCount(of, count)} ` }];
   });
   return rewrite(sql, body, [...lists, ...counts]);
+}
+
+/** What counts rows as other databases take it. `count` is an operand. */
+export function rowCount(of: RowCount['of'], count: string): string {
+  const none = of === 'limit' ? -1 : 0;
+  return `case when ${count} is null then ${none} when ${count} < 0 then ${OUT_OF_RANGE} else ${count} end`;
 }

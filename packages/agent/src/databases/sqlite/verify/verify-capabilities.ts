@@ -9,7 +9,9 @@ import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
 import type { SqliteConfig } from '../config.ts';
 import type { JudgeQuestion, QueryDefinition, SqliteColumn } from '../engine/questions.ts';
+import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { judgeComparisons } from './judge-comparisons.ts';
+import { probeDialect } from './probe-dialect.ts';
 import { readStatement } from './read-statement.ts';
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
@@ -57,6 +59,7 @@ async function check(
     text,
     allowFunctions,
     params: read.params.map(({ schema }) => schema.type),
+    probes: valueProbes(capability.sql, read.select.body, read.params, probeDialect),
     fields: capability.result.map(({ name, type, nullable }) => ({ name, type, nullable })),
     limits: { maxRows: limits.maxRows, maxBytes: limits.maxBytes, onLimit: limits.onLimit },
   };

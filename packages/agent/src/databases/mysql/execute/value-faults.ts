@@ -1,0 +1,78 @@
+import type { ValueProbe } from '../../sql/probes/value-probes.ts';
+import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
+import { charactersRefused, isPatternOfSearch, isTooLong, mistakeOf } from '../connection/server-errors.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+
+export interface ProbeAnswer {
+  readonly error: unknown;
+  /** The JSON array of its rows, where there is no error. */
+  rows(): string;
+}
+
+/** Runs a statement with some of the call's values, in the place of others an empty text. */
+export type Ask = (probe: ValueProbe, emptied?: readonly number[]) => Promise<ProbeAnswer>;
+
+const NO_SEARCH = 'it is no valid full-text search';
+
+/** Which values the server refuses by themselves, as placeholders of the query that has failed with `error`. */
+export async function valueFaults(
+  error: unknown,
+  verified: PreparedQuery,
+  given: readonly number[],
+  ask: Ask,
+): Promise<readonly ValueFault[]> {
+  // The server reads no further, so that all of the message is the reason.
+  if (isTooLong(error)) return given.map((index) => [index, 'it is longer than the server takes']);
+  if (isPatternOfSearch(error)) return faultySearches(verified, ask);
+  const sets = charactersRefused(error);
+  if (sets.length > 0) return textsOutside(sets, verified, given, ask);
+  const mistake = mistakeOf(error);
+  if (mistake === undefined) return [];
+  const faults = new ProvenFaults();
+  for (const probe of verified.probes) {
+    if (!faults.isOpen(probe)) continue;
+    const { error: refusal } = await ask(probe);
+    faults.add(probe, mistakeOf(refusal, probe.text) === mistake ? mistake : undefined);
+  }
+  return faults.all;
+}
+
+/** A prepared statement is parsed no more: what its run finds to be no syntax is the text of a search. */
+async function faultySearches(
+  { searches, text, params }: PreparedQuery,
+  ask: Ask,
+): Promise<readonly ValueFault[]> {
+  if (searches.length < 2) return searches.map((index) => [index, NO_SEARCH]);
+  const found: ValueFault[] = [];
+  for (const index of searches) {
+    const others = new Set(searches.filter((other) => other !== index).map((other) => params[other]?.name));
+    const emptied = [...params.keys()].filter((each) => others.has(params[each]?.name));
+    const { error } = await ask({ text, params: [...params.keys()] }, emptied);
+    if (isPatternOfSearch(error)) found.push([index, NO_SEARCH]);
+  }
+  return found;
+}
+
+/** Texts that have a character which one of the sets does not have. */
+async function textsOutside(
+  sets: readonly string[],
+  { params }: PreparedQuery,
+  given: readonly number[],
+  ask: Ask,
+): Promise<readonly ValueFault[]> {
+  const found: ValueFault[] = [];
+  for (const index of given) {
+    const { name, schema: { type } = {} } = params[index] ?? {};
+    if (params.findIndex((param) => param.name === name) < index) continue;
+    if (type === 'integer' || type === 'number' || type === 'boolean') continue;
+    const isInside = sets.map(
+      (set) =>
+        `convert(convert(? using ${set}) using utf8mb4) = convert(? using utf8mb4) collate utf8mb4_bin`,
+    );
+    const text = `select cast(if(${isInside.join(' and ')}, 1, 0) as binary)`;
+    const { error, rows } = await ask({ text, params: sets.flatMap(() => [index, index]) });
+    const isRefused = error === undefined ? rows() === '[0]' : charactersRefused(error).length > 0;
+    if (isRefused) found.push([index, 'it has a character that the column cannot hold']);
+  }
+  return found;
+}

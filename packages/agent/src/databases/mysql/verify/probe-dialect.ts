@@ -1,0 +1,66 @@
+import type { FunctionRule } from '../../sql/probes/probe-texts.ts';
+import type { ProbeDialect } from '../../sql/probes/value-probes.ts';
+import { lexicon } from './lexicon.ts';
+
+const DOCUMENT = "'{}'";
+const PATH = "'$.a'";
+const LIST_PATH = "'$[0]'";
+const reading: FunctionRule = { args: [DOCUMENT, PATH] };
+const changing: FunctionRule = { args: [DOCUMENT, PATH, '1', PATH, '1', PATH, '1', PATH, '1'] };
+const lists: FunctionRule = { args: ["'[]'", LIST_PATH, '1', LIST_PATH, '1', LIST_PATH, '1'] };
+const documents: FunctionRule = { args: [DOCUMENT] };
+const matching = { right: (pattern: string) => `'' regexp ${pattern}` };
+
+/** Functions of the servers that refuse a text or a number for what it is. */
+export const probeDialect: ProbeDialect = {
+  lexicon,
+  isPositional: true,
+  placeholder: () => '?',
+  // Behind a NULL test, servers that see that there is none compute nothing.
+  select: (expression) =>
+    expression.startsWith('1 ') ? `select ${expression}` : `select left(concat(${expression}), 1)`,
+  rules: {
+    hasOthers: true,
+    guards: ['if'],
+    functions: {
+      regexp_instr: { args: ["'a'", "'x'", '1', '1', '0', "'c'"] },
+      regexp_like: { args: ["'a'", "'x'", "'c'"] },
+      regexp_replace: { args: ["'a'", "'a'", "''", '1', '1', "'c'"] },
+      regexp_substr: { args: ["'a'", "'x'", '1', '1', "'c'"] },
+      json_array_append: lists,
+      json_array_insert: lists,
+      json_contains: { args: [DOCUMENT, DOCUMENT, PATH] },
+      json_contains_path: { args: [DOCUMENT, "'one'", PATH] },
+      json_depth: documents,
+      json_extract: reading,
+      json_insert: changing,
+      json_keys: reading,
+      json_length: reading,
+      json_merge_patch: documents,
+      json_merge_preserve: documents,
+      json_overlaps: documents,
+      json_pretty: documents,
+      json_remove: reading,
+      json_replace: changing,
+      json_schema_valid: documents,
+      json_search: { args: [DOCUMENT, "'one'", "'a'", 'null', PATH] },
+      json_set: changing,
+      json_table: { args: [DOCUMENT, `'$' columns (a int path '$')`], as: '1 from json_table', behind: ' j' },
+      json_type: documents,
+      json_unquote: { args: ['\'""\''] },
+      period_add: { args: ['200001', '1'] },
+      period_diff: { args: ['200001'] },
+      to_char: { args: ["timestamp '2000-01-01 00:00:00'", "'YYYY'"] },
+      ntile: { args: ['1'], behind: ' over ()' },
+      nth_value: { args: ['1'], behind: ' over ()' },
+      lag: { args: ['1'], behind: ' over (order by 1)' },
+      lead: { args: ['1'], behind: ' over (order by 1)' },
+    },
+    operators: {
+      regexp: matching,
+      rlike: matching,
+      limit: { right: (count) => `1 limit ${count}` },
+      offset: { right: (count) => `1 limit 1 offset ${count}` },
+    },
+  },
+};

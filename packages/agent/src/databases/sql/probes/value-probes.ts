@@ -1,0 +1,69 @@
+import type { Param } from '../../../capabilities/model.ts';
+import { fillTemplate } from '../fill-template.ts';
+import { cutAtParameters, namesOfParameters } from '../named-parameters.ts';
+import { scanSql, type Lexicon, type SqlToken } from '../scanner.ts';
+import { probeTexts, type ProbeRules } from './probe-texts.ts';
+
+/** A SELECT of values alone: where it fails as a query has failed, the fault is theirs, and not that of the data. */
+export interface ValueProbe {
+  readonly text: string;
+  /** In the order of its placeholders: each an index of the statement's parameters. */
+  readonly params: readonly number[];
+}
+
+export interface ProbeDialect {
+  readonly lexicon: Lexicon;
+  readonly rules: ProbeRules;
+  /** What is sent of an expression. */
+  select(expression: string): string;
+  /** Placeholder of a parameter that is the `number`th of its probe, from 1 on. */
+  placeholder(number: number, param: Param): string;
+  /** Whether a parameter that stands in several places is sent once for each. */
+  readonly isPositional: boolean;
+}
+
+type ProbedParam = Param & { readonly isList?: true };
+
+/** More are not made of a statement: each may be run for a call that has failed. */
+const MOST_PROBES = 32;
+
+/**
+ * `params` are those of the statement, in the order by which probes name them. There are none of a parameter that is a list
+ * of SQL: it is written otherwise than by a placeholder.
+ */
+export function valueProbes(
+  sql: string,
+  tokens: readonly SqlToken[],
+  params: readonly ProbedParam[],
+  dialect: ProbeDialect,
+): readonly ValueProbe[] {
+  return probeTexts(sql, tokens, dialect.rules)
+    .slice(0, MOST_PROBES)
+    .flatMap((expression) => probeOf(dialect.select(expression), params, dialect) ?? []);
+}
+
+function probeOf(sql: string, params: readonly ProbedParam[], dialect: ProbeDialect): ValueProbe | undefined {
+  const scanned = scanSql(sql, dialect.lexicon);
+  if (!scanned.ok) return undefined;
+  const { tokens } = scanned;
+  const names = namesOfParameters(tokens);
+  if (params.some(({ name, isList }) => isList && names.includes(name))) return undefined;
+  const cut = cutAtParameters(
+    sql,
+    tokens,
+    tokens,
+    params.filter(({ name }) => names.includes(name)),
+  );
+  if (!cut.ok) return undefined;
+  const { template } = cut;
+  const placeholders = template.references.map((index) => ({ number: index + 1 }));
+  const { text } = fillTemplate(template, placeholders, ({ number }) => {
+    const param = template.params[number - 1];
+    return { text: param === undefined ? '' : dialect.placeholder(number, param), offset: 0 };
+  });
+  const indexOf = ({ name }: Param): number => params.findIndex((param) => param.name === name);
+  const sent = dialect.isPositional
+    ? template.references.flatMap((index) => template.params[index] ?? [])
+    : template.params;
+  return { text, params: sent.map(indexOf) };
+}
