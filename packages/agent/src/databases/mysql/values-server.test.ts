@@ -161,6 +161,44 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     expect(found.map(({ t }: { t: string }) => Number(t))).toEqual(doubles);
   });
 
+  test('what functions make of a parameter is text, and what they make of bytes is bytes', async () => {
+    await execute(
+      "create table bytes (b varbinary(10), t varchar(10)); insert into bytes values (x'c3a9', 'é')",
+    );
+    const values = { v: 'é"ß', n: 7 };
+    const [text, upper] = [JSON.stringify(values.v), JSON.stringify('É"ß')];
+    const document = address.kind === 'mysql' ? '{"a": "é\\"ß"}' : '{"a":"é\\"ß"}';
+    const cases: readonly (readonly [expression: string, json: string, type?: 'object'])[] = [
+      [':v', text],
+      ['upper(:v)', upper],
+      ["concat(:v, '')", text],
+      ['concat(:v, :n)', JSON.stringify(`${values.v}7`)],
+      ['concat(t, :v)', JSON.stringify(`é${values.v}`)],
+      ['coalesce(:v, t)', text],
+      ['if(:n = 7, :v, null)', text],
+      ['trim(lower(replace(:v, :v, :v)))', text],
+      ['reverse(reverse(:v))', text],
+      ["json_unquote(json_extract(json_object('a', :v), '$.a'))", text],
+      ['hex(:v)', '"C3A922C39F"'],
+      ['max(:v)', text],
+      ["json_object('a', :v)", document, 'object'],
+      ['concat(b, :v)', String.raw`"\\xc3a9c3a922c39f"`],
+      ['b', String.raw`"\\xc3a9"`],
+      ['unhex(hex(:v))', String.raw`"\\xc3a922c39f"`],
+    ];
+    for (const [expression, json, type = 'string'] of cases) {
+      // In a derived table of its own, as well.
+      for (const order of ['', ' order by 1']) {
+        const sql = `select ${expression} as a from bytes where :v is not null and :n is not null${order}`;
+        const capability = capabilityOf(sql, {
+          params: { v: { type: 'string' }, n: { type: 'integer' } },
+          result: { a: type },
+        });
+        expect([sql, await tested.rowsOf(capability, values)]).toEqual([sql, `[{"a":${json}}]`]);
+      }
+    }
+  });
+
   test('a row of FLOATs may be as long as max_bytes says, and no longer', async () => {
     await execute('create table prices (f float); insert into prices values (19.99)');
     const selecting = (maxBytes: number): ReturnType<typeof capabilityOf> =>

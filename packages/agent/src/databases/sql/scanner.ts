@@ -10,8 +10,8 @@ export interface Lexicon {
   readonly activeComments: readonly string[];
   /** Every other character that may stand outside of quotes and comments. */
   readonly operators: string;
-  /** How a colon may stand that begins no parameter, as in a cast. */
-  readonly colons?: readonly string[];
+  /** Colons that begin no parameter, as in a cast. A dialect that has them has them between values, too. */
+  readonly colons?: RegExp;
   /** Variables that may be read, as they are written. */
   readonly variables: readonly string[];
 }
@@ -74,7 +74,9 @@ export function scanSql(sql: string, lexicon: Lexicon): ScanResult {
     if (typeof token === 'string') return refused(token);
     const before = tokens.at(-1);
     if (before?.end === at) {
-      const problem = problemOfNeighbours(before, token, tokens.at(-2));
+      const problem =
+        (lexicon.colons === undefined ? undefined : problemOfColon(before, token)) ??
+        problemOfNeighbours(before, token, tokens.at(-2));
       if (problem !== undefined) return refused(problem);
     }
     tokens.push(token);
@@ -94,8 +96,8 @@ function readToken(sql: string, at: number, lexicon: Lexicon): SqlToken | string
   if (number > 0) return tokenOf('number', sql, at, at + number);
   const word = lengthOf(WORD, sql, at);
   if (word > 0) return tokenOf('word', sql, at, at + word);
-  const colon = lexicon.colons?.find((each) => sql.startsWith(each, at));
-  if (colon !== undefined) return tokenOf('operator', sql, at, at + colon.length);
+  const colon = lexicon.colons === undefined ? 0 : lengthOf(lexicon.colons, sql, at);
+  if (colon > 0) return tokenOf('operator', sql, at, at + colon);
   if (character === ':') {
     const parameter = lengthOf(PARAMETER, sql, at);
     if (parameter > 0) return tokenOf('parameter', sql, at, at + parameter);
@@ -147,6 +149,18 @@ function readQuoted(sql: string, at: number, { kind, hasEscapes }: Quote): SqlTo
     text += character;
   }
   return `has a quote without its end: close it with ${quote}`;
+}
+
+/** A colon between two values, of a slice, a struct or an alias, that may as well begin a parameter. */
+function problemOfColon(before: SqlToken, token: SqlToken): string | undefined {
+  const isValue = before.kind !== 'operator' || /^[)\]}]$/.test(before.text);
+  if (token.kind === 'parameter' && isValue && before.kind !== 'comment') {
+    return 'has a colon that may begin a parameter or separate two values: write `: name` for a column, `: :name` for a parameter';
+  }
+  if (before.kind === 'parameter' && token.text === ':') {
+    return 'has a colon directly behind a parameter: write a space before it, as in `[:first : :last]`';
+  }
+  return undefined;
 }
 
 /** What stands side by side without a space, and could be read as one or as two. */

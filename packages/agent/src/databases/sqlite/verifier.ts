@@ -13,6 +13,7 @@ import { createPool, ping } from './connect.ts';
 import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { fileWarnings } from './verify/file-warnings.ts';
+import { timeComparisons } from './verify/time-comparisons.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
@@ -22,7 +23,10 @@ export const verifier: Verifier = {
       const result = readStatement(capability);
       return result.ok ? [] : result.faults;
     }),
-  findWarnings: async (capabilities) => rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
+  findWarnings: async (capabilities) => [
+    ...rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
+    ...capabilities.flatMap((capability) => timeComparisons(capability, selectOf(capability)?.body ?? [])),
+  ],
   findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: SqliteConfig) {
     const { file } = config;

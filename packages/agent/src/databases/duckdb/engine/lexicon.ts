@@ -10,6 +10,6 @@ export const lexicon: Lexicon = {
   lineComments: [{ start: '--', needsSpace: false }],
   activeComments: [],
   operators: '+-*/%=<>!&|^~@#(),.;[]{}',
-  colons: [':=', '::', ': '],
+  colons: /::|:=|:(?![A-Za-z_])/y,
   variables: [],
 };

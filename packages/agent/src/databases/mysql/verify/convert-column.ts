@@ -1,19 +1,5 @@
 import type { ResultField } from '../../../capabilities/model.ts';
-
-/** What the server says of a column of the result. */
-export interface Column {
-  readonly name: string;
-  /** By its number in the protocol. */
-  readonly type: number;
-  readonly length: number;
-  readonly decimals: number;
-  readonly isBinary: boolean;
-  readonly isUnsigned: boolean;
-  /** Whether it is an ENUM or a SET, which are numbers, too. */
-  readonly isChoice: boolean;
-  /** Whether it is a column of a table. */
-  readonly isStored: boolean;
-}
+import type { Column } from './columns.ts';
 
 export type Conversion =
   | {

@@ -5,7 +5,8 @@ import { probeOf } from '../../sql/places/probe.ts';
 import { takesNumbersAlone } from '../../sql/places/takes-numbers.ts';
 import { isWord } from '../../sql/places/tokens.ts';
 import type { PlacedParam } from '../execute/prepared-query.ts';
-import { kindOfColumn, type Column, type ColumnKind } from './convert-column.ts';
+import type { Column } from './columns.ts';
+import { kindOfColumn, type ColumnKind } from './convert-column.ts';
 import type { ReadStatement } from './read-statement.ts';
 
 const OR = ['|', '&'];

@@ -28,6 +28,8 @@ export interface ReadStatement {
   /** With a `?` for each of its parameters, or a `LIST`. */
   readonly text: string;
   readonly params: readonly PlacedParam[];
+  /** The text with something else for each of them. */
+  readonly textWith: (written: (param: PlacedParam) => string) => string;
   /** Whether it reads who calls. */
   readonly asksCaller: boolean;
 }
@@ -72,12 +74,14 @@ export function readStatement(capability: Capability): ReadResult {
   if (!cut.ok || faults.length > 0) return { ok: false, faults };
   const params = placedParams(cut.template, select.body, capability);
   const placeholders = params.map((param, number) => ({ number, param }));
-  const { text } = fillTemplate(cut.template, placeholders, ({ param: { name, isList } }) => {
-    if (isList) return { text: LIST, offset: 0 };
+  const textWith: ReadStatement['textWith'] = (written) =>
+    fillTemplate(cut.template, placeholders, ({ param }) => ({ text: written(param), offset: 0 })).text;
+  const text = textWith(({ name, isList }) => {
+    if (isList) return LIST;
     // A variable would bring a collation of its own, which differs from that of most columns: an error.
-    return { text: variables.has(name) ? "concat('', ?)" : '?', offset: 0 };
+    return variables.has(name) ? "concat('', ?)" : '?';
   });
-  return { ok: true, read: { select, text, params, asksCaller: variables.size > 0 } };
+  return { ok: true, read: { select, text, params, textWith, asksCaller: variables.size > 0 } };
 }
 
 /** What somebody has made for it may take JSON text, too. */

@@ -1,4 +1,4 @@
-import type { FieldPacket, PrepareStatementInfo } from 'mysql2';
+import type { PrepareStatementInfo } from 'mysql2';
 import type { Capability, Param, ParamSchema } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
 import type { VerificationFault } from '../../errors.ts';
@@ -14,23 +14,19 @@ import type { PlacedParam, PreparedQuery } from '../execute/prepared-query.ts';
 import { markLists } from '../../sql/places/list-places.ts';
 import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { booleanSearches } from './boolean-searches.ts';
-import { convertColumn, type Column } from './convert-column.ts';
+import { partsOf, type Column } from './columns.ts';
+import { convertColumn } from './convert-column.ts';
 import { judgeComparisons } from './judge-comparisons.ts';
 import { judgeViews } from './judge-views.ts';
 import { probeDialect } from './probe-dialect.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
 import { shadowingFunctions } from './shadowing-functions.ts';
+import { withTexts } from './text-columns.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
 
 type CheckResult =
   | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
-/** Of a column: its character set is that of bytes. */
-const BINARY_SET = 63;
-const UNSIGNED_FLAG = 32;
-/** Of ENUM and SET. */
-const CHOICE_FLAGS = 256 | 2048;
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export async function verifyCapabilities(
@@ -88,7 +84,8 @@ async function check(
   const problem = await judgeViews(session, read.select, config.name, capability.allowFunctions);
   if (problem !== undefined) return { ok: false, faults: [faultAt(capability, problem)] };
   const faults: VerificationFault[] = [];
-  const fields = outputOf(capability, described.columns, session.isMariaDb, faults);
+  const columns = await withTexts(session, read, described.columns);
+  const fields = outputOf(capability, columns, session.isMariaDb, faults);
   if (faults.length > 0) return { ok: false, faults };
   const text = wrapSelect(read.text, fields, capability.limits, read.select);
   const wrapped = await prepared(session, capability, text, read);
@@ -194,33 +191,6 @@ export async function prepared(
     ({ columns } = parts);
   }
   return { ok: true, columns };
-}
-
-/** What the library's types leave out. */
-function partsOf(statement: PrepareStatementInfo): {
-  readonly parameters: number;
-  readonly columns: readonly Column[];
-} {
-  const parameters: unknown = Reflect.get(statement, 'parameters');
-  const columns: unknown = Reflect.get(statement, 'columns');
-  return {
-    parameters: Array.isArray(parameters) ? parameters.length : 0,
-    columns: (Array.isArray(columns) ? columns : []).map(columnOf),
-  };
-}
-
-function columnOf(field: FieldPacket): Column {
-  const flags = Number(field.flags);
-  return {
-    name: field.name,
-    type: field.columnType ?? 0,
-    length: field.columnLength ?? 0,
-    decimals: field.decimals ?? 0,
-    isBinary: field.characterSet === BINARY_SET,
-    isUnsigned: (flags & UNSIGNED_FLAG) !== 0,
-    isChoice: (flags & CHOICE_FLAGS) !== 0,
-    isStored: field.orgTable !== '',
-  };
 }
 
 function outputOf(

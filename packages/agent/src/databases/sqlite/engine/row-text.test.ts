@@ -6,9 +6,17 @@ const MOST_BYTES = 1000;
 
 function given(type: ResultType, value: string): unknown {
   const fields = outputOf([{ name: 'field', type, nullable: true }], [{ name: 'field' }]);
-  const row: { field: unknown } = JSON.parse(rowText([value], fields, MOST_BYTES) ?? '');
+  const row: { field: unknown } = JSON.parse(rowText([value], fields, MOST_BYTES, 1) ?? '');
   return row.field;
 }
+
+test('a value that does not fit is told by its field, its row and its class', () => {
+  const fields = outputOf([{ name: 'qty', type: 'integer', nullable: false }], [{ name: 'qty' }]);
+  expect(() => rowText([''], fields, MOST_BYTES, 7)).toThrow(
+    'field qty has in row 7 a value of the class TEXT, which is no integer',
+  );
+  expect(() => rowText([null], fields, MOST_BYTES, 8)).toThrow('field qty is null in row 8');
+});
 
 describe('datetime', () => {
   test.each([
@@ -39,7 +47,7 @@ describe('datetime', () => {
     '2024-01-01',
     'now',
   ])('%s is none', (text) => {
-    expect(() => given('datetime', text)).toThrow('is no datetime');
+    expect(() => given('datetime', text)).toThrow('which is no datetime');
   });
 });
 
@@ -51,7 +59,7 @@ describe('date', () => {
   test.each(['2023-02-29', '2100-02-29', '2024-06-31', '2024-1-1', '2024-01-32', '2024-01-01 00:00'])(
     '%s is none',
     (text) => {
-      expect(() => given('date', text)).toThrow('is no date');
+      expect(() => given('date', text)).toThrow('which is no date');
     },
   );
 });

@@ -32,6 +32,8 @@ export function rowText(
   row: readonly SqliteValue[],
   fields: readonly OutputField[],
   maxBytes: number,
+  /** Of the row in its result, from 1 on: for who looks for the value that does not fit. */
+  number: number,
 ): string | undefined {
   let text = '';
   for (const field of fields) {
@@ -39,19 +41,26 @@ export function rowText(
     if (typeof value !== 'number' && typeof value !== 'bigint' && (value?.length ?? 0) > maxBytes)
       return undefined;
     const json = value === null ? 'null' : jsonOf(field.type, value);
-    if (json === undefined) {
-      const message = `field ${field.name} has a value that is no ${field.type}: declare what it is, or CAST it in the SQL`;
+    if (value !== null && json === undefined) {
+      const message = `field ${field.name} has in row ${number} a value of the class ${classOf(value)}, which is no ${field.type}: declare what it is, or CAST it in the SQL`;
       throw new Failure({ kind: 'failed', message });
     }
     if (json === 'null' && !field.nullable) {
       throw new Failure({
         kind: 'failed',
-        message: `field ${field.name} is null, and its nullable is false`,
+        message: `field ${field.name} is null in row ${number}, and its nullable is false`,
       });
     }
     text += field.prefix + json;
   }
   return `${text}}`;
+}
+
+/** As `typeof()` says it. */
+function classOf(value: bigint | number | string | Uint8Array): string {
+  if (typeof value === 'string') return 'TEXT';
+  if (typeof value === 'bigint') return 'INTEGER';
+  return typeof value === 'number' ? 'REAL' : 'BLOB';
 }
 
 /** A value as the declared type; undefined where it is of another class. */

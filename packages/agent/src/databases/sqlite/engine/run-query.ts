@@ -149,8 +149,10 @@ function collect(
   const rows = new RowTexts(limits);
   const steps = statement.iterate(values);
   try {
+    let number = 0;
     for (const row of steps) {
-      if (!rows.mayTake() || !rows.take(rowText(row, fields, limits.maxBytes))) break;
+      number += 1;
+      if (!rows.mayTake() || !rows.take(rowText(row, fields, limits.maxBytes, number))) break;
     }
   } finally {
     // A step that fails leaves the statement as it is, and its next run would fail with the same error.

@@ -9,7 +9,7 @@ const lexicon: Lexicon = {
   lineComments: [{ start: '--', needsSpace: false }],
   activeComments: [],
   operators: '+-*/%=<>!&|^~@#(),.;[]',
-  colons: ['::', ':=', ': '],
+  colons: /::|:=|:(?![A-Za-z_])/y,
   variables: [],
 };
 

@@ -1,0 +1,49 @@
+import type { FieldPacket, PrepareStatementInfo } from 'mysql2';
+
+/** What the server says of a column of the result. */
+export interface Column {
+  readonly name: string;
+  /** By its number in the protocol. */
+  readonly type: number;
+  readonly length: number;
+  readonly decimals: number;
+  readonly isBinary: boolean;
+  readonly isUnsigned: boolean;
+  /** Whether it is an ENUM or a SET, which are numbers, too. */
+  readonly isChoice: boolean;
+  /** Whether it is a column of a table. */
+  readonly isStored: boolean;
+}
+
+/** Of a column: its character set is that of bytes. */
+const BINARY_SET = 63;
+const UNSIGNED_FLAG = 32;
+/** Of ENUM and SET. */
+const CHOICE_FLAGS = 256 | 2048;
+
+/** What the library's types leave out. */
+export function partsOf(statement: PrepareStatementInfo): {
+  readonly parameters: number;
+  readonly columns: readonly Column[];
+} {
+  const parameters: unknown = Reflect.get(statement, 'parameters');
+  const columns: unknown = Reflect.get(statement, 'columns');
+  return {
+    parameters: Array.isArray(parameters) ? parameters.length : 0,
+    columns: (Array.isArray(columns) ? columns : []).map(columnOf),
+  };
+}
+
+function columnOf(field: FieldPacket): Column {
+  const flags = Number(field.flags);
+  return {
+    name: field.name,
+    type: field.columnType ?? 0,
+    length: field.columnLength ?? 0,
+    decimals: field.decimals ?? 0,
+    isBinary: field.characterSet === BINARY_SET,
+    isUnsigned: (flags & UNSIGNED_FLAG) !== 0,
+    isChoice: (flags & CHOICE_FLAGS) !== 0,
+    isStored: field.orgTable !== '',
+  };
+}

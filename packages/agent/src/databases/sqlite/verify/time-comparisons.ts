@@ -1,0 +1,142 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Fault } from '../../../capabilities/fault.ts';
+import type { SqlToken } from '../../sql/scanner.ts';
+
+const COMPARISON = /^(?:==?|<|<=|>|>=|<>|!=)$/;
+/** Words before a parenthesis that are no function. */
+const CLAUSE = /^(?:where|and|or|not|on|when|having|select)$/i;
+const ADVICE = {
+  date: (name: string) => `date(x) >= :${name}`,
+  datetime: (name: string) => `datetime(x, 'subsec') >= datetime(:${name}, 'subsec')`,
+} as const;
+
+/**
+ * SQLite has no type of times: a column holds texts of any form, or numbers, and a parameter is compared with them as the
+ * text that it is. Only what SQLite's own function makes of a column is known to have its form.
+ */
+export function timeComparisons(
+  { name: capability, params }: Capability,
+  body: readonly SqlToken[],
+): readonly Fault[] {
+  return params.flatMap(({ name, schema: { type }, position }) => {
+    if (type !== 'date' && type !== 'datetime') return [];
+    const isParam = ({ kind, text }: SqlToken): boolean => kind === 'parameter' && text === `:${name}`;
+    const isDoubtful = body.some((token, at) => isParam(token) && isComparedAsText(body, at, type));
+    const form = type === 'date' ? 'YYYY-MM-DD' : 'YYYY-MM-DD hh:mm:ss in UTC';
+    const message = `is compared as a text, which is right only with texts of the form ${form}: for other values of a column x write ${ADVICE[type](name)}`;
+    return isDoubtful ? [{ path: `capabilities.${capability}.params.${name}`, position, message }] : [];
+  });
+}
+
+/** Whether the parameter there is compared with something that need not have its form. */
+function isComparedAsText(body: readonly SqlToken[], at: number, type: 'date' | 'datetime'): boolean {
+  const left = leftOperand(body, at);
+  const right = comparisonFrom(body, at + 1);
+  const others = [...(left === undefined ? [] : [left]), ...(right === undefined ? [] : [right])];
+  return others.some((index) => !hasForm(body, index, type));
+}
+
+/** The last token of what stands on the left of the comparison of which the parameter there is the right side. */
+function leftOperand(body: readonly SqlToken[], at: number): number | undefined {
+  const word = (index: number): string =>
+    body[index]?.kind === 'word' ? body[index].text.toLowerCase() : '';
+  const behindNot = (index: number): number => (word(index) === 'not' ? index - 1 : index);
+  const operator = comparisonBefore(body, at - 1);
+  if (operator !== undefined) return operator;
+  if (word(at - 1) === 'between') return behindNot(at - 2);
+  if (word(at - 1) === 'is' || (word(at - 1) === 'not' && word(at - 2) === 'is')) {
+    return word(at - 1) === 'is' ? at - 2 : at - 3;
+  }
+  if (word(at - 1) === 'and') {
+    const between = betweenBefore(body, at - 2);
+    return between === undefined ? undefined : behindNot(between - 1);
+  }
+  const opening = openingBefore(body, at - 1);
+  if (opening === undefined) return undefined;
+  if (word(opening - 1) === 'in') return behindNot(opening - 2);
+  return tupleElement(body, opening, at);
+}
+
+/** Of `(a, b) > (:a, :b)` the element that stands over against the parameter. */
+function tupleElement(body: readonly SqlToken[], opening: number, at: number): number | undefined {
+  const closing = comparisonBefore(body, opening - 1);
+  if (closing === undefined || body[closing]?.text !== ')') return undefined;
+  const start = openingBefore(body, closing - 1);
+  const before = start === undefined ? undefined : body[start - 1];
+  if (start === undefined || (before?.kind === 'word' && !CLAUSE.test(before.text))) return undefined;
+  const commas = (from: number, to: number): readonly number[] =>
+    body.flatMap((token, index) => {
+      const isOwn = index > from && index < to && token.kind === 'operator' && token.text === ',';
+      return isOwn && openingBefore(body, index - 1) === from ? [index] : [];
+    });
+  const ends = [...commas(start, closing), closing];
+  const end = ends[commas(opening, at).length];
+  return end === undefined ? undefined : end - 1;
+}
+
+/** Where the operand before a comparison ends whose operator ends there. */
+function comparisonBefore(body: readonly SqlToken[], end: number): number | undefined {
+  let start = end;
+  while (/^[<>=!]$/.test(body[start - 1]?.text ?? '') && body[start - 1]?.end === body[start]?.start)
+    start -= 1;
+  const text = body.slice(start, end + 1).map((token) => token.text);
+  return COMPARISON.test(text.join('')) ? start - 1 : undefined;
+}
+
+/** The last token of the operand behind a comparison that begins there. */
+function comparisonFrom(body: readonly SqlToken[], from: number): number | undefined {
+  let end = from;
+  while (/^[<>=!]$/.test(body[end]?.text ?? '')) end += 1;
+  if (
+    !COMPARISON.test(
+      body
+        .slice(from, end)
+        .map(({ text }) => text)
+        .join(''),
+    )
+  )
+    return undefined;
+  while (body[end + 1]?.text === '.') end += 2;
+  return body[end + 1]?.text === '(' ? closingFrom(body, end + 1) : end;
+}
+
+function betweenBefore(body: readonly SqlToken[], from: number): number | undefined {
+  for (let index = from, depth = 0; index >= 0; index -= 1) {
+    const text = body[index]?.text.toLowerCase();
+    if (text === ')') depth += 1;
+    if (text === '(') depth -= 1;
+    if (depth < 0 || (depth === 0 && text === 'and')) return undefined;
+    if (depth === 0 && text === 'between') return index;
+  }
+  return undefined;
+}
+
+function openingBefore(body: readonly SqlToken[], from: number): number | undefined {
+  for (let index = from, depth = 0; index >= 0; index -= 1) {
+    const { kind, text } = body[index] ?? {};
+    if (kind === 'operator' && text === ')') depth += 1;
+    if (kind === 'operator' && text === '(') depth -= 1;
+    if (depth < 0) return index;
+  }
+  return undefined;
+}
+
+function closingFrom(body: readonly SqlToken[], opening: number): number {
+  for (let index = opening, depth = 0; index < body.length; index += 1) {
+    const { kind, text } = body[index] ?? {};
+    if (kind === 'operator' && text === '(') depth += 1;
+    if (kind === 'operator' && text === ')') depth -= 1;
+    if (depth === 0) return index;
+  }
+  return body.length - 1;
+}
+
+/** Whether an operand, whose last token is there, is of parameters alone, or of the function that writes this form. */
+function hasForm(body: readonly SqlToken[], last: number, type: 'date' | 'datetime'): boolean {
+  const token = body[last];
+  if (token?.kind === 'parameter' || token?.kind === 'text') return true;
+  if (token?.kind === 'word' && token.text.toLowerCase() === 'null') return true;
+  if (token?.text !== ')') return false;
+  const opening = openingBefore(body, last - 1);
+  return opening !== undefined && body[opening - 1]?.text.toLowerCase() === type;
+}
