@@ -70,8 +70,9 @@ async function textsOutside(
         `convert(convert(? using ${set}) using utf8mb4) = convert(? using utf8mb4) collate utf8mb4_bin`,
     );
     const text = `select cast(if(${isInside.join(' and ')}, 1, 0) as binary)`;
-    const { error, rows } = await ask({ text, params: sets.flatMap(() => [index, index]) });
-    const isRefused = error === undefined ? rows() === '[0]' : charactersRefused(error).length > 0;
+    const answer = await ask({ text, params: sets.flatMap(() => [index, index]) });
+    const isRefused =
+      answer.error === undefined ? answer.rows() === '[0]' : charactersRefused(answer.error).length > 0;
     if (isRefused) found.push([index, 'it has a character that the column cannot hold']);
   }
   return found;

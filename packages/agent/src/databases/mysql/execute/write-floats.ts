@@ -1,6 +1,7 @@
 /** How many bytes more than in the end a row may have for each FLOAT in it. */
 export const FLOAT_BYTES = 32;
 /** A control character is nowhere else in JSON text. */
+// oxlint-disable-next-line no-control-regex
 const FLOAT = /\u0001([^\u0001]*)\u0001/g;
 /** That many digits tell every FLOAT from every other one. */
 const MOST_DIGITS = 9;
