@@ -3,7 +3,7 @@ import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts
 import { charactersRefused, isPatternOfSearch, isTooLong, mistakeOf } from '../connection/server-errors.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 
-export interface ProbeAnswer {
+interface ProbeAnswer {
   readonly error: unknown;
   /** The JSON array of its rows, where there is no error. */
   rows(): string;

@@ -22,7 +22,7 @@ export interface FunctionRule {
   readonly behind?: string;
 }
 
-export interface OperatorRule {
+interface OperatorRule {
   readonly right?: (operand: string) => string;
   readonly left?: (operand: string) => string;
 }
