@@ -159,7 +159,7 @@ const DIALECT: Omit<Dialect, 'start'> = {
     ["(name !~* (:v || ''))::text", '[zq7', 'o'],
     ['(name similar to :v)::text', '(zq7', 'o%'],
     ["regexp_replace(name, :v, 'x')", '(zq7', 'o'],
-    ["(regexp_match(name, 'o', :v))::text", 'q', 'i'],
+    ["(regexp_match(name, 'o', :v))::text", 'zq7', 'i'],
     ["(name like 'a' escape :v)::text", 'xx', 'x'],
     ["(name like :v escape '#')::text", 'on#', 'one'],
     ["jsonb_path_exists('{}'::jsonb, :v::jsonpath)::text", '$[', '$.a'],
