@@ -1,4 +1,4 @@
-import type { SqlToken } from '../../sql/scanner.ts';
+import type { SqlToken } from '../../../sql/scanner.ts';
 
 /** The names of parameters in `against (... in boolean mode)`, where the servers parse a text as a search. */
 export function booleanSearches(body: readonly SqlToken[]): readonly string[] {

@@ -1,6 +1,6 @@
-import type { FunctionRule } from '../../sql/probes/probe-texts.ts';
-import type { ProbeDialect } from '../../sql/probes/value-probes.ts';
-import { lexicon } from './lexicon.ts';
+import type { FunctionRule } from '../../../sql/probes/probe-texts.ts';
+import type { ProbeDialect } from '../../../sql/probes/value-probes.ts';
+import { lexicon } from '../lexicon.ts';
 
 const DOCUMENT = "'{}'";
 const PATH = "'$.a'";

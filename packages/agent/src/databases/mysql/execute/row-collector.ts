@@ -1,0 +1,71 @@
+import type { CapabilityLimits } from '../../../capabilities/model.ts';
+import type { QueryResult } from '../../driver.ts';
+import { DatabaseError } from '../../errors.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import { writeFloats } from './write-floats.ts';
+
+/** Takes rows as they come: as many of the first as the caps allow. */
+export class RowCollector {
+  readonly #limits: CapabilityLimits;
+  readonly #required: readonly string[];
+  readonly #hasFloats: boolean;
+  readonly #rows: Buffer[] = [];
+  /** Of the array: brackets, rows and commas. */
+  #bytes = 2;
+  #excess = 0;
+  #isTruncated = false;
+  #error: DatabaseError | undefined;
+
+  constructor({ limits, required, hasFloats }: PreparedQuery) {
+    this.#limits = limits;
+    this.#required = required;
+    this.#hasFloats = hasFloats;
+  }
+
+  /** Returns how many bytes have come behind those that count. */
+  add(row: unknown): number {
+    const [sent, missing] = Array.isArray(row) ? row : [];
+    const json: unknown = this.#hasFloats && Buffer.isBuffer(sent) ? writeFloats(sent) : sent;
+    const length = Buffer.isBuffer(json) ? json.length : 0;
+    if (this.#isTruncated || this.#error !== undefined) {
+      this.#excess += length;
+      return this.#excess;
+    }
+    const { maxRows, maxBytes, onLimit } = this.#limits;
+    if (this.#rows.length >= maxRows) {
+      this.#cut(`max_rows (${maxRows})`, onLimit);
+    } else if (!Buffer.isBuffer(json) || length + 2 > maxBytes) {
+      // The server gives NULL for a text that is longer than its max_allowed_packet.
+      this.#error = new DatabaseError('too_large', `one row alone is longer than max_bytes (${maxBytes})`);
+    } else if (this.#bytes + length + Math.min(1, this.#rows.length) > maxBytes) {
+      this.#cut(`max_bytes (${maxBytes})`, onLimit);
+    } else if (missing !== undefined && missing !== null) {
+      const field = this.#required[Number(missing)] ?? '';
+      this.#error = new DatabaseError('failed', `field ${field} is null, and its nullable is false`);
+    } else {
+      this.#bytes += length + Math.min(1, this.#rows.length);
+      this.#rows.push(json);
+    }
+    return this.#excess;
+  }
+
+  /** Throws `DatabaseError` for rows that must not be given. */
+  result(): QueryResult {
+    if (this.#error !== undefined) throw this.#error;
+    const rows = Buffer.allocUnsafe(this.#bytes);
+    let at = rows.write('[', 0);
+    for (const [index, row] of this.#rows.entries()) {
+      if (index > 0) at += rows.write(',', at);
+      at += row.copy(rows, at);
+    }
+    rows.write(']', at);
+    return { rows, count: this.#rows.length, truncated: this.#isTruncated };
+  }
+
+  #cut(cap: string, onLimit: CapabilityLimits['onLimit']): void {
+    this.#isTruncated = true;
+    if (onLimit === 'error') {
+      this.#error = new DatabaseError('too_large', `more than ${cap}, and on_limit is error`);
+    }
+  }
+}
