@@ -166,7 +166,7 @@ export const dialect: Dialect = {
     ["(name like 'a' escape :v)", 'xx', 'x'],
     ['(name like :v)', '%_'.repeat(30_000), '%'],
     ['unistr(:v)', String.raw`\u12`, 'x'],
-    ['(select count(*) from (select id from book limit :v))', 'x', '1'],
+    ['(select count(*) from (select id from book limit cast(:v as integer)))', '-1', '1'],
     ['upper(json_type(:v) || json_type(doc))', '{zq7', '{}'],
   ],
   dataFaults: [

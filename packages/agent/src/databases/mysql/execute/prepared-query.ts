@@ -5,7 +5,7 @@ import type { PreparedCapability } from '../../driver.ts';
 /** A parameter as it is bound in one of its places, with the schema that this place has for it. */
 export interface PlacedParam extends Param {
   /** Its items stand in the parentheses of IN, where the text has a `LIST`. */
-  readonly isList?: true;
+  readonly isList?: boolean;
   /** An integer that stands for null, which the place does not take. */
   readonly ifNull?: string;
 }

@@ -64,7 +64,7 @@ async function run(
         const query = {
           ...verified,
           text,
-          params: text === verified.text ? placed : placed.map(({ isList: _, ...param }) => param),
+          params: text === verified.text ? placed : placed.map((param) => ({ ...param, isList: false })),
           required: [],
           hasFloats: false,
         };
