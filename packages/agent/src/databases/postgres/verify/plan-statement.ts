@@ -113,12 +113,17 @@ export async function step(
     const own = { statements, capability: capability.name, timeoutMs: STEP_TIMEOUT_MS };
     return { ok: true, output: await runOwnStatements(pool, own) };
   } catch (error) {
-    if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;
-    return {
-      ...refused(capability, publicMessage(error.cause), { detail: textOf(error) }),
-      error: error.cause,
-    };
+    return refusedByDatabase(capability, error);
   }
+}
+
+/** Rethrows what is not the database's refusal of a statement. */
+export function refusedByDatabase(capability: Capability, error: unknown): Refusal & { error: unknown } {
+  if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;
+  return {
+    ...refused(capability, publicMessage(error.cause), { detail: textOf(error) }),
+    error: error.cause,
+  };
 }
 
 /**

@@ -2,7 +2,7 @@ import { loadModule } from 'libpg-query';
 import type pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
-import type { VerificationFault } from '../../errors.ts';
+import { DatabaseError, type VerificationFault } from '../../errors.ts';
 import { findProbes } from './statement/find-probes.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import { checkFunctions, checkReached, operatorsStatement } from './functions/check-functions.ts';
@@ -21,7 +21,7 @@ import { convertColumn } from './types/convert-column.ts';
 import { readPlan } from './functions/known-functions.ts';
 import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { askVolatile, explain, refused, step, type Refusal } from './plan-statement.ts';
+import { askVolatile, explain, refused, refusedByDatabase, step, type Refusal } from './plan-statement.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
 import { countingParams } from './row-count-warnings.ts';
@@ -56,7 +56,12 @@ export async function verifyCapabilities(
   for (let start = 0; start < capabilities.length; start += SLICE) {
     const slice = capabilities.slice(start, start + SLICE);
     const statements = slice.map(readCapability);
-    await dependencies.learn(statements.flatMap((result) => (result.ok ? [result.named] : [])));
+    try {
+      await dependencies.learn(statements.flatMap((result) => (result.ok ? [result.named] : [])));
+    } catch (error) {
+      results.push(...slice.map((capability) => refusedByDatabase(capability, error)));
+      continue;
+    }
     const rest = slice.entries();
     const work = async (): Promise<void> => {
       for (const [index, capability] of rest) {
@@ -64,7 +69,9 @@ export async function verifyCapabilities(
         results[start + index] =
           result?.ok === true
             ? await check(pool, capability, result, { types, dependencies }).catch((error: unknown) =>
-                refusedAsTooDeep(capability, error),
+                error instanceof DatabaseError
+                  ? refusedByDatabase(capability, error)
+                  : refusedAsTooDeep(capability, error),
               )
             : { ok: false, faults: result?.faults ?? [] };
       }

@@ -4,8 +4,8 @@ import { isReserved } from '../caller-variables.ts';
 import type { ValueFault } from './proven-faults.ts';
 
 /**
- * What a call fails with whose values are at fault. One that is taken from who calls is no matter of the caller's, and not
- * named to them. Undefined where there is no such value.
+ * What a call fails with whose values are at fault: the caller's fault where they sent one of them. One that is taken from
+ * who calls is not named to them. Undefined where there is no such value.
  */
 export function faultError(
   faults: readonly ValueFault[],
@@ -21,8 +21,9 @@ export function faultError(
     if (param.from !== undefined || isReserved(param.name)) isPrincipals = true;
     else names.set(mistake, [...new Set([...(names.get(mistake) ?? []), param.name])]);
   }
-  if (isPrincipals) return new DatabaseError('invalid_principal', message, options);
-  if (names.size === 0) return undefined;
+  if (names.size === 0) {
+    return isPrincipals ? new DatabaseError('invalid_principal', message, options) : undefined;
+  }
   const advice = [...names].map(([mistake, each]) => `${each.join(', ')}: ${mistake}`).join('; ');
   return new DatabaseError('invalid_params', message, { ...options, advice });
 }
