@@ -9,7 +9,9 @@ import { ASK } from '../engine-process/engine-questions.ts';
 import type { DuckdbConfig } from './config.ts';
 import { createPool, ping } from './connect.ts';
 import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
+import { constantKeyWarnings } from '../sql/constant-keys.ts';
 import { rowCountWarnings } from '../sql/row-counts.ts';
+import type { SqlToken } from '../sql/scanner.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { judge, verifyCapabilities } from './verify/verify-capabilities.ts';
@@ -27,11 +29,10 @@ export const verifier: Verifier = {
       const result = readStatement(capability);
       return result.ok ? [] : result.faults;
     }),
-  findWarnings: async (capabilities) =>
-    rowCountWarnings(capabilities, (capability) => {
-      const result = readStatement(capability);
-      return result.ok ? result.read.body : undefined;
-    }),
+  findWarnings: async (capabilities) => [
+    ...rowCountWarnings(capabilities, bodyOf),
+    ...constantKeyWarnings(capabilities, bodyOf),
+  ],
   // In which order rows come only DuckDB's own parser tells.
   findUnordered: async () => [],
   open(config: DuckdbConfig) {
@@ -58,6 +59,11 @@ export const verifier: Verifier = {
     };
   },
 };
+
+function bodyOf(capability: Capability): readonly SqlToken[] | undefined {
+  const result = readStatement(capability);
+  return result.ok ? result.read.body : undefined;
+}
 
 async function findUnordered(
   pool: EnginePool,

@@ -1,5 +1,6 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver.ts';
+import { constantKeyWarnings } from '../sql/constant-keys.ts';
 import type { OneSelect } from '../sql/one-select.ts';
 import { rowCountWarnings } from '../sql/row-counts.ts';
 import { unorderedStatements } from '../sql/unordered-statements.ts';
@@ -19,7 +20,10 @@ export const verifier: Verifier = {
       const result = readStatement(capability);
       return result.ok ? [] : result.faults;
     }),
-  findWarnings: async (capabilities) => rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
+  findWarnings: async (capabilities) => [
+    ...rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
+    ...constantKeyWarnings(capabilities, (each) => selectOf(each)?.body),
+  ],
   findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: MysqlConfig) {
     const pool = createPool(config);

@@ -3,6 +3,7 @@ import { auditAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createPool, ping } from './connect.ts';
+import { constantKeyWarnings } from './verify/constant-key-warnings.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { showPlan } from './verify/show-plan.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
@@ -16,7 +17,10 @@ import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
   readStatements: readCapabilities,
-  findWarnings: rowCountWarnings,
+  findWarnings: async (capabilities) => [
+    ...(await rowCountWarnings(capabilities)),
+    ...(await constantKeyWarnings(capabilities)),
+  ],
   findUnordered: (capabilities) => unorderedStatements(capabilities),
   open(config: PostgresConfig) {
     const pool = createPool(config);

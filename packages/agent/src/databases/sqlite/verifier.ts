@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver.ts';
+import { constantKeyWarnings } from '../sql/constant-keys.ts';
 import type { OneSelect } from '../sql/one-select.ts';
 import { rowCountWarnings } from '../sql/row-counts.ts';
 import { unorderedStatements } from '../sql/unordered-statements.ts';
@@ -25,7 +26,11 @@ export const verifier: Verifier = {
     }),
   findWarnings: async (capabilities) => [
     ...rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
+<<<<<<< HEAD
     ...capabilities.flatMap((capability) => timeComparisons(capability, selectOf(capability)?.body ?? [])),
+=======
+    ...constantKeyWarnings(capabilities, (each) => selectOf(each)?.body),
+>>>>>>> 457b8264 (Warn of a parameter that stands as a key of ORDER BY, GROUP BY and DISTINCT ON)
   ],
   findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: SqliteConfig) {

@@ -1,0 +1,58 @@
+import { loadModule } from 'libpg-query';
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Fault } from '../../../capabilities/fault.ts';
+import { constantKey, PURE_FUNCTIONS, type KeyClause } from '../../sql/constant-keys.ts';
+import { readStatement } from './statement/read-statement.ts';
+import { isNode, namesIn, walk } from './statement/tree.ts';
+
+/** Fields of the tree that hold keys. In DISTINCT without ON there is none. */
+const CLAUSES: ReadonlyMap<string, KeyClause> = new Map([
+  ['SortBy', 'ORDER BY'],
+  ['groupClause', 'GROUP BY'],
+  ['partitionClause', 'PARTITION BY'],
+  ['distinctClause', 'DISTINCT ON'],
+]);
+
+/** One for each parameter that stands as a key, alone or with constants, and for each clause in which it does. */
+export async function constantKeyWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]> {
+  await loadModule();
+  return capabilities.flatMap((capability) => {
+    if (!mayHaveOne(capability.sql)) return [];
+    const result = readStatement(capability);
+    if (!result.ok) return [];
+    const { inspected, template } = result.read;
+    const warnings = new Map<string, Fault>();
+    walk(inspected.tree, (field, child) => {
+      const clause = CLAUSES.get(field);
+      if (clause === undefined) return;
+      for (const key of Array.isArray(child) ? child : [child]) {
+        for (const number of numbersIn(key) ?? []) {
+          const name = template.params[number - 1]?.name ?? '';
+          warnings.set(`${clause} ${name}`, constantKey(capability, name, clause));
+        }
+      }
+    });
+    return [...warnings.values()];
+  });
+}
+
+/** Whether a parameter follows a BY or an ON. Without this every statement would be parsed again, which takes its time. */
+function mayHaveOne(sql: string): boolean {
+  const [, ...lists] = sql.split(/\b(?:by|on)\b/i);
+  return lists.some((list) =>
+    /(?<!:):[a-z_]/i.test(list.split(/\b(?:limit|offset|fetch|where)\b/i)[0] ?? ''),
+  );
+}
+
+/** The parameters of a key that reads no column and runs nothing that could give each row another value; else undefined. */
+function numbersIn(key: unknown): ReadonlySet<number> | undefined {
+  const numbers = new Set<number>();
+  let isConstant = true;
+  walk(key, (field, child) => {
+    if (field === 'ParamRef' && isNode(child)) numbers.add(Number(child['number']));
+    if (field === 'ColumnRef' || field === 'SubLink') isConstant = false;
+    if (field === 'FuncCall' && isNode(child))
+      isConstant &&= PURE_FUNCTIONS.has(namesIn(child['funcname']).at(-1) ?? '');
+  });
+  return isConstant ? numbers : undefined;
+}

@@ -1,0 +1,97 @@
+import type { Capability } from '../../capabilities/model.ts';
+import type { Fault } from '../../capabilities/fault.ts';
+import { faultAt } from './fault-at.ts';
+import type { SqlToken } from './scanner.ts';
+
+/** What begins a list of keys, as messages name it. */
+export type KeyClause = 'ORDER BY' | 'GROUP BY' | 'PARTITION BY' | 'DISTINCT ON';
+
+/** Functions that make a constant of a constant. */
+export const PURE_FUNCTIONS: ReadonlySet<string> = new Set(
+  'btrim coalesce concat format ifnull initcap lower ltrim nullif quote_ident replace rtrim trim upper'.split(
+    ' ',
+  ),
+);
+
+/** Words of expressions that read no column. */
+const WORDS = new Set(
+  'and asc between case desc else end false in is like not null nulls or then true when'.split(' '),
+);
+/** What ends a list of keys. */
+const ENDS = new Set(
+  'except fetch for group groups having intersect into limit lock offset order qualify range rows separator union using window with'.split(
+    ' ',
+  ),
+);
+
+/** A value that a caller gives is no name: such a key is the same for all rows. */
+export function constantKey(capability: Capability, name: string, clause: KeyClause): Fault {
+  const what = clause === 'ORDER BY' ? 'sorts nothing' : 'tells no rows apart';
+  const message = `is a value, not a column, so as a key of ${clause} it ${what}: choose the column in the SQL, as in case when :${name} = 'name' then name end`;
+  return faultAt(capability, { message }, name);
+}
+
+/** One for each parameter that stands as a key, alone or with constants, and for each clause in which it does. */
+export function constantKeyWarnings(
+  capabilities: readonly Capability[],
+  /** The statement without its comments; undefined for one that is at fault. */
+  bodyOf: (capability: Capability) => readonly SqlToken[] | undefined,
+): readonly Fault[] {
+  return capabilities.flatMap((capability) => {
+    const body = bodyOf(capability) ?? [];
+    const warnings = new Map<string, Fault>();
+    for (const [at] of body.entries()) {
+      const clause = clauseAt(body, at);
+      if (clause === undefined) continue;
+      for (const key of keysFrom(body.slice(at + (clause === 'DISTINCT ON' ? 3 : 2)))) {
+        const names = key.filter(({ kind }) => kind === 'parameter').map(({ text }) => text.slice(1));
+        if (names.length === 0 || !key.every((_, index) => isConstant(key, index))) continue;
+        for (const name of names) warnings.set(`${clause} ${name}`, constantKey(capability, name, clause));
+      }
+    }
+    return [...warnings.values()];
+  });
+}
+
+function clauseAt(body: readonly SqlToken[], at: number): KeyClause | undefined {
+  const [first, second] = [wordAt(body, at), wordAt(body, at + 1)];
+  if (first === 'distinct' && second === 'on' && body[at + 2]?.text === '(') return 'DISTINCT ON';
+  if (second !== 'by') return undefined;
+  if (first === 'order') return 'ORDER BY';
+  if (first === 'group') return 'GROUP BY';
+  return first === 'partition' ? 'PARTITION BY' : undefined;
+}
+
+function wordAt(tokens: readonly SqlToken[], at: number): string | undefined {
+  const token = tokens[at];
+  return token?.kind === 'word' ? token.text.toLowerCase() : undefined;
+}
+
+/** The keys at the beginning of `tokens`, up to what ends their list. */
+function keysFrom(tokens: readonly SqlToken[]): readonly (readonly SqlToken[])[] {
+  const keys: SqlToken[][] = [[]];
+  let depth = 0;
+  for (const [at, token] of tokens.entries()) {
+    const isOperator = token.kind === 'operator';
+    if (isOperator && token.text === '(') depth += 1;
+    if (isOperator && token.text === ')') depth -= 1;
+    if (depth < 0 || (depth === 0 && ENDS.has(wordAt(tokens, at) ?? ''))) break;
+    if (depth === 0 && isOperator && token.text === ',') keys.push([]);
+    else keys.at(-1)?.push(token);
+  }
+  return keys;
+}
+
+/** Whether the token reads no column; what it cannot tell reads one. */
+function isConstant(key: readonly SqlToken[], at: number): boolean {
+  const token = key[at];
+  if (token?.kind === 'name' || token?.kind === 'variable') return false;
+  const word = wordAt(key, at);
+  if (word === undefined || WORDS.has(word)) return true;
+  const before = wordAt(key, at - 1);
+  if (key[at + 1]?.text === '(' && (word === 'cast' || PURE_FUNCTIONS.has(word))) return true;
+  if (word === 'as' || word === 'collate') return true;
+  // A type of a cast, a collation, and NULLS FIRST.
+  if (before === 'as' || before === 'collate' || before === 'nulls') return true;
+  return key[at - 1]?.kind === 'operator' && key[at - 1]?.text.endsWith(':') === true;
+}
