@@ -139,9 +139,9 @@ test('proposes capabilities that pass and answer, and knows no account', async (
     join(folder.path, 'shop.duckdb'),
     'create table author (id integer primary key, name varchar not null)',
     `create table work (id bigint primary key, author_id integer not null references author (id),
-      title varchar not null unique, price decimal(8, 2), day date, "order" integer, "a""b" integer[])`,
+      title varchar not null unique, price decimal(8, 2), day date, "order" integer, "a""b" integer[], notes json)`,
     "insert into author values (1, 'Jane Austen')",
-    "insert into work values (1, 1, 'Emma', 4.5, '1815-12-23', 3, [1])",
+    "insert into work values (1, 1, 'Emma', 4.5, '1815-12-23', 3, [1], '[2]')",
   );
   const words = [join(folder.path, 'svc-agent'), 'init'];
   const options = { cwd: folder.path, env: { DATABASE_URL: 'duckdb:shop.duckdb' } };
@@ -151,7 +151,7 @@ test('proposes capabilities that pass and answer, and knows no account', async (
   expect(await svcAgent('check', ...config)).toMatchObject({ code: 0 });
   const tried = await svcAgent('try', 'get_work_by_title', '--param', 'title=Emma', '--json', ...config);
   expect(JSON.parse(tried.output).rows).toEqual([
-    expect.objectContaining({ id: 1, price: 4.5, day: '1815-12-23', order: 3 }),
+    expect.objectContaining({ id: 1, price: 4.5, day: '1815-12-23', order: 3, notes: '[2]' }),
   ]);
 });
 

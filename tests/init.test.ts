@@ -183,7 +183,7 @@ test(
     const next = stdout.slice(stdout.indexOf('Next:')).trimEnd().split('\n');
     expect(next).toEqual([
       'Next:',
-      expect.stringContaining('mend what is wrong'),
+      expect.stringContaining('do not run init again'),
       '  svc-agent check --config capability/capability.yaml',
       '  svc-agent dev --config capability/capability.yaml',
     ]);
@@ -287,6 +287,46 @@ test.for([
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says) });
   expect((await written()).filter((name) => name !== 'svc-agent.log')).toEqual([]);
 });
+
+test(
+  'init leaves out what cannot be read, with its reason, so that its file passes',
+  { tags: ['command:init', 'command:init.catalogs'] },
+  async () => {
+    await server.createDatabase('unread');
+    await server.execute(
+      'unread',
+      `create table product (id int primary key, name text not null);
+       create materialized view by_category as select id, name from product with no data;
+       create unique index on by_category (id);
+       create table broken (id int primary key, name text not null);
+       create function acts() returns boolean language plpgsql as 'begin return true; end';
+       alter table broken enable row level security;
+       create policy odd on broken using (acts())`,
+    );
+    const made = await run(['init', '--create-account', '--yes', '--json'], { database: 'unread' });
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    const reason = 'it has no rows until this is run: REFRESH MATERIALIZED VIEW public.by_category';
+    const report: unknown = JSON.parse(made.stdout);
+    expect(report).toMatchObject({
+      ok: true,
+      capabilities: ['get_product', 'list_product', 'search_product'],
+      left_out: expect.arrayContaining([
+        { table: 'public.by_category', unreadable: true, reason },
+        {
+          table: 'public.broken',
+          capability: 'get_broken',
+          reason: expect.stringMatching(/^its check failed: it /),
+        },
+      ]),
+    });
+    expect(await text('capability.yaml')).toContain(`Left out: all of it (${reason})`);
+    const check = await run(['check', '--config', 'capability/capability.yaml'], { env: {} });
+    expect(check).toMatchObject({ code: 0, stderr: '' });
+    await dropAccount('unread');
+    const only = await run(['init', '--dry-run', '--tables', 'by_category'], { database: 'unread' });
+    expect(only).toMatchObject({ code: 2, stderr: expect.stringContaining(reason) });
+  },
+);
 
 test('init says that a database is empty', { tags: ['command:init'] }, async () => {
   await server.createDatabase('empty');

@@ -27,7 +27,7 @@ feed\` int, \`100%\` int, \`日本\` varchar(10), \`:colon\` int, \`q?\` int, \`
   create view recent as select p.id, p.total, c.name from purchase p join customer c on c.id = p.customer_id;
   insert into customer (name, email, born) values ('Ann', 'a@example.com', '1990-02-28'), ('Bob', 'b@example.com', null);
   insert into purchase values (1, 1, 'paid', 12.50, '2024-02-29 10:00:00', '{"a": 1}', '50% off_', x'00'),
-    (2, 2, 'open', 3, '2024-03-01 10:00:00', null, null, null);
+    (2, 2, 'open', 3, '2024-03-01 10:00:00', '["late"]', null, null);
   insert into \`order\` values (1, 'x', 1);`;
 
 describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.name, address]))(
@@ -71,7 +71,7 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
         [
           'list_purchase',
           { placed_from: '2024-03-01T00:00:00Z' },
-          [expect.objectContaining({ id: 2, state: 'open' })],
+          [expect.objectContaining({ id: 2, state: 'open', details: '["late"]' })],
         ],
         ['get_order', { group: 1, key: 'x' }, [{ group: 1, key: 'x', n: 1 }]],
         ['search_purchase', { query: '50% OFF_' }, [expect.objectContaining({ id: 1 })]],

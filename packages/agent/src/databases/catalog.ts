@@ -56,6 +56,8 @@ export interface CatalogTable {
   /** With its schema, as it is written in SQL. */
   readonly sql: string;
   readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table';
+  /** Why nobody can read it through a capability as it is, and what to do. */
+  readonly unreadable?: string;
   readonly comment?: string;
   /** An estimate; undefined where the database has none. */
   readonly rows?: number;
@@ -79,6 +81,8 @@ export type ColumnKind =
   | 'enum'
   | 'array'
   | 'object'
+  /** JSON of any kind, which only its text gives whole. */
+  | 'json'
   /** The address of a machine. */
   | 'address'
   /** What makes no sense as text: bytes, shapes, search indexes. */
@@ -99,6 +103,8 @@ export interface CatalogColumn {
   /** Of text, in characters. */
   readonly maxLength?: number;
   readonly nullable: boolean;
+  /** Values that its kind cannot give, such as NaN: they leave as null. */
+  readonly holdsMore?: true;
   readonly comment?: string;
   readonly securityLabel?: string;
   /** How many different values there are; where negative, for each row. */

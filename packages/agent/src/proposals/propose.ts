@@ -30,7 +30,8 @@ const TABLE_SLUG_MAX = 41;
 export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   const tables = catalog.tables.filter(options.chosen);
   const isSeen = ({ sql }: CatalogTable): boolean => !UNSEEN.test(sql);
-  const byName = new Map(tables.filter(isSeen).map((table) => [keyOf(table.schema, table.name), table]));
+  const readable = tables.filter((table) => isSeen(table) && table.unreadable === undefined);
+  const byName = new Map(readable.map((table) => [keyOf(table.schema, table.name), table]));
   const hidden = new Map(tables.map((table) => [table, hiddenColumns(table, options)]));
   const slugs = tableSlugs(tables);
   const drafted = tables.map((table) => {
@@ -39,7 +40,7 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
       hiddenIn: (other) => hidden.get(other) ?? [],
       find: (schema, name) => byName.get(keyOf(schema, name)),
     });
-    const nothing = isSeen(table) ? whyNothing(parts) : UNSEEN_REASON;
+    const nothing = isSeen(table) ? (unreadable(table) ?? whyNothing(parts)) : UNSEEN_REASON;
     const all: readonly Drafts[] =
       nothing === undefined
         ? [getDrafts(parts), listDrafts(parts), searchDrafts(parts, options.contains), countDrafts(parts)]
@@ -70,6 +71,11 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
     beyondMax: drafted.flatMap(({ drafts }) => pick(drafts, false).map(({ name }) => name)),
     grants: grantsFor(tables, proposed),
   };
+}
+
+/** The reason may name another relation. */
+function unreadable({ unreadable: reason }: CatalogTable): string | undefined {
+  return reason !== undefined && UNSEEN.test(reason) ? UNSEEN_REASON : reason;
 }
 
 /** Rows of which callers would learn nothing but that they are there. */

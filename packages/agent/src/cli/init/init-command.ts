@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { rawPublicKey } from '@svc/protocol';
 import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
@@ -7,7 +8,9 @@ import { driverOfUrl } from '../../databases/drivers.ts';
 import { DatabaseError, type VerificationFault } from '../../databases/errors.ts';
 import { chooseTables, type TableChoice } from '../../proposals/choose-tables.ts';
 import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../../proposals/compose-files.ts';
+import type { Proposal } from '../../proposals/model.ts';
 import { propose } from '../../proposals/propose.ts';
+import { withoutFailing } from '../../proposals/without-failing.ts';
 import { draftFolder, filesInTheWay, type FileToWrite } from '../../proposals/write-folder.ts';
 import { checkInChildProcess } from '../../start-up/child-process.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
@@ -98,16 +101,16 @@ async function init(options: InitOptions): Promise<ExitCode> {
   const choice = chooseTables(catalog, options);
   if (!choice.ok) throw new Refused(choice.problem);
   const proposal = propose(catalog, { ...choice, max, contains: source.contains });
-  const capabilities = proposal.tables.flatMap((table) => table.capabilities.map(({ name }) => name));
+  const capabilities = namesOf(proposal);
   if (catalog.tables.length === 0) {
     throw new Refused(
       'the database has no table and no view: check its name, the last part of the URL or PGDATABASE',
     );
   }
   if (capabilities.length === 0) {
-    throw new Refused(
-      'nothing can be proposed: of the chosen tables and views none has a key, or few rows and texts to search',
-    );
+    const reasons = catalog.tables.filter(choice.chosen).flatMap(({ unreadable = [] }) => unreadable);
+    const others = 'of the chosen tables and views none has a key, or few rows and texts to search';
+    throw new Refused(`nothing can be proposed: ${reasons[0] ?? others}`);
   }
   const account =
     source.accounts === undefined
@@ -116,16 +119,16 @@ async function init(options: InitOptions): Promise<ExitCode> {
           name: accountNameFor(catalog, source.accounts),
           password: randomBytes(PASSWORD_BYTES).toString('base64url'),
         };
-  const { files, statements } = composeFiles({
+  const composed = {
     source,
     target,
     catalog,
-    proposal,
     ...(account === undefined ? {} : { account }),
     gatewayUrl,
     max,
     agentKey: createAgentKey(),
-  });
+  };
+  const { files, statements } = composeFiles({ ...composed, proposal });
   const report: InitReport = {
     ok: true,
     dry_run: dryRun,
@@ -159,16 +162,32 @@ async function init(options: InitOptions): Promise<ExitCode> {
   if (catalog.accounts.has(account.name)) throw new Refused(alreadyThere(account.name));
   if (!yes) await confirm(files);
   await writeFiles(dir, files, () => makeAccount(accounts, target, { ...account, statements }, options));
-  const { faults, findings } = await checkFile(join(dir, CAPABILITY_FILE));
+  const first = await checkFile(join(dir, CAPABILITY_FILE));
+  await logFaults(first.faults, home);
+  const passing = first.faults.length === 0 ? undefined : withoutFailing(proposal, first.faults);
+  let last = first;
+  if (passing !== undefined) {
+    // What the account may read stays as reader.sql says.
+    const { files: again } = composeFiles({ ...composed, proposal: passing });
+    for (const { path, text } of again)
+      if (path === CAPABILITY_FILE) attempt(() => writeFileSync(join(dir, path), text));
+    last = await checkFile(join(dir, CAPABILITY_FILE));
+    await logFaults(last.faults, home);
+  }
+  const kept = passing ?? proposal;
+  const { faults, findings } = last;
   const passed = faults.length === 0;
   const check = { faults: faults.map(({ path, message }) => ({ path, message })), findings };
-  print({ ...report, ok: passed, check }, initText);
+  print({ ...report, ok: passed, capabilities: namesOf(kept), left_out: leftOutOf(kept), check }, initText);
   if (passed) return EXIT.fine;
-  await logFaults(faults, home);
   printFaults(faults, process.stderr, join(dir, CAPABILITY_FILE));
   const problem = writeProblem(home);
   if (problem !== undefined) process.stderr.write(`svc-agent: ${notKept(home, problem)}\n`);
   return EXIT.usage;
+}
+
+function namesOf({ tables }: Proposal): readonly string[] {
+  return tables.flatMap(({ capabilities }) => capabilities.map(({ name }) => name));
 }
 
 function maxOf(typed: string | undefined): number {
@@ -226,6 +245,7 @@ async function refusedBy(error: DatabaseError, what: string, home: string): Prom
 }
 
 async function logFaults(faults: readonly VerificationFault[], home: string): Promise<void> {
+  if (faults.length === 0) return;
   const log = openLog(home);
   for (const { path, message, detail = '' } of faults)
     log.observe({ event: 'startup_fault', path, message, detail });

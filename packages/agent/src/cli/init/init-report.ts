@@ -29,12 +29,22 @@ interface LeftOutEntry {
   /** With neither a column nor a capability the whole table is left out. */
   readonly column?: string;
   readonly capability?: string;
+  /** The database itself cannot give its rows, or not without a risk. */
+  readonly unreadable?: true;
   readonly reason: string;
 }
 
 export function leftOutOf({ tables }: Proposal): readonly LeftOutEntry[] {
   return tables.flatMap(({ table, hiddenColumns, nothing, leftOut }) => [
-    ...(nothing === undefined ? [] : [{ table: table.sql, reason: nothing }]),
+    ...(nothing === undefined
+      ? []
+      : [
+          {
+            table: table.sql,
+            ...(table.unreadable === undefined ? {} : { unreadable: true as const }),
+            reason: nothing,
+          },
+        ]),
     ...hiddenColumns.map(({ name, reason }) => ({ table: table.sql, column: name, reason })),
     ...leftOut.map(({ name, reason }) => ({ table: table.sql, capability: name, reason })),
   ]);
@@ -45,7 +55,8 @@ export function initText(report: InitReport): string {
   const { dir, tables, capabilities, left_out, beyond_max: beyond, account, check } = report;
   const columns = left_out.filter(({ column }) => column !== undefined).length;
   const others = left_out.filter(({ capability }) => capability !== undefined).length;
-  const whole = left_out.length - columns - others;
+  const unreadable = left_out.filter((entry) => entry.unreadable);
+  const whole = left_out.length - columns - others - unreadable.length;
   const file = `${dir}/capability.yaml`;
   const lines = [
     `${file}: ${counted(capabilities.length, 'capability', 'capabilities')} over ${counted(tables, 'table or view', 'tables and views')}; no row was read`,
@@ -59,6 +70,7 @@ export function initText(report: InitReport): string {
       : [
           `left out: ${counted(whole, 'table or view', 'tables and views')} of which nothing, or the key alone, is left to give: the file says why`,
         ]),
+    ...unreadable.map(({ reason }) => `left out: a table or view, since ${reason}`),
     ...(others === 0
       ? []
       : [`left out: ${counted(others, 'capability', 'capabilities')}, each with its reason in the file`]),
@@ -85,7 +97,7 @@ export function initText(report: InitReport): string {
       : [
           `read ${dir}/reader.sql and run it, then give ${account.name} the password in ${dir}/secrets/db-password`,
         ]),
-    ...(isRefused ? ['mend what is wrong; do not run init again: the files and the account stay'] : []),
+    ...(isRefused ? [`correct ${file}; do not run init again: the files and the account stay`] : []),
     ...(account?.created === true && !isRefused ? [] : [`svc-agent check --config ${file}`]),
     `svc-agent dev --config ${file}`,
   ];

@@ -14,6 +14,7 @@ const RESULT_TYPES: Readonly<Record<ColumnKind, ResultType>> = {
   enum: 'string',
   array: 'array',
   object: 'object',
+  json: 'string',
   address: 'string',
   opaque: 'string',
   other: 'string',
@@ -28,8 +29,8 @@ const PARAM_TYPES: Partial<Readonly<Record<ColumnKind, ParamType>>> = {
   uuid: 'uuid',
   enum: 'string',
 };
-/** Of the others some values become null: infinities, NaN, JSON of another kind. */
-const KEPT_WHOLE: ReadonlySet<ColumnKind> = new Set(['text', 'boolean', 'uuid', 'enum']);
+/** Of the others some values become null: infinities, NaN, days that no calendar has. */
+const KEPT_WHOLE: ReadonlySet<ColumnKind> = new Set(['integer', 'text', 'boolean', 'uuid', 'enum']);
 const DESCRIPTION_MAX = 160;
 /** What callers give is looked up in an index; what one holds is shorter, 2,704 bytes in PostgreSQL. */
 const TEXT_MAX = 3000;
@@ -57,8 +58,8 @@ export function paramFor(name: string, column: CatalogColumn, required: boolean)
 }
 
 export function fieldFor(name: string, column: CatalogColumn): ProposedField {
-  const { kind, type, nullable } = column;
-  const isWhole = KEPT_WHOLE.has(kind) || (kind === 'integer' && !type.startsWith('numeric'));
+  const { kind, holdsMore, nullable } = column;
+  const isWhole = KEPT_WHOLE.has(kind) && holdsMore !== true;
   return {
     name,
     type: RESULT_TYPES[kind],

@@ -112,7 +112,8 @@ function columnOf(
 
 function kindOf(type: string): ColumnKind {
   if (/\[\d*\]$/.test(type)) return 'array';
-  if (/^(?:STRUCT|MAP)\(/.test(type) || type === 'JSON') return 'object';
+  if (/^(?:STRUCT|MAP)\(/.test(type)) return 'object';
+  if (type === 'JSON') return 'json';
   if (type.startsWith('ENUM(') || type === 'VARCHAR') return 'text';
   if (/^U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$|^DECIMAL\(\d+,0\)$/.test(type)) return 'integer';
   if (/^(?:FLOAT|DOUBLE)$|^DECIMAL\(/.test(type)) return 'number';

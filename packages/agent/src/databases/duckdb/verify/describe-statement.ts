@@ -32,7 +32,11 @@ export async function describeStatement(
   if (!found.ok) return found;
   const fields = found.judged.columns.map((column) => ({
     name: column.name,
-    type: TYPES.find((type) => convertColumn(type, column.type, 'q.a').ok) ?? 'string',
+    // JSON may be of any kind: only its text gives each of them.
+    type:
+      column.type === 'JSON'
+        ? ('string' as const)
+        : (TYPES.find((type) => convertColumn(type, column.type, 'q.a').ok) ?? 'string'),
   }));
   return describedAs(capability, fields);
 }

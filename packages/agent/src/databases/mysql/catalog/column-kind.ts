@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   date: 'date',
   datetime: 'datetime',
   timestamp: 'datetime',
-  json: 'object',
+  json: 'json',
   uuid: 'uuid',
   inet4: 'address',
   inet6: 'address',

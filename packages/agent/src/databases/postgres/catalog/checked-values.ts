@@ -2,6 +2,8 @@
 const LIST =
   /^CHECK \(\(+("(?:[^"]|"")+"|[\w$]+)\)?(?:::[a-z ]+)? = ANY \(+ARRAY\[(.*?)\](?:\)?::[a-z ]+\[\])?\)+(?: NOT VALID)?$/s;
 const ITEM = /'((?:[^']|'')*)'::[a-z ]+(?:\([0-9]+\))?(?:::[a-z ]+)?(?:, |$)/gy;
+/** As the server writes `jsonb_typeof(tags) = 'array'`; of a constraint that holds for every row. */
+const JSON_KIND = /^CHECK \(\(jsonb?_typeof\((?:"(?:[^"]|"")+"|[\w$]+)\) = '(array|object)'::text\)\)$/;
 
 /** The values that a CHECK lets a text column have; undefined where it says something else. */
 export function checkedValues(definition: string): readonly string[] | undefined {
@@ -14,4 +16,10 @@ export function checkedValues(definition: string): readonly string[] | undefined
     end = match.index + match[0].length;
   }
   return end === items.length && values.length > 0 ? values : undefined;
+}
+
+/** The one kind of JSON that a CHECK lets a column have; undefined where it says something else. */
+export function checkedJsonKind(definition: string): 'array' | 'object' | undefined {
+  const kind = JSON_KIND.exec(definition)?.[1];
+  return kind === 'array' || kind === 'object' ? kind : undefined;
 }

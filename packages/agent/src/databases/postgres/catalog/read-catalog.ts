@@ -8,7 +8,7 @@ import type {
 } from '../../catalog.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { checkedValues } from './checked-values.ts';
+import { checkedJsonKind, checkedValues } from './checked-values.ts';
 import { kindOfColumn, maxLengthOf, type BaseType } from './column-kind.ts';
 import { CATALOG_STATEMENTS, PART_NAMES } from './statements.ts';
 
@@ -56,6 +56,7 @@ interface IndexRow {
 
 interface Parts {
   readonly tables: readonly TableRow[];
+  readonly unreadable: readonly { readonly id: number; readonly reason: string }[];
   readonly columns: readonly ColumnRow[];
   readonly constraints: readonly ConstraintRow[];
   readonly indexes: readonly IndexRow[];
@@ -112,6 +113,7 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
   const distinct = new Map(
     parts.distinct.map((row) => [keyOf(row.schema, row.table, row.column), row.distinct]),
   );
+  const reasons = new Map(parts.unreadable.map(({ id, reason }) => [id, reason]));
   const labels = new Map(parts.labels.map(({ id, number, label }) => [`${id}.${number}`, label]));
   /** What is said of a table holds for each of its columns. */
   const labelOf = (id: number, column: number): string | undefined => {
@@ -123,6 +125,7 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
 
   return parts.tables.map((table): CatalogTable => {
     const own = constraints.get(table.id) ?? [];
+    const unreadable = reasons.get(table.id);
     const names = (id: number, numbers: readonly number[] | null): readonly string[] =>
       (numbers ?? []).flatMap((number) => namesOf.get(id)?.get(number) ?? []);
     const foreignKeys = own.flatMap(
@@ -146,6 +149,7 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
       name: table.name,
       sql: table.sql,
       kind: KINDS[table.kind] ?? 'table',
+      ...(unreadable === undefined ? {} : { unreadable }),
       ...(table.comment === null ? {} : { comment: table.comment }),
       ...(table.rows === null ? {} : { rows: Math.round(table.rows) }),
       rowSecurity: table.row_security,
@@ -194,7 +198,8 @@ function columnOf(
     readonly securityLabel: string | undefined;
   },
 ): CatalogColumn {
-  const kind = kindOfColumn(row);
+  const byType = kindOfColumn(row);
+  const kind = byType === 'json' ? (definitions.map(checkedJsonKind).find(Boolean) ?? byType) : byType;
   const maxLength = maxLengthOf(row);
   const labels = row.labels ?? (kind === 'text' ? definitions.map(checkedValues).find(Boolean) : undefined);
   return {
@@ -206,6 +211,8 @@ function columnOf(
     ...(labels === undefined ? {} : { labels }),
     ...(maxLength === undefined ? {} : { maxLength }),
     nullable: !row.not_null,
+    // NaN, also where a domain hides the type.
+    ...(row.base === 'numeric' ? { holdsMore: true } : {}),
     ...(row.comment === null ? {} : { comment: row.comment }),
     ...(securityLabel === undefined ? {} : { securityLabel }),
     ...(distinct === undefined ? {} : { distinct }),

@@ -16,6 +16,26 @@ const OWN = `select c.oid from ${RELATIONS}`;
 const ROWS = (relation: string): string =>
   `case when ${relation}.reltuples > 0 then ${relation}.reltuples else pg_relation_size(${relation}.oid) / 8192 * 100 end`;
 
+/**
+ * What cannot be read, and why: materialized views without data, foreign tables, and what reads these, as views and the
+ * parents of partitions do. A materialized view reads nothing when it is asked.
+ */
+const UNREADABLE = `with recursive reads (reader, source) as (
+    select i.inhparent, i.inhrelid from pg_inherits i
+    union all
+    select w.ev_class, d.refobjid from pg_rewrite w join pg_class v on v.oid = w.ev_class and v.relkind = 'v'
+      join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid and d.refclassid = 'pg_class'::regclass),
+  unreadable (id, cause) as (
+    select c.oid, c.oid from pg_class c where c.relkind = 'f' or c.relkind = 'm' and not c.relispopulated
+    union
+    select r.reader, u.cause from unreadable u join reads r on r.source = u.id)
+  select distinct on (u.id) u.id::bigint as id, case when c.relkind = 'f'
+      then 'it reads the foreign table ' || f.name || ', and the server of that table may do more than read'
+      else 'it has no rows until this is run: REFRESH MATERIALIZED VIEW ' || f.name end as reason
+    from unreadable u join pg_class c on c.oid = u.cause join pg_namespace n on n.oid = c.relnamespace,
+      lateral (select quote_ident(n.nspname) || '.' || quote_ident(c.relname)) f (name)
+    order by u.id, u.id <> u.cause, c.oid`;
+
 const TABLES = `select c.oid::bigint as id, n.nspname as schema, c.relname as name,
     quote_ident(n.nspname) || '.' || quote_ident(c.relname) as sql, c.relkind as kind,
     c.relrowsecurity as row_security, obj_description(c.oid, 'pg_class') as comment,
@@ -23,6 +43,12 @@ const TABLES = `select c.oid::bigint as id, n.nspname as schema, c.relname as na
         join pg_class l on l.oid = t.relid where t.isleaf)
       when c.relkind in ('r', 'm') then ${ROWS('c')} end as rows
   from ${RELATIONS} order by n.nspname, c.relname`;
+
+/** Not of a parent, whose children may hold nulls, nor by a constraint that old rows need not fulfil. */
+const NOT_NULL = `(a.attnotnull
+    and not exists (select from pg_class c where c.oid = a.attrelid and c.relkind = 'r' and c.relhassubclass)
+    and not exists (select from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'n' and not k.convalidated
+      and a.attnum = any (k.conkey)))`;
 
 /** A domain counts as what it is based on. */
 const COLUMNS = `with recursive based as (
@@ -33,7 +59,7 @@ const COLUMNS = `with recursive based as (
         b.not_null or t.typnotnull
       from based b join pg_type t on t.oid = b.next)
   select a.attrelid::bigint as id, a.attnum as number, a.attname as name, quote_ident(a.attname) as sql,
-    format_type(a.atttypid, a.atttypmod) as type, a.attnotnull or b.not_null as not_null,
+    format_type(a.atttypid, a.atttypmod) as type, ${NOT_NULL} or b.not_null as not_null,
     col_description(a.attrelid, a.attnum) as comment, t.typname as base, t.typtype as form,
     t.typcategory as category, n.nspname as base_schema, a.atttypid <> t.oid as is_domain,
     case when a.atttypmod >= 0 then a.atttypmod else b.modifier end as modifier,
@@ -71,6 +97,7 @@ const DATABASE = `select current_database() as name, (select json_agg(r.rolname)
 
 const PARTS: Readonly<Record<string, string>> = {
   tables: TABLES,
+  unreadable: UNREADABLE,
   columns: COLUMNS,
   constraints: CONSTRAINTS,
   indexes: INDEXES,

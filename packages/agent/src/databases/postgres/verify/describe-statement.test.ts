@@ -70,11 +70,11 @@ test('fields have the types of the columns', async () => {
     { name: 'born', type: 'date', nullable: true },
     { name: 'mood', type: 'string', nullable: false },
     { name: 'key', type: 'string', format: 'uuid', nullable: false },
-    { name: 'sold', type: 'datetime', nullable: false },
-    { name: 'data', type: 'object', nullable: false },
+    { name: 'sold', type: 'datetime', nullable: true },
+    { name: 'data', type: 'string', nullable: false },
     { name: 'tags', type: 'array', nullable: false },
-    { name: 'price', type: 'number', nullable: false },
-    { name: 'pages', type: 'integer', nullable: false },
+    { name: 'price', type: 'number', nullable: true },
+    { name: 'pages', type: 'integer', nullable: true },
     { name: 'code', type: 'string', nullable: false },
   ]);
 });

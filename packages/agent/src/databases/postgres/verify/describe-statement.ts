@@ -28,6 +28,8 @@ import { parameterTypesStatement, readParameterTypes } from './types/server-type
 const BOOL = 16;
 const INTEGERS = new Set([20, 21, 23, 26]);
 const NUMBERS = new Set([700, 701, 1700]);
+const WHOLE: ReadonlySet<ResultType> = new Set(['integer', 'boolean', 'string', 'object', 'array']);
+const NUMERIC = 1700;
 const DATE = 1082;
 const TIMESTAMPS = new Set([1114, 1184]);
 const UUID = 2950;
@@ -119,18 +121,23 @@ export async function describeStatement(
   const fields = columns.map((column): DescribedField => {
     const type = typeOfColumn(catalog, column);
     const isFilled = filled.has(`${column.tableID}.${column.columnID}`);
+    const fieldType = JSON_TYPES.has(type.oid)
+      ? 'string'
+      : resultTypeOf(
+          (candidate) =>
+            convertColumn(
+              { name: column.name, type: candidate, nullable: true, position: POSITION },
+              type,
+              looked.output.facts.version,
+            ).ok,
+        );
+    // Of other types some values leave as null: NaN, infinities.
+    const isWhole = WHOLE.has(fieldType) && type.oid !== NUMERIC;
     return {
       name: column.name,
-      type: resultTypeOf(
-        (candidate) =>
-          convertColumn(
-            { name: column.name, type: candidate, nullable: true, position: POSITION },
-            type,
-            looked.output.facts.version,
-          ).ok,
-      ),
+      type: fieldType,
       ...(column.dataTypeID === UUID ? { format: 'uuid' } : {}),
-      nullable: mayAddNulls || !isFilled,
+      nullable: mayAddNulls || !isFilled || !isWhole,
     };
   });
   return { ok: true, statement: { params, fields } };
@@ -203,7 +210,7 @@ function scalarSchemaOf({ base, labels }: ServerType): ParamSchema {
   return labels.length === 0 ? { type: 'string' } : { type: 'string', enum: labels };
 }
 
-/** From the strictest on; JSON is an object rather than a list. Everything has a text form. */
+/** From the strictest on. Everything has a text form, and JSON, which may be of any kind, no other that gives it whole. */
 const CANDIDATES: readonly ResultType[] = [
   'integer',
   'number',

@@ -1,0 +1,32 @@
+import type { VerificationFault } from '../databases/errors.ts';
+import type { Proposal } from './model.ts';
+
+/**
+ * The proposal without the capabilities that do not pass their check, each left out with its reason. Undefined where that
+ * leaves none, or where a fault is not about one of them.
+ */
+export function withoutFailing(
+  proposal: Proposal,
+  faults: readonly Pick<VerificationFault, 'path' | 'message'>[],
+): Proposal | undefined {
+  const names = new Set(proposal.tables.flatMap(({ capabilities }) => capabilities.map(({ name }) => name)));
+  const reasons = new Map<string, string>();
+  for (const { path, message } of faults) {
+    const [, name = ''] = /^capabilities\.([^.]+)/.exec(path) ?? [];
+    if (!names.delete(name) && !reasons.has(name)) return undefined;
+    reasons.set(name, `its check failed: it ${message}`);
+  }
+  if (names.size === 0) return undefined;
+  const tables = proposal.tables.map((table) => ({
+    ...table,
+    capabilities: table.capabilities.filter(({ name }) => names.has(name)),
+    leftOut: [
+      ...table.leftOut,
+      ...table.capabilities.flatMap(({ name }) => {
+        const reason = reasons.get(name);
+        return reason === undefined ? [] : [{ name, reason }];
+      }),
+    ],
+  }));
+  return { ...proposal, tables };
+}
