@@ -3,6 +3,7 @@ import type { Capability, Param, ParamSchema } from '../../../../capabilities/mo
 import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
 import { sqlStateOf, textOf } from '../../connection/server-errors.ts';
 import { parametersAt } from '../statement/inspect.ts';
+import { adviseCasts, misfitAdvice } from './advise-cast.ts';
 import { castsOf, comparesItsOwnWay, fits, isDeclaredType, narrowed, secondChoice } from './parameter-fit.ts';
 import {
   explain,
@@ -83,7 +84,7 @@ async function chooseFor(
   const found = await askTypes(pool, capability, read);
   const choice = template.references.map((index, at) => chooseAt(template.params[index], found?.[at]));
   if (!(await isTaken(pool, capability, template, choice))) {
-    return explained(capability, read, asDeclared, found ?? []);
+    return explained(pool, capability, read, asDeclared, found ?? [], choice);
   }
   return planChoice(pool, capability, template, await restoreDeclared(pool, capability, template, choice));
 }
@@ -295,12 +296,15 @@ function numberIn(error: unknown): number {
 }
 
 /** Says which parameters the server takes as another type, or else which one stands where it found the error. */
-function explained(
+async function explained(
+  pool: SessionPool,
   capability: Capability,
-  { template: { references, params }, rewritten, inspected }: ReadStatement,
+  { template, rewritten, inspected }: ReadStatement,
   refusal: Refusal & { readonly error?: unknown },
   found: Choice,
-): Refusal {
+  choice: Choice,
+): Promise<Refusal> {
+  const { references, params } = template;
   const { detail, hint } = refusal.faults[0] ?? {};
   const said = { ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) };
   const misfits = new Map<Param, ServerType>();
@@ -318,24 +322,36 @@ function explained(
     const [number = 0] = parametersAt(inspected.tree, offsetOf(refusal.error, rewritten.text));
     return refused(capability, publicMessage(refusal.error, params[number - 1]?.name), said);
   }
+  const casts = await adviseCasts(pool, capability, template, {
+    placeholders: placeholdersFor(template, choice),
+    misfits,
+    isMisfit(at) {
+      const [param, type] = [params[references[at] ?? -1], found[at]];
+      return param !== undefined && typeof type === 'object' && !fits(param.schema, type);
+    },
+  });
   return {
     ok: false,
-    faults: [...misfits].map(([{ name, schema }, type]) => {
-      const message = misfitMessage(name, schema, type);
+    faults: [...misfits].map(([param, type]) => {
+      const { name, schema } = param;
+      const message = misfitMessage(name, schema, type, casts?.get(param));
       return faultAt(capability, { message, ...said }, name);
     }),
   };
 }
 
 /** A cast helps between types, but not between one value and a list of them. */
-function misfitMessage(name: string, schema: ParamSchema, type: ServerType): string {
+function misfitMessage(
+  name: string,
+  schema: ParamSchema,
+  type: ServerType,
+  cast: string | undefined,
+): string {
   const { title, isArray } = type;
   if (schema.type === 'array' && !isArray) {
     const { items } = schema;
     const scalar = items !== undefined && fits(items, type) ? `, or declare it ${items.type}` : '';
     return `is an array, but the SQL takes one ${title ?? 'value'} here: write x in (:${name}) or x = any(:${name})${scalar}`;
   }
-  const taken = title === undefined ? 'a type of the database' : `${title}${isArray ? '[]' : ''}`;
-  const cast = title === undefined ? 'the_type' : taken;
-  return `is declared ${schema.type}, but the SQL takes it as ${taken}: declare it so, or cast it in the SQL, as in :${name}::${cast}`;
+  return misfitAdvice(name, schema, type, cast);
 }
