@@ -26,11 +26,8 @@ export const verifier: Verifier = {
     }),
   findWarnings: async (capabilities) => [
     ...rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
-<<<<<<< HEAD
     ...capabilities.flatMap((capability) => timeComparisons(capability, selectOf(capability)?.body ?? [])),
-=======
     ...constantKeyWarnings(capabilities, (each) => selectOf(each)?.body),
->>>>>>> 457b8264 (Warn of a parameter that stands as a key of ORDER BY, GROUP BY and DISTINCT ON)
   ],
   findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
   open(config: SqliteConfig) {
