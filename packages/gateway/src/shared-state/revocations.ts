@@ -21,6 +21,9 @@ export const listName = (prefix: string): string => `${prefix}revoked`;
 /** Where each key id is told as it is revoked. */
 export const channelName = (prefix: string): string => `${prefix}revocations`;
 
+/** Of the list, and of any other answer. */
+export const ANSWER_BYTES = 1_048_576;
+
 const POLL_MS = 2000;
 /** No call waits for it. */
 const ANSWER_MS = 1000;
@@ -43,6 +46,7 @@ export function keepRevocations(options: {
   let state: 'unread' | 'unknown' | 'read' = 'unread';
   let revoked: ReadonlySet<string> = new Set();
   let listed: ReadonlySet<string> = new Set();
+  const heard: string[] = [];
   let problem = 'not connected yet';
   let reminder: NodeJS.Timeout | undefined;
 
@@ -63,15 +67,24 @@ export function keepRevocations(options: {
     change(new Set([...listed, ...[...revoked].filter(hasRecord)]));
   }
 
+  /** Messages that arrive together change the list once, as each change goes through all of it. */
+  function hear(keyId: string): void {
+    heard.push(keyId);
+    if (heard.length > 1) return;
+    setImmediate(() => {
+      const keyIds = heard.splice(0);
+      if (state === 'read') change(new Set([...revoked, ...keyIds]));
+    });
+  }
+
   const connection = keepValkeyConnection({
     valkey,
+    bounds: { answerBytes: ANSWER_BYTES, channel },
     answerMs: ANSWER_MS,
     tries: 1,
     async probe(client) {
       // Before the list is read, so that nothing is missed between.
-      await client.subscribe(channel, (keyId) => {
-        if (state === 'read' && !revoked.has(keyId)) change(new Set([...revoked, keyId]));
-      });
+      await client.subscribe(channel, hear);
       await read(client);
     },
     onUp: () => undefined,

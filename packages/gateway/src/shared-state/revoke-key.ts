@@ -1,5 +1,5 @@
 import type { ValkeyConfig } from '../config/model.ts';
-import { channelName, listName } from './revocations.ts';
+import { ANSWER_BYTES, channelName, listName } from './revocations.ts';
 import { connectToValkey, valkeyProblem } from './valkey-connection.ts';
 
 export type RevokedKey =
@@ -15,7 +15,7 @@ const ANSWER_MS = 5000;
 /** Puts a key id on the list of revoked keys, for good, and tells all gateways that listen. */
 export async function revokeKey(valkey: ValkeyConfig, keyId: string): Promise<RevokedKey> {
   try {
-    const client = await connectToValkey(valkey, ANSWER_MS);
+    const client = await connectToValkey(valkey, ANSWER_MS, { answerBytes: ANSWER_BYTES });
     try {
       const added = await client.hSetNX(listName(valkey.prefix), keyId, new Date().toISOString());
       await client.publish(channelName(valkey.prefix), keyId);

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { errorText } from '@svc/edge';
 import type { RedisClientType } from '@redis/client';
 import type { ValkeyConfig } from '../config/model.ts';
+import { guardAnswers } from './guard-answers.ts';
 import { LATE, within } from './within.ts';
 
 export type ValkeyClient = RedisClientType;
@@ -20,8 +21,17 @@ export interface ValkeyConnection {
   close(): void;
 }
 
+/** What Valkey may send to a connection, which ends when more comes. */
+export interface AnswerBounds {
+  /** Of one answer. */
+  readonly answerBytes: number;
+  /** The channel whose messages are asked for, if any. */
+  readonly channel?: string;
+}
+
 export interface ValkeyConnectionOptions {
   readonly valkey: ValkeyConfig;
+  readonly bounds: AnswerBounds;
   /** How long an answer may take. */
   readonly answerMs: number;
   /** How many times in a row, `answerMs` apart, answers may be missing or errors before the connection counts as lost. */
@@ -36,6 +46,8 @@ export interface ValkeyConnectionOptions {
 /** How long after its last try a connection is tried again, and how long the try may take. */
 const RETRY_MS = 1000;
 const CONNECT_MS = 900;
+/** What Valkey says may be as long as an answer. */
+const MAX_PROBLEM_CHARACTERS = 500;
 
 interface Connected {
   readonly client: ValkeyClient;
@@ -47,7 +59,7 @@ interface Connected {
 
 /** Dials at once, in the background; nobody waits for it. */
 export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyConnection {
-  const { valkey, answerMs, tries, probe, onUp, onLost } = options;
+  const { valkey, bounds, answerMs, tries, probe, onUp, onLost } = options;
   let connected: Connected | undefined;
   let told = false;
   let closed = false;
@@ -72,7 +84,7 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
     const startedAt = performance.now();
     let client: ValkeyClient | undefined;
     try {
-      client = await connectToValkey(valkey, CONNECT_MS, lose);
+      client = await connectToValkey(valkey, CONNECT_MS, bounds, lose);
       if ((await within(answerMs, probe(client))) === LATE) throw new Error(lateness());
       if (closed) {
         client.destroy();
@@ -143,16 +155,20 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
 export async function connectToValkey(
   { host, port, tls, username, password, database }: ValkeyConfig,
   withinMs: number,
+  { answerBytes, channel }: AnswerBounds,
   onLost: (client: ValkeyClient, reason: string) => void = () => undefined,
 ): Promise<ValkeyClient> {
   // Only here: it is most of what the executable would have to load at its start.
   const { createClient } = await import('@redis/client');
+  const givenUp = new AbortController();
   const client: ValkeyClient = createClient({
     socket: {
       host,
       port,
       connectTimeout: withinMs,
       reconnectStrategy: false,
+      // The library's own time limit begins again with each byte of a TLS handshake.
+      signal: givenUp.signal,
       // An address is no server name, and is compared with the certificate all the same.
       ...(tls ? { tls: true, ...(isIP(host) === 0 ? { servername: host } : {}) } : {}),
     },
@@ -163,7 +179,11 @@ export async function connectToValkey(
     disableClientInfo: true,
     maintNotifications: 'disabled',
   });
-  client.on('error', (error: unknown) => onLost(client, valkeyProblem(error)));
+  guardAnswers(client, answerBytes, channel);
+  client.on('error', (error: unknown) => {
+    client.destroy();
+    onLost(client, valkeyProblem(error));
+  });
   const connecting = client.connect();
   try {
     if ((await within(withinMs, connecting)) !== LATE) return client;
@@ -174,6 +194,7 @@ export async function connectToValkey(
   // It may still come about, and nobody would want it.
   connecting.then(() => client.destroy()).catch(() => undefined);
   client.destroy();
+  givenUp.abort();
   throw new Error(
     `no answer within ${withinMs} ms${tls ? '; GATEWAY_VALKEY_URL begins with rediss: does that port speak TLS?' : ''}`,
   );
@@ -181,7 +202,7 @@ export async function connectToValkey(
 
 /** What went wrong, with the setting to look at where Valkey refuses who asks. */
 export function valkeyProblem(error: unknown): string {
-  const text = errorText(error).replace(/\.$/, '');
+  const text = errorText(error).slice(0, MAX_PROBLEM_CHARACTERS).replace(/\.$/, '');
   return /^(?:WRONGPASS|NOAUTH|NOPERM)/.test(text)
     ? `${text} (see GATEWAY_VALKEY_PASSWORD_FILE, and the user in GATEWAY_VALKEY_URL)`
     : text;

@@ -39,6 +39,7 @@ test.each([
       prefix: '',
     },
     1000,
+    { answerBytes: 65_536 },
   );
   const lease = takeLease(client, 'bucket', { requestsPerSecond: 10, burst: 10 }, 1, 2);
   await expect(lease).rejects.toThrow('none of a lease');

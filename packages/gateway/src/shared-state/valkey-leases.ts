@@ -24,6 +24,8 @@ export interface ValkeyLeases {
 const TRIES = 3;
 /** The script grants a token that is this much short of whole. */
 const ROUNDING_US = 2;
+/** A lease has two short texts; what servers tell of themselves at the login has some hundred bytes. */
+const ANSWER_BYTES = 65_536;
 const PROBE: Rate = { requestsPerSecond: 1000, burst: 1000 };
 
 /** Leases of buckets that all gateways with the same Valkey and prefix share. */
@@ -39,6 +41,7 @@ export function createValkeyLeases(options: {
   let lost = false;
   const connection = keepValkeyConnection({
     valkey,
+    bounds: { answerBytes: ANSWER_BYTES },
     answerMs: LEASE_WAIT_MS,
     tries: TRIES,
     // What leases need is what is tried, so that a server that takes no writes does not look well.

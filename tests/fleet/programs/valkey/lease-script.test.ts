@@ -17,7 +17,7 @@ describe.skipIf(!hasValkey)('the bucket in Valkey', () => {
 
   beforeAll(async () => {
     valkey = await startValkey();
-    client = await connectToValkey(valkeyConfig(valkey.port), 1000);
+    client = await connectToValkey(valkeyConfig(valkey.port), 1000, { answerBytes: 65_536 });
   });
   afterAll(async () => {
     client.destroy();
