@@ -135,7 +135,7 @@ export function createLeasedLimiter(options: {
     const all = waiting.reduce((sum, { cost }) => sum + cost, 0);
     const least = smallest - lease.tokens;
     const most = Math.max(all - lease.tokens, lease.size, least);
-    const answer = ask(bucket, least, most, since + LEASE_WAIT_MS - at);
+    const answer = ask(bucket, least, most, Math.max(0, since + LEASE_WAIT_MS - at));
     if (answer === undefined) return false;
     void answer.then((grant) => settle(bucket, lease, grant, most, at));
     return true;
