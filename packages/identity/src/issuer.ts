@@ -6,8 +6,10 @@ export interface Issuer {
   readonly name: string;
   /** The `iss` of its tokens, compared byte by byte; no other issuer has it. */
   readonly issuer: string;
-  /** A token must name one of these in `aud`; never empty. */
+  /** A token must name one of these in `aud`, or in `audienceClaim`; never empty. */
   readonly audiences: readonly string[];
+  /** The claim that names one of `audiences` where the issuer writes no `aud`; a token with `aud` is refused then. */
+  readonly audienceClaim: string | undefined;
   /** What may stand beside one of them in `aud`; undefined for anything. */
   readonly otherAudiences: readonly string[] | undefined;
   readonly keySource: KeySource;

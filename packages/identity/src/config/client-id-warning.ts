@@ -16,7 +16,14 @@ const OF_ACCESS_TOKENS: ReadonlySet<string> = new Set([
  * else would pass for an access token, so grants or required claims have to tell them apart.
  */
 export function clientIdWarning(issuer: Issuer): string | undefined {
-  const { name, audiences, grants, idTokens, requiredClaims } = issuer;
+  const { name, audiences, audienceClaim, grants, idTokens, requiredClaims } = issuer;
+  if (audienceClaim !== undefined) {
+    return (
+      `issuer "${name}": its tokens do not say for which service they are, so every service that gets a token of ` +
+      `${audienceClaim} ${audiences.map((audience) => JSON.stringify(audience)).join(' or ')} can call with it; ` +
+      'let the issuer write "aud" if it can, and require a scope or a claim that only tokens for this gateway have'
+    );
+  }
   const clientId = audiences.find((audience) => !/^[a-z][a-z0-9+.-]*:/i.test(audience));
   if (clientId === undefined || idTokens) return undefined;
   if (grants.length > 0 && grants.every(({ condition }) => condition.kind === 'scope')) return undefined;

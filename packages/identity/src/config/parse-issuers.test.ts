@@ -27,6 +27,7 @@ describe('parseIssuers', () => {
           name: 'own',
           issuer: 'https://id.example.com',
           audiences: [RESOURCE, `${RESOURCE}/`],
+          audienceClaim: undefined,
           otherAudiences: undefined,
           keySource: { kind: 'discovery' },
           algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
@@ -42,6 +43,28 @@ describe('parseIssuers', () => {
         },
       ],
     });
+  });
+
+  it('takes another claim than aud for the audience, with a warning', () => {
+    const parsed = parse({ ...OWN, audiences: ['3n4b5'], audience_claim: 'client_id' });
+    expect(parsed).toMatchObject({
+      ok: true,
+      issuers: [{ audiences: ['3n4b5'], audienceClaim: 'client_id' }],
+      warnings: [
+        expect.stringMatching(/^issuer "own": its tokens do not say for which service .* client_id "3n4b5" /),
+      ],
+    });
+  });
+
+  it.each<[object, string]>([
+    [{ audience_claim: 'client_id' }, '0.audiences '],
+    [{ audience_claim: 'client_id', audiences: [] }, '0.audiences '],
+    [{ audience_claim: 'client_id', audiences: ['a'], other_audiences: ['b'] }, '0.other_audiences '],
+    [{ audience_claim: 'aud', audiences: ['a'] }, '0.audience_claim '],
+    [{ audience_claim: '', audiences: ['a'] }, '0.audience_claim '],
+    [{ audience_claim: 5, audiences: ['a'] }, '0.audience_claim '],
+  ])('refuses %j', (fields, path) => {
+    expect(problemsOf({ ...OWN, ...fields })).toEqual([expect.stringContaining(path)]);
   });
 
   it('reads every field', () => {

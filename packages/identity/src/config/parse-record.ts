@@ -21,6 +21,7 @@ const FIELDS: readonly string[] = [
   'issuer',
   'audiences',
   'other_audiences',
+  'audience_claim',
   'jwks_uri',
   'jwks_file',
   'algorithms',
@@ -56,6 +57,10 @@ const TYPE: TextRule = {
   test: (text) => /^[\x21-\x7e]{0,128}$/.test(text) && !OTHER_TYPES.has(normalizeType(text)),
   accepted: 'a type of access tokens like "at+jwt", or "" for tokens that name no type',
 };
+const AUDIENCE_CLAIM: TextRule = {
+  test: (text) => ANY_TEXT.test(text) && !['aud', 'iss', 'sub'].includes(text),
+  accepted: 'the claim in which tokens without "aud" name what they are for, like "client_id"',
+};
 const USUAL_LIFETIME_MS = 24 * 60 * 60_000;
 
 /** Reads one record. What it returns counts only if no fault was reported. */
@@ -74,7 +79,8 @@ export function parseRecord(entry: unknown, place: Place, resource: string | und
   const issuer: Issuer = {
     name: readText(entry['name'], place.at('name'), NAME),
     issuer: readIssuer(entry['issuer'], place.at('issuer'), keySource),
-    audiences: readAudiences(entry['audiences'], place.at('audiences'), resource),
+    audiences: readAudiences(entry, place, resource),
+    audienceClaim: readAudienceClaim(entry, place),
     otherAudiences: list('other_audiences', 0),
     keySource,
     algorithms: [...new Set(list('algorithms', 1, ALGORITHM) ?? USUAL_ALGORITHMS)],
@@ -136,10 +142,24 @@ function isHttpsUrl(text: string): boolean {
   return url.protocol === 'https:' && !/[?#\s]/.test(text) && url.username === '' && url.password === '';
 }
 
-function readAudiences(value: unknown, place: Place, resource: string | undefined): readonly string[] {
-  // Clients write the resource either way, and issuers copy what they write.
-  if (value === undefined && resource !== undefined) return [resource, `${resource}/`];
-  return readTexts(value, place, FEW);
+function readAudiences(
+  { audiences, audience_claim: claim }: JsonObject,
+  place: Place,
+  resource: string | undefined,
+): readonly string[] {
+  // Clients write the resource either way, and issuers copy what they write; in another claim it never stands.
+  if (audiences === undefined && resource !== undefined && claim === undefined)
+    return [resource, `${resource}/`];
+  return readTexts(audiences, place.at('audiences'), FEW);
+}
+
+function readAudienceClaim(record: JsonObject, place: Place): string | undefined {
+  const { audience_claim: claim, other_audiences: others } = record;
+  if (claim === undefined) return undefined;
+  if (others !== undefined) {
+    place.at('other_audiences').fault('stands beside audience_claim; accepted: one of the two');
+  }
+  return readText(claim, place.at('audience_claim'), AUDIENCE_CLAIM);
 }
 
 function readLifetime(value: unknown, place: Place): number | undefined {

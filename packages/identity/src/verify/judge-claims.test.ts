@@ -7,7 +7,8 @@ function judge(payload: object, record: object = {}): VerifiedToken {
   const own = { name: 'own', issuer: 'https://id.example.com', audiences: ['us'], id_tokens: true };
   const usual = { aud: 'us', sub: 'user-1', iat: 0, exp: 3600 };
   const clock = { nowMs: 1000, clockSkewMs: 0 };
-  const outcome = judgeClaims({ ...usual, ...payload }, issuerOf({ ...own, ...record }), clock);
+  const given = Object.entries({ ...usual, ...payload }).filter(([, value]) => value !== undefined);
+  const outcome = judgeClaims(Object.fromEntries(given), issuerOf({ ...own, ...record }), clock);
   if (typeof outcome === 'string') throw new Error(outcome);
   return outcome;
 }
@@ -31,6 +32,34 @@ describe('the client', () => {
     [{}, ''],
   ])('of %j has the token "%s"', (payload, tokenId) => {
     expect(judge(payload)).toMatchObject({ tokenId });
+  });
+});
+
+describe('an audience in another claim', () => {
+  const record = { audience_claim: 'client_id' };
+  const failure = (payload: object): string => {
+    try {
+      judge(payload, record);
+      return '';
+    } catch (error) {
+      return String(error);
+    }
+  };
+
+  it('is one of the audiences', () => {
+    expect(judge({ aud: undefined, client_id: 'us' }, record)).toMatchObject({ clientId: 'us' });
+  });
+
+  it.each<object>([{ client_id: 'them' }, { client_id: ['us'] }, { client_id: 'US' }, {}, { azp: 'us' }])(
+    'is none in %j',
+    (payload) => {
+      expect(failure({ aud: undefined, ...payload })).toContain('audience');
+    },
+  );
+
+  it('is not looked at in a token that has aud, whatever it says', () => {
+    for (const aud of ['us', 'them', '', null, []])
+      expect(failure({ aud, client_id: 'us' })).toContain('audience');
   });
 });
 

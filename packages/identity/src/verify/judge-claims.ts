@@ -25,7 +25,7 @@ export function judgeClaims(
 ): VerifiedToken | TokenFailure {
   const times = judgeTimes(payload, issuer, nowMs, clockSkewMs);
   if (typeof times === 'string') return times;
-  if (!isForUs(payload['aud'], issuer)) return 'audience';
+  if (!isForUs(payload, issuer)) return 'audience';
   if (!issuer.idTokens && OF_ID_TOKENS.some((name) => Object.hasOwn(payload, name))) return 'id_token';
   // Tokens that tell of an event, a logout for one, do not always say so in `typ`.
   if (Object.hasOwn(payload, 'events')) return 'type';
@@ -78,7 +78,11 @@ function isTimeOrAbsent(value: unknown): value is number | undefined {
   return value === undefined || isTime(value);
 }
 
-function isForUs(aud: unknown, { audiences, otherAudiences }: Issuer): boolean {
+function isForUs(payload: JsonObject, { audiences, audienceClaim, otherAudiences }: Issuer): boolean {
+  const { aud } = payload;
+  if (audienceClaim !== undefined) {
+    return !Object.hasOwn(payload, 'aud') && audiences.some((own) => own === payload[audienceClaim]);
+  }
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   const isOurs = (audience: unknown): boolean => audiences.some((own) => own === audience);
   const mayStandBeside = (audience: unknown): boolean =>

@@ -17,6 +17,9 @@ const issuer: JsonSchema = section(
       'What `aud` must name one of; when absent the `/mcp` URL of the gateway that `gateway.url` leads to, also with `/` behind.',
     ),
     other_audiences: texts('What else may stand in `aud`; when absent anything.'),
+    audience_claim: filledText(
+      'The claim that names one of `audiences` in tokens without `aud`, such as `client_id`; tokens with `aud` are refused then.',
+    ),
     jwks_uri: filledText('https URL of its keys; without it and `jwks_file` discovery at `issuer` finds it.'),
     jwks_file: filledText('JWKS file of its keys, looked at every 60 s; relative to this file.'),
     algorithms: texts('Accepted `alg`; when absent RS256, PS256, ES256 and EdDSA.'),
