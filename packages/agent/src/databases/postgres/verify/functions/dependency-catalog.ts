@@ -5,7 +5,14 @@ import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';
-import { ANY_SCHEMA, CASTS, namesStatement, reachedStatement, type Name } from './dependency-queries.ts';
+import {
+  ANY_SCHEMA,
+  CASTS,
+  namesStatement,
+  reachedStatement,
+  wrappersStatement,
+  type Name,
+} from './dependency-queries.ts';
 
 /**
  * `type` stands for values that are there, `made` for such that are made, whose input functions and checks run, and
@@ -93,6 +100,8 @@ export class DependencyCatalog {
   readonly #types = new Set<string>();
   readonly #edges = new Map<string, readonly Edge[]>();
   readonly #titles = new Map<string, string>();
+  /** Foreign tables of which it has not been asked what reads them. */
+  readonly #withoutWrapper = new Set<string>();
   /** What bodies name that have not been asked for. */
   #bodies: Name[] = [];
 
@@ -108,7 +117,7 @@ export class DependencyCatalog {
   async learn(named: readonly NamedObjects[], types: readonly string[] = []): Promise<void> {
     for (;;) {
       const question = this.question(named, types);
-      if (question === undefined) return;
+      if (question === undefined) return this.#learnWrappers();
       const { statements } = question;
       const own = { capability: '', timeoutMs: TIMEOUT_MS, statements };
       this.answer(question, (await runOwnStatements(this.#pool, own)).results);
@@ -192,6 +201,24 @@ export class DependencyCatalog {
     return [...new Set(oids)].map((oid) => ({ kind: 'operator', oid }));
   }
 
+  async #learnWrappers(): Promise<void> {
+    const oids = [...this.#withoutWrapper];
+    if (oids.length === 0) return;
+    const statements = [PIN_SEARCH_PATH, wrappersStatement(oids)];
+    const { results } = await runOwnStatements(this.#pool, {
+      capability: '',
+      timeoutMs: TIMEOUT_MS,
+      statements,
+    });
+    for (const [oid, wrapper, runsProgram] of results[1]?.rows ?? []) {
+      const table = this.foreignTables.get(oid ?? '');
+      if (table === undefined) continue;
+      const found = { wrapper: wrapper ?? '', runsProgram: runsProgram === 'true' };
+      this.foreignTables.set(oid ?? '', { ...table, ...found });
+    }
+    this.#withoutWrapper.clear();
+  }
+
   #addReached(rows: Rows['rows']): void {
     const edges = new Map<string, Edge[]>();
     for (const [what, ...row] of rows) {
@@ -205,8 +232,11 @@ export class DependencyCatalog {
       } else if (what === 'title') {
         this.#titles.set(`${first} ${second}`, third ?? '');
       } else if (what === 'foreign') {
-        const table = { schema: second ?? '', name: third ?? '', wrapper: fourth ?? '' };
-        this.foreignTables.set(first ?? '', { ...table, runsProgram: fifth === 'true' });
+        const oid = first ?? '';
+        if (this.foreignTables.has(oid)) continue;
+        const table = { schema: second ?? '', name: third ?? '' };
+        this.foreignTables.set(oid, { ...table, wrapper: '', runsProgram: false });
+        this.#withoutWrapper.add(oid);
       } else if (what === 'function' && !this.functions.has(first ?? '')) {
         const facts = factsOf(row);
         this.functions.set(first ?? '', facts);

@@ -162,7 +162,7 @@ const EDGES = `
  *
  * - `edge`: see `EDGES`.
  * - `title`: (kind, oid, what to call it).
- * - `foreign`: a foreign table (oid, schema, name, the library of its wrapper, whether it runs a program).
+ * - `foreign`: a foreign table (oid, schema, name).
  * - `function`: (oid, schema, name, whether volatile, its extension, its language, whether it takes or gives `internal`,
  *   the name or text of its code, whether that is SQL to be parsed, its own search path, whether
  *   its arguments decide the type of its result).
@@ -191,11 +191,9 @@ union all select 'title', 'relation', c.oid::text, (case c.relkind when 'v' then
 union all select 'title', 'function', p.oid::text, (case p.prokind when 'a' then 'aggregate ' else 'function ' end)
     || s.nspname || '.' || p.proname, null, null, null, null, null, null, null, null
   from n join pg_proc p on p.oid = n.oid join pg_namespace s on s.oid = p.pronamespace where n.catalog = 'function'
-union all select 'foreign', c.oid::text, s.nspname, c.relname, coalesce(h.probin, w.fdwname),
-    exists (select from pg_options_to_table(f.ftoptions) o where o.option_name = 'program')::text, null, null, null, null, null, null
-  from n join pg_class c on c.oid = n.oid join pg_namespace s on s.oid = c.relnamespace join pg_foreign_table f on f.ftrelid = c.oid
-    join pg_foreign_server v on v.oid = f.ftserver join pg_foreign_data_wrapper w on w.oid = v.srvfdw
-    left join pg_proc h on h.oid = w.fdwhandler where n.catalog = 'relation'
+union all select 'foreign', c.oid::text, s.nspname, c.relname, null, null, null, null, null, null, null, null
+  from n join pg_class c on c.oid = n.oid join pg_namespace s on s.oid = c.relnamespace
+  where n.catalog = 'relation' and c.relkind = 'f'
 union all select 'function', p.oid::text, s.nspname, p.proname, (p.provolatile = 'v')::text, (select x.extname from pg_depend d
       join pg_extension x on x.oid = d.refobjid where d.classid = 'pg_proc'::regclass and d.objid = p.oid
       and d.deptype = 'e' and d.refclassid = 'pg_extension'::regclass), l.lanname,
@@ -205,6 +203,19 @@ union all select 'function', p.oid::text, s.nspname, p.proname, (p.provolatile =
     (select substr(c, 13) from unnest(p.proconfig) c where c like 'search_path=%'), (r.typtype = 'p' and r.typname like 'any%')::text
   from n join pg_proc p on p.oid = n.oid join pg_namespace s on s.oid = p.pronamespace join pg_language l on l.oid = p.prolang
     join pg_type r on r.oid = p.prorettype where n.catalog = 'function'`;
+
+const WRAPPERS = `select f.ftrelid::text, coalesce(h.probin, w.fdwname),
+    exists (select from pg_options_to_table(f.ftoptions) o where o.option_name = 'program')::text
+  from pg_foreign_table f join pg_foreign_server v on v.oid = f.ftserver join pg_foreign_data_wrapper w on w.oid = v.srvfdw
+    left join pg_proc h on h.oid = w.fdwhandler where f.ftrelid::text = any ($1::text[])`;
+
+/**
+ * Asks for (oid, the library of its wrapper, whether it runs a program) of foreign tables; `PIN_SEARCH_PATH` goes before.
+ * Only where there are any, for an account may not be allowed to read these catalogs.
+ */
+export function wrappersStatement(oids: readonly string[]): Statement {
+  return { text: WRAPPERS, values: [bindValue({ type: 'array', items: { type: 'string' } }, oids)] };
+}
 
 /** `PIN_SEARCH_PATH` goes before, and before that `namesStatement`. `objects` are as in `type 23`. */
 export function reachedStatement(objects: readonly string[], withCasts: boolean): Statement {
