@@ -89,9 +89,9 @@ describe('a long description', () => {
   });
 
   test.each<[string, object]>([
-    ['a wrong entry', { openapi, manifest: [...named(20_000), { name: 'x' }] }],
+    ['a wrong entry', { openapi, manifest: [...named(30_000), { name: 'x' }] }],
     ['more than 100,000 capabilities', { openapi, manifest: named(100_001) }],
-    ['no paths', { openapi: { openapi: '3.1.0' }, manifest: named(20_000) }],
+    ['no paths', { openapi: { openapi: '3.1.0' }, manifest: named(30_000) }],
   ])('with %s is refused with 4422', async (_what, value) => {
     const refused = expect.objectContaining({ code: CLOSE.bad_description });
     await expect(parseDescription(Buffer.from(JSON.stringify(value)))).rejects.toEqual(refused);

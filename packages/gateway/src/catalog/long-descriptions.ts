@@ -1,8 +1,8 @@
 import { atOnce, inSlices, type Sliced } from '@svc/edge';
 import type { Description } from '@svc/protocol';
 
-/** What is made of a shorter description takes a few milliseconds. */
-const LONG_BYTES = 256 * 1024;
+/** What is made of a shorter description takes some ten milliseconds. */
+const LONG_BYTES = 1024 * 1024;
 
 /** Descriptions that are longer. */
 const long = new WeakSet<Description>();

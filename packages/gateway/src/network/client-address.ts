@@ -84,7 +84,8 @@ function forwardedFor(rawHeaders: readonly string[]): string {
 
 /** Some proxies add the port of the sender (`192.0.2.1:4711`, `[2001:db8::1]:4711`), or the brackets alone. */
 function withoutPort(entry: string): string {
-  const [, ipv6, ipv4] = /^(?:\[([\da-f:.]*:[\da-f:.]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/i.exec(entry) ?? [];
+  const [, ipv6, ipv4] =
+    /^(?:\[([\da-f:.]*:[\da-f:.]*(?:%[\w.-]+)?)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/i.exec(entry) ?? [];
   return ipv6 ?? ipv4 ?? entry;
 }
 

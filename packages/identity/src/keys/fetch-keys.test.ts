@@ -137,6 +137,7 @@ describe('keys of jwks_uri', () => {
     expect(await fetchKeys(issuer, fetchBytes, AbortSignal.timeout(5000))).toMatchObject({ used: 1 });
     expect(tunnels).toEqual([new URL(server.url).host]);
     proxy.close();
+    proxy.closeAllConnections();
   });
 
   it('32: are not used where the answer is long', async () => {

@@ -101,6 +101,7 @@ export function createMessageReader(give: (messages: Buffer) => void): MessageRe
 }
 
 function malformed(what: string): DatabaseError {
-  const advice = 'it does not answer as PostgreSQL does: check host and port, and what is between';
+  const advice =
+    'it does not answer as PostgreSQL does: check host, port and sslmode, and that driver names what runs there';
   return new DatabaseError('unavailable', `the server has sent ${what}`, { advice });
 }
