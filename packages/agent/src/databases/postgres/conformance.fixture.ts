@@ -189,10 +189,10 @@ const DIALECT: Omit<Dialect, 'start'> = {
     ["title = :v ->> 'key'", { type: 'object' }, { key: 'book 2' }],
   ],
   misplaced: [
-    ['id = :v', { type: 'string' }, 'or cast it in the SQL'],
-    ['title = :v', { type: 'integer' }, 'or cast it in the SQL'],
-    ['title = :v', { type: 'boolean' }, 'or cast it in the SQL'],
-    ['id = :v', { type: 'date' }, 'or cast it in the SQL'],
+    ['id = :v', { type: 'string' }, 'declare it '],
+    ['title = :v', { type: 'integer' }, 'declare it '],
+    ['title = :v', { type: 'boolean' }, 'declare it '],
+    ['id = :v', { type: 'date' }, 'declare it '],
   ],
   leftovers: [
     {
