@@ -251,6 +251,8 @@ test('a cancel request meant for another query fails only the one that it hits',
     await atRest();
     // On a busy machine the whole batch may be late.
     if (ended.includes('suspected')) continue;
+    // A request of the round before that came late hit the preparation of a statement, which calls then prepare again.
+    if (ended[0] === '26000') continue;
     const hit = ended.indexOf('57014');
     if (hit >= 0) hits += 1;
     const right = hit >= 0 ? hit : 4;
