@@ -32,7 +32,7 @@ export function rowText(
   row: readonly SqliteValue[],
   fields: readonly OutputField[],
   maxBytes: number,
-  /** Of the row in its result, from 1 on: for who looks for the value that does not fit. */
+  /** Of the row in its result, from 1: it tells operators which row holds the value that does not fit. */
   number: number,
 ): string | undefined {
   let text = '';
