@@ -30,7 +30,7 @@ beforeAll(async () => {
     revoke temporary on database ${database.name} from public;
     grant select on confidential_table to ${reader.user};
   `);
-  privateKey = (await createAgentSecret()).agent_private_key;
+  privateKey = createAgentSecret().agent_private_key;
 });
 afterAll(() => database.execute(`drop owned by ${reader.user}; drop role ${reader.user}`));
 beforeEach(async () => {

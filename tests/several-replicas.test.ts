@@ -58,11 +58,8 @@ async function startReplica(port = 0, env: Readonly<Record<string, string>> = {}
 beforeAll(async () => {
   const folder = await temporaryFolder('replicas');
   await releasers.add(() => folder.remove());
-  const [secret, created, database] = await Promise.all([
-    createAgentSecret(),
-    createKey('all', '*'),
-    testDatabase(),
-  ]);
+  const secret = createAgentSecret();
+  const [created, database] = await Promise.all([createKey('all', '*'), testDatabase()]);
   key = created.api_key;
   settings = {
     ...gatewaySettings(secret.agent_public_key, [created.record]),

@@ -1,10 +1,10 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   ask,
+  createKeyPair,
   freePort,
   isPortFree,
   runProcess,
@@ -150,7 +150,7 @@ test('a file that takes tokens only takes the key of the workbench, with the cla
       claims: { film: film }
 `,
   );
-  const { publicKey } = generateKeyPairSync('ed25519');
+  const { publicKey } = createKeyPair();
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'EdDSA', use: 'sig' };
   await writeFile(join(folder.path, 'keys.json'), JSON.stringify({ keys: [jwk] }));
   const bench = await startWorkbench(['--port', '0', '--claim', 'film:=1']);

@@ -1,6 +1,12 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { rawPublicKey } from '@svc/protocol';
-import { createKey, gatewaySettings, sizeOf, startGateway, type RunningProcess } from '@svc/testkit';
+import {
+  createKey,
+  createKeyPair,
+  gatewaySettings,
+  sizeOf,
+  startGateway,
+  type RunningProcess,
+} from '@svc/testkit';
 import { treeMicroseconds } from '../load/process-tree.ts';
 import { BEHIND_ONE_ADDRESS } from '../simulation/scenarios.ts';
 import { simulate } from '../simulation/simulate.ts';
@@ -18,7 +24,7 @@ const GOAL = { thousandMs: 30_000, linkKilobytes: 52, idleShare: 0.1 };
 export const agents: Row = { name: 'agents', title: 'Many agents', measure };
 
 async function measure(scale: Scale): Promise<Measurement> {
-  const { privateKey } = generateKeyPairSync('ed25519');
+  const { privateKey } = createKeyPair();
   const gateway = await start(scale, rawPublicKey(privateKey));
   const holder = await startChild<AgentsOrder, AgentsState>('agent-holder.ts');
   await scale.releasers.add(() => holder.stop());

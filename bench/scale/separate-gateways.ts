@@ -19,11 +19,8 @@ export async function startSeparateGateways(
   count: number,
   connections: number,
 ): Promise<{ readonly service: Served; readonly loads: readonly Load[] }> {
-  const [secret, key, folder] = await Promise.all([
-    createAgentSecret(),
-    createKey('all', '*'),
-    temporaryFolder('separate'),
-  ]);
+  const secret = createAgentSecret();
+  const [key, folder] = await Promise.all([createKey('all', '*'), temporaryFolder('separate')]);
   await releasers.add(() => folder.remove());
   const settings = {
     ...gatewaySettings(secret.agent_public_key, [key.record]),

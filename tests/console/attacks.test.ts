@@ -129,7 +129,7 @@ describe.each(['http', 'https'])('by %s', (scheme) => {
       const files = { cert: join(folder.path, 'cert.pem'), key: join(folder.path, 'key.pem') };
       await writeFile(files.cert, CERTIFICATE);
       await writeFile(files.key, CERTIFICATE_KEY);
-      const secret = await createAgentSecret();
+      const secret = createAgentSecret();
       const { process: gateway } = await startGateway({
         ...CONSOLE_ENV,
         GATEWAY_ADDR: '127.0.0.1:0',

@@ -268,7 +268,7 @@ test(
     const files = { cert: join(folder.path, 'cert.pem'), key: join(folder.path, 'key.pem') };
     await writeFile(files.cert, CERTIFICATE);
     await writeFile(files.key, CERTIFICATE_KEY);
-    const secret = await createAgentSecret();
+    const secret = createAgentSecret();
     const { process: gateway } = await startGateway({
       ...CONSOLE_ENV,
       GATEWAY_ADDR: '127.0.0.1:0',
@@ -296,7 +296,7 @@ test(
   'behind a proxy with TLS it listens without',
   { tags: ['setting:GATEWAY_CONSOLE_BEHIND_TLS_PROXY'] },
   async () => {
-    const secret = await createAgentSecret();
+    const secret = createAgentSecret();
     const { process: gateway } = await startGateway({
       ...CONSOLE_ENV,
       GATEWAY_ADDR: '127.0.0.1:0',

@@ -1,8 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { createKeyPair } from '@svc/testkit';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
 import { SETTINGS } from '../../packages/gateway/src/config/settings.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../documentation/certificate.ts';
@@ -25,7 +25,7 @@ test('every setting that is given to a gateway is one', () => {
   expect([...new Set(unknown)]).toEqual([]);
 });
 
-const agentKey = (): string => generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x ?? '';
+const agentKey = (): string => createKeyPair().publicKey.export({ format: 'jwk' }).x ?? '';
 const recordOf = (name: string): object => ({
   name,
   key_hash: '$2b$10$LCsAtkVUgcTm.KmpcIk1IeQ0jKfRj5YIXDUSqbVM9Gc1uUguQogwe',

@@ -195,7 +195,7 @@ describe.each(PROXIES)('behind $program', ({ program, configuration, run }) => {
     'an agent connects, a call is answered, and the caller keeps its address',
     async () => {
       const database = await testDatabase();
-      const secret = await createAgentSecret();
+      const secret = createAgentSecret();
       const service = await startService({
         database,
         capabilities: '',

@@ -1,4 +1,5 @@
-import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createSign, type KeyObject } from 'node:crypto';
+import { createKeyPair } from '@svc/testkit';
 import { readDocuments, type Block } from './documents.ts';
 
 /** A token as an identity provider makes it, made up, and the record that a guide has for it. */
@@ -39,7 +40,7 @@ export interface LookAlikeKey {
 }
 
 export function createLookAlikeKey(kid: string): LookAlikeKey {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { publicKey, privateKey } = createKeyPair('RS256');
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' };
   return {
     keySet: JSON.stringify({ keys: [jwk] }),

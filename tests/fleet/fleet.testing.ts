@@ -105,7 +105,7 @@ type AddRelease = (release: () => Promise<unknown>) => Promise<void>;
 async function start(options: FleetOptions, release: AddRelease, stop: () => Promise<void>): Promise<Fleet> {
   const folder = await temporaryFolder('fleet');
   await release(() => folder.remove());
-  const secret = await createAgentSecret();
+  const secret = createAgentSecret();
   const key = await createKey('all', '*');
   const settings = { ...gatewaySettings(secret.agent_public_key, [key.record]), ...options.gatewayEnv };
   const replicas: Replica[] = [];

@@ -74,7 +74,8 @@ beforeAll(async () => {
   releasers = createReleasers();
   const folder = await temporaryFolder('tokens');
   await releasers.add(() => folder.remove());
-  [a, b] = await Promise.all([createTokenIssuer(ISSUER_A, AUDIENCE), createTokenIssuer(ISSUER_B, AUDIENCE)]);
+  a = createTokenIssuer(ISSUER_A, AUDIENCE);
+  b = createTokenIssuer(ISSUER_B, AUDIENCE);
   await writeFile(join(folder.path, 'a.json'), a.keySet);
   await writeFile(join(folder.path, 'b.json'), b.keySet);
   const records = RECORDS(folder.path);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { createKeyPair } from '@svc/testkit';
+import type { JWK } from 'jose';
 import { Provider, type Configuration } from 'oidc-provider';
 import { AUTHORITY, CERTIFICATE, CERTIFICATE_KEY } from '../requirements/certificates.testing.ts';
 import { trustingFetch } from './trusting-fetch.testing.ts';
@@ -45,7 +46,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   if (address === null || typeof address === 'string')
     throw new Error('cannot tell the port of the provider');
   const issuer = `https://localhost:${address.port}`;
-  let keys = [await newKey('key-1')];
+  let keys = [newKey('key-1')];
   let provider = createProvider(issuer, keys, options);
   let keySetRequests = 0;
   server.on('request', (request, response) => {
@@ -80,7 +81,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       throw new Error(`no token: ${JSON.stringify(body)}`);
     },
     async rotateKeys({ keepsOld }) {
-      keys = [await newKey(`key-${keys.length + 1}-${Date.now()}`), ...(keepsOld ? keys : [])];
+      keys = [newKey(`key-${keys.length + 1}-${Date.now()}`), ...(keepsOld ? keys : [])];
       provider = createProvider(issuer, keys, options);
     },
     async stop() {
@@ -91,9 +92,13 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   };
 }
 
-async function newKey(kid: string): Promise<JWK> {
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
-  return { ...(await exportJWK(privateKey)), kid, alg: 'RS256', use: 'sig' };
+function newKey(kid: string): JWK {
+  return {
+    ...(createKeyPair('RS256').privateKey.export({ format: 'jwk' }) as JWK),
+    kid,
+    alg: 'RS256',
+    use: 'sig',
+  };
 }
 
 function createProvider(issuer: string, keys: readonly JWK[], options: IdentityProviderOptions): Provider {

@@ -1,4 +1,6 @@
-import { generateKeyPair, exportJWK, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
+import type { KeyObject } from 'node:crypto';
+import { createKeyPair } from '@svc/testkit';
+import { SignJWT, type JWTPayload } from 'jose';
 
 /** An issuer of tokens whose key set is a file: nothing of it runs. */
 export interface TokenIssuer {
@@ -8,9 +10,9 @@ export interface TokenIssuer {
   mint(subject: string, claims?: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
-export async function createTokenIssuer(issuer: string, audience: string, kid = 'k1'): Promise<TokenIssuer> {
-  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' };
+export function createTokenIssuer(issuer: string, audience: string, kid = 'k1'): TokenIssuer {
+  const { publicKey, privateKey } = createKeyPair('ES256');
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' };
   return {
     keySet: JSON.stringify({ keys: [jwk] }),
     mint: (subject, claims = {}) =>
@@ -18,7 +20,7 @@ export async function createTokenIssuer(issuer: string, audience: string, kid = 
   };
 }
 
-function sign(key: CryptoKey, kid: string, claims: Readonly<Record<string, unknown>>): Promise<string> {
+function sign(key: KeyObject, kid: string, claims: Readonly<Record<string, unknown>>): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const payload: JWTPayload = { iat: now, exp: now + 300, jti: `jti-${Math.random()}`, ...claims };
   return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid, typ: 'at+jwt' }).sign(key);

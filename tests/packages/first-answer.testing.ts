@@ -63,7 +63,7 @@ export async function firstAnswer({
   const releasers = createReleasers();
   try {
     const database = await testDatabase({ sql: BOOKS });
-    const secret = await createAgentSecret();
+    const secret = createAgentSecret();
     const key = await createKey('all', '*');
     const traced =
       collector === undefined
@@ -119,7 +119,7 @@ export async function firstAnswerOfDev({
   capabilityFile,
 }: Omit<Installed, 'gateway'>): Promise<FirstAnswer> {
   const database = await testDatabase({ sql: BOOKS });
-  const { agent_private_key: key } = await createAgentSecret();
+  const { agent_private_key: key } = createAgentSecret();
   await writeCapabilities(join(root, capabilityFile), { database, url: 'ws://127.0.0.1:1/ws/agent', key });
   const dev = await startProcess(file, [...args, 'dev', '--port', '0', '--json'], { within });
   try {

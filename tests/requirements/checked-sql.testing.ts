@@ -28,7 +28,7 @@ export async function prepareChecks(database: ServerAddress & { readonly name: s
   const home = await temporaryFolder('sql');
   const folder = join(home.path, 'agent');
   await makeAgentFolder(folder);
-  const { agent_private_key: privateKey } = await createAgentSecret();
+  const { agent_private_key: privateKey } = createAgentSecret();
   return {
     remove: () => home.remove(),
     async check(capabilities, account = {}) {

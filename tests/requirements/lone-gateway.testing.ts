@@ -32,7 +32,7 @@ export async function gatewayEnvironment(
   records: readonly unknown[] = [],
   env: Environment = {},
 ): Promise<Environment> {
-  const { agent_public_key: publicKey } = await createAgentSecret();
+  const { agent_public_key: publicKey } = createAgentSecret();
   return { ...gatewaySettings(publicKey, records), ...env };
 }
 

@@ -58,7 +58,7 @@ export async function startPair(
   const home = await temporaryFolder('pair');
   const folder = home.path;
   await releasers.add(() => home.remove());
-  const secret = await createAgentSecret();
+  const secret = createAgentSecret();
   const created = await Promise.all(
     Object.entries({ all: '*', ...options.keys }).map(async ([name, allowed]) => {
       if (allowed !== '') return [name, await createKey(name, allowed)] as const;

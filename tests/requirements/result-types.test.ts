@@ -301,7 +301,7 @@ async function faultsOf(capabilities: unknown): Promise<readonly string[]> {
   const folder = await temporaryFolder('result-types');
   const file = join(folder.path, 'capability.yaml');
   const { host, port, name, user, password } = database;
-  const { agent_private_key } = await createAgentSecret();
+  const { agent_private_key } = createAgentSecret();
   await writeFile(
     file,
     JSON.stringify({

@@ -30,7 +30,7 @@ beforeAll(async () => {
   folder = await temporaryFolder('services');
   file = join(folder.path, 'services.json');
   north = await createKey('north', '*');
-  const [inventory, other] = [await createAgentSecret(), await createAgentSecret()];
+  const [inventory, other] = [createAgentSecret(), createAgentSecret()];
   secrets = { inventory: inventory.agent_private_key, other: other.agent_private_key };
   services = [
     { id: 'inventory', agent_public_keys: [inventory.agent_public_key], api_keys: [north.record] },

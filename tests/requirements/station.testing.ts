@@ -72,7 +72,7 @@ export async function startStation(
   const releasers = createReleasers();
   const home = await temporaryFolder('station');
   await releasers.add(() => home.remove());
-  const [secret, key] = await Promise.all([createAgentSecret(), createKey('all', '*')]);
+  const [secret, key] = [createAgentSecret(), await createKey('all', '*')];
   const { process: gateway, port } = await startGateway(
     { ...gatewaySettings(secret.agent_public_key, [key.record]), ...gatewayEnv },
     { cwd: home.path },

@@ -38,7 +38,7 @@ async function fileText(
   section: Readonly<Record<string, unknown>> = {},
   sections: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
-  const { agent_private_key } = await createAgentSecret();
+  const { agent_private_key } = createAgentSecret();
   // JSON is YAML, too.
   return JSON.stringify({
     gateway: { url: 'ws://127.0.0.1:1/ws/agent', agent_private_key },
@@ -87,7 +87,7 @@ type Call = () => Promise<readonly [status: number, body: unknown]>;
 /** Starts a gateway and the agent until the test is over; what calls `get_book`. */
 async function serve(workers: number): Promise<Call> {
   makeFile();
-  const { agent_private_key, agent_public_key } = await createAgentSecret();
+  const { agent_private_key, agent_public_key } = createAgentSecret();
   const { api_key, record } = await createKey('all', '*');
   const { process: gateway, port } = await startGateway(gatewaySettings(agent_public_key, [record]));
   onTestFinished(async () => void (await gateway.stop()));

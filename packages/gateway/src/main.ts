@@ -12,6 +12,7 @@ import {
   startThread,
   tolerateClosedOutput,
 } from '@svc/edge';
+import { createRawKeyPair } from '@svc/protocol';
 import { startGateway } from './gateway.ts';
 import { addKeyRecord } from './config/services/add-key-record.ts';
 import { parseArguments, type Command } from './cli/arguments.ts';
@@ -25,7 +26,6 @@ import { readEnvFile } from './config/env-file.ts';
 import { loadRevocation } from './config/load-revocation.ts';
 import type { ReadFile } from './config/tls-files.ts';
 import { loadConfig, loadServices, type Environment } from './config/load.ts';
-import { createAgentSecret } from './cli/create-agent-secret.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { openFilesWarning } from './http/connection/limit-connections.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
@@ -85,7 +85,7 @@ async function main(argv: readonly string[]): Promise<void> {
       process.stdout.write(renderConsoleToken(createConsoleToken(randomBytes), command.json));
       return;
     case 'create-agent-secret':
-      process.stdout.write(renderAgentSecret(createAgentSecret(), command.json));
+      process.stdout.write(renderAgentSecret(createRawKeyPair(), command.json));
       return;
     case 'revoke-key':
       await revoke(command);

@@ -1,7 +1,8 @@
-import { constants, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { constants, sign, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:https';
 import { once } from 'node:events';
 import type { Server } from 'node:net';
+import { createKeyPair } from '@svc/testkit';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../../tests/requirements/certificates.testing.ts';
 
 export { AUTHORITY } from '../../../tests/requirements/certificates.testing.ts';
@@ -16,24 +17,9 @@ export interface SigningKey {
 }
 
 export function createSigningKey(alg: string, fields: Jwk = {}): SigningKey {
-  const { privateKey } = generate(alg);
-  const jwk = { ...createPublicKey(privateKey).export({ format: 'jwk' }), use: 'sig', alg, ...fields };
+  const { privateKey, publicKey } = createKeyPair(alg);
+  const jwk = { ...publicKey.export({ format: 'jwk' }), use: 'sig', alg, ...fields };
   return { alg, privateKey, jwk };
-}
-
-function generate(alg: string): { readonly privateKey: KeyObject } {
-  switch (alg) {
-    case 'ES256':
-      return generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    case 'ES384':
-      return generateKeyPairSync('ec', { namedCurve: 'P-384' });
-    case 'ES512':
-      return generateKeyPairSync('ec', { namedCurve: 'P-521' });
-    case 'EdDSA':
-      return generateKeyPairSync('ed25519');
-    default:
-      return generateKeyPairSync('rsa', { modulusLength: 2048 });
-  }
 }
 
 /** A token of any header and payload, which may be texts that are no JSON; signed as `alg` says whatever the header says. */

@@ -1,4 +1,5 @@
-import { createHash, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
+import { createHash, sign, verify, type KeyObject } from 'node:crypto';
+import { createKeyPair } from '@svc/testkit';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
@@ -15,7 +16,7 @@ test('the public key of a seed is the one that RFC 8032 gives', () => {
 
 test('a key that Node made survives the way through its raw bytes', () => {
   for (let count = 0; count < 20; count++) {
-    const pair = generateKeyPairSync('ed25519');
+    const pair = createKeyPair();
     const raw = rawPublicKey(pair.privateKey);
     expect(raw).toHaveLength(32);
     expect(publicKeyFromRaw(raw).equals(pair.publicKey)).toBe(true);

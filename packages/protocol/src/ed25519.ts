@@ -1,7 +1,23 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 
 /** DER of an Ed25519 PKCS #8 key up to the seed (RFC 8410, section 7). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Both keys as base64url of their 32 bytes. */
+export interface RawKeyPair {
+  readonly seed: string;
+  readonly publicKey: string;
+}
+
+/**
+ * An Ed25519 seed is any 32 random bytes (RFC 8032, section 5.1.5). `generateKeyPair` of Node.js is not used: when the
+ * garbage collector runs while such a key is exported as JWK, the process waits for its own lock for ever.
+ */
+export function createRawKeyPair(): RawKeyPair {
+  const seed = randomBytes(32);
+  const publicKey = rawPublicKey(privateKeyFromSeed(seed));
+  return { seed: seed.toString('base64url'), publicKey: publicKey.toString('base64url') };
+}
 
 /** `seed` is the 32-byte Ed25519 private key. */
 export function privateKeyFromSeed(seed: Uint8Array): KeyObject {

@@ -17,7 +17,14 @@ export {
   type ManifestEntry,
   type OpenApiDocument,
 } from './description.ts';
-export { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
+export {
+  agentKeyId,
+  createRawKeyPair,
+  privateKeyFromSeed,
+  publicKeyFromRaw,
+  rawPublicKey,
+  type RawKeyPair,
+} from './ed25519.ts';
 export { joinPieces, receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';
 export { encodeFrame } from './frames/encode.ts';

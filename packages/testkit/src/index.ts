@@ -50,6 +50,7 @@ export { createReleasers, type Releasers } from './releasers.ts';
 export { smallDisk, type SmallDisk } from './small-disk.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
 export { SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
+export { createKeyPair } from './service/key-pair.ts';
 export { COST_AS_CREATED, createAgentSecret, createKey, type CreatedKey } from './service/secrets.ts';
 export { createTokenIssuer, type TokenIssuer } from './service/token-issuer.ts';
 export { ask, type Answer, type AskOptions } from './service/ask.ts';

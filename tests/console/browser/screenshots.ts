@@ -33,7 +33,7 @@ const SHOTS = [
 /** Writes the pictures of the guide; the data are always the same. */
 export async function main(): Promise<number> {
   if (CHROMIUM === undefined) return 1;
-  const { agent_public_key: key } = await createAgentSecret();
+  const { agent_public_key: key } = createAgentSecret();
   const { process: gateway } = await startGateway({ ...gatewaySettings(key, []), ...CONSOLE_ENV });
   const browser = await startChromium();
   try {

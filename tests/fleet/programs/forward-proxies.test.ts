@@ -48,7 +48,7 @@ beforeAll(async () => {
   folder = made.path;
   const files = await makeCertificate(folder, [`DNS:${HOST}`, 'DNS:localhost']);
   certificate = files.certificate;
-  const secret = await createAgentSecret();
+  const secret = createAgentSecret();
   gateway = await startGateway({
     ...gatewaySettings(secret.agent_public_key, []),
     GATEWAY_TLS_CERT_FILE: files.certificate,

@@ -14,10 +14,8 @@ test(
   'a gateway whose Valkey is away starts, serves, keeps its limits alone, and says so',
   { tags: ['metrics:valkey', 'setting:GATEWAY_VALKEY_URL', 'log:shared_limits_lost'] },
   async () => {
-    const [{ agent_public_key: publicKey }, key] = await Promise.all([
-      createAgentSecret(),
-      createKey('a', '*'),
-    ]);
+    const { agent_public_key: publicKey } = createAgentSecret();
+    const key = await createKey('a', '*');
     const gateway = await startGateway({
       ...gatewaySettings(publicKey, [key.record]),
       GATEWAY_VALKEY_URL: `redis://127.0.0.1:${await freePort()}`,

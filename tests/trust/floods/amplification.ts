@@ -82,7 +82,7 @@ async function measure(
   record: CreatedKey['record'],
   seconds: number,
 ): Promise<Figures> {
-  const { agent_public_key } = await createAgentSecret();
+  const { agent_public_key } = createAgentSecret();
   const gateway = await startGateway(
     gatewaySettings(agent_public_key, [keyIds ? record : { ...record, key_id: undefined }]),
   );

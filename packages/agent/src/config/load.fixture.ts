@@ -1,14 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createRawKeyPair, type RawKeyPair } from '@svc/protocol';
 import { loadConfig } from './load.ts';
 import type { LoadedConfig } from './load.ts';
 
-const key = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-
 /** Base64url, as people paste them. */
-export const testKey: { readonly seed: string; readonly public: string } = {
-  seed: key.d ?? '',
-  public: key.x ?? '',
-};
+export const testKey: RawKeyPair = createRawKeyPair();
 
 /** A file with nothing but what is required. Sections can be replaced, or removed with an empty text. */
 export function fileText(sections: Readonly<Record<string, string>> = {}): string {

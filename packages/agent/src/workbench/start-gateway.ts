@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { isSea } from 'node:sea';
 import { WITHOUT_DEBUGGER } from '@svc/edge/ignore-signals';
+import { createRawKeyPair } from '@svc/protocol';
 
 /** A gateway on loopback that knows one agent and one API key, both made for it. */
 export interface WorkbenchGateway {
@@ -63,9 +64,7 @@ const MOST_PORTS = 100;
 
 /** Nothing of it is written to a disk: keys go to the gateway by its environment, and only as what can be public. */
 export async function startGateway(options: GatewayOptions): Promise<WorkbenchGateway> {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const [seed, raw] = [privateKey.export({ format: 'jwk' }).d, publicKey.export({ format: 'jwk' }).x];
-  if (seed === undefined || raw === undefined) throw new Error('cannot make a key pair');
+  const { seed, publicKey } = createRawKeyPair();
   const { apiKey, record } = await createKey(options);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   for (let attempt = 1; ; attempt += 1) {
@@ -74,7 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<WorkbenchGa
     const started = await listen(options.file, {
       ...inherited(options.env),
       GATEWAY_ADDR: `127.0.0.1:${port}`,
-      GATEWAY_AGENT_PUBLIC_KEY: raw,
+      GATEWAY_AGENT_PUBLIC_KEY: publicKey,
       GATEWAY_API_KEYS_JSON: JSON.stringify([record]),
       GATEWAY_CONSOLE_ADDR: '127.0.0.1:0',
       GATEWAY_CONSOLE_TOKEN_SHA256: createHash('sha256').update(token).digest('hex'),

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { createRawKeyPair } from '@svc/protocol';
 import { readEnvFile } from '../config/env-file.ts';
 import { parseKeyRecords } from '../config/services/key-records.ts';
 import { SETTINGS } from '../config/settings.ts';
-import { createAgentSecret } from './create-agent-secret.ts';
 import { createKey } from '../auth/api-keys/create-key.ts';
 import { renderHelp } from '@svc/edge';
 import { PROGRAM } from './program.ts';
@@ -37,21 +37,21 @@ describe('create-key output', () => {
 });
 
 describe('create-agent-secret output', () => {
-  const secret = createAgentSecret();
+  const secret = createRawKeyPair();
 
   it('as JSON is exactly one object', () => {
     const json: unknown = JSON.parse(renderAgentSecret(secret, true));
     expect(json).toEqual({
-      agent_private_key: secret.agentPrivateKey,
-      agent_public_key: secret.agentPublicKey,
+      agent_private_key: secret.seed,
+      agent_public_key: secret.publicKey,
     });
   });
 
   it('says which setting takes which key', () => {
     const text = renderAgentSecret(secret, false);
-    expect(SETTING_LINE.exec(text)?.[1]).toBe(`GATEWAY_AGENT_PUBLIC_KEY=${secret.agentPublicKey}`);
+    expect(SETTING_LINE.exec(text)?.[1]).toBe(`GATEWAY_AGENT_PUBLIC_KEY=${secret.publicKey}`);
     expect(text).toContain('gateway.agent_private_key');
-    expect(text).toContain(`agent_private_key: "${secret.agentPrivateKey}"`);
+    expect(text).toContain(`agent_private_key: "${secret.seed}"`);
   });
 });
 

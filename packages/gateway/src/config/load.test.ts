@@ -1,5 +1,5 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { createKeyPair } from '@svc/testkit';
 import { keyRecord } from '../auth/principal.testing.ts';
 import { loadConfig, type Environment, type LoadedConfig } from './load.ts';
 
@@ -351,7 +351,7 @@ MC4CAQAwBQYDK2VwBCIEIIaruEy9cQPMunyn+l9vsIqF9wlyIW0xmo+kzsqw3reu
 
 describe('TLS files', () => {
   const files = { GATEWAY_TLS_CERT_FILE: 'cert.pem', GATEWAY_TLS_KEY_FILE: 'key.pem' };
-  const { privateKey } = generateKeyPairSync('ed25519');
+  const { privateKey } = createKeyPair();
   const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
   it('needs both files', () => {

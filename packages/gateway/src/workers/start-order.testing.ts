@@ -1,11 +1,11 @@
-import { createAgentSecret } from '../cli/create-agent-secret.ts';
+import { createRawKeyPair } from '@svc/protocol';
 import { loadConfig, type Environment } from '../config/load.ts';
 import type { StartOrder } from './messages.ts';
 
 /** What the primary of a replica with these settings gives its workers. */
 export function startOrder(env: Environment = {}): StartOrder {
   const loaded = loadConfig(
-    { GATEWAY_AGENT_PUBLIC_KEY: createAgentSecret().agentPublicKey, GATEWAY_API_KEYS_JSON: '[]', ...env },
+    { GATEWAY_AGENT_PUBLIC_KEY: createRawKeyPair().publicKey, GATEWAY_API_KEYS_JSON: '[]', ...env },
     () => '',
   );
   if ('faults' in loaded) throw new Error(JSON.stringify(loaded.faults));

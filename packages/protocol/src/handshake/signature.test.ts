@@ -1,9 +1,10 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, sign } from 'node:crypto';
+import { createKeyPair } from '@svc/testkit';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { signTranscript, signedBytes, verifyTranscript, type Transcript } from './signature.ts';
 
-const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+const { privateKey, publicKey } = createKeyPair();
 const transcript = {
   audience: 'wss://gateway.example/ws/agent',
   keyId: 'IeriWYxnFIYyfcV3lzLDzA',
@@ -93,7 +94,7 @@ test('I21: no bit of the signature can change, nor its length', () => {
 });
 
 test('I21: another key does not verify', () => {
-  expect(verifyTranscript(transcript, generateKeyPairSync('ed25519').publicKey, signature)).toBe(false);
+  expect(verifyTranscript(transcript, createKeyPair().publicKey, signature)).toBe(false);
 });
 
 test('I21: two different transcripts never have the same signed bytes, wherever their texts are divided', () => {

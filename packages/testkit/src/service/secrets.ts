@@ -1,6 +1,6 @@
-import { generateKeyPair, randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes } from 'node:crypto';
 import { hash } from 'bcryptjs';
+import { createKeyPair } from './key-pair.ts';
 
 export interface AgentSecret {
   readonly agent_private_key: string;
@@ -18,9 +18,8 @@ export const COST_AS_CREATED = 10;
 const CHEAPEST_COST = 4;
 
 /** What `svc-gateway create-agent-secret --json` prints, made without starting it. */
-export async function createAgentSecret(): Promise<AgentSecret> {
-  const { privateKey } = await promisify(generateKeyPair)('ed25519');
-  const { d: seed, x: publicKey } = privateKey.export({ format: 'jwk' });
+export function createAgentSecret(): AgentSecret {
+  const { d: seed, x: publicKey } = createKeyPair().privateKey.export({ format: 'jwk' });
   if (seed === undefined || publicKey === undefined) throw new Error('cannot create a key pair');
   return { agent_private_key: seed, agent_public_key: publicKey };
 }

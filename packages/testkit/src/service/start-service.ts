@@ -78,7 +78,7 @@ async function start(
 ): Promise<Service> {
   const folder = await temporaryFolder('service');
   await releasers.add(() => folder.remove());
-  const secret = await createAgentSecret();
+  const secret = createAgentSecret();
   const names = { all: '*', ...options.keys };
   const created = await Promise.all(
     Object.entries(names).map(

@@ -1,4 +1,5 @@
-import { generateKeyPairSync, sign } from 'node:crypto';
+import { sign } from 'node:crypto';
+import { createKeyPair } from './key-pair.ts';
 
 /** An issuer without a server: its keys are a text, for a file. */
 export interface TokenIssuer {
@@ -8,7 +9,7 @@ export interface TokenIssuer {
 }
 
 export function createTokenIssuer(issuer: string, audience: string, kid = 'k1'): TokenIssuer {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const { publicKey, privateKey } = createKeyPair();
   const header = encode({ alg: 'EdDSA', typ: 'at+jwt', kid });
   return {
     jwks: JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' }] }),

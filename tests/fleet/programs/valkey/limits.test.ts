@@ -36,7 +36,7 @@ describe.skipIf(!hasValkey)('limits of three gateways', () => {
       Array.from({ length: ATTEMPTS }, (_, index) => createKey(`key ${index}`, '*')),
     );
     apiKeys = keys.map((key) => key.api_key);
-    const { agent_public_key: publicKey } = await createAgentSecret();
+    const { agent_public_key: publicKey } = createAgentSecret();
     const gateways = await Promise.all(
       // The last is two workers and their primary.
       [1, 1, 2].map((workers) =>

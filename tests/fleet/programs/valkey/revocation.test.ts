@@ -43,7 +43,7 @@ describe.skipIf(!hasValkey)('keys that are revoked', () => {
     proxy = await startFaultProxy({ target: valkey });
     await releasers.add(() => proxy.close());
     keys = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => createKey(name, '*')));
-    const { agent_public_key: publicKey } = await createAgentSecret();
+    const { agent_public_key: publicKey } = createAgentSecret();
     const passwordFile = join(folder.path, 'password');
     await writeFile(passwordFile, `${PASSWORD}\n`);
     settings = {

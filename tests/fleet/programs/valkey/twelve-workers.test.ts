@@ -30,7 +30,7 @@ describe.skipIf(!hasValkey)('three replicas of four workers each', () => {
     const valkey = await startValkey();
     await releasers.add(() => valkey.stop());
     const { record } = await createKey('all', '*');
-    const { agent_public_key: publicKey } = await createAgentSecret();
+    const { agent_public_key: publicKey } = createAgentSecret();
     const gateways = await Promise.all(
       Array.from({ length: REPLICAS }, () =>
         startGateway({

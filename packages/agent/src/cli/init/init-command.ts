@@ -1,7 +1,7 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
-import { rawPublicKey } from '@svc/protocol';
+import { createRawKeyPair } from '@svc/protocol';
 import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
 import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../../databases/catalog.ts';
 import { driverOfUrl } from '../../databases/drivers.ts';
@@ -126,7 +126,7 @@ async function init(options: InitOptions): Promise<ExitCode> {
     ...(account === undefined ? {} : { account }),
     gatewayUrl,
     max,
-    agentKey: createAgentKey(),
+    agentKey: createRawKeyPair(),
   };
   const { files, statements } = composeFiles({ ...composed, proposal });
   const report: InitReport = {
@@ -250,13 +250,6 @@ async function logFaults(faults: readonly VerificationFault[], home: string): Pr
   for (const { path, message, detail = '' } of faults)
     log.observe({ event: 'startup_fault', path, message, detail });
   await log.close();
-}
-
-function createAgentKey(): { readonly seed: string; readonly publicKey: string } {
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const { d: seed } = privateKey.export({ format: 'jwk' });
-  if (seed === undefined) throw new Error('cannot create a key pair: the private key has no seed');
-  return { seed, publicKey: rawPublicKey(privateKey).toString('base64url') };
 }
 
 async function confirm(files: readonly FileToWrite[]): Promise<void> {

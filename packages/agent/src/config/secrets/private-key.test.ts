@@ -3,7 +3,7 @@ import { testKey } from '../load.fixture.ts';
 import { parsePrivateKey } from './private-key.ts';
 
 const seed = Buffer.from(testKey.seed, 'base64url');
-const both = Buffer.concat([seed, Buffer.from(testKey.public, 'base64url')]);
+const both = Buffer.concat([seed, Buffer.from(testKey.publicKey, 'base64url')]);
 
 test('reads the seed', () => {
   expect(parsePrivateKey(testKey.seed)).toEqual({ seed: new Uint8Array(seed) });

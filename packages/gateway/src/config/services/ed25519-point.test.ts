@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { createKeyPair } from '@svc/testkit';
 import { expect, test } from 'vitest';
 import { hasSmallOrder, isEd25519Point } from './ed25519-point.ts';
 
@@ -6,7 +6,7 @@ const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'hex'
 
 test('every public key is a point, and none of small order', () => {
   for (let n = 0; n < 20; n++) {
-    const { x } = createPublicKey(generateKeyPairSync('ed25519').privateKey).export({ format: 'jwk' });
+    const { x } = createKeyPair().publicKey.export({ format: 'jwk' });
     const bytes = new Uint8Array(Buffer.from(x ?? '', 'base64url'));
     expect({ x, point: isEd25519Point(bytes), small: hasSmallOrder(bytes) }).toEqual({
       x,

@@ -1,13 +1,10 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createRawKeyPair } from '@svc/protocol';
 import { describe, expect, it } from 'vitest';
 import { loadConfig, loadServices, type Environment } from '../load.ts';
 
 const HASH = `$2b$10$${'.'.repeat(53)}`;
 
-function agentKey(): string {
-  const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
-  return x;
-}
+const agentKey = (): string => createRawKeyPair().publicKey;
 const [OWN, FIRST, SECOND] = [agentKey(), agentKey(), agentKey()];
 const record = (name: string, more: object = {}): object => ({ name, key_hash: HASH, ...more });
 const KEYS = JSON.stringify([record('reporting', { key_id: 'r1' })]);
