@@ -203,7 +203,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   labels_changed: {
     level: 'warn',
-    when: 'After a call with refused parameters: an enum has other labels than when the agent started. Callers are told those of the start; a restart takes the new ones up. Once for each capability. Also on standard error.',
+    when: 'After a call with refused parameters: an enum has other labels than when the agent started. Callers are told those of the start; a reload or a restart takes the new ones up. Once for each capability. Also on standard error.',
     fields: {
       capability: { type: 'string', meaning: 'The capability.' },
       params: { type: 'string', meaning: 'Its parameters whose labels are out of date.' },

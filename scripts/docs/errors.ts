@@ -17,7 +17,7 @@ const ERROR_DOCS: Readonly<Record<CallErrorCode, ErrorDoc>> = {
     caller:
       'Send the key as `Authorization: Bearer <key>` or `X-API-Key: <key>`, a token as `Authorization: Bearer <token>`; get a new token when `WWW-Authenticate` says `invalid_token`.',
     operator:
-      'The record in GATEWAY_API_KEYS_JSON, and whether the gateway was restarted since; for tokens `auth_failure` of the log record.',
+      'The record of the key, and for GATEWAY_API_KEYS_JSON whether the gateway was restarted since; for tokens `auth_failure` of the log record.',
     repeat: 'no',
   },
   GATEWAY_ISSUER_UNAVAILABLE: {

@@ -27,7 +27,7 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     example:
       '[{"name":"reports","key_id":"3cb8a443faa5","key_hash":"$2b$10$LCsAtkVUgcTm.KmpcIk1IeQ0jKfRj5YIXDUSqbVM9Gc1uUguQogwe","capabilities":["find_book"]}]',
     meaning:
-      'Who may call, and what. `[]` is accepted; without GATEWAY_ISSUERS_JSON it is a warning, since every call is refused then.',
+      'Who may call, and what. GATEWAY_API_KEYS_FILE stands in its place. `[]` is accepted; without GATEWAY_ISSUERS_JSON it is a warning, since every call is refused then.',
     refused: ['{}', '[{}]', 'x'],
   },
   GATEWAY_API_KEYS_FILE: {
@@ -263,7 +263,9 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     refused: ['/nowhere'],
   },
   GATEWAY_VALKEY_URL: {
-    standard: { text: 'none: limits are kept by this gateway alone, and no key can be revoked' },
+    standard: {
+      text: 'none: limits are kept by this gateway alone, and `revoke-key` has no list to write to',
+    },
     accepted:
       '`rediss://<host>:<port>`, `redis://` without TLS; `valkeys://` and `valkey://` mean the same; with a user name before the host and the number of a database behind it where they are needed, without a password',
     example: 'rediss://valkey.example.com:6379',

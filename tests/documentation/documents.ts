@@ -31,6 +31,11 @@ export function readDocuments(): readonly Document[] {
   return ['README.md', ...paths].map(readDocument);
 }
 
+/** The other documents in the root, whose examples no test runs. */
+export function readPolicies(): readonly Document[] {
+  return ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'PROTOCOL.md', 'SECURITY.md'].map(readDocument);
+}
+
 export function readDocument(path: string): Document {
   const text = readFileSync(join(ROOT, path), 'utf8');
   const blocks = [...text.matchAll(FENCE)].map((match) => {

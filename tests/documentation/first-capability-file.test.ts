@@ -1,4 +1,4 @@
-import { mkdir, copyFile, writeFile } from 'node:fs/promises';
+import { mkdir, copyFile, readFile, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import {
@@ -128,10 +128,13 @@ test('the message of the guide for a misspelt key is the real one', async () => 
 });
 
 test('the commands that make keys work', async () => {
-  const args = ['create-key', '--name', 'reports', '--capabilities', 'get_invoice,list_invoices', '--json'];
-  const { code, stdout } = await runProcess(SVC_GATEWAY, args);
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ record: { name: 'reports' } });
+  const commands = guide.blocks.flatMap(({ text }) => text.match(/(?<=^svc-gateway )create-key .*/gm) ?? []);
+  for (const command of commands) {
+    const { code } = await runProcess(SVC_GATEWAY, command.split(' '), { cwd: folder.path });
+    expect(code).toBe(0);
+  }
+  const records: unknown = JSON.parse(await readFile(join(folder.path, 'api-keys.json'), 'utf8'));
+  expect(records).toMatchObject([{ name: 'reports' }, { name: 'north' }]);
 });
 
 test('with the policy of the guide each key has its own rows', async () => {

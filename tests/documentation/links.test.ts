@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
-import { anchorsOf, proseOf, readDocument, readDocuments, ROOT } from './documents.ts';
+import { anchorsOf, proseOf, readDocument, readDocuments, readPolicies, ROOT } from './documents.ts';
 
 const documents = readDocuments();
 
-test.each(documents.map((document) => [document.path, document] as const))(
+test.each([...documents, ...readPolicies()].map((document) => [document.path, document] as const))(
   'every link of %s leads somewhere',
   (path, document) => {
     const targets = [...proseOf(document).matchAll(/\]\(([^)\s]+)\)/g)]

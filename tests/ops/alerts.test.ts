@@ -1,7 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { LOG_FILE } from '../../packages/agent/src/telemetry/log-destination.ts';
 import { FAULTS } from '../../scripts/dashboards/gateway-and-callers.ts';
+import { AGENT_RECORDS } from '../../scripts/docs/agent-records.ts';
+import { GATEWAY_RECORDS } from '../../scripts/docs/gateway-records.ts';
 import { AGENT_METRICS, GATEWAY_METRICS } from '../../scripts/docs/metrics.ts';
-import { readDocument } from '../documentation/documents.ts';
+import { readDocument, ROOT } from '../documentation/documents.ts';
 import { readRules } from './ops-files.testing.ts';
 
 const rules = readRules();
@@ -27,6 +32,30 @@ test('each has a section that says what it means, what to look at and what to do
       expect([alert, text]).toEqual([alert, expect.stringContaining(part)]);
     }
   }
+});
+
+test('the commands look for records that the programs write, where the units have them', () => {
+  const text = ['dashboards-and-alerts', 'troubleshooting']
+    .map((guide) => readDocument(`docs/guides/${guide}.md`).text)
+    .join('\n');
+  const commands = [...text.matchAll(/^ *(?:(journalctl -u svc-gateway) .*)?grep (?:-E )?'([^']+)'(.*)$/gm)];
+  const sought = commands.map(([, journal, pattern = '', rest = '']) => {
+    const records = journal === undefined ? AGENT_RECORDS : GATEWAY_RECORDS;
+    // The example of a request has no error.
+    const found = Object.values(records).some(({ example }) =>
+      new RegExp(pattern.replace(/(?<="error_code":")[A-Z_]+/, '')).test(JSON.stringify(example)),
+    );
+    return { pattern, found, file: journal === undefined ? rest.trim().split(' ')[0] : undefined };
+  });
+  expect(sought.length).toBeGreaterThan(6);
+  expect(sought.filter(({ found }) => !found)).toEqual([]);
+
+  const unit = readFileSync(join(ROOT, 'deploy/systemd/svc-agent.service'), 'utf8');
+  const home = `/var/lib/${/^StateDirectory=(.+)$/m.exec(unit)?.[1] ?? ''}`;
+  expect(unit).toMatch(new RegExp(`^ExecStart=${home}/svc-agent `, 'm'));
+  const files = new Set(text.match(/\/var\/lib\/[\w./-]+\.log/g));
+  expect([...files]).toEqual([`${home}/${LOG_FILE}`]);
+  expect(new Set(sought.flatMap(({ file }) => file ?? []))).toEqual(files);
 });
 
 test('they ask for metrics that there are, and for series that a rule makes', () => {

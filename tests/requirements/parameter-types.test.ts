@@ -138,7 +138,7 @@ describe('what that type does not take', { tags: ['capability:params.type'] }, (
 });
 
 describe('an enum that gains a label under a running agent', { tags: ['sql:enum-labels'] }, () => {
-  test('shows it in results, refuses it as a parameter, and tells that a restart takes it up', async () => {
+  test('shows it in results, refuses it as a parameter, and takes it up with a reload, as it tells', async () => {
     const refused = {
       status: 400,
       json: {
@@ -150,11 +150,18 @@ describe('an enum that gains a label under a running agent', { tags: ['sql:enum-
     await database.execute("update visit set feels = 'calm'");
     expect((await service.call('moods', {})).json).toMatchObject({ rows: [{ feels: 'calm' }] });
 
-    const told = service.agents[0]?.waitForLine((line) => line.includes('restart it to take them up'));
-    expect(await service.call('by_mood', { mood: 'calm' })).toMatchObject(refused);
-    expect(await told).toBe(
-      'svc-agent: by_mood: the database has other labels for mood than when the agent started; restart it to take them up',
+    const told = service.agents[0]?.waitForLine((line) =>
+      line.includes('reload or restart it to take them up'),
     );
     expect(await service.call('by_mood', { mood: 'calm' })).toMatchObject(refused);
+    expect(await told).toBe(
+      'svc-agent: by_mood: the database has other labels for mood than when the agent started; reload or restart it to take them up',
+    );
+    expect(await service.call('by_mood', { mood: 'calm' })).toMatchObject(refused);
+
+    service.agents[0]?.signal('SIGHUP');
+    await expect
+      .poll(async () => (await service.call('by_mood', { mood: 'calm' })).status, { timeout: 30_000 })
+      .toBe(200);
   });
 });

@@ -150,7 +150,7 @@ describe('a refusal that lasts until the configuration is changed', () => {
 
 test.each([
   ['inventory', 'agent_public_keys of that service in GATEWAY_SERVICES_FILE'],
-  ['default', 'into GATEWAY_AGENT_PUBLIC_KEY'],
+  ['default', 'into GATEWAY_AGENT_PUBLIC_KEY and restart the gateway'],
 ])('an agent of the service %s that is turned away says where its key goes', async (service, place) => {
   const turnedAway = await startedGateway({
     instead: { auth: (socket) => socket.close(CLOSE.unauthorized) },

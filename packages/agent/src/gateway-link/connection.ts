@@ -373,7 +373,7 @@ function explain(code: number, reason: string, { privateKey, trust, service }: A
     case CLOSE.unauthorized: {
       const publicKey = rawPublicKey(privateKey).toString('base64url');
       return service === undefined || service === 'default'
-        ? `${reason}: the gateway does not know this agent's key; put ${publicKey} into GATEWAY_AGENT_PUBLIC_KEY`
+        ? `${reason}: the gateway does not know this agent's key; put ${publicKey} into GATEWAY_AGENT_PUBLIC_KEY and restart the gateway`
         : `${reason}: this agent's key is not one of the service ${service}: correct service.id, or put ${publicKey} into agent_public_keys of that service in GATEWAY_SERVICES_FILE (a key belongs to one service)`;
     }
     case CLOSE.wrong_audience:

@@ -176,7 +176,7 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'keys_fetch_failed':
       return `cannot fetch the keys of the issuer ${event.issuer}: ${clip(event.reason)}; ${event.keys_serve ? 'those known before serve on' : 'its tokens cannot be verified'}`;
     case 'labels_changed':
-      return `${event.capability}: the database has other labels for ${event.params} than when the agent started; restart it to take them up`;
+      return `${event.capability}: the database has other labels for ${event.params} than when the agent started; reload or restart it to take them up`;
     case 'database_lost':
       return `the database${event.database === undefined ? '' : ` ${event.database}`} is lost: ${event.reason}; calls fail until it is back, which ${logName} will say`;
     case 'database_away':
