@@ -105,6 +105,17 @@ test('the proxy may want TLS, and a user with any password', async () => {
   );
 });
 
+test('the certificate of a proxy is judged by the name of the proxy, not by that of the target', async () => {
+  const plain = await portOf(createServer((_request, response) => response.end('plain')));
+  const url = new URL(`https://localhost:${await proxyAt(openTunnel, true)}`);
+  const createConnection = connectionsThrough({ url, ca: AUTHORITY }, undefined, AbortSignal.timeout(20_000));
+  const [response]: IncomingMessage[] = await once(
+    get(`http://target.example:${plain}/`, { createConnection }),
+    'response',
+  );
+  expect((await response?.setEncoding('utf8').toArray())?.join('')).toBe('plain');
+});
+
 test('what the target sends with the answer of the proxy is not lost', async () => {
   const talkative = await portOf(createTcpServer((socket) => socket.write('first')));
   const port = await proxyAt((_request, client) => {

@@ -31,10 +31,12 @@ export function connectionsThrough(
 ): CreateConnection {
   return ({ host, port }, done) => {
     const name = host ?? '';
-    openTunnel(proxy, name, Number(port), AbortSignal.any([signal, AbortSignal.timeout(TUNNEL_MS)]), {
+    openTunnel(proxy, name, Number(port), signal, {
       opened(socket) {
-        const servername = isIP(name) === 0 ? name : '';
-        done(null, tls === undefined ? socket : connect({ ...tls, socket, host: name, servername }));
+        done(
+          null,
+          tls === undefined ? socket : connect({ ...tls, socket, host: name, servername: serverNameOf(name) }),
+        );
       },
       failed: (error) => done(error, new Socket()),
     });
@@ -51,16 +53,21 @@ function openTunnel(
   { url, ca }: Proxy,
   name: string,
   port: number,
-  signal: AbortSignal,
+  callerSignal: AbortSignal,
   outcome: Outcome,
 ): void {
+  const late = AbortSignal.timeout(TUNNEL_MS);
+  const signal = AbortSignal.any([callerSignal, late]);
   const isSecure = url.protocol === 'https:';
   const proxyPort = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const at = `the proxy ${url.hostname}:${proxyPort}`;
   const target = `${isIP(name) === 6 ? `[${name}]` : name}:${port}`;
+  const host = url.hostname.replaceAll(/[[\]]/g, '');
   const request = (isSecure ? requestByTls : requestPlain)({
-    host: url.hostname.replaceAll(/[[\]]/g, ''),
+    host,
     port: proxyPort,
+    // Node.js would take the name in `Host`, which is that of the target.
+    servername: serverNameOf(host),
     method: 'CONNECT',
     path: target,
     headers: { Host: target, ...authorization(url) },
@@ -83,13 +90,17 @@ function openTunnel(
   // Node.js emits it only before `connect`: after that the errors are those of the socket.
   request.once('error', (error) => {
     signal.removeEventListener('abort', giveUp);
-    const isLate = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError';
-    const problem = isLate ? `no answer within ${TUNNEL_MS / 1000} s` : errorText(error);
+    const problem = late.aborted ? `no answer within ${TUNNEL_MS / 1000} s` : errorText(error);
     outcome.failed(new Error(`${at} opened no tunnel: ${problem}`));
   });
   signal.addEventListener('abort', giveUp);
   if (signal.aborted) giveUp();
   request.end();
+}
+
+/** An address is no server name. */
+function serverNameOf(host: string): string {
+  return isIP(host) === 0 ? host : '';
 }
 
 function authorization({ username, password }: URL): Readonly<Record<string, string>> {

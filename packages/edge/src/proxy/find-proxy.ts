@@ -64,9 +64,10 @@ export function proxiesOfEnvironment(env: ProxyVariables): FindProxy {
   };
 }
 
-/** Whether NO_PROXY has the host, or it is this machine: names with all below them, addresses, networks, `*`. */
+/** Whether NO_PROXY has the host, or it is this machine: names with all below them, addresses, networks, or `*` alone. */
 export function exemptHosts(env: ProxyVariables): (hostname: string) => boolean {
   const list = env['no_proxy'] || env['NO_PROXY'] || '';
+  if (list === '*') return () => true;
   const names: string[] = [];
   const addresses = new BlockList();
   for (const entry of list.toLowerCase().split(/[\s,]+/)) {
@@ -83,11 +84,9 @@ export function exemptHosts(env: ProxyVariables): (hostname: string) => boolean 
     const family = isIP(host);
     if (family !== 0) {
       const kind = family === 4 ? 'ipv4' : 'ipv6';
-      return LOOPBACK.check(host, kind) || names.includes('*') || addresses.check(host, kind);
+      return LOOPBACK.check(host, kind) || addresses.check(host, kind);
     }
-    return (
-      isBelow(host, 'localhost') || names.some((name) => name === '*' || (name !== '' && isBelow(host, name)))
-    );
+    return isBelow(host, 'localhost') || names.some((name) => name !== '' && isBelow(host, name));
   };
 }
 
