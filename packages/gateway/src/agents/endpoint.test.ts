@@ -2,7 +2,14 @@ import { dial, type RawConnection } from '@svc/testkit';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CLOSE, decodeMessage, DESCRIBE_CAPABILITY, INITIAL_CREDIT_BYTES, parseWelcome } from '@svc/protocol';
+import {
+  CLOSE,
+  decodeMessage,
+  DESCRIBE_CAPABILITY,
+  INITIAL_CREDIT_BYTES,
+  parseWelcome,
+  type Frame,
+} from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ask, startServer, type StartedServer } from '../http/server-by-hand.testing.ts';
@@ -72,7 +79,7 @@ afterEach(async () => {
 async function start(rules: HandshakeRules): Promise<void> {
   events = [];
 
-  budget = createResultBudget(1_000_000);
+  budget = createResultBudget(2_000_000);
   registry = createRegistry(() => 0);
   catalog = createCatalog((event) => events.push(event));
   directory = createSessionDirectory(registry, catalog);
@@ -498,6 +505,32 @@ describe('a listed agent', () => {
     sayFrames(agent, answer(1, description), { type: 'ping', token: 7 });
     const [pong] = decodeMessage(await agent.next());
     expect([pong, typeof registry.choose('get', NOBODY)]).toEqual([{ type: 'pong', token: 7 }, 'object']);
+  });
+
+  test('I50: has it answered no sooner where its description is long and read for a while', async () => {
+    const short = JSON.parse(describing('get').toString());
+    const description = Buffer.from(JSON.stringify({ ...short, padding: Array(600_000).fill(7) }));
+    const { agent } = await becomeAgent(server.port, key, { description });
+    let at = 60_000;
+    let credit = INITIAL_CREDIT_BYTES;
+    sayFrames(agent, resultHead(1, description.length, description.subarray(0, at)));
+    while (at < description.length) {
+      const bytes = description.subarray(at, Math.min(at + 60_000, credit));
+      at += bytes.length;
+      const fin = at === description.length;
+      sayFrames(
+        agent,
+        { type: 'data', id: 1, bytes, fin },
+        ...(fin ? [{ type: 'ping', token: 7 } as const] : []),
+      );
+      while (!fin && at === credit) {
+        for (const frame of decodeMessage(await agent.next()))
+          if (frame.type === 'credit') credit += frame.bytes;
+      }
+    }
+    let answered: Frame[] = [];
+    while (!answered.some(({ type }) => type === 'pong')) answered = decodeMessage(await agent.next());
+    expect(typeof registry.choose('get', NOBODY)).toBe('object');
   });
 
   test('I50: has it answered no sooner where other processes have to learn of it first', async () => {

@@ -181,6 +181,14 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     /** From when the agent has described itself until calls can reach it: what it pings for then is whether they can. */
     let listing: Promise<void> | undefined;
     let endListing = (): void => {};
+    const beginListing = (): void => {
+      listing = new Promise((resolve) => {
+        endListing = () => {
+          listing = undefined;
+          resolve();
+        };
+      });
+    };
     const leave = (): void => {
       leaveDirectory();
       endListing();
@@ -225,17 +233,11 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       const described = { keyId: hello.key_id, digest: hello.manifest_sha256, bytes };
       leaveBudget = options.descriptions.admit(described);
     };
-    describe(session, hello, admit, (description) => {
+    describe(session, hello, { admit, arrived: beginListing }, (description) => {
       const { instance_id, key_id, manifest_sha256: digest } = hello;
       const offer = { keyId: key_id, instanceId: instance_id, digest, bytes, description };
       const directory = options.directoryOf(service);
       if (directory === undefined) throw new ProtocolError('its service is gone', CLOSE.unauthorized);
-      listing = new Promise((resolve) => {
-        endListing = () => {
-          listing = undefined;
-          resolve();
-        };
-      });
       leaveDirectory = directory.enter(session, offer, () => {
         listed = true;
         endListing();
@@ -257,7 +259,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
   function describe(
     session: AgentSession,
     hello: Hello,
-    admit: (bytes: number) => void,
+    { admit, arrived }: { readonly admit: (bytes: number) => void; readonly arrived: () => void },
     done: (description: Description) => void,
   ): void {
     const timer = setTimeout(() => {
@@ -279,6 +281,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     session.describe(DESCRIBE_TIMEOUT_MS, admit, (outcome) => {
       clearTimeout(timer);
       if (outcome.kind === 'lost') return;
+      arrived();
       let reading: Promise<void> | undefined;
       try {
         if (outcome.kind === 'error')

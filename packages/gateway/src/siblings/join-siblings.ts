@@ -38,7 +38,7 @@ interface Own {
   readonly service: string;
   readonly session: AgentSession;
   readonly offer: AgentOffer;
-  readonly listed: ListedSession;
+  readonly listed: Omit<ListedSession, 'databases'>;
   readonly onListed: () => void;
   /** It takes no more calls; the others may not know yet. */
   isOver: boolean;
@@ -192,16 +192,17 @@ export async function joinSiblings({
   }
 
   function tellOf(entered: Own): void {
-    const { listed, offer } = entered;
+    const { listed, offer, session } = entered;
+    const tell = (description: Uint8Array | undefined): void => {
+      // A long description takes a while: the session may be over by then, or its databases may be in other states.
+      if (entered.isOver) own.delete(listed.connId);
+      else
+        channel.tell('session_joined', { session: { ...listed, databases: session.databases }, description });
+    };
     if (descriptions.has(listed.digest)) {
-      channel.tell('session_joined', { session: listed, description: undefined });
+      tell(undefined);
       return;
     }
-    const tell = (description: Uint8Array): void => {
-      // A long description takes a while, and the session may be over by then.
-      if (entered.isOver) own.delete(listed.connId);
-      else channel.tell('session_joined', { session: listed, description });
-    };
     const printed = makeOf(offer.description, printDescription(offer.description));
     if (printed instanceof Promise) void printed.then(tell);
     else tell(printed);
@@ -320,7 +321,6 @@ export async function joinSiblings({
             protocolVersion,
             identity,
             keepsSeveral: features.includes(FLEET_FEATURE),
-            databases: session.databases,
           };
           const entered: Own = {
             service,

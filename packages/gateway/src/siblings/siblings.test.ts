@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { arrived, busy, data, request, resultHead, smallResult } from '../agents/agent-by-hand.testing.ts';
 import type { AgentOutcome, AgentRequest, CallableLink } from '../agents/callable-link.ts';
 import { NOBODY } from '../agents/registry.ts';
+import { noteBytes } from '../catalog/long-descriptions.ts';
 import { offering } from '../catalog/offer.testing.ts';
 import type { AgentOffer } from '../catalog/offer.ts';
 import {
@@ -366,4 +367,17 @@ test('what an agent tells of its databases, and the answer that belongs to it, r
   await requests(agent);
   agent.say({ type: 'error', id: 1, code: 'AGENT_DATABASE_UNAVAILABLE', message: '', notStarted: true });
   expect(await outcome).toMatchObject({ code: 'AGENT_DATABASE_UNAVAILABLE', notStarted: true });
+});
+
+test('so does what an agent tells while its long description is on the way', async () => {
+  const near = await replica.start(0);
+  const far = await replica.start(1);
+  const paths = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`/${at}`, { at }]));
+  const long = offer();
+  Object.assign(long.description.openapi, { paths });
+  noteBytes(long.description, 2_000_000);
+  const agent = far.enter(long, { features: ['fleet', 'databases'] });
+  agent.say({ type: 'databases', databases: [{ name: 'shop', state: 'ready' }] });
+  await listed(agent);
+  expect(near.registry.databasesReady('all')).toBe(true);
 });
