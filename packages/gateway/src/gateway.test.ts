@@ -243,8 +243,9 @@ describe('the description of the resource', () => {
     const started = await start({ GATEWAY_PUBLIC_URL: 'https://gateway.example/api' });
     const metadata = `https://gateway.example${WELL_KNOWN}/api/mcp`;
     expect(challengeOf(await request(started, CALL))).toContain(metadata);
-    for (const path of ['/api/mcp', '/api/mcp/', '/mcp', '/mcp/', '']) {
-      const { status, text } = await request(started, WELL_KNOWN + path, { Host: 'evil.example' }, 'GET');
+    const paths = ['/api/mcp', '/api/mcp/', '/mcp', '/mcp/', ''].map((path) => WELL_KNOWN + path);
+    for (const path of [...paths, ...paths.map((after) => `/api${after}`)]) {
+      const { status, text } = await request(started, path, { Host: 'evil.example' }, 'GET');
       const slash = path.endsWith('/') ? '/' : '';
       expect([path, status, JSON.parse(text).resource]).toEqual([
         path,

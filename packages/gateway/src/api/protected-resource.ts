@@ -6,7 +6,7 @@ import { SERVICE_TEMPLATE, type Route, type Routes } from '../http/routes.ts';
 import { pathPrefixOf, resourceOf } from '../services/service-id.ts';
 import { advertisedScopes } from '../auth/tokens/challenges.ts';
 
-const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+export const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** Where clients learn who gives tokens for this gateway (RFC 9728). */
 export interface ProtectedResource {

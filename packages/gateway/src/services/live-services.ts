@@ -2,7 +2,7 @@ import type { TokenCounters } from '@svc/identity';
 import { agentKeyId, DEFAULT_SERVICE } from '@svc/protocol';
 import type { AgentKey } from '../agents/handshake.ts';
 import type { WhichDatabases } from '../agents/registry.ts';
-import type { ProtectedResource } from '../api/protected-resource.ts';
+import { WELL_KNOWN, type ProtectedResource } from '../api/protected-resource.ts';
 import type { ServiceConfig } from '../config/model.ts';
 import type { ServedPaths, ServicesByPath } from '../http/server.ts';
 import { createService, type Service, type ServiceParts } from './service.ts';
@@ -103,7 +103,8 @@ export function createLiveServices(
       find: (path) => resources.get(path)?.routes.get(path),
       serve(exchange) {
         const [path = ''] = (exchange.request.url ?? '').split('?');
-        resources.get(path)?.serve(exchange);
+        // The path of the public URL may stand before.
+        resources.get(path.slice(path.lastIndexOf(WELL_KNOWN)))?.serve(exchange);
       },
     },
     get agentConnected() {

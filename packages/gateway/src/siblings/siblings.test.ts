@@ -378,6 +378,6 @@ test('so does what an agent tells while its long description is on the way', asy
   noteBytes(long.description, 2_000_000);
   const agent = far.enter(long, { features: ['fleet', 'databases'] });
   agent.say({ type: 'databases', databases: [{ name: 'shop', state: 'ready' }] });
-  await listed(agent);
+  await expect.poll(agent.isListed, { interval: 2, timeout: 10_000 }).toBe(true);
   expect(near.registry.databasesReady('all')).toBe(true);
 });
