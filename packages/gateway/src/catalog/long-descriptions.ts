@@ -1,7 +1,7 @@
 import { atOnce, inSlices, type Sliced } from '@svc/edge';
 import type { Description } from '@svc/protocol';
 
-/** What is made of a shorter description takes some ten milliseconds. */
+/** What is made of a shorter description takes less than a tenth of a second. */
 const LONG_BYTES = 1024 * 1024;
 
 /** Descriptions that are longer. */

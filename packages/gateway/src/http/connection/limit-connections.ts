@@ -12,7 +12,7 @@ export function maxConnectionsOf(workers: number, openFiles: number): number {
   return Math.min(Math.ceil(MAX_CONNECTIONS / workers), left);
 }
 
-/** Undefined where the limit of open files leaves as many connections as the gateway takes. */
+/** Undefined where the limit of open files is no lower than the number of connections that the gateway takes. */
 export function openFilesWarning(workers: number, openFiles: number): string | undefined {
   const most = Math.ceil(MAX_CONNECTIONS / workers);
   if (openFiles >= most) return undefined;
