@@ -1,10 +1,15 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
+  createKey,
   freePort,
   isPortFree,
   startFaultProxy,
   startService,
+  SVC_GATEWAY,
   testDatabase,
   type Answer,
   type FaultProxy,
@@ -12,6 +17,7 @@ import {
   type Service,
   type TestDatabase,
 } from '@svc/testkit';
+import { gatewayEnvironment } from './lone-gateway.testing.ts';
 
 const CAPABILITIES = `
 capabilities:
@@ -270,4 +276,23 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
       await asleep(scene, 0);
     },
   );
+});
+
+test('a gateway that is part of a program ends once when a signal comes with the end of that program', async () => {
+  const { record } = await createKey('one', '*');
+  const env = await gatewayEnvironment([record], { SVC_GATEWAY_ENDS_WITH_STDIN: '1' });
+  const gateway = spawn(SVC_GATEWAY, { env: { ...process.env, ...env } });
+  const exited = once(gateway, 'exit');
+  const events: unknown[] = [];
+  for await (const line of createInterface(gateway.stdout)) {
+    const { event } = JSON.parse(line);
+    events.push(event);
+    if (event !== 'listening') continue;
+    gateway.kill('SIGTERM');
+    gateway.stdin.end();
+  }
+  expect(await exited).toEqual([0, null]);
+  expect(events.filter((event) => event === 'shutting_down' || event === 'internal_error')).toEqual([
+    'shutting_down',
+  ]);
 });

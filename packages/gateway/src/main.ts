@@ -31,7 +31,7 @@ import { openFilesWarning } from './http/connection/limit-connections.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { revokeKey } from './shared-state/revoke-key.ts';
 import { runPrimary } from './run-primary.ts';
-import { runWorker } from './run-worker.ts';
+import { ABANDONED_MS, runWorker } from './run-worker.ts';
 import { createLog } from './telemetry/log.ts';
 import { createOnlyProcess } from './workers/replica.ts';
 import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
@@ -153,14 +153,22 @@ async function run(envFile: string | undefined): Promise<void> {
     });
     if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
     const asked = firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []);
-    if (process.env[ENDS_WITH_STDIN] !== undefined)
-      void endOfStdin().then((reason) => end(reason, 'abandoned'));
-    void asked.then((signal) => end(signal));
+    let isEnding = false;
     const end = async (reason: string, abandoned?: 'abandoned'): Promise<void> => {
+      // Ctrl-C reaches the program that the gateway is a part of, too: both reasons then come together.
+      if (isEnding) return;
+      isEnding = true;
       await gateway.shutDown(reason, abandoned);
       await log.close();
       process.exit();
     };
+    void asked.then((signal) => end(signal));
+    if (process.env[ENDS_WITH_STDIN] !== undefined) {
+      void endOfStdin().then((reason) => {
+        setTimeout(() => process.exit(), ABANDONED_MS);
+        return end(reason, 'abandoned');
+      });
+    }
   } catch (error) {
     process.stderr.write(`svc-gateway: cannot start: ${errorText(error)}\n`);
     await log.close();

@@ -21,8 +21,8 @@ export interface WorkerOptions {
 }
 
 const ALIVE_MS = 1000;
-/** A worker without its primary has ended by then, whatever it waits for. */
-const ABANDONED_MS = 3500;
+/** A process whose parent is gone has ended by then, whatever it waits for. */
+export const ABANDONED_MS = 3500;
 const PRIMARY_LOST = 'the primary ended';
 
 /** One of the serving processes of a replica. */
