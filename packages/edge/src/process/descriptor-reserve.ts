@@ -3,7 +3,7 @@ import { devNull } from 'node:os';
 
 /** Descriptors that are kept for what this process must do even when connections have taken all others. */
 export interface DescriptorReserve {
-  /** Runs `work` with the reserve free, and takes it again behind it, as far as that is possible. */
+  /** Runs `work` with the reserve free, and then takes it again, as far as that is possible. */
   spend<T>(work: () => T): T;
 }
 

@@ -43,7 +43,7 @@ export function connectionsThrough(
   };
 }
 
-/** One of both is called, once. */
+/** One of the two is called, once. */
 interface Outcome {
   opened(socket: Socket): void;
   failed(error: Error): void;

@@ -1,5 +1,5 @@
 import { DESCRIPTION_MAX_BYTES } from '@svc/protocol';
-import { KEY_MAX_BYTES, type OfferIdentity } from '../catalog/kept-offers.ts';
+import { KEY_MAX_BYTES, sumOfBytes, type OfferIdentity } from '../catalog/kept-offers.ts';
 import { badDescription } from './agent-session.ts';
 
 /** Whose description it is, and how long. */
@@ -37,18 +37,12 @@ export function createDescriptionBudget(offers: () => Iterable<HeldOffer>): Desc
         all.set(offer.digest, offer.bytes);
         if (isConnected && offer.keyId === keyId) ofKey.set(offer.digest, offer.bytes);
       }
-      if (sum(ofKey) > KEY_MAX_BYTES)
+      if (sumOfBytes(ofKey) > KEY_MAX_BYTES)
         throw badDescription('the descriptions of the agents with this key take more than 64 MiB');
-      if (sum(all) > ALL_MAX_BYTES)
+      if (sumOfBytes(all) > ALL_MAX_BYTES)
         throw badDescription('the descriptions of all agents take more than 256 MiB');
       links.add(described);
       return () => void links.delete(described);
     },
   };
-}
-
-function sum(bytes: ReadonlyMap<string, number>): number {
-  let all = 0;
-  for (const each of bytes.values()) all += each;
-  return all;
 }

@@ -2,7 +2,7 @@ import { createInOrder, type Sliced } from '@svc/edge';
 import type { Description } from '@svc/protocol';
 import type { Observe } from '../telemetry/events.ts';
 import { createDifferenceReport } from './difference-report.ts';
-import { createKeptOffers } from './kept-offers.ts';
+import { createKeptOffers, sumOfBytes } from './kept-offers.ts';
 import { makeOfBytes, noteBytes } from './long-descriptions.ts';
 import type { AgentOffer } from './offer.ts';
 import { uniteOffers, type United } from './unite-offers.ts';
@@ -39,10 +39,7 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
 
   /** Of different descriptions. */
   function bytesOfAll(): number {
-    const bytes = new Map(kept.offers.map((offer) => [offer.digest, offer.bytes]));
-    let all = 0;
-    for (const each of bytes.values()) all += each;
-    return all;
+    return sumOfBytes(new Map(kept.offers.map(({ digest, bytes }) => [digest, bytes])));
   }
 
   function make(work: Sliced<void>): void {

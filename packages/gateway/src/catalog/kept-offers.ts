@@ -105,7 +105,7 @@ function withoutReplaced<Offer extends OfferIdentity>(kept: readonly Kept<Offer>
     if (presence.links > 0) return true;
     const newer = within(awayByKey, keyId);
     if (newer.has(digest) || newer.size === AWAY_PER_KEY_MAX) return false;
-    const room = KEY_MAX_BYTES - sum(connected.get(keyId)) - sum(newer);
+    const room = KEY_MAX_BYTES - sumOfBytes(connected.get(keyId)) - sumOfBytes(newer);
     if (bytes > room) return false;
     newer.set(digest, bytes);
     return true;
@@ -119,7 +119,8 @@ function within(byKey: Map<string, Map<string, number>>, keyId: string): Map<str
   return known;
 }
 
-function sum(bytes: ReadonlyMap<string, number> | undefined): number {
+/** Of all of these descriptions, by their digests. */
+export function sumOfBytes(bytes: ReadonlyMap<string, number> | undefined): number {
   let all = 0;
   for (const each of bytes?.values() ?? []) all += each;
   return all;

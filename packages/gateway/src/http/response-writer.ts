@@ -86,7 +86,7 @@ export function streamAnswer(
   if (answered.bodyTaken) readEnd(answered.request);
   response.writeHead(status, answerHeaders(answered, cors, extra, true));
   write(response, pieces[Symbol.iterator]());
-  watchStalled(response, delivered, 'further pieces follow');
+  watchStalled(response, delivered, response.writableEnded ? 'written' : 'further pieces follow');
 }
 
 function answerHeaders(

@@ -30,7 +30,7 @@ const WAYS: Readonly<Record<string, Answer>> = {
 };
 const REQUESTS: Readonly<Record<string, string>> = {
   '': post('{}'),
-  ' behind another': `GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n${post('{}')}`,
+  ' after another': `GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n${post('{}')}`,
 };
 
 test(
