@@ -1,4 +1,6 @@
-import { startService, testDatabase } from '@svc/testkit';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { listenOnLoopback, startService, testDatabase } from '@svc/testkit';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewaysOfThisFile } from './gateways-of-this-file.testing.ts';
 import { askOnce, CALL, JSON_TYPE } from './lone-gateway.testing.ts';
@@ -124,3 +126,34 @@ capabilities:
     }
   });
 });
+
+test.each(['1', '2'])(
+  'keys of issuers are fetched by the proxy of the environment, with GATEWAY_WORKERS=%s',
+  { tags: ['setting:GATEWAY_ISSUERS_JSON'] },
+  async (workers) => {
+    const proxy = createServer();
+    const port = await listenOnLoopback(proxy);
+    onTestFinished(() => void proxy.close());
+    const asked = once(proxy, 'connect');
+    await start({
+      GATEWAY_WORKERS: workers,
+      GATEWAY_PUBLIC_URL: 'http://localhost',
+      GATEWAY_ISSUERS_JSON: JSON.stringify([
+        {
+          name: 'far',
+          issuer: 'https://idp.test',
+          jwks_uri: 'https://keys.idp.test/jwks',
+          grants: [{ capabilities: ['*'], scope: 'read' }],
+        },
+      ]),
+      HTTPS_PROXY: `http://user:p%40ss@127.0.0.1:${port}`,
+      NO_PROXY: '.example.test',
+    });
+    const [{ url, headers }, client] = await asked;
+    client.destroy();
+    expect([url, headers['proxy-authorization']]).toEqual([
+      'keys.idp.test:443',
+      `Basic ${Buffer.from('user:p@ss').toString('base64')}`,
+    ]);
+  },
+);

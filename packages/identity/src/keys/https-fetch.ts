@@ -19,7 +19,8 @@ export function createHttpsFetch(findProxy: FindProxy, trust: { readonly ca?: st
       const way =
         proxy === undefined
           ? { agent: false }
-          : { createConnection: connectionsThrough(proxy, trust, signal) };
+          : // Without an agent Node.js takes port 80 for a URL that names none.
+            { createConnection: connectionsThrough(proxy, trust, signal), defaultPort: 443 };
       const request = get(url, { ...trust, ...way, signal, headers }, (response) => {
         const { statusCode = 0, headers: answered } = response;
         const encoding = answered['content-encoding'] ?? 'identity';
