@@ -29,7 +29,9 @@ type Mode = 'operator' | 'caller' | 'author' | 'author-alone';
 export function createAssets(embedded: string, mode: Mode, basePath = ''): FindAsset {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the build
   const { page, files } = JSON.parse(embedded) as EmbeddedAssets;
-  const html = gzipSync(page.replace('{{mode}}', mode).replaceAll('"/console/', `"${basePath}/console/`));
+  const html = gzipSync(
+    page.replace('{{mode}}', mode).replaceAll('"/console/', () => `"${basePath}/console/`),
+  );
   const assets = new Map<string, Asset>([
     [CONSOLE_PATH, assetOf('text/html; charset=utf-8', html, false)],
     ...Object.entries(files).map(

@@ -35,7 +35,9 @@ export function connectionsThrough(
       opened(socket) {
         done(
           null,
-          tls === undefined ? socket : connect({ ...tls, socket, host: name, servername: serverNameOf(name) }),
+          tls === undefined
+            ? socket
+            : connect({ ...tls, socket, host: name, servername: serverNameOf(name) }),
         );
       },
       failed: (error) => done(error, new Socket()),
