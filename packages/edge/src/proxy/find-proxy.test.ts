@@ -86,7 +86,8 @@ test.each([
   ['http://', 'is not the URL of a proxy'],
   ['::', 'is not the URL of a proxy'],
   ['ftp://proxy', 'of the kind ftp'],
-  ['http://user:50%@proxy', 'written as %25'],
+  ['http://user:50%@proxy', 'each % as %25'],
+  ['http://user:gr%FCn@proxy', 'percent-encoded in UTF-8'],
   ['http://proxy/path', 'neither a path nor a query'],
 ])('%s is refused', (text, problem) => {
   expect(parseProxyUrl(text)).toMatchObject({ problem: expect.stringContaining(problem) });

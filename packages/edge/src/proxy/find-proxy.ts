@@ -36,7 +36,9 @@ export function parseProxyUrl(text: string): { readonly url: URL } | { readonly 
     };
   }
   if (!isEncoded(url.username) || !isEncoded(url.password)) {
-    return { problem: `must have each % in its user and password written as %25; ${ACCEPTED}` };
+    return {
+      problem: `must have its user and password percent-encoded in UTF-8, each % as %25; ${ACCEPTED}`,
+    };
   }
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
     return { problem: `must have neither a path nor a query; ${ACCEPTED}` };
@@ -95,7 +97,12 @@ LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
 function isEncoded(text: string): boolean {
-  return !/%(?![\da-f]{2})/i.test(text);
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isBelow(host: string, name: string): boolean {
