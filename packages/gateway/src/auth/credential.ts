@@ -18,7 +18,7 @@ export function readCredential(headers: RequestHeaders, takesTokens: boolean): s
 /** Whether a proxy in front of the gateway must have added the header for itself: nothing here takes what it holds. */
 function isOfProxy(authorization: string, bearer: string | undefined, takesTokens: boolean): boolean {
   if (bearer !== undefined) return !takesTokens && canBeToken(bearer);
-  return authorization !== '' && !/^bearer\b/i.test(authorization);
+  return !/^bearer\b/i.test(authorization);
 }
 
 /** Whether the credential that `readCredential` found is a token, good or bad. */
