@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSourceResolver, type Source } from './client-address.ts';
@@ -68,6 +70,33 @@ describe('the sender', () => {
     ['bogus, 10.0.0.2'],
   ])('cannot be told from %j', (line) => {
     expect(resolve(PROXY, forwarded(line))).toBe('malformed');
+  });
+
+  it('cannot be told from an entry of any length, and costs no more for it', () => {
+    const began = performance.now();
+    for (const line of [`[${':'.repeat(15_000)}`, `[${':'.repeat(7000)}%${'a'.repeat(7000)}`]) {
+      for (let round = 0; round < 20; round++) expect(resolve(PROXY, forwarded(line))).toBe('malformed');
+    }
+    expect(performance.now() - began).toBeLessThan(1000);
+    expect(resolve(PROXY, forwarded(`2001:db8:2::1%${'a'.repeat(1000)}`))).toBe('malformed');
+  });
+
+  it('is remembered without the header that it stood in', () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage: unknown = runInNewContext('gc');
+    if (typeof collectGarbage !== 'function') throw new Error('V8 offers no gc');
+    const heap = (): number => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = heap();
+    for (let sender = 0; sender < 5000; sender++) {
+      const line = `${'x'.repeat(15_000)},2001:db8:2::${sender.toString(16)}:1`;
+      const received = Buffer.from(line).toString('latin1');
+      expect(resolve(PROXY, forwarded(received))).toMatchObject({ allowed: true });
+    }
+    expect(heap() - before).toBeLessThan(30_000_000);
+    expect(resolve(PROXY, forwarded('2001:db8:2::1:1'))).toMatchObject({ address: '2001:db8:2::1:1' });
   });
 
   it('cannot be told when the socket is gone', () => {

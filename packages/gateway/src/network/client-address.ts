@@ -14,6 +14,8 @@ export type ResolveSource = (peerAddress: string, rawHeaders: readonly string[])
 
 /** Addresses repeat from request to request; this many are remembered before starting over. */
 const REMEMBERED = 10_000;
+/** Of an address with its zone and port. */
+const MAX_LENGTH = 100;
 
 interface Known {
   readonly source: Source;
@@ -35,7 +37,7 @@ export function createSourceResolver(options: {
   function look(text: string): Known | undefined {
     const before = remembered.get(text);
     if (before !== undefined) return before;
-    const address = parseIpAddress(text);
+    const address = text.length > MAX_LENGTH ? undefined : parseIpAddress(text);
     if (address === undefined) return undefined;
     const known: Known = {
       source: {
@@ -46,7 +48,8 @@ export function createSourceResolver(options: {
       trusted: contains(trustedProxies, address),
     };
     if (remembered.size >= REMEMBERED) remembered.clear();
-    remembered.set(text, known);
+    // A copy: the entry of a header would keep the whole header.
+    remembered.set(Buffer.from(text, 'latin1').toString('latin1'), known);
     return known;
   }
 
@@ -84,9 +87,8 @@ function forwardedFor(rawHeaders: readonly string[]): string {
 
 /** Some proxies add the port of the sender (`192.0.2.1:4711`, `[2001:db8::1]:4711`), or the brackets alone. */
 function withoutPort(entry: string): string {
-  const [, ipv6, ipv4] =
-    /^(?:\[([\da-f:.]*:[\da-f:.]*(?:%[\w.-]+)?)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/i.exec(entry) ?? [];
-  return ipv6 ?? ipv4 ?? entry;
+  const [, ipv6, ipv4] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(entry) ?? [];
+  return ipv6?.includes(':') === true ? ipv6 : (ipv4 ?? entry);
 }
 
 function bucketOf(address: IpAddress): string {
