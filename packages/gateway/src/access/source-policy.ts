@@ -30,7 +30,7 @@ export function createSourcePolicy(options: {
   return (peerAddress, rawHeaders) => {
     const source = resolveSource(peerAddress, rawHeaders);
     if (source === 'malformed') {
-      const message = 'X-Forwarded-For holds an entry that is no IP address';
+      const message = 'X-Forwarded-For has an entry that is not an IP address';
       return { address: '', bucket: '', refusal: { code: 'GATEWAY_INVALID_REQUEST', message } };
     }
     const { address, bucket } = source;

@@ -75,7 +75,7 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
   function isOperator(request: IncomingMessage, response: ServerResponse): boolean {
     const source = resolveSource(request.socket.remoteAddress ?? '', request.rawHeaders);
     if (source === 'malformed') {
-      refuse(response, 'GATEWAY_INVALID_REQUEST', 'X-Forwarded-For holds an entry that is no IP address');
+      refuse(response, 'GATEWAY_INVALID_REQUEST', 'X-Forwarded-For has an entry that is not an IP address');
       return false;
     }
     const verdict = checkToken(request.headers.authorization, source.bucket);

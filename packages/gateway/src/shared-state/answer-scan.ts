@@ -143,5 +143,5 @@ export class AnswerScan {
 }
 
 function malformed(): Error {
-  return new Error('what is no answer of a Valkey');
+  return new Error('an answer that cannot be read');
 }

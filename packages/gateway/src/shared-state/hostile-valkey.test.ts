@@ -15,7 +15,7 @@ const UNASKED = 'an answer that was not asked for';
 const UNASKED_MESSAGE = 'a message that was not asked for';
 const TOO_LONG = 'an answer of more than 65536 bytes';
 const TOO_MANY = 'an answer of more than 65536 elements';
-const MALFORMED = 'what is no answer of a Valkey';
+const MALFORMED = 'an answer that cannot be read';
 
 // Each as [what is sent, how it begins, what is repeated without end, what is said of it].
 const FLOODS: readonly (readonly [string, string, string, string])[] = [
