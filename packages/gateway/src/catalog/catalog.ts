@@ -18,6 +18,8 @@ export interface Catalog {
   forgetUnknown(): void;
   /** One description made of all; the same object until its bytes change. Undefined before the first agent. */
   readonly description: Description | undefined;
+  /** Resolves when what has been added and has left is counted in `description`: at once, but for long ones. */
+  readonly upToDate: Promise<void>;
   /** Of all agents, in the order in which they came. */
   readonly offers: readonly AgentOffer[];
   /** The same, and whether agents with them are connected. */
@@ -36,6 +38,7 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
   const reportDifferences = createDifferenceReport(observe);
   /** What is made of long descriptions takes a while; until then the catalog is as it was. */
   const inOrder = createInOrder();
+  let upToDate = Promise.resolve();
 
   /** Of different descriptions. */
   function bytesOfAll(): number {
@@ -43,7 +46,12 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
   }
 
   function make(work: Sliced<void>): void {
-    inOrder(() => makeOfBytes(bytesOfAll(), work));
+    upToDate = new Promise((resolve) => {
+      inOrder(() => {
+        const made = makeOfBytes(bytesOfAll(), work);
+        return made instanceof Promise ? made.then(resolve) : resolve();
+      });
+    });
   }
 
   function* update(): Sliced<void> {
@@ -88,6 +96,9 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
     },
     get description() {
       return united?.description;
+    },
+    get upToDate() {
+      return upToDate;
     },
     get offers() {
       return kept.offers;

@@ -77,6 +77,8 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   }
 
   async function list(id: string, era: Era, { params }: Message, { principal }: Sender): Promise<Answer> {
+    // An agent may have connected whose long description is still taken in.
+    if (catalog.description === undefined) await catalog.upToDate;
     const { description } = catalog;
     if (description === undefined) {
       throw new RpcError(RPC.internalError, 'agent is not connected', { logCode: 'GATEWAY_AGENT_OFFLINE' });

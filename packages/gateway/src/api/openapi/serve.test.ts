@@ -48,6 +48,19 @@ test('the caller is authenticated first', async () => {
   expect((await ask(server.port, '/openapi.json')).status).toBe(401);
 });
 
+test('long descriptions that are still taken in are waited for', async () => {
+  const paths = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`/${at}`, {}]));
+  for (const title of ['first', 'second']) {
+    const described = describing(title);
+    const openapi = { ...described.openapi, paths };
+    catalog.add({ ...offering({ ...described, openapi }, title), bytes: 2_000_000 });
+  }
+  expect(catalog.description).toBeUndefined();
+  const { status, text } = await get();
+  expect(status).toBe(200);
+  expect(JSON.parse(text).info.title).toBe('second');
+});
+
 test('the newest description is served, also while the agent is away', async () => {
   catalog.add(offering(describing('old')));
   const leave = catalog.add(offering(describing('new')));

@@ -14,7 +14,10 @@ export function createOpenApiHandler(options: OpenApiOptions): (exchange: Exchan
   const documentFor = createDocuments(options);
   return async (exchange) => {
     const principal = await options.authenticate(exchange);
-    const { description } = options.catalog;
+    const { catalog } = options;
+    // An agent may have connected whose long description is still taken in.
+    if (catalog.description === undefined) await catalog.upToDate;
+    const { description } = catalog;
     if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
     const { bytes, etag } = await documentFor(description, principal);
     const candidates = exchange.headers.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
