@@ -74,6 +74,8 @@ export interface Question {
 }
 
 const TIMEOUT_MS = 30_000;
+/** No name has it. */
+const SEPARATOR = '\0';
 /** Types that stand for others in operator classes: "any", record, anyelement and its kin. */
 export const PSEUDO_TYPES: readonly string[] =
   '2276 2249 2277 2283 2776 3500 3831 4537 5077 5078 5079 5080'.split(' ');
@@ -102,8 +104,8 @@ export class DependencyCatalog {
   readonly #titles = new Map<string, string>();
   /** Foreign tables of which it has not been asked what reads them. */
   readonly #withoutWrapper = new Set<string>();
-  /** What bodies name that have not been asked for. */
-  #bodies: Name[] = [];
+  /** What bodies of functions name, until it is known: several may be asking for it at the same time. */
+  #bodies: readonly Name[] = [];
 
   constructor(pool: SessionPool) {
     this.#pool = pool;
@@ -127,6 +129,7 @@ export class DependencyCatalog {
   /** Undefined where all of it is known, and what bodies of functions name as well. */
   question(named: readonly NamedObjects[], types: readonly string[]): Question | undefined {
     const wanted = new Map<string, Name>();
+    this.#bodies = this.#bodies.filter((name) => !this.#byName.has(keyOf(name)));
     for (const name of [...named.flatMap((each) => namesOf(each, [])), ...this.#bodies]) {
       const key = keyOf(name);
       if (!this.#byName.has(key)) wanted.set(key, name);
@@ -149,11 +152,10 @@ export class DependencyCatalog {
   answer({ names, types }: Question, [named, , reached, casts]: readonly Rows[]): void {
     const byName = new Map(names.map((key): [string, string[]] => [key, []]));
     for (const [kind, schema, name, oid] of named?.rows ?? []) {
-      if (typeof oid === 'string') byName.get(`${kind} ${schema} ${name}`)?.push(oid);
+      if (typeof oid === 'string') byName.get([kind, schema, name].join(SEPARATOR))?.push(oid);
     }
     for (const [key, oids] of byName) this.#byName.set(key, oids);
     for (const oid of types) this.#types.add(oid);
-    this.#bodies = [];
     this.#addReached(reached?.rows ?? []);
     if (casts === undefined) return;
     this.#casts = casts.rows.map(([source, target, oid, isImplicit]) => ({
@@ -216,11 +218,12 @@ export class DependencyCatalog {
       const found = { wrapper: wrapper ?? '', runsProgram: runsProgram === 'true' };
       this.foreignTables.set(oid ?? '', { ...table, ...found });
     }
-    this.#withoutWrapper.clear();
+    for (const oid of oids) this.#withoutWrapper.delete(oid);
   }
 
   #addReached(rows: Rows['rows']): void {
     const edges = new Map<string, Edge[]>();
+    const bodies = [...this.#bodies];
     for (const [what, ...row] of rows) {
       const [first, second, third, fourth, fifth] = row.map((value) => value ?? '');
       if (what === 'edge') {
@@ -241,10 +244,11 @@ export class DependencyCatalog {
         const facts = factsOf(row);
         this.functions.set(first ?? '', facts);
         if (typeof facts.body !== 'object') continue;
-        this.#bodies.push(...namesOf(facts.body, facts.schemas));
+        bodies.push(...namesOf(facts.body, facts.schemas));
       }
     }
     for (const [from, own] of edges) this.#edges.set(from, own);
+    this.#bodies = bodies;
   }
 }
 
@@ -254,7 +258,7 @@ export function nameOf({ schema, name }: Pick<FunctionFacts, 'schema' | 'name'>)
 }
 
 function keyOf({ kind, schema, name }: Name): string {
-  return `${kind} ${schema} ${name}`;
+  return [kind, schema, name].join(SEPARATOR);
 }
 
 function inSchemas(
@@ -305,10 +309,12 @@ function factsOf(row: readonly (string | null)[]): FunctionFacts {
   };
 }
 
+const PART_OF_PATH = /"((?:[^"]|"")*)"|([^\s,"]+)/g;
+
 /** Of a setting of search_path: PostgreSQL's own is always on it, and what stands for a user's own schema can be any. */
 function schemasOf(path: string): readonly string[] {
-  const schemas = path.split(',').map((part) => {
-    const schema = part.trim().replaceAll(/^"|"$/g, '').replaceAll('""', '"');
+  const schemas = Array.from(path.matchAll(PART_OF_PATH), ([, quoted, bare = '']) => {
+    const schema = quoted === undefined ? bare.toLowerCase() : quoted.replaceAll('""', '"');
     return schema === '$user' || schema === '' ? ANY_SCHEMA : schema;
   });
   return [...new Set([...schemas, 'pg_catalog'])];
