@@ -99,6 +99,8 @@ describe('numbers that a double does not keep', { tags: ['param:integer', 'param
     [{ type: 'number' }, '0.30000000000000000000', 0.3],
     [{ type: 'number', minimum: 0.1 }, '0.10000000000000000001', '0.10000000000000000001'],
     [integers, '[1, 9007199254740993, -2]', [1, '9007199254740993', -2]],
+    [integers, '[1, 1e18, -2]', [1, '1000000000000000000', -2]],
+    [{ type: 'array', items: { type: 'number' } }, '[1e300, 0.5, 1e18]', [1e300, 0.5, 1e18]],
     [{ type: 'object' }, '{"10": [9007199254740993], "9": 1}', '{"10": [9007199254740993], "9": 1}'],
     [{ type: 'object' }, '{"a": 1e300, "b": "text"}', { a: 1e300, b: 'text' }],
   ])('%j takes %s', (schema, value, bound) => {
@@ -167,6 +169,8 @@ describe('values that do not', () => {
     [{ type: 'number', exclusiveMaximum: 1 }, '1.00000000000000000000', 'must be < 1'],
     [{ type: 'number', exclusiveMinimum: 0.1 }, '0.1000000000000000000', 'must be > 0.1'],
     [{ type: 'number', maximum: 0.1 }, '0.10000000000000000001', 'must be <= 0.1'],
+    [{ type: 'number', maximum: 1e18 }, '1e300', 'must be <= 1000000000000000000'],
+    [{ type: 'number', multipleOf: 0.1 }, '0.35', 'must be a multiple of 0.1'],
     [{ type: 'number' }, '"1"', 'must be a number'],
     [{ type: 'integer', minimum: 1 }, '0', 'must be >= 1'],
     [{ type: 'integer', maximum: 1 }, '2', 'must be <= 1'],

@@ -83,10 +83,11 @@ function readParam(
     return absent;
   }
   const own = written === undefined ? undefined : rawMember(written, name)?.toString();
-  for (const { at, message } of check(value, own)) {
+  const checked = check(value, own);
+  for (const { at, message } of checked.problems) {
     problems.push(`${name}${at.map(step).join('')}: ${message}`);
   }
-  return boundValue(schema, value, own);
+  return checked.isPlain ? value : boundValue(schema, value, own);
 }
 
 /** `.ids`, `[2]`; a key is submitted text too, so one that may be anything is `.*`. */

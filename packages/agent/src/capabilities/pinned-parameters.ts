@@ -20,7 +20,7 @@ export function compilePinned(params: readonly Param[]): PinParameters | undefin
       if (value === undefined || value === '') return `${name}: ${from} is not there`;
       if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
         return `${name}: ${from} does not fit: beyond 2^53 it was rounded when it was read`;
-      const [problem] = check(value);
+      const [problem] = check(value).problems;
       if (problem !== undefined) return `${name}: ${from} does not fit: ${problem.message}`;
       values[name] = value;
     }

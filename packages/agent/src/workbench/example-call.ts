@@ -88,6 +88,6 @@ function plausibleNumber(schema: ParamSchema): number | undefined {
   const below = Math.floor(most / step) * step;
   const check = compileValue(schema);
   return [step, above, above + step, below, below - step, (least + most) / 2].find(
-    (value) => check(value).length === 0,
+    (value) => check(value).problems.length === 0,
   );
 }

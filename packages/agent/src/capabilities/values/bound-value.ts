@@ -13,13 +13,9 @@ export function boundValue(schema: ParamSchema, value: unknown, written?: string
   switch (type) {
     case 'integer':
     case 'number':
-      if (typeof value !== 'number') return value;
-      if (written === undefined && (type === 'number' || Number.isSafeInteger(value))) return value;
-      return exactNumber(type, value, written ?? String(value));
+      return typeof value === 'number' ? exactNumber(type, value, written ?? String(value)) : value;
     case 'array': {
       if (!Array.isArray(value) || items === undefined || !isNumeric(items)) return value;
-      if (written === undefined && (items.type === 'number' || value.every(Number.isSafeInteger)))
-        return value;
       const texts = written === undefined ? undefined : rawItems(Buffer.from(written));
       return value.map((item: unknown, at) => boundValue(items, item, texts?.[at]?.toString()));
     }

@@ -27,32 +27,47 @@ ajv.addKeyword({
 /** Many parameters look alike, and compiling is what makes a start slow. */
 const compiled = new Map<string, ValidateFunction>();
 
+export interface CheckedValue {
+  readonly problems: readonly ValueProblem[];
+  /** Whether it is to be bound as `JSON.parse` has made it; else as `boundValue` says. */
+  readonly isPlain: boolean;
+}
+
 /** `written` is the JSON text of the value; absent where it holds no number that a double does not keep. */
-export type CheckValue = (value: unknown, written?: string) => readonly ValueProblem[];
+export type CheckValue = (value: unknown, written?: string) => CheckedValue;
+
+const PLAIN: CheckedValue = { problems: [], isPlain: true };
+const LONG: CheckedValue = { problems: [], isPlain: false };
 
 /** Prepares the check of one value against its type and constraints; null never fits. */
 export function compileValue(schema: ParamSchema): CheckValue {
   const { items, ...own } = schema;
   const validate = compile(own);
   const checkItem = items === undefined ? undefined : compileValue(items);
-  const isNumeric = own.type === 'integer' || own.type === 'number';
+  const { type } = own;
+  const isNumeric = type === 'integer' || type === 'number';
+  const failedAt = (keyword: string): ValueProblem => ({ at: [], message: valueMessage(keyword, own) });
   return (value, written) => {
     const listed = checkItem !== undefined && Array.isArray(value);
-    const problem = listed ? undefined : textProblemIn(value);
-    if (problem !== undefined) return [problem];
-    if (isNumeric && typeof value === 'number') {
-      // Ajv would compare what the number was rounded to.
-      const digits = written ?? (Number.isSafeInteger(value) ? undefined : String(value));
-      if (digits !== undefined) {
-        const keyword = failedKeyword(own, digits);
-        return keyword === undefined ? [] : [{ at: [], message: valueMessage(keyword, own) }];
+    if (typeof value === 'number') {
+      // Ajv would compare what the number was rounded to. It has no bound for integers of 64 bits.
+      const isExact = written === undefined && (type !== 'integer' || Number.isSafeInteger(value));
+      if (isNumeric && !isExact) {
+        const keyword = failedKeyword(own, written ?? String(value));
+        return keyword === undefined ? LONG : refused([failedAt(keyword)]);
       }
+    } else if (!listed) {
+      const problem = textProblemIn(value);
+      if (problem !== undefined) return refused([problem]);
     }
-    if (!validate(value)) {
-      return (validate.errors ?? []).map(({ keyword }) => ({ at: [], message: valueMessage(keyword, own) }));
-    }
-    return listed ? itemProblems(value, checkItem, written) : [];
+    if (!validate(value)) return refused((validate.errors ?? []).map(({ keyword }) => failedAt(keyword)));
+    if (listed) return checkItems(value, checkItem, written);
+    return type === 'object' && written !== undefined ? LONG : PLAIN;
   };
+}
+
+function refused(problems: readonly ValueProblem[]): CheckedValue {
+  return { problems, isPlain: true };
 }
 
 function compile(schema: ParamSchema): ValidateFunction {
@@ -66,18 +81,24 @@ function compile(schema: ParamSchema): ValidateFunction {
 }
 
 /** Stops early: a caller can send very many wrong items. */
-function itemProblems(
+function checkItems(
   values: readonly unknown[],
   checkItem: CheckValue,
   written: string | undefined,
-): readonly ValueProblem[] {
+): CheckedValue {
   const texts = written === undefined ? undefined : rawItems(Buffer.from(written));
-  const problems: ValueProblem[] = [];
+  let problems: ValueProblem[] | undefined;
+  let isPlain = true;
   for (const [at, value] of values.entries()) {
-    const [problem] = checkItem(value, texts?.[at]?.toString());
+    const item = texts === undefined ? checkItem(value) : checkItem(value, texts[at]?.toString());
+    if (item === PLAIN) continue;
+    isPlain &&= item.isPlain;
+    const [problem] = item.problems;
     if (problem === undefined) continue;
+    problems ??= [];
     problems.push({ at: [at, ...problem.at], message: problem.message });
     if (problems.length === MAX_ITEM_PROBLEMS) break;
   }
-  return problems;
+  if (problems !== undefined) return refused(problems);
+  return isPlain ? PLAIN : LONG;
 }

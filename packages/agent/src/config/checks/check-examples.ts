@@ -2,7 +2,7 @@ import { nearestWithin } from '@svc/edge';
 import { parseClaims } from '@svc/identity';
 import { isRecord } from '../../capabilities/is-record.ts';
 import { jsonText } from '../../capabilities/values/json-text.ts';
-import { compileValue } from '../../capabilities/values/value-check.ts';
+import { compileValue, type CheckedValue } from '../../capabilities/values/value-check.ts';
 import { mayHoldLongNumber } from '../../capabilities/values/written-number.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { isParamSpec } from '../schema/lint.ts';
@@ -51,10 +51,10 @@ function checkParams(root: unknown, capability: Path, path: Path, faults: FaultL
 function problemsOf(
   spec: Parameters<typeof compileValue>[0],
   value: unknown,
-): ReturnType<ReturnType<typeof compileValue>> {
+): CheckedValue['problems'] {
   try {
     const text = jsonText(value);
-    return compileValue(spec)(JSON.parse(text), mayHoldLongNumber(text) ? text : undefined);
+    return compileValue(spec)(JSON.parse(text), mayHoldLongNumber(text) ? text : undefined).problems;
   } catch {
     return [];
   }

@@ -109,7 +109,7 @@ function checkValues(spec: ParamSpec, path: Path, faults: FaultLog): void {
     faults.add([...path, 'default'], 'is empty: remove it, an absent parameter is NULL anyway');
     return;
   }
-  for (const { at, message } of compileValue(spec)(spec.default)) {
+  for (const { at, message } of compileValue(spec)(spec.default).problems) {
     faults.add([...path, 'default', ...at.map(String)], message);
   }
 }
@@ -120,7 +120,7 @@ function checkEnum(schema: ParamSchema, path: Path, faults: FaultLog): boolean {
   const check = compileValue(others);
   let sound = true;
   for (const [index, value] of allowed.entries()) {
-    const [problem] = check(value);
+    const [problem] = check(value).problems;
     if (problem === undefined) continue;
     faults.add([...path, 'enum', String(index)], problem.message);
     sound = false;
