@@ -33,19 +33,22 @@ export function boundValue(schema: ParamSchema, value: unknown, written?: string
 /** The JSON text of a value in that form. */
 export function jsonOf(schema: ParamSchema, value: unknown): string {
   if (typeof value === 'string') return value;
-  if (!hasLongItem(schema, value)) return JSON.stringify(value);
-  return `[${value.map((item) => (isText(item) ? item : JSON.stringify(item))).join(',')}]`;
+  const text = JSON.stringify(value);
+  // What is quoted in it is the digits of a number.
+  return isNumericList(schema) ? text.replaceAll('"', '') : text;
 }
 
 /** Whether a value in that form is a list with a number that is a text. */
-export function hasLongItem({ items }: ParamSchema, value: unknown): value is readonly unknown[] {
-  return items !== undefined && isNumeric(items) && Array.isArray(value) && value.some(isText);
+export function hasLongItem(schema: ParamSchema, value: unknown): boolean {
+  if (!isNumericList(schema) || !Array.isArray(value)) return false;
+  for (const item of value) if (typeof item === 'string') return true;
+  return false;
+}
+
+function isNumericList({ items }: ParamSchema): boolean {
+  return items !== undefined && isNumeric(items);
 }
 
 function isNumeric({ type }: ParamSchema): boolean {
   return type === 'integer' || type === 'number';
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }

@@ -160,13 +160,14 @@ function valueOf(param: EngineParam, capability: string, call: QueryCall, hasUns
   const { values } = call;
   const value =
     callerValue(name, call, capability) ?? (Object.hasOwn(values, name) ? values[name] : undefined) ?? null;
-  if (!hasUnsigned) requireSigned(param, value);
+  const isLong = hasLongItem(schema, value);
+  if (!hasUnsigned && (isLong || typeof value === 'string')) requireSigned(param, value);
   if (schema.type === 'datetime') return timeText(param, value);
   if (isList === true && schema.items?.type === 'datetime' && Array.isArray(value)) {
     return value.map((item: unknown) => timeText(param, item));
   }
   // The process knows lists by the type `array` alone.
-  return hasLongItem(schema, value) ? jsonOf(schema, value) : value;
+  return isLong ? jsonOf(schema, value) : value;
 }
 
 function timeText(param: Param, value: unknown): unknown {

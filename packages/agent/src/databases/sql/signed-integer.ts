@@ -21,8 +21,9 @@ export function requireSigned({ name, from, schema }: Param, value: unknown): vo
 function placeBeyond(type: Param['schema']['type'] | undefined, value: unknown): string | undefined {
   if (type !== 'integer') return undefined;
   if (!Array.isArray(value)) return isBeyond(value) ? '' : undefined;
-  const at = value.findIndex(isBeyond);
-  return at < 0 ? undefined : `[${at}]`;
+  // At each call: quicker than `findIndex`.
+  for (let at = 0; at < value.length; at += 1) if (isBeyond(value[at])) return `[${at}]`;
+  return undefined;
 }
 
 /** What a double does not keep is a text. */
