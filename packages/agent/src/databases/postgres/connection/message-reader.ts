@@ -1,6 +1,13 @@
 import { DatabaseError } from '../../errors.ts';
 import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
-import { checkMessage } from './check-message.ts';
+import {
+  checkMessage,
+  NOTICE,
+  NOTIFICATION,
+  PARAMETER_STATUS,
+  READY_FOR_QUERY,
+  readUint32,
+} from './check-message.ts';
 
 /**
  * Reads what a server sends before the library does. The library keeps whatever a message's length announces, throws for
@@ -20,9 +27,6 @@ const MESSAGE_COST_BYTES = 64;
 /** For the login, and for what a server says to a session that waits for no answer. */
 const UNASKED_MAX_BYTES = 1_048_576;
 
-const READY = 0x5a;
-/** NoticeResponse, NotificationResponse and ParameterStatus, which are not part of a result. */
-const ASIDES: ReadonlySet<number> = new Set([0x4e, 0x41, 0x53]);
 const NOTHING = Buffer.alloc(0);
 
 /** `give` gets whole messages that `checkMessage` has passed, one or several at a time. */
@@ -43,17 +47,17 @@ export function createMessageReader(give: (messages: Buffer) => void): MessageRe
       throw malformed(`a message of ${length + 1} bytes, and at most ${MESSAGE_MAX_BYTES} are read`);
     }
     const cost = length + 1 + MESSAGE_COST_BYTES;
-    if (ASIDES.has(code)) asidesLeft -= cost;
+    if (isAside(code)) asidesLeft -= cost;
     else left -= cost;
     if (left < 0) throw malformed('a longer answer than any to what it was asked');
     if (asidesLeft < 0) throw malformed(`notices of more than ${MESSAGE_MAX_BYTES} bytes`);
   }
 
   function check(bytes: Buffer, at: number, end: number): void {
-    const code = bytes.readUInt8(at);
+    const code = bytes[at] ?? 0;
     const problem = checkMessage(code, bytes, at + HEAD_BYTES, end, isLoggedIn ? undefined : authentications);
     if (problem !== undefined) throw malformed(problem);
-    if (code !== READY) return;
+    if (code !== READY_FOR_QUERY) return;
     isLoggedIn = true;
     expected.shift();
     left = expected[0] ?? UNASKED_MAX_BYTES;
@@ -78,8 +82,8 @@ export function createMessageReader(give: (messages: Buffer) => void): MessageRe
       const start = partial === undefined ? 0 : fill(partial, bytes);
       let at = start;
       while (at + HEAD_BYTES <= bytes.length) {
-        const length = bytes.readUInt32BE(at + 1);
-        count(bytes.readUInt8(at), length);
+        const length = readUint32(bytes, at + 1);
+        count(bytes[at] ?? 0, length);
         const end = at + 1 + length;
         if (end > bytes.length) {
           partial = Buffer.allocUnsafe(1 + length);
@@ -98,6 +102,11 @@ export function createMessageReader(give: (messages: Buffer) => void): MessageRe
       if (expected.length === 1) left = most;
     },
   };
+}
+
+/** Whether it is no part of a result. */
+function isAside(code: number): boolean {
+  return code === NOTICE || code === NOTIFICATION || code === PARAMETER_STATUS;
 }
 
 function malformed(what: string): DatabaseError {
