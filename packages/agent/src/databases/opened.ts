@@ -27,7 +27,7 @@ export const NOT_VERIFIED: OpenedDatabase = {
 /** By name. */
 export type OpenedDatabases = ReadonlyMap<string, OpenedDatabase>;
 
-/** Why those do not answer that do not, by their names. */
+/** The error of each database that does not answer, by its name. */
 export async function pingEach(opened: OpenedDatabases): Promise<ReadonlyMap<string, DatabaseError>> {
   const refusals = new Map<string, DatabaseError>();
   const pings = Array.from(opened, async ([name, { database }]) => {
@@ -47,7 +47,7 @@ export async function pingAll(opened: OpenedDatabases): Promise<void> {
   for (const refusal of (await pingEach(opened)).values()) throw refusal;
 }
 
-/** What `use` makes of them; where it fails, they are closed first. */
+/** Returns what `use` returns. If it fails, closes the databases and throws its error. */
 export async function closeUnless<Result>(
   opened: OpenedDatabases,
   use: () => Promise<Result>,

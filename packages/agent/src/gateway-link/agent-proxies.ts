@@ -1,6 +1,6 @@
 import { exemptHosts, parseProxyUrl, proxiesOfEnvironment, type FindProxy } from '@svc/edge';
 
-/** What the agent leaves by. */
+/** The proxies by which the agent reaches other hosts. */
 export interface AgentProxies {
   /** To the gateway: what the file names goes before the environment, NO_PROXY included. */
   readonly toGateway: FindProxy;

@@ -44,7 +44,7 @@ const LAST_PAUSE_MS = 60_000;
  */
 export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
   const { serving, observe } = options;
-  /** Those that were told of, and since when they are not there. */
+  /** Databases that are missing and were told of, by name: since when. */
   const missing = new Map<string, number>();
   const probed = new Set<ProbedDatabase>();
   let failures = 0;

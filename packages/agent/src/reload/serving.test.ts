@@ -65,7 +65,7 @@ test('a reload that fails closes the databases that it has opened', async () => 
   expect([...isOpen]).toEqual(['']);
 });
 
-test('so does one whose capabilities cannot be served', async () => {
+test('a reload whose capabilities cannot be served closes the databases that it has opened', async () => {
   const { serving: served, isOpen } = await serving([]);
   const position = { line: 1, column: 1 };
   const capability = {

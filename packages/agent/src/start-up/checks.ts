@@ -145,7 +145,7 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
     if (!mayServe()) return refused();
     if (faults.length > 0) return { step: 'refused', faults };
     let findings = audits ? await databases.auditAccounts(config.capabilities, unusable) : [];
-    // Who could not be asked may be gone by now.
+    // A database whose account could not be audited may be away by now.
     if (known.toleratesAway && findings.some(({ detail }) => detail !== undefined)) {
       unusable = new Map([...unusable, ...(await databases.ping())]);
       if (!mayServe()) return refused();

@@ -38,7 +38,7 @@ export function reverifyInChildProcess(order: ReverifyOrder, signal: AbortSignal
   return runInChildProcess(order, signal, (report: ReverifyReport) => report);
 }
 
-/** Likewise for databases that answer at last. */
+/** Verifies, in such a process, databases that answer now and did not when the file was loaded. */
 export function verifyArrivedInChildProcess(
   order: ArrivalOrder,
   signal: AbortSignal,

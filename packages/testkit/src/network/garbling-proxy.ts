@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { listenOnLoopback } from './free-port.ts';
 
-/** Who waits for bytes that were changed into the announcement of more gets no more. */
+/** A length that was changed may announce bytes that never come. */
 const SILENCE_MS = 300;
 
 /** A TCP proxy on the loopback interface that changes bytes which come from the target. */

@@ -64,7 +64,7 @@ function fieldSchema({
   description,
 }: ResultField): Readonly<Record<string, unknown>> {
   const { type: jsonType, ...rules } = typeRules(type);
-  // Of a text they would say what only the types `date` and `datetime` see to.
+  // Only the types `date` and `datetime` see to it that a value has this format.
   const isUnchecked = type === 'string' && (format === 'date' || format === 'date-time');
   return {
     type: nullable ? [jsonType, 'null'] : jsonType,

@@ -37,7 +37,7 @@ test('agrees with the remainder of the scaled integers', () => {
   );
 });
 
-test('is told of more digits than a double has', () => {
+test('multiples are found among numbers of more digits than a double has', () => {
   const three = readDecimal('3');
   expect(isDecimalMultiple(readDecimal('9223372036854775807'), readDecimal('7'))).toBe(true);
   expect(isDecimalMultiple(readDecimal('9223372036854775806'), readDecimal('7'))).toBe(false);

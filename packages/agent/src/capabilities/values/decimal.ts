@@ -40,7 +40,7 @@ export function integerText({ sign, digits, point }: Decimal): string | undefine
 
 /**
  * Whether a number is a multiple of a step as the two are written in decimal: 0.3 is a multiple of 0.1,
- * though the quotient of the binary fractions is not whole. Neither may be beyond a double.
+ * though the quotient of the binary fractions is not whole. Both must be within the range of a double.
  */
 export function isDecimalMultiple(value: Decimal, step: Decimal): boolean {
   const places = Math.max(step.digits.length - step.point, 0);

@@ -7,18 +7,18 @@ const POINT = 0x2e;
 
 /**
  * Whether a JSON text may hold a number that a double does not keep as it is written: with more than 15 digits, or close
- * to zero. Most texts hold none, and of those few characters are read.
+ * to zero. Most texts hold none: of those, one character in sixteen is read.
  */
 export function mayHoldLongNumber(text: string): boolean {
-  // Each row of so many digits is over one of these places.
+  // A run of so many digits covers one of these places.
   for (let at = LENGTH - 1; at < text.length; at += LENGTH) {
-    if (isOfNumber(text, at) && rowLength(text, at) >= LENGTH) return true;
+    if (isOfNumber(text, at) && runLength(text, at) >= LENGTH) return true;
   }
   return (text.includes('e-') || text.includes('E-')) && SMALL.test(text);
 }
 
-/** How many digits and points stand in a row around that place. */
-function rowLength(text: string, at: number): number {
+/** How long the run of digits and points around that place is. */
+function runLength(text: string, at: number): number {
   let from = at;
   while (isOfNumber(text, from - 1)) from--;
   let end = at + 1;

@@ -41,7 +41,7 @@ export interface Dialect {
    * parameter `v`, a string: with a value that is refused by itself, and one that is not.
    */
   readonly refusals: readonly (readonly [expression: string, refused: string, taken: string])[];
-  /** Likewise: each fails for what row 2 has, whatever the value, which is one that might be blamed. */
+  /** Expressions of the same table and parameter: each fails for what row 2 has, and not for the value, which might be blamed. */
   readonly dataFaults: readonly (readonly [expression: string, value: string])[];
   /** Each has the parameter `n`, an integer, and fails for some of its values. */
   readonly risky: readonly string[];

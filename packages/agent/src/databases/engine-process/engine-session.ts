@@ -78,7 +78,7 @@ export class RefusedQuery extends DatabaseError {
   }
 }
 
-/** Ends a process whose answer cannot be read, or is another than one to the question. */
+/** Ends a process whose answer cannot be read, or is of another kind than the question asks for. */
 async function ask<Answer>(
   engine: Engine,
   kind: number,

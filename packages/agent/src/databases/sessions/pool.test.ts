@@ -90,7 +90,7 @@ test('idle sessions that were not heard of since another fell silent are ended, 
   pool.release(after);
 });
 
-test('a connection that was being made meanwhile is given up, and who waits for it gets another', async () => {
+test('a connection that was being made meanwhile is given up, and a call that waits for it gets another', async () => {
   const signals: AbortSignalLike[] = [];
   const stuck = new Pool<Session>(
     (signal) =>

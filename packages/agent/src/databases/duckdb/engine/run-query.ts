@@ -124,14 +124,16 @@ async function faultsOf(
 /** Each parameter as the type that DuckDB takes it for, which it casts a text to. */
 async function castsOf(connection: DuckdbConnection, text: string): Promise<readonly ValueProbe[]> {
   const statement = await connection.prepare(text);
-  const numbers = Array.from({ length: statement.parameterCount }, (_, index) => index + 1);
-  const typed = numbers.filter((number) => statement.parameterTypeId(number) !== 0);
-  const probes = typed.map((number) => ({
-    text: `select cast($1 as ${statement.parameterType(number).toString()})`,
-    params: [number - 1],
-  }));
-  statement.destroySync();
-  return probes;
+  try {
+    const numbers = Array.from({ length: statement.parameterCount }, (_, index) => index + 1);
+    const typed = numbers.filter((number) => statement.parameterTypeId(number) !== 0);
+    return typed.map((number) => ({
+      text: `select cast($1 as ${statement.parameterType(number).toString()})`,
+      params: [number - 1],
+    }));
+  } finally {
+    statement.destroySync();
+  }
 }
 
 async function collect({ limits, required }: QueryDefinition, stream: DuckdbStream): Promise<Buffer> {

@@ -47,7 +47,7 @@ export class PacketLengths {
         this.#body -= taken;
         at += taken;
       } else if (this.#headBytes === 0 && chunk.length - at >= HEAD_BYTES) {
-        this.#begin(chunk.readUIntLE(at, 3));
+        this.#begin((chunk[at] ?? 0) | ((chunk[at + 1] ?? 0) << 8) | ((chunk[at + 2] ?? 0) << 16));
         at += HEAD_BYTES;
       } else {
         this.#addHeadByte(chunk.readUInt8(at));

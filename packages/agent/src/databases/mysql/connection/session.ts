@@ -42,7 +42,7 @@ const SETTINGS = [
 /** MariaDB gives what it has when the limit is reached, with a mere warning; MySQL fails. Here the time limit ends it. */
 const RECURSION = 'max_recursive_iterations = 4294967295';
 
-/** Whose text the library reads digit by digit, as many as the server says there are. */
+/** Types whose text the library reads digit by digit, as far as the length that the server announces. */
 const SHORT_INTEGERS = new Set(['TINY', 'SHORT', 'LONG', 'INT24', 'YEAR']);
 
 /** How rows come of what we ask for ourselves. */
@@ -120,7 +120,7 @@ export class MysqlSession implements PlainSession {
       const timer = setTimeout(() => {
         fail(new DatabaseError('unavailable', `the server has not answered within ${ANSWER_MS} ms`));
       }, ANSWER_MS);
-      // Of a connection that has failed the library does not tell each question.
+      // When a connection fails, the library does not tell each question that waits for an answer.
       this.connection.once('error', fail);
       this.packets.expectOwn();
       ask((error, answer) => {

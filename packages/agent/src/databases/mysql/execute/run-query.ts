@@ -160,7 +160,7 @@ class Transaction {
   #hasBegun = false;
   #stop: ((why: 'timeout' | 'cancelled' | 'complete') => void) | undefined;
   stopped: 'timeout' | 'cancelled' | 'complete' | undefined;
-  /** When it was that the server was asked for something that it has not answered, by `performance.now()`. */
+  /** When the server was asked for something that it has not answered, by `performance.now()`. */
   silentSince: number | undefined;
 
   constructor(

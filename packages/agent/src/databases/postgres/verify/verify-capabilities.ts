@@ -152,17 +152,15 @@ async function check(
   ]);
   if (!lookedUp.ok) return lookedUp;
   const { results } = lookedUp.output;
-  const [titles, ...others] = results.slice(volatility.statements.length);
+  const others = results.slice(volatility.statements.length);
+  const title = casts.length === 0 ? undefined : others.shift()?.rows.values();
   const types = unknown.length === 0 ? undefined : results.at(-1);
   if (types !== undefined) learnTypes(catalog, types);
 
-  if (question !== undefined) {
-    dependencies.answer(question, casts.length === 0 && titles !== undefined ? [titles, ...others] : others);
-    // Bodies of functions may name more.
-    await dependencies.learn([named], outputTypes);
-  }
+  if (question !== undefined) dependencies.answer(question, others);
+  // Bodies of functions may name more.
+  await dependencies.learn([named], outputTypes);
 
-  const title = casts.length === 0 ? undefined : titles?.rows.values();
   const params = typed.params.map((param) => ({
     ...param,
     written: param.written.map((cast) => ({ ...cast, ...titleOf(title?.next().value) })),

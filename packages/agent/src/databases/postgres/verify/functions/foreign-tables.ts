@@ -9,7 +9,7 @@ import { readStatement } from '../statement/read-statement.ts';
 import { DependencyCatalog, type ForeignTable } from './dependency-catalog.ts';
 import { findReached, type ReachedTable } from './find-reached.ts';
 
-/** What a capability that reads foreign tables has to say of each, and does not. */
+/** What is wrong with the foreign tables that a capability reads without naming them. */
 export function unnamedForeignTables(
   { allowForeignTables }: Capability,
   tables: readonly ReachedTable[],
