@@ -24,23 +24,13 @@ describe('SIGHUP', () => {
   });
   afterAll(() => it.service.stop());
 
-  const reload = (text: string): Promise<Record_> =>
-    it.answerTo(
-      async () => {
-        await it.write(text);
-        it.agent.signal('SIGHUP');
-      },
-      'reloaded',
-      'reload_refused',
-    );
-
   test(
     'swaps in place what callers see alike, and a call that runs keeps its query',
     { tags: ['reload:running'] },
     async () => {
       const running = it.service.call('slow', {});
       expect(await it.edition()).toBe('1');
-      expect(await reload(LIMITS + edition(2))).toMatchObject({
+      expect(await it.reload(LIMITS + edition(2))).toMatchObject({
         event: 'reloaded',
         trigger: 'SIGHUP',
         capabilities: 2,
@@ -59,7 +49,9 @@ describe('SIGHUP', () => {
     { tags: ['reload:refused'] },
     async () => {
       const faulty = edition(3, ADDED.replace('counted', 'nothing_there'));
-      const record = await reload(LIMITS + faulty.replace('select 3 as edition from', 'select wrong from'));
+      const record = await it.reload(
+        LIMITS + faulty.replace('select 3 as edition from', 'select wrong from'),
+      );
       expect(record).toMatchObject({ event: 'reload_refused', faults: 2, capabilities: 'slow, added' });
       expect(record['message']).toMatch(
         /^capabilities\.slow\.sql \(line \d+, column \d+\): .+\ncapabilities\.added\.sql /,
@@ -99,7 +91,7 @@ describe('SIGHUP', () => {
     async () => {
       const running = it.service.call('slow', {});
       expect(await it.edition()).toBe('2');
-      expect(await reload(LIMITS + edition(4, ADDED))).toMatchObject({
+      expect(await it.reload(LIMITS + edition(4, ADDED))).toMatchObject({
         event: 'reloaded',
         added: 'added',
         changed: 'edition, slow',
@@ -110,8 +102,11 @@ describe('SIGHUP', () => {
       expect(await it.edition()).toBe('4');
       expect(await running).toMatchObject({ json: { rows: [{ edition: 2 }] } });
       const wider = LIMITS.replace('100', '200');
-      expect(await reload(wider + edition(4, ADDED))).toMatchObject({ event: 'reloaded', links_replaced: 1 });
-      const back = await reload(LIMITS + edition(4));
+      expect(await it.reload(wider + edition(4, ADDED))).toMatchObject({
+        event: 'reloaded',
+        links_replaced: 1,
+      });
+      const back = await it.reload(LIMITS + edition(4));
       expect(back).toMatchObject({ event: 'reloaded', removed: 'added', links_replaced: 1 });
       expect(await it.service.call('added', {})).toMatchObject({ status: 404 });
       // No trouble: whoever watches the log for that is not woken.
@@ -126,8 +121,11 @@ describe('SIGHUP', () => {
   test('tells once what the file is warned of', { tags: ['reload:warnings'] }, async () => {
     const limited = `${ADDED.replace('counted', 'counted limit :size')}    params: { size: { type: integer } }\n`;
     const known = (await it.records('startup_warning', 'account_finding')).length;
-    expect(await reload(LIMITS + edition(4, limited))).toMatchObject({ event: 'reloaded', added: 'added' });
-    expect(await reload(LIMITS + edition(4))).toMatchObject({ event: 'reloaded' });
+    expect(await it.reload(LIMITS + edition(4, limited))).toMatchObject({
+      event: 'reloaded',
+      added: 'added',
+    });
+    expect(await it.reload(LIMITS + edition(4))).toMatchObject({ event: 'reloaded' });
     const told = (await it.records('startup_warning', 'account_finding')).slice(known);
     expect(told).toMatchObject([{ event: 'startup_warning', path: 'capabilities.added.params.size' }]);
   });
@@ -148,7 +146,7 @@ describe('SIGHUP', () => {
   });
 
   test('says restart of what a running agent cannot take up', { tags: ['reload:restart'] }, async () => {
-    const record = await reload(
+    const record = await it.reload(
       `${LIMITS.replace('8,', '8, workers: 2,')}logging: { max_files: 2 }\n${edition(5)}`,
     );
     expect(record).toMatchObject({ event: 'reload_refused', faults: 2 });
@@ -163,7 +161,10 @@ describe('SIGHUP', () => {
     { tags: ['reload:links'] },
     async () => {
       await it.service.gateway.stop();
-      expect(await reload(LIMITS + edition(6, ADDED))).toMatchObject({ event: 'reloaded', added: 'added' });
+      expect(await it.reload(LIMITS + edition(6, ADDED))).toMatchObject({
+        event: 'reloaded',
+        added: 'added',
+      });
       const gateway = await it.service.restartGateway();
       await gateway.waitForLine((line) => line.includes('"event":"agent_connected"'), 60_000);
       expect(await it.edition()).toBe('6');

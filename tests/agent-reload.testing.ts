@@ -69,8 +69,20 @@ export class Reloading {
     throw new Error(`no ${events.join(' or ')} within ${ANSWERED_WITHIN_MS} ms`);
   }
 
-  write(text: string): Promise<void> {
-    return writeFile(join(this.folder, 'capability.yaml'), this.head + text);
+  write(text: string, head: string = this.head): Promise<void> {
+    return writeFile(join(this.folder, 'capability.yaml'), head + text);
+  }
+
+  /** Has the agent take up this file; the record of how that ended. */
+  reload(text: string, head?: string): Promise<Record_> {
+    return this.answerTo(
+      async () => {
+        await this.write(text, head);
+        this.agent.signal('SIGHUP');
+      },
+      'reloaded',
+      'reload_refused',
+    );
   }
 
   /** What callers get of `edition`. */

@@ -98,18 +98,6 @@ async function start(
   return { service: started, agent: new Reloading(started, head) };
 }
 
-/** Has the agent take up this file; the record of how that ended. */
-function reload(agent: Reloading, text: string): Promise<Readonly<Record<string, unknown>>> {
-  return agent.answerTo(
-    async () => {
-      await agent.write(text);
-      agent.agent.signal('SIGHUP');
-    },
-    'reloaded',
-    'reload_refused',
-  );
-}
-
 async function statusOf(name: string, params: unknown = ORDERS): Promise<number> {
   if (service === undefined) throw new Error('nothing was started');
   return (await service.call(name, params)).status;
@@ -260,13 +248,13 @@ describe('a reload while one is away', () => {
     expect(await statusOf('count_orders')).toBe(200);
     const before = (await service?.get('/openapi.json'))?.text;
     await away();
-    const same = await reload(agent, CAPABILITIES);
+    const same = await agent.reload(CAPABILITIES);
     expect(same).toMatchObject({ event: 'reloaded', links_replaced: 0, database_changed: false });
     expect((await service?.get('/openapi.json'))?.text).toBe(before);
     expect(await statusOf('count_orders')).toBe(502);
 
     const more = CAPABILITIES.replace('select title', 'select upper(title) as title') + ADDED;
-    const reloaded = await reload(agent, more);
+    const reloaded = await agent.reload(more);
     expect(reloaded).toMatchObject({ event: 'reloaded', added: 'list_orders', changed: 'get_book' });
     expect((await service?.call('get_book', { id: 1 }))?.json).toMatchObject({ rows: [{ title: 'EMMA' }] });
     expect(await statusOf('list_orders', {})).toBe(503);
@@ -280,7 +268,7 @@ describe('a reload while one is away', () => {
   test('has what is changed wait for it', async () => {
     const { agent } = await start();
     await away();
-    await reload(agent, CAPABILITIES.replace('count(*) as n', 'count(id) as n'));
+    await agent.reload(CAPABILITIES.replace('count(*) as n', 'count(id) as n'));
     expect(await service?.call('count_orders', ORDERS)).toMatchObject({ status: 503, json: UNAVAILABLE });
     await comeBack();
     await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
@@ -290,7 +278,7 @@ describe('a reload while one is away', () => {
     const { agent } = await start();
     await away();
     const text = CAPABILITIES.replace('metrics:', 'runtime: { require_all_databases: true }\nmetrics:');
-    expect(await reload(agent, text)).toMatchObject({
+    expect(await agent.reload(text)).toMatchObject({
       event: 'reload_refused',
       message: expect.stringContaining('databases.canary_shop: cannot use the database'),
     });
@@ -312,12 +300,12 @@ describe('one that comes back', () => {
       });
       expect(await statusOf('count_orders')).toBe(503);
       expect(await bookStatus()).toBe(200);
-      expect(await reload(agent, CAPABILITIES)).toMatchObject({ event: 'reload_refused' });
+      expect(await agent.reload(CAPABILITIES)).toMatchObject({ event: 'reload_refused' });
       expect(await statusOf('count_orders')).toBe(503);
     } finally {
       await shop.execute('alter table moved rename to purchase');
     }
-    expect(await reload(agent, CAPABILITIES)).toMatchObject({ event: 'reloaded' });
+    expect(await agent.reload(CAPABILITIES)).toMatchObject({ event: 'reloaded' });
     expect(await statusOf('count_orders')).toBe(200);
     expect(await agent.records('database_back')).toHaveLength(1);
     await expect.poll(async () => (await service?.get('/readyz'))?.status).toBe(200);
@@ -327,9 +315,7 @@ describe('one that comes back', () => {
     await away();
     const { agent } = await start();
     const head = agent.head.replace('  canary_shop:', '  canary_shop:\n    require_readonly_account: true');
-    await writeFile(join(agent.folder, 'capability.yaml'), head + CAPABILITIES);
-    const reloaded = await agent.answerTo(() => agent.agent.signal('SIGHUP'), 'reloaded', 'reload_refused');
-    expect(reloaded).toMatchObject({ event: 'reloaded' });
+    expect(await agent.reload(CAPABILITIES, head)).toMatchObject({ event: 'reloaded' });
     const refused = await agent.answerTo(comeBack, 'database_refused');
     expect(refused['message']).toContain('databases.canary_shop.require_readonly_account');
     expect(await statusOf('count_orders')).toBe(503);
@@ -398,15 +384,14 @@ test('a file of DuckDB that is missing is served once it is there', async () => 
   await mkdir(join(agent.folder, 'node_modules'));
   await symlink(join(INSTALLED, '@duckdb'), join(agent.folder, 'node_modules/@duckdb'));
   const [head] = agent.head.split('  canary_shop:');
-  const text = `${head}
+  const text = `
   sales: { driver: duckdb, file: sales.duckdb }
 metrics: { addr: "127.0.0.1:0" }
 capabilities:
   get_book: { database: library, description: One, sql: select title from book, result: { title: { type: string } } }
   total: { database: sales, description: All, sql: select max(n) as n from sale, result: { n: { type: integer } } }
 `;
-  await writeFile(join(agent.folder, 'capability.yaml'), text);
-  const reloaded = await agent.answerTo(() => agent.agent.signal('SIGHUP'), 'reloaded', 'reload_refused');
+  const reloaded = await agent.reload(text, head);
   expect(reloaded).toMatchObject({ event: 'reloaded', database_changed: true });
   expect([await statusOf('get_book', {}), await statusOf('total', {})]).toEqual([200, 503]);
   await change(join(agent.folder, 'sales.duckdb'), 'create table sale as select 7 as n');

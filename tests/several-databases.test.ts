@@ -29,18 +29,6 @@ let network: FaultProxy;
 let service: Service;
 let agent: Reloading;
 
-/** Has the agent take up this file; the record of how that ended. */
-function reload(text: string): Promise<Readonly<Record<string, unknown>>> {
-  return agent.answerTo(
-    async () => {
-      await writeFile(join(agent.folder, 'capability.yaml'), text);
-      agent.agent.signal('SIGHUP');
-    },
-    'reloaded',
-    'reload_refused',
-  );
-}
-
 beforeAll(async () => {
   library = await testDatabase({
     sql: ["create table book (id int primary key, title text); insert into book values (1, 'Emma')"],
@@ -137,7 +125,7 @@ test('one that is lost costs only its own capabilities, and comes back', async (
 });
 
 test('while one is away, the others are verified again', async () => {
-  await reload(`${agent.head}runtime: { reverify: 1s }\n${CAPABILITIES}`);
+  await agent.reload(`runtime: { reverify: 1s }\n${CAPABILITIES}`);
   const { port } = network;
   await agent.answerTo(async () => {
     await network.close();
@@ -150,7 +138,7 @@ test('while one is away, the others are verified again', async () => {
     network = await startFaultProxy({ target: shop, port });
   }, 'reverified');
   expect(held).toMatchObject({ capabilities: 2 });
-  await reload(agent.head + CAPABILITIES);
+  await agent.reload(CAPABILITIES);
 });
 
 describe('a reload', () => {
@@ -159,8 +147,7 @@ describe('a reload', () => {
     const before = await library.query(SESSIONS);
     expect(before).not.toEqual([]);
     const head = agent.head.replace('  canary_shop:', '  canary_shop:\n    max_connections: 3');
-    const text = `${head}${CAPABILITIES}`;
-    const reloaded = await reload(text);
+    const reloaded = await agent.reload(CAPABILITIES, head);
     expect(reloaded).toMatchObject({ event: 'reloaded', database_changed: true });
     await service.call('get_book', { id: 1 });
     expect(await library.query(SESSIONS)).toEqual(before);
@@ -170,11 +157,11 @@ describe('a reload', () => {
   test('without one closes its connections', async () => {
     const [head = ''] = agent.head.split('  canary_shop:');
     const [capabilities = ''] = CAPABILITIES.split('  count_orders:');
-    const reloaded = await reload(`${head}\n${capabilities}`);
+    const reloaded = await agent.reload(`\n${capabilities}`, head);
     expect(reloaded).toMatchObject({ event: 'reloaded', database_changed: true, removed: 'count_orders' });
     await expect.poll(() => shop.query(SESSIONS)).toEqual([]);
     expect((await service.call('get_book', { id: 1 })).status).toBe(200);
-    const again = await reload(agent.head + CAPABILITIES);
+    const again = await agent.reload(CAPABILITIES);
     expect(again).toMatchObject({ event: 'reloaded', database_changed: true, added: 'count_orders' });
     expect((await service.call('count_orders', {})).json).toMatchObject({ rows: [{ n: 2 }] });
   });
@@ -184,12 +171,12 @@ describe('a reload', () => {
     const section = `database: ${JSON.stringify({ host, port, name, user, password })}\n`;
     const [gateway = ''] = agent.head.split('databases:');
     const [capabilities = ''] = CAPABILITIES.replace(/ +database: .*\n/, '').split('  count_orders:');
-    const refused = await reload(`${gateway}${section}${capabilities}`);
+    const refused = await agent.reload(section + capabilities, gateway);
     expect(refused).toMatchObject({
       event: 'reload_refused',
       message: expect.stringContaining('databases: cannot be changed'),
     });
-    await reload(agent.head + CAPABILITIES);
+    await agent.reload(CAPABILITIES);
   });
 });
 
