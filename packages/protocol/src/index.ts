@@ -61,7 +61,7 @@ export {
   type LinkSocket,
 } from './link/link.ts';
 export type { SendQueue } from './link/send-queue.ts';
-export { rawItems, rawMember } from './json/raw-json.ts';
+export { rawItems, rawMember, rawMembers } from './json/raw-json.ts';
 export { printJsonInSlices, parseStrictJsonInSlices } from './json/sliced-json.ts';
 export { JSON_DEPTH_MAX, JsonError, parseStrictJson, readStrictJson } from './json/strict-json.ts';
 export { localSocket, receiveMessages } from './link/local-socket.ts';

@@ -1,4 +1,4 @@
-import { JsonError, rawMember, readStrictJson } from '@svc/protocol';
+import { JsonError, rawMembers, readStrictJson } from '@svc/protocol';
 import type { Capability, Param } from './model.ts';
 import { isRecord } from './is-record.ts';
 import { boundValue } from './values/bound-value.ts';
@@ -40,7 +40,7 @@ export function compileParameters(capability: Capability): (body: Uint8Array) =>
   const declared = new Set(sent.map(({ name }) => name));
   return (body) => {
     const { submitted, text } = parseObject(body);
-    const written = mayHoldLongNumber(text) ? Buffer.from(text) : undefined;
+    const written = mayHoldLongNumber(text) ? rawMembers(Buffer.from(text)) : undefined;
     const problems: string[] = [];
     const values: Record<string, unknown> = {};
     // No parameter can be called `__proto__`.
@@ -69,11 +69,11 @@ function parseObject(body: Uint8Array): {
   return { submitted, text };
 }
 
-/** `written` is all that was sent; absent where it holds no number that a double does not keep. */
+/** `written` is the JSON text of each value; absent where none holds a number that a double does not keep. */
 function readParam(
   { param, check, absent }: Checked,
   submitted: Readonly<Record<string, unknown>>,
-  written: Buffer | undefined,
+  written: ReadonlyMap<string, Buffer> | undefined,
   problems: string[],
 ): unknown {
   const { name, required, schema } = param;
@@ -82,7 +82,7 @@ function readParam(
     if (required) problems.push(`${name}: is required`);
     return absent;
   }
-  const own = written === undefined ? undefined : rawMember(written, name)?.toString();
+  const own = written?.get(name)?.toString();
   const checked = check(value, own);
   for (const { at, message } of checked.problems) {
     problems.push(`${name}${at.map(step).join('')}: ${message}`);

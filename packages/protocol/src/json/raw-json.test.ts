@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rawItems, rawMember } from './raw-json.ts';
+import { rawItems, rawMember, rawMembers } from './raw-json.ts';
 
 const member = (text: string, ...path: readonly string[]): string | undefined =>
   rawMember(Buffer.from(text), ...path)?.toString();
@@ -34,6 +34,18 @@ test.each([
   expect(member(text, ...path)).toBe(value);
 });
 
+test('all members are read with their spelling, whatever their keys are written like', () => {
+  const text = String.raw` { "\u0061" : 1.50 , "b\"c" : { "a" : [ 1 ] } , "é" : "}" , "":[] , "__proto__":2 } `;
+  expect(Array.from(rawMembers(Buffer.from(text)), ([key, value]) => [key, String(value)])).toEqual([
+    ['a', '1.50'],
+    ['b"c', '{ "a" : [ 1 ] }'],
+    ['é', '"}"'],
+    ['', '[]'],
+    ['__proto__', '2'],
+  ]);
+  expect(rawMembers(Buffer.from(' { } ')).size).toBe(0);
+});
+
 test('items keep their spelling', () => {
   expect(rawItems(Buffer.from(' [ {"a":[1,2]} , "x,]" ,1.0,[ ] ]')).map(String)).toEqual([
     '{"a":[1,2]}',
@@ -51,6 +63,8 @@ test('members and items are those that JSON.parse finds', () => {
     fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), blanks, (object, indent) => {
       fc.pre(!Object.hasOwn(object, '__proto__'));
       const bytes = Buffer.from(JSON.stringify(object, undefined, indent));
+      const members = Array.from(rawMembers(bytes), ([key, raw]) => [key, JSON.parse(String(raw)) as unknown]);
+      expect(Object.fromEntries(members)).toEqual(JSON.parse(String(bytes)));
       for (const [key, value] of Object.entries(object)) {
         const raw = rawMember(bytes, key);
         expect(JSON.parse(String(raw))).toEqual(JSON.parse(JSON.stringify(value)));

@@ -33,6 +33,21 @@ export function rawMember(object: Buffer, ...path: readonly string[]): Buffer | 
   return undefined;
 }
 
+/** The bytes of each value of an object that has passed `parseStrictJson`, by their keys; read once. */
+export function rawMembers(object: Buffer): Map<string, Buffer> {
+  const members = new Map<string, Buffer>();
+  let at = skipBlanks(object, skipBlanks(object, 0) + 1);
+  while (object[at] !== CLOSE_BRACE) {
+    const keyEnd = endOfString(object, at);
+    const start = skipBlanks(object, skipBlanks(object, keyEnd) + 1);
+    const end = endOfValue(object, start);
+    members.set(String(textOf(object, at, keyEnd)), object.subarray(start, end));
+    at = skipBlanks(object, end);
+    if (object[at] === COMMA) at = skipBlanks(object, at + 1);
+  }
+  return members;
+}
+
 /** The bytes of each item of an array that has passed `parseStrictJson`. */
 export function rawItems(array: Buffer): Buffer[] {
   const items: Buffer[] = [];

@@ -1,4 +1,4 @@
-import { rawItems, rawMember } from '@svc/protocol';
+import { rawItems, rawMembers } from '@svc/protocol';
 import { isRecord } from '../is-record.ts';
 import { mayHoldLongNumber } from './written-number.ts';
 
@@ -36,10 +36,8 @@ function withIntegers(value: unknown, written: Buffer): unknown {
     return value.map((item, at) => withIntegers(item, items[at] ?? written));
   }
   if (!isRecord(value)) return value;
+  const members = rawMembers(written);
   return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [
-      name,
-      withIntegers(part, rawMember(written, name) ?? written),
-    ]),
+    Object.entries(value).map(([name, part]) => [name, withIntegers(part, members.get(name) ?? written)]),
   );
 }
