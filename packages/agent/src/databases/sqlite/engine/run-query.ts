@@ -132,12 +132,16 @@ function refusalOf(
   } catch {
     return undefined;
   }
+  let steps: ReturnType<SqliteStatement['iterate']> | undefined;
   try {
     statement.setReadBigInts(true);
-    statement.iterate(values).next();
+    steps = statement.iterate(values);
+    steps.next();
     return undefined;
   } catch (error) {
     return mistakeOf(error, text);
+  } finally {
+    steps?.return?.();
   }
 }
 
