@@ -29,7 +29,7 @@ export interface RunningAgent {
   readonly observe: Observe;
   /** Serves this in its place: see `Serving`. Only what `restartFaults` allows may differ. */
   swap(verified: VerifiedAgent): Promise<Swapped>;
-  /** To be called when a database was lost or is back: gateways are told. */
+  /** Tells the gateways. To be called when a database was lost or is back. */
   databasesChanged(): void;
   /** Answers what runs, for at most 25 s, and closes everything. */
   shutDown(signal: string): Promise<void>;

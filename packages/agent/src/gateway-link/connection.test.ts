@@ -346,7 +346,7 @@ describe('the databases of the agent', () => {
   const handle: ConnectionOptions['handle'] = async ({ capability }) =>
     capability === '$describe' ? OK : unavailable;
 
-  test('I52: are told after the description, and again when one is in another state', async () => {
+  test('I52: are told to the gateway after the description, and again when one changes its state', async () => {
     let state: 'ready' | 'away' = 'away';
     const databases = (): readonly DatabaseState[] => [{ name: 'shop', state }];
     const { connection } = await open({ features: ['databases'] }, { handle, databases });

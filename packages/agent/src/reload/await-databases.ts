@@ -113,7 +113,7 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
     try {
       report = await options.verify({ arrived, served: pick(before) }, signal);
     } catch (error) {
-      // The process of the checks came to an end, as for want of memory: they may pass the next time.
+      // The process of the checks ended, for example without memory: they may pass the next time.
       if (!signal.aborted) for (const name of arrived) observe(awayEvent(name, [unexpected(error)]));
       return;
     }

@@ -31,7 +31,7 @@ import type { Swapped } from './reloader.ts';
 export interface Serving {
   readonly verified: VerifiedAgent;
   readonly config: AgentConfig;
-  /** As gateways are told of them. */
+  /** What gateways are told of them. */
   readonly databaseStates: readonly DatabaseState[];
   /** By name. */
   readonly databases: ReadonlyMap<string, Database>;

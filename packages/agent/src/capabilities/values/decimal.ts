@@ -44,7 +44,7 @@ export function integerText({ sign, digits, point }: Decimal): string | undefine
  */
 export function isDecimalMultiple(value: Decimal, step: Decimal): boolean {
   const places = Math.max(step.digits.length - step.point, 0);
-  // What has more places than the step is none, and may have very many.
+  // A value with more places than the step is no multiple, and may have very many.
   if (value.digits.length - value.point > places) return false;
   return scaled(value, places) % scaled(step, places) === 0n;
 }

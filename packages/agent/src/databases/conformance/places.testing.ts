@@ -88,7 +88,7 @@ export function describePlaces({ dialect, shared }: Suite): void {
       }
     });
 
-    test('a limit that is null is none, and an offset that is null is 0', async () => {
+    test('a LIMIT of null does not limit, and an OFFSET of null is 0', async () => {
       const limited = capabilityOf('select id as a from book order by id limit :n offset :o', {
         params: { n: { type: 'integer' }, o: { type: 'integer' } },
       });

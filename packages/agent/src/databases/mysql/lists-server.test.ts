@@ -75,7 +75,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     expect(await rowsOf(items.slice(0, -1))).toBe('[]');
   });
 
-  test('an index finds the rows of a list, be it as long as it may be', async () => {
+  test('an index finds the rows of a list, also of the longest one', async () => {
     for (const [column, type] of [
       ['latin', 'string'],
       ['bmp', 'string'],
@@ -114,7 +114,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     }
   });
 
-  test('a list has at most 1000 items, of which callers are told', async () => {
+  test('a list has at most 1000 items, and callers are told so', async () => {
     const verify = async (schema: ParamSchema): Promise<unknown> => {
       const { capabilities } = await tested.verifier.verify([
         capabilityOf('select id as a from item where id in (:v)', { params: { v: schema } }),

@@ -58,7 +58,7 @@ test('an index finds the rows of a list', async () => {
   }
 });
 
-test('a LIMIT or OFFSET that is computed of parameters is never negative, and null is none', async () => {
+test('a LIMIT or OFFSET that is computed from parameters is never negative, and null means no LIMIT or OFFSET', async () => {
   const capability = capabilityOf(
     'select id as a from book order by id limit :n * 2 offset (:page - 1) * 10',
     {

@@ -58,7 +58,7 @@ export function readValue(schema: Json): { readonly value: ValueContract; readon
   return { value, isNullable: types.includes('null') };
 }
 
-/** A description has one bound a side. Those of whole numbers become inclusive; ±(2^53-1), which earlier agents gave to every number, is none. */
+/** A description has one bound a side. Those of whole numbers become inclusive. ±(2^53-1), which earlier agents gave to every number, does not count as one. */
 function boundOf(
   schema: Json,
   type: string,

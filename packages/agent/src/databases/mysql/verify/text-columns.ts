@@ -4,8 +4,8 @@ import { partsOf, type Column } from './columns.ts';
 import type { ReadStatement } from './read-statement.ts';
 
 /**
- * The columns of a statement, those that the server takes for bytes for want of its parameters' types as texts. MariaDB
- * takes a parameter for bytes until it has a value, and what functions make of it.
+ * The columns of a statement, as texts where the server takes them for bytes only because it does not know the types of
+ * parameters: MariaDB takes a parameter for bytes until it has a value, and so what functions make of it.
  */
 export async function withTexts(
   session: MysqlSession,

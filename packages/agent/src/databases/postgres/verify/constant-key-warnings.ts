@@ -5,7 +5,7 @@ import { constantKey, PURE_FUNCTIONS, type KeyClause } from '../../sql/constant-
 import { readStatement } from './statement/read-statement.ts';
 import { isNode, namesIn, walk } from './statement/tree.ts';
 
-/** Fields of the tree that hold keys. In DISTINCT without ON there is none. */
+/** Fields of the tree that hold keys. That of DISTINCT without ON holds no key. */
 const CLAUSES: ReadonlyMap<string, KeyClause> = new Map([
   ['SortBy', 'ORDER BY'],
   ['groupClause', 'GROUP BY'],

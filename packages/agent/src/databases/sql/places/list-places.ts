@@ -14,7 +14,6 @@ export interface ListPlaces {
 
 export interface ListParameter {
   readonly param: Param;
-  readonly place: Extract<Place, { readonly kind: 'list' }>;
   /** Of its token. */
   readonly index: number;
 }
@@ -31,7 +30,7 @@ export function listParameters(
     const param = kind === 'parameter' ? arrays.get(text) : undefined;
     if (param === undefined) return [];
     const place = placeOf(body, index);
-    return place.kind === 'list' && !place.isRow ? [{ param, place, index }] : [];
+    return place.kind === 'list' && !place.isRow ? [{ param, index }] : [];
   });
 }
 

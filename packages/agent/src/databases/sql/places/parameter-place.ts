@@ -4,7 +4,7 @@ import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from './
 /** Where a parameter stands, as far as that says what it may be. */
 export type Place =
   /** Alone in the parentheses behind IN. */
-  | { readonly kind: 'list'; readonly opening: number; readonly isNegated: boolean; readonly isRow: boolean }
+  | { readonly kind: 'list'; readonly isRow: boolean }
   /** One of several behind IN. */
   | { readonly kind: 'listed' }
   /** An argument of a function, or of what is written like one, by its name in lower case. */
@@ -53,9 +53,8 @@ export function placeOf(body: readonly SqlToken[], start: number, end: number = 
 }
 
 function listOf(body: readonly SqlToken[], opening: number): Place {
-  const isNegated = isWord(body[opening - 2], /^not$/i);
-  const last = opening - (isNegated ? 3 : 2);
-  return { kind: 'list', opening, isNegated, isRow: isRow(body, last) };
+  const last = opening - (isWord(body[opening - 2], /^not$/i) ? 3 : 2);
+  return { kind: 'list', isRow: isRow(body, last) };
 }
 
 /** Whether several values in parentheses end with that token. */

@@ -45,7 +45,7 @@ export interface FunctionFacts {
   readonly symbol: string;
   /** What its body of SQL names; undefined for none, or one that is kept parsed. */
   readonly body: NamedObjects | 'unreadable' | undefined;
-  /** The schemas that its body is looked up in; empty for the search path of who calls. */
+  /** The schemas in which the names of its body are looked up; empty for the search path of its caller. */
   readonly schemas: readonly string[];
   /** Whether its arguments decide the type of its result. */
   readonly isPolymorphic: boolean;
@@ -76,7 +76,7 @@ export interface Question {
 const TIMEOUT_MS = 30_000;
 /** No name has it. */
 const SEPARATOR = '\0';
-/** Types that stand for others in operator classes: "any", record, anyelement and its kin. */
+/** Types that stand for others in operator classes: "any", record, anyelement and its relatives. */
 export const PSEUDO_TYPES: readonly string[] =
   '2276 2249 2277 2283 2776 3500 3831 4537 5077 5078 5079 5080'.split(' ');
 const KINDS: ReadonlySet<string> = new Set<Kind>([

@@ -2,7 +2,7 @@ import type { FunctionRule } from '../../../sql/probes/probe-texts.ts';
 import type { ProbeDialect } from '../../../sql/probes/value-probes.ts';
 import type { Lexicon } from '../../../sql/scanner.ts';
 
-/** Of PostgreSQL what finds parameters: a statement that has more of its own is not looked through for what refuses values. */
+/** As much of PostgreSQL's lexicon as finds parameters. A statement that uses more of it has no probes. */
 const lexicon: Lexicon = {
   name: 'PostgreSQL',
   quotes: { "'": { kind: 'text', hasEscapes: false }, '"': { kind: 'name', hasEscapes: false } },
