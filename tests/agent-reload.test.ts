@@ -2,14 +2,7 @@ import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  ADDED,
-  COUNTED,
-  edition,
-  startReloading,
-  type Record_,
-  type Reloading,
-} from './agent-reload.testing.ts';
+import { ADDED, COUNTED, edition, startReloading, type Reloading } from './agent-reload.testing.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -63,7 +63,10 @@ test('members and items are those that JSON.parse finds', () => {
     fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), blanks, (object, indent) => {
       fc.pre(!Object.hasOwn(object, '__proto__'));
       const bytes = Buffer.from(JSON.stringify(object, undefined, indent));
-      const members = Array.from(rawMembers(bytes), ([key, raw]) => [key, JSON.parse(String(raw)) as unknown]);
+      const members = Array.from(rawMembers(bytes), ([key, raw]) => [
+        key,
+        JSON.parse(String(raw)) as unknown,
+      ]);
       expect(Object.fromEntries(members)).toEqual(JSON.parse(String(bytes)));
       for (const [key, value] of Object.entries(object)) {
         const raw = rawMember(bytes, key);

@@ -48,10 +48,7 @@ function checkParams(root: unknown, capability: Path, path: Path, faults: FaultL
 }
 
 /** None where the constraints of the parameter itself have a fault. */
-function problemsOf(
-  spec: Parameters<typeof compileValue>[0],
-  value: unknown,
-): CheckedValue['problems'] {
+function problemsOf(spec: Parameters<typeof compileValue>[0], value: unknown): CheckedValue['problems'] {
   try {
     const text = jsonText(value);
     return compileValue(spec)(JSON.parse(text), mayHoldLongNumber(text) ? text : undefined).problems;

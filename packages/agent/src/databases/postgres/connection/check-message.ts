@@ -1,5 +1,5 @@
 /** The codes of messages, as PostgreSQL's documentation names them. */
-export const DATA_ROW = 0x44;
+const DATA_ROW = 0x44;
 export const READY_FOR_QUERY = 0x5a;
 export const NOTICE = 0x4e;
 export const NOTIFICATION = 0x41;
