@@ -1,5 +1,6 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
+import { closingAfter, openingBefore } from '../../sql/places/tokens.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
 const COMPARISON = /^(?:==?|<|<=|>|>=|<>|!=)$/;
@@ -51,8 +52,8 @@ function leftOperand(body: readonly SqlToken[], at: number): number | undefined 
     const between = betweenBefore(body, at - 2);
     return between === undefined ? undefined : behindNot(between - 1);
   }
-  const opening = openingBefore(body, at - 1);
-  if (opening === undefined) return undefined;
+  const opening = openingBefore(body, at);
+  if (opening < 0) return undefined;
   if (word(opening - 1) === 'in') return behindNot(opening - 2);
   return tupleElement(body, opening, at);
 }
@@ -61,13 +62,13 @@ function leftOperand(body: readonly SqlToken[], at: number): number | undefined 
 function tupleElement(body: readonly SqlToken[], opening: number, at: number): number | undefined {
   const closing = comparisonBefore(body, opening - 1);
   if (closing === undefined || body[closing]?.text !== ')') return undefined;
-  const start = openingBefore(body, closing - 1);
-  const before = start === undefined ? undefined : body[start - 1];
-  if (start === undefined || (before?.kind === 'word' && !CLAUSE.test(before.text))) return undefined;
+  const start = openingBefore(body, closing);
+  const before = body[start - 1];
+  if (start < 0 || (before?.kind === 'word' && !CLAUSE.test(before.text))) return undefined;
   const commas = (from: number, to: number): readonly number[] =>
     body.flatMap((token, index) => {
       const isOwn = index > from && index < to && token.kind === 'operator' && token.text === ',';
-      return isOwn && openingBefore(body, index - 1) === from ? [index] : [];
+      return isOwn && openingBefore(body, index) === from ? [index] : [];
     });
   const ends = [...commas(start, closing), closing];
   const end = ends[commas(opening, at).length];
@@ -87,17 +88,10 @@ function comparisonBefore(body: readonly SqlToken[], end: number): number | unde
 function comparisonFrom(body: readonly SqlToken[], from: number): number | undefined {
   let end = from;
   while (/^[<>=!]$/.test(body[end]?.text ?? '')) end += 1;
-  if (
-    !COMPARISON.test(
-      body
-        .slice(from, end)
-        .map(({ text }) => text)
-        .join(''),
-    )
-  )
-    return undefined;
+  const operator = body.slice(from, end).map(({ text }) => text);
+  if (!COMPARISON.test(operator.join(''))) return undefined;
   while (body[end + 1]?.text === '.') end += 2;
-  return body[end + 1]?.text === '(' ? closingFrom(body, end + 1) : end;
+  return body[end + 1]?.text === '(' ? closingAfter(body, end + 1) : end;
 }
 
 function betweenBefore(body: readonly SqlToken[], from: number): number | undefined {
@@ -111,32 +105,12 @@ function betweenBefore(body: readonly SqlToken[], from: number): number | undefi
   return undefined;
 }
 
-function openingBefore(body: readonly SqlToken[], from: number): number | undefined {
-  for (let index = from, depth = 0; index >= 0; index -= 1) {
-    const { kind, text } = body[index] ?? {};
-    if (kind === 'operator' && text === ')') depth += 1;
-    if (kind === 'operator' && text === '(') depth -= 1;
-    if (depth < 0) return index;
-  }
-  return undefined;
-}
-
-function closingFrom(body: readonly SqlToken[], opening: number): number {
-  for (let index = opening, depth = 0; index < body.length; index += 1) {
-    const { kind, text } = body[index] ?? {};
-    if (kind === 'operator' && text === '(') depth += 1;
-    if (kind === 'operator' && text === ')') depth -= 1;
-    if (depth === 0) return index;
-  }
-  return body.length - 1;
-}
-
 /** Whether an operand, whose last token is there, is of parameters alone, or of the function that writes this form. */
 function hasForm(body: readonly SqlToken[], last: number, type: 'date' | 'datetime'): boolean {
   const token = body[last];
   if (token?.kind === 'parameter' || token?.kind === 'text') return true;
   if (token?.kind === 'word' && token.text.toLowerCase() === 'null') return true;
   if (token?.text !== ')') return false;
-  const opening = openingBefore(body, last - 1);
-  return opening !== undefined && body[opening - 1]?.text.toLowerCase() === type;
+  const opening = openingBefore(body, last);
+  return opening >= 0 && body[opening - 1]?.text.toLowerCase() === type;
 }
