@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { capabilityOf } from '../../databases/conformance/capability.testing.ts';
 import type { PassedSave } from '../check-save.ts';
 import { createAuthorState } from './author-state.ts';
 
@@ -33,5 +34,33 @@ test('findings of a file that was saved meanwhile are not shown beside the new o
   expect(JSON.parse(await asked)).toMatchObject({
     capabilities: [{ name: 'new' }],
     lint: [{ message: 'about new' }],
+  });
+});
+
+test('examples with integers beyond 2^53 are shown with all digits', async () => {
+  const examples = [
+    {
+      params: { id: 9007199254740993n, name: 'x' },
+      expect: { rows: [{ ids: [18446744073709551615n, 7] }] },
+      isPublished: true,
+      position: { line: 9, column: 1 },
+    },
+  ];
+  const save = saveOf('other');
+  const config = { ...save.verified.config, capabilities: [{ ...capabilityOf('select 1 as a'), examples }] };
+  const state = createAuthorState({
+    file: 'capability.yaml',
+    url: undefined,
+    first: { ...save, verified: { ...save.verified, config } },
+    inspect: () => Promise.reject(new Error('nothing is asked for')),
+  });
+  expect(JSON.parse((await state.capability('sample')) ?? '')).toMatchObject({
+    examples: [
+      {
+        line: 9,
+        params: { id: '9007199254740993', name: 'x' },
+        expect: { rows: [{ ids: ['18446744073709551615', 7] }] },
+      },
+    ],
   });
 });

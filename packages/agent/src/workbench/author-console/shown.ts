@@ -1,5 +1,6 @@
 import type { AuthoredCapability, AuthorFault, AuthorFinding } from '@svc/console/data';
 import type { Capability } from '../../capabilities/model.ts';
+import { holdsBigInt } from '../../capabilities/values/json-text.ts';
 import type { VerificationFault } from '../../databases/errors.ts';
 import type { Finding } from '../../lint/finding.ts';
 import { sourceExcerpt } from '../source-excerpt.ts';
@@ -54,8 +55,16 @@ export function capabilityOf(capability: Capability): Omit<AuthoredCapability, '
     },
     examples: (examples ?? []).map((example) => ({
       line: example.position.line,
-      params: example.params,
-      expect: { ...example.expect },
+      params: withTexts(example.params),
+      expect: withTexts({ ...example.expect }),
     })),
   };
+}
+
+/** With the digits of integers beyond 2^53 as texts: `JSON.stringify` takes no BigInt, and browsers would round a number. */
+function withTexts(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!holdsBigInt(values)) return values;
+  return JSON.parse(
+    JSON.stringify(values, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  );
 }
