@@ -2,6 +2,8 @@ import { Failure, type EngineFailure } from '../../engine-process/engine-questio
 
 /** DuckDB's texts begin with the kind of the error, and quote values behind it. */
 const KIND = /^([A-Z][A-Za-z]*(?: [A-Za-z]+)*) Error:/;
+/** The kind of the error of a query whose call was stopped. */
+export const INTERRUPTED = 'INTERRUPT';
 const NO_VALUE = 'it is no value that the query takes';
 /** By the kinds of errors that values may be the reason of; an overflow is the query's. */
 const MISTAKES: Readonly<Record<string, string>> = {

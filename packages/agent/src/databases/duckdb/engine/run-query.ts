@@ -3,7 +3,7 @@ import { RowTexts } from '../../engine-process/row-texts.ts';
 import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import { bindValue } from './bind-values.ts';
-import { failureOf, mistakeOf } from './failure.ts';
+import { failureOf, INTERRUPTED, kindOfError, mistakeOf } from './failure.ts';
 import { judgeStatement } from './judge-statement.ts';
 import type { DuckdbConnection, DuckdbStatement, DuckdbStream } from './library.ts';
 import { openFile, type OpenFile } from './open-file.ts';
@@ -113,6 +113,7 @@ async function faultsOf(
         bindValue(statement, index + 1, params[param] ?? 'string', values[param]);
       await (await statement.stream()).fetchChunk();
     } catch (error) {
+      if (kindOfError(error) === INTERRUPTED) throw error;
       faults.add(probe, mistakeOf(error) === mistake ? mistake : undefined);
     } finally {
       statement.destroySync();
