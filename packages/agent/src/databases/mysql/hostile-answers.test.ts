@@ -158,7 +158,7 @@ async function spoiledServer(
   });
 }
 
-function queryOf(database: Database): ReturnType<Database['prepare']> {
+function queryOf(database: Database, more: Partial<PreparedQuery> = {}): ReturnType<Database['prepare']> {
   const limits = { timeoutMs: 5000, maxRows: 1000, maxBytes: MIB, onLimit: 'truncate' as const };
   const prepared: PreparedQuery = {
     capability: 'sample',
@@ -171,6 +171,7 @@ function queryOf(database: Database): ReturnType<Database['prepare']> {
     hasFloats: false,
     callsOwn: false,
     setsCaller: false,
+    ...more,
   };
   return database.prepare(prepared);
 }
@@ -326,6 +327,8 @@ test('packets that are joined without an end are left', async () => {
 
 const ANSWERED = Buffer.concat([RESULT, packet(4, row('{}')), packet(5, EOF)]);
 
+const ENDED = Buffer.concat([Buffer.from([0xff, 0x25, 0x05]), Buffer.from('#70100ended')]);
+
 test.each([
   ['is not sent for a query whose answer has come meanwhile', true],
   ['is sent once for a query that still runs', false],
@@ -345,9 +348,7 @@ test.each([
     }
     if (text.startsWith('kill')) {
       kills.push(text);
-      executed[0]?.write(
-        packet(1, Buffer.concat([Buffer.from([0xff, 0x25, 0x05]), Buffer.from('#70100ended')])),
-      );
+      executed[0]?.write(packet(1, ENDED));
     }
     if (command !== COMMAND.execute) return false;
     executed.push(socket);
@@ -361,4 +362,29 @@ test.each([
   await expect.poll(() => logins).toBe(2);
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(kills).toEqual(isAnswered ? [] : ['kill query 1']);
+});
+
+test('a call whose time is up while its values are looked into takes no other session', async () => {
+  const NO_PATTERN = Buffer.concat([Buffer.from([0xff, 0x73, 0x04]), Buffer.from('#42000no pattern')]);
+  const prepared = new WeakMap<Socket, string>();
+  let isFailing = false;
+  let probed: Socket | undefined;
+  const { port } = await spoiledServer((socket, command, text) => {
+    if (command === COMMAND.prepare) prepared.set(socket, text);
+    if (text.startsWith('kill')) probed?.write(packet(1, ENDED));
+    if (command !== COMMAND.execute) return false;
+    // The first probe is answered when it is killed.
+    if (prepared.get(socket) === 'select a') socket.write(isFailing ? packet(1, NO_PATTERN) : ANSWERED);
+    else probed = socket;
+    return true;
+  });
+  const database = connect(configOf(port), () => {});
+  onTestFinished(() => database.close());
+  const probes = ['select 1', 'select 2', 'select 3'].map((text) => ({ text, params: [] }));
+  const query = queryOf(database, { probes });
+  await Promise.all([1, 2, 3].map(() => query.run(callOf())));
+  expect(database.connections.idle).toBe(3);
+  isFailing = true;
+  await expect(query.run(callOf({}, { timeoutMs: 300 }))).rejects.toMatchObject({ kind: 'failed' });
+  expect(database.connections).toMatchObject({ idle: 2, opening: 0 });
 });

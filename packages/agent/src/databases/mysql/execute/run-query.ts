@@ -71,6 +71,8 @@ async function run(
         const values = params.map((index) => (emptied.includes(index) ? '' : given[index]));
         const sent = formOf(query, values);
         const { transaction, outcome } = await runOnce(pool, kill, query, call, sent, deadline);
+        const { stopped } = transaction;
+        if (stopped === 'timeout' || stopped === 'cancelled') throw stopError(stopped);
         const rows = (): string => Buffer.from(transaction.result().rows).toString();
         return { error: outcome.error, rows };
       });
@@ -336,10 +338,14 @@ function toDatabaseError(
   // Without the error as cause: its texts quote values.
   const sqlState = sqlStateOf(error);
   if (stopped === 'timeout' || stopped === 'cancelled') {
-    return new DatabaseError(stopped, `stopped: ${stopped}`, { sqlState });
+    return stopError(stopped, sqlState);
   }
   const name = nameOf(error);
   return (
     faultError(faults, params, name, { sqlState }) ?? new DatabaseError(kindOf(error), name, { sqlState })
   );
+}
+
+function stopError(why: 'timeout' | 'cancelled', sqlState?: string): DatabaseError {
+  return new DatabaseError(why, `stopped: ${why}`, { sqlState });
 }
