@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { realpathSync } from 'node:fs';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -59,8 +58,8 @@ async function writeCapabilityFile(options: FileOptions = {}): Promise<void> {
   await writeFile(join(folder.path, 'capability.yaml'), JSON.stringify(file));
 }
 
-async function logged(event: string): Promise<Record<string, unknown>[]> {
-  const text = await readFile(join(folder.path, 'svc-agent.log'), 'utf8');
+async function logged(event: string, file: string): Promise<Record<string, unknown>[]> {
+  const text = await readFile(join(folder.path, file), 'utf8');
   return text
     .split('\n')
     .slice(0, -1)
@@ -68,9 +67,9 @@ async function logged(event: string): Promise<Record<string, unknown>[]> {
     .filter((record) => record['event'] === event);
 }
 
-function detailsLine(): string {
-  return `Details: ${join(realpathSync(folder.path), 'svc-agent.log')}`;
-}
+/** The agent's own start has its log beside the program, a command where the user says. */
+const START = ['svc-agent', [], 'stderr', 'svc-agent.log'] as const;
+const CHECK = ['svc-agent check', ['check', '--log', 'check.log'], 'stdout', 'check.log'] as const;
 
 const MISTAKES: readonly (readonly [string, FileOptions | (() => Promise<FileOptions>), string, RegExp])[] = [
   [
@@ -101,24 +100,27 @@ const MISTAKES: readonly (readonly [string, FileOptions | (() => Promise<FileOpt
 
 describe.each(MISTAKES)('%s', (_title, options, path, detail) => {
   test.each([
-    ['svc-agent', [], 'stderr', 0],
-    ['svc-agent check', ['check'], 'stdout', 1],
-  ] as const)('is one line of %s, the detail is in the log', async (_command, args, stream, linesBefore) => {
-    await writeCapabilityFile(typeof options === 'function' ? await options() : options);
-    const ran = await runProcess(agent, args, { cwd: folder.path });
-    expect(ran.code).toBe(2);
-    const lines = ran[stream].trimEnd().split('\n').slice(linesBefore);
-    const report = stream === 'stdout' ? [detailsLine()] : [];
-    expect(lines).toEqual([expect.stringMatching(/capability\.yaml(?::\d+:\d+)? {2}/), ...report]);
-    expect(lines[0]).toContain(`  ${path}`);
-    if (stream === 'stdout') expect(ran.stderr).toBe('');
-    expect(ran.stdout + ran.stderr).not.toMatch(
-      /confidential|select|authentication|syntax error|ECONN|    at /,
-    );
-    expect(await logged('startup_fault')).toEqual([
-      expect.objectContaining({ detail: expect.stringMatching(detail) }),
-    ]);
-  });
+    [...START, 0],
+    [...CHECK, 1],
+  ] as const)(
+    'is one line of %s, the detail is in the log',
+    async (...[, args, stream, log, linesBefore]) => {
+      await writeCapabilityFile(typeof options === 'function' ? await options() : options);
+      const ran = await runProcess(agent, args, { cwd: folder.path });
+      expect(ran.code).toBe(2);
+      const lines = ran[stream].trimEnd().split('\n').slice(linesBefore);
+      const report = stream === 'stdout' ? ['Details: check.log'] : [];
+      expect(lines).toEqual([expect.stringMatching(/capability\.yaml(?::\d+:\d+)? {2}/), ...report]);
+      expect(lines[0]).toContain(`  ${path}`);
+      if (stream === 'stdout') expect(ran.stderr).toBe('');
+      expect(ran.stdout + ran.stderr).not.toMatch(
+        /confidential|select|authentication|syntax error|ECONN|    at /,
+      );
+      expect(await logged('startup_fault', log)).toEqual([
+        expect.objectContaining({ detail: expect.stringMatching(detail) }),
+      ]);
+    },
+  );
 });
 
 describe('an account that cannot be audited', () => {
@@ -128,13 +130,15 @@ describe('an account that cannot be audited', () => {
 
   test('is a finding of svc-agent check', async () => {
     await writeCapabilityFile();
-    const { code, stdout, stderr } = await runProcess(agent, ['check'], { cwd: folder.path });
+    const { code, stdout, stderr } = await runProcess(agent, CHECK[1], { cwd: folder.path });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n').slice(2)).toEqual([
       expect.stringMatching(/^account: the account could not be audited; to mend it: /),
+      'Details: check.log',
     ]);
     expect(stdout).not.toMatch(/permission denied|pg_foreign_server/);
-    expect(await logged('account_finding')).toEqual([expect.objectContaining({ level: 'warn', detail })]);
+    const findings = await logged('account_finding', 'check.log');
+    expect(findings).toEqual([expect.objectContaining({ level: 'warn', detail })]);
   });
 
   test('does not keep svc-agent from starting', async () => {
@@ -144,22 +148,23 @@ describe('an account that cannot be audited', () => {
     expect(await running.stop()).toEqual({ code: 0, signal: null });
     expect(running.output()).toContain('(1 finding)');
     expect(running.output()).not.toMatch(/permission denied|pg_foreign_server|internal error/);
-    expect(await logged('account_finding')).toEqual([expect.objectContaining({ detail })]);
+    const findings = await logged('account_finding', 'svc-agent.log');
+    expect(findings).toEqual([expect.objectContaining({ detail })]);
   });
 
-  test.each([
-    ['svc-agent', [], 'stderr'],
-    ['svc-agent check', ['check'], 'stdout'],
-  ] as const)('is a fault of %s when the account is required to only read', async (_title, args, stream) => {
-    await writeCapabilityFile({ database: { require_readonly_account: true } });
-    const ran = await runProcess(agent, args, { cwd: folder.path });
-    expect(ran.code).toBe(2);
-    const lines = ran[stream].trimEnd().split('\n');
-    if (stream === 'stdout') expect(lines.pop()).toBe(detailsLine());
-    expect(lines.at(-1)).toContain('could not be audited');
-    expect(ran.stdout + ran.stderr).not.toMatch(/permission denied|pg_foreign_server|    at /);
-    expect(await logged('account_finding')).toEqual([expect.objectContaining({ detail })]);
-  });
+  test.each([START, CHECK])(
+    'is a fault of %s when the account is required to only read',
+    async (_title, args, stream, log) => {
+      await writeCapabilityFile({ database: { require_readonly_account: true } });
+      const ran = await runProcess(agent, args, { cwd: folder.path });
+      expect(ran.code).toBe(2);
+      const lines = ran[stream].trimEnd().split('\n');
+      if (stream === 'stdout') expect(lines.pop()).toBe('Details: check.log');
+      expect(lines.at(-1)).toContain('could not be audited');
+      expect(ran.stdout + ran.stderr).not.toMatch(/permission denied|pg_foreign_server|    at /);
+      expect(await logged('account_finding', log)).toEqual([expect.objectContaining({ detail })]);
+    },
+  );
 });
 
 test.each([
@@ -203,22 +208,30 @@ test('signals that do nothing do not end the checks either', { tags: ['shutdown:
 });
 
 test.each([
-  ['svc-agent', []],
-  ['svc-agent check', ['check']],
-])('a fault of %s itself is one line without its words, which are in the log', async (_title, args) => {
-  await writeCapabilityFile();
-  const fault = join(folder.path, 'fault.cjs');
-  await writeFile(fault, 'setTimeout(() => { throw new Error("words of the database"); }, 0);');
-  const env = { NODE_OPTIONS: `--require ${fault}` };
-  const { code, stderr } = await runProcess(agent, args, { cwd: folder.path, env });
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: 'svc-agent: internal error, ending; the log file holds the details\n',
-  });
-  expect(await logged('crashed')).toEqual([
-    expect.objectContaining({ detail: expect.stringContaining('words of the database\n    at ') }),
-  ]);
-});
+  [...START, '; the log file holds the details'],
+  [...CHECK, '; check.log holds the details'],
+  ['svc-agent lint', ['lint'], 'stderr', undefined, '; `--log FILE` appends the details to FILE'],
+] as const)(
+  'a fault of %s itself is one line without its words, which are in the log',
+  async (...[, args, , log, end]) => {
+    await writeCapabilityFile();
+    const fault = join(folder.path, 'fault.cjs');
+    await writeFile(fault, 'setTimeout(() => { throw new Error("words of the database"); }, 0);');
+    const env = { NODE_OPTIONS: `--require ${fault}` };
+    const { code, stderr } = await runProcess(agent, args, { cwd: folder.path, env });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `svc-agent: internal error, ending${end}\n`,
+    });
+    if (log === undefined) {
+      expect(await readdir(folder.path)).not.toContain('svc-agent.log');
+      return;
+    }
+    expect(await logged('crashed', log)).toEqual([
+      expect.objectContaining({ detail: expect.stringContaining('words of the database\n    at ') }),
+    ]);
+  },
+);
 
 test('an account that only reads has no finding, also when it is required', async () => {
   await writeCapabilityFile({ database: { require_readonly_account: true } });
@@ -235,7 +248,7 @@ test('what an account may write is said on standard error without names, and nam
     await running.waitForLine((line) => line.includes('starting with'));
     await running.stop();
     expect(running.output()).not.toContain('confidential');
-    expect(await logged('account_finding')).toEqual([
+    expect(await logged('account_finding', 'svc-agent.log')).toEqual([
       expect.objectContaining({ problem: expect.stringContaining('confidential_table') }),
     ]);
   } finally {

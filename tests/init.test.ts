@@ -176,7 +176,9 @@ test(
       'closed',
       'create table shelf (shelf_id int primary key); alter database closed connection limit 0',
     );
-    const { code, stdout, stderr } = await run(['init', '--create-account', '--yes'], { database: 'closed' });
+    const { code, stdout, stderr } = await run(['init', '--create-account', '--yes', '--log', 'init.log'], {
+      database: 'closed',
+    });
     expect(code).toBe(2);
     expect(stdout).toContain('account: svc_reader_closed was made');
     expect(stdout).toContain('check: fails');
@@ -188,7 +190,8 @@ test(
       '  svc-agent dev --config capability/capability.yaml',
     ]);
     expect(stderr).toMatch(/^capability\/capability\.yaml {2}database: cannot use the database: /);
-    expect(await readFile(join(folder.path, 'svc-agent.log'), 'utf8')).toContain(
+    expect(stderr).toMatch(/^Details: init\.log$/m);
+    expect(await readFile(join(folder.path, 'init.log'), 'utf8')).toContain(
       'too many connections for database',
     );
     await dropAccount('closed');
@@ -196,7 +199,7 @@ test(
 );
 
 test(
-  'init in a folder that cannot be written says that no details are kept',
+  'init in a folder that cannot be written says how to see the details',
   { tags: ['command:init'] },
   async () => {
     const account = await serverAccount();
@@ -216,7 +219,7 @@ test(
     await home.remove();
     expect(code).toBe(2);
     expect(stderr).toContain('nothing listens');
-    expect(stderr).toContain('(permission denied): what the database says is not kept');
+    expect(stderr).toMatch(/^Details: .*--log FILE/m);
     expect(stderr).not.toContain('has the details');
   },
 );
@@ -285,7 +288,7 @@ test.for([
 ] as const)('init refuses %s with exit code 2', { tags: ['command:init'] }, async ([, args, how, says]) => {
   const { code, stderr } = await run(args, how);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says) });
-  expect((await written()).filter((name) => name !== 'svc-agent.log')).toEqual([]);
+  expect(await written()).toEqual([]);
 });
 
 test(

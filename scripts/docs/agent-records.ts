@@ -236,7 +236,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       event: 'database_away',
       database: 'shop',
       reason:
-        'databases.shop: cannot use the database: nothing listens there: check host and port, and that the server runs (the log file has the details)',
+        'databases.shop: cannot use the database: nothing listens there: check host and port, and that the server runs',
       detail: 'databases.shop: cannot reach the database: connect ECONNREFUSED 192.0.2.7:5432',
     },
   },
@@ -324,13 +324,18 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       path: { type: 'string', meaning: 'The key of the capability file.' },
       message: { type: 'string', meaning: 'What is wrong.' },
       detail: { type: 'string', meaning: 'What the database said; empty when it was not asked.' },
+      hint: {
+        type: 'string',
+        meaning: 'The line of the SQL, and what the database advises or has to be granted.',
+        optional: true,
+      },
     },
     example: {
       event: 'startup_fault',
       path: 'capabilities.find_book.sql',
-      message:
-        'is refused by the database (a table or view does not exist, or is not on the search path): see the log file for its words',
+      message: 'is refused by the database (a table or view does not exist, or is not on the search path)',
       detail: 'relation "boook" does not exist',
+      hint: 'line 2 of the SQL',
     },
   },
   startup_warning: {

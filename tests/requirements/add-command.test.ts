@@ -1,4 +1,4 @@
-import { chmod, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runProcess, testDatabase, type TestDatabase } from '@svc/testkit';
@@ -93,11 +93,14 @@ describe('svc-agent add', { tags: ['command:add'] }, () => {
 
   test('adds a capability that answers, and keeps every other byte', async () => {
     const path = join(folder, 'capability.yaml');
+    const [uid, gid] = process.getuid?.() === 0 ? [1, 2] : [process.getuid?.(), process.getgid?.()];
+    await chown(path, uid ?? 0, gid ?? 0);
     await chmod(path, 0o640);
     const added = await agent(['add', 'get_film', '--sql-file', 'film.sql']);
     expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('added get_film') });
     expect(await fileNow()).toBe(before.replace('# the end\n', `${SECTION}# the end\n`));
-    expect((await stat(path)).mode & 0o777).toBe(0o640);
+    const after = await stat(path);
+    expect([after.uid, after.gid, after.mode & 0o777]).toEqual([uid, gid, 0o640]);
     expect((await readdir(folder)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
     const tried = await agent(['try', 'get_film', '-p', 'film_id=1', '--json']);
     expect(JSON.parse(tried.stdout)).toMatchObject({ rows: [{ title: 'Academy Dinosaur' }] });

@@ -132,7 +132,7 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
         lines: [
           expect.any(String),
           expect.stringContaining('calls pg_sleep, which is volatile'),
-          expect.stringContaining('svc-agent.log'),
+          expect.stringContaining('`--log FILE`'),
         ],
       });
       const policy = { allow_functions: ['pg_sleep'] };

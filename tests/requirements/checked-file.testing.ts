@@ -3,7 +3,7 @@ import { runStartUpChecks } from '../../packages/agent/src/start-up/checks.ts';
 
 /**
  * What `svc-agent check` says of a capability file, by the same checks and the same report, but in this process:
- * the executable takes half a second for each. The report does not name the log file, which only it writes.
+ * the executable takes half a second for each. It does not say how to see the details.
  */
 export async function checkFile(
   file: string,
@@ -24,7 +24,7 @@ export async function checkFile(
         break;
       case 'malformed':
       case 'refused':
-        report.refused(found.faults, undefined);
+        report.refused(found.faults);
         code = 2;
     }
   });

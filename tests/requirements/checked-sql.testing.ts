@@ -16,7 +16,7 @@ export interface Checked {
 }
 
 export interface Checks {
-  /** What `svc-agent check` says of the capabilities, and its log of the account. */
+  /** What `svc-agent check` says of the capabilities, and the file of `--log` of the account. */
   check(
     capabilities: Readonly<Record<string, unknown>>,
     account?: Readonly<Record<string, unknown>>,
@@ -40,10 +40,11 @@ export async function prepareChecks(database: ServerAddress & { readonly name: s
         capabilities,
       };
       await writeFile(join(folder, 'capability.yaml'), JSON.stringify(file));
-      await rm(join(folder, 'svc-agent.log'), { force: true });
-      const { code, stdout } = await runProcess(join(folder, 'svc-agent'), ['check'], { cwd: folder });
-      // Nothing to log, no file.
-      const log = await readFile(join(folder, 'svc-agent.log'), 'utf8').catch(() => '');
+      const logFile = join(folder, 'check.log');
+      await rm(logFile, { force: true });
+      const args = ['check', '--log', logFile];
+      const { code, stdout } = await runProcess(join(folder, 'svc-agent'), args, { cwd: folder });
+      const log = await readFile(logFile, 'utf8');
       const records: (Checked['findings'][number] & { readonly event: string })[] = log
         .split('\n')
         .slice(0, -1)

@@ -1,12 +1,13 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createKey,
   runProcess,
+  smallDisk,
   SVC_GATEWAY,
   temporaryFolder,
   type ProcessExit,
@@ -178,6 +179,52 @@ describe('create-key --file', { tags: ['command:create-key'] }, () => {
     );
     expect(await readdir(place)).toEqual(['keys.json', 'link.json']);
   });
+
+  test.skipIf(process.getuid?.() !== 0)('keeps the owner', async () => {
+    const file = join(await emptyFolder('owned'), 'keys.json');
+    await addTo(file, 'one');
+    await chown(file, 1, 2);
+    await chmod(file, 0o640);
+    expect(await addTo(file, 'two')).toMatchObject({ code: 0, stderr: '' });
+    const { uid, gid, mode } = await stat(file);
+    expect({ uid, gid, mode: mode & 0o777 }).toEqual({ uid: 1, gid: 2, mode: 0o640 });
+  });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'leaves everything as it was if the disk is full, and prints no key',
+    async (context) => {
+      const disk = await smallDisk();
+      if (typeof disk === 'string') return context.skip(disk);
+      try {
+        const file = join(disk.path, 'keys.json');
+        const [, pid = '', path = ''] = /^\/proc\/(\d+)\/root(.*)$/.exec(file) ?? [];
+        // The path of the disk as it is within its mount namespace: the command resolves it.
+        const within = (name: string): ReturnType<typeof runProcess> => {
+          const command = [
+            SVC_GATEWAY,
+            'create-key',
+            '--name',
+            name,
+            '--capabilities',
+            'get',
+            '--file',
+            path,
+          ];
+          return runProcess('nsenter', ['-m', '-t', pid, process.execPath, ...command]);
+        };
+        expect(await within('one')).toMatchObject({ code: 0, stderr: '' });
+        const before = await readFile(file, 'utf8');
+        await disk.fill(4096);
+        const { code, stdout, stderr } = await within('two');
+        expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+        expect(stderr).toContain('there is no space left for it');
+        expect(await readFile(file, 'utf8')).toBe(before);
+        expect(await readdir(disk.path)).toEqual(['filler', 'keys.json']);
+      } finally {
+        await disk.remove();
+      }
+    },
+  );
 
   test('makes the target of a link that leads to no file', async () => {
     const place = await emptyFolder('dangling');

@@ -474,6 +474,7 @@ export const requirements: readonly Requirement[] = [
     add: 'svc-agent add NAME --sql-file F adds a capability by what the database finds in its SQL, or nothing; every other byte of the file stays',
     try: 'svc-agent try NAME calls a capability without a gateway: 0 with rows, 1 when the call fails; --explain',
     dev: 'svc-agent dev serves a file and each save of it on loopback, by a gateway that ends with it; without one: exit code 2',
+    log: 'commands show the words of the database on a terminal or append them to --log FILE, and write nothing beside the program',
     help: '--help and --version on both',
     unknown: 'unknown commands and flags: exit code 2 and a hint',
     'exit-codes': '0 fine, 1 failure at run time, 2 wrong usage or configuration, 3 the answer is no',

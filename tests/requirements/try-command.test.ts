@@ -161,7 +161,7 @@ describe('svc-agent try', { tags: ['command:try'] }, () => {
     const failed = await tried('fails');
     expect(failed).toMatchObject({ code: 1, stdout: '' });
     expect(failed.stderr).toMatch(
-      /^svc-agent: AGENT_QUERY_FAILED after [\d.]+ ms: the query could not be completed\n$/,
+      /^svc-agent: AGENT_QUERY_FAILED after [\d.]+ ms: the query could not be completed\nDetails: .*--log FILE.*\n$/,
     );
   });
 

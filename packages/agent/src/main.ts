@@ -12,6 +12,7 @@ import {
   type Given,
 } from '@svc/edge';
 import { checkCommand } from './cli/check/check-command.ts';
+import { NOBODY, openCommandLog, type CommandLog } from './cli/command-log.ts';
 import { EXIT, type ExitCode } from './cli/exit-code.ts';
 import { workerCode } from './cli/open-database.ts';
 import { PROGRAM } from './cli/program.ts';
@@ -25,7 +26,7 @@ declare const __SVC_VERSION__: string;
 /** The pages of the console, which the build writes in place of the name. */
 declare const SVC_CONSOLE: string;
 
-/** The folder of the real file, symbolic links resolved: where `capability.yaml` and the log live. */
+/** The folder of the real file, symbolic links resolved: where `capability.yaml` and the log of a running agent live. */
 const home = dirname(realpathSync(__filename));
 
 if (!runOwnCode(() => [checksCode(), workerCode(), ...engineCodes()])) void main(process.argv.slice(2));
@@ -53,6 +54,13 @@ async function main(argv: readonly string[]): Promise<void> {
 
 async function runNamed(name: string | undefined, given: Given): Promise<void> {
   const file = capabilityFile(given.value('config'));
+  const isForPeople = !given.has('json') && given.value('reporter') !== 'junit';
+  const log = openCommandLog(
+    { file: given.value('log'), isShown: process.stdout.isTTY && isForPeople },
+    // The display of `dev` shows what is of use.
+    name === 'dev' ? NOBODY : process.stderr,
+  );
+  if ('problem' in log) return usageError(log.problem);
   switch (name) {
     case 'schema':
       schemaCommand(process.stdout);
@@ -61,16 +69,15 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       process.exitCode = await checkCommand({
         file,
         offline: given.has('offline'),
-        details: given.has('details'),
         json: given.has('json'),
-        home,
+        log,
       });
       return;
     case 'try': {
       const { tryCommand } = await import('./cli/try-command.ts');
       process.exitCode = await tryCommand({
         file,
-        home,
+        log,
         capability: given.operands[0] ?? '',
         params: given.values('param'),
         paramsJson: given.value('params'),
@@ -87,7 +94,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       const { addCommand } = await import('./cli/add-command.ts');
       process.exitCode = await addCommand({
         file,
-        home,
+        log,
         name: given.operands[0] ?? '',
         sqlFile: given.value('sql-file') ?? '',
         database: given.value('database'),
@@ -109,7 +116,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         file,
         names: given.operands,
         reporter: given.has('json') ? 'json' : reporter,
-        home,
+        log,
       });
       return;
     }
@@ -122,7 +129,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         failOn,
         offline: given.has('offline'),
         json: given.has('json'),
-        home,
+        log,
       });
       return;
     }
@@ -139,7 +146,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
       return;
     }
     case 'init':
-      process.exitCode = await init(given);
+      process.exitCode = await init(given, log);
       return;
     case 'dev': {
       const { devCommand } = await import('./cli/dev/dev-command.ts');
@@ -147,6 +154,7 @@ async function runNamed(name: string | undefined, given: Given): Promise<void> {
         await devCommand({
           file,
           home,
+          log,
           version: __SVC_VERSION__,
           env: process.env,
           port: given.value('port'),
@@ -182,7 +190,7 @@ function usageError(message: string): void {
   process.exitCode = EXIT.usage;
 }
 
-async function init(given: Given): Promise<ExitCode> {
+async function init(given: Given, log: CommandLog): Promise<ExitCode> {
   const { initCommand } = await import('./cli/init/init-command.ts');
   return initCommand({
     url: given.value('url'),
@@ -197,7 +205,7 @@ async function init(given: Given): Promise<ExitCode> {
     dryRun: given.has('dry-run'),
     yes: given.has('yes'),
     json: given.has('json'),
-    home,
+    log,
     env: process.env,
   });
 }

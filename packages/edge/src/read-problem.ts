@@ -13,6 +13,11 @@ export function readProblem(error: unknown): string {
       return 'it is a folder';
     case 'ENOTDIR':
       return 'a part of its path is a file';
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'there is no space left for it';
+    case 'EBUSY':
+      return 'it is in use, as a file that is mounted by itself';
     case 'ENOTREG':
       return 'it is a pipe, a device or the like';
     case 'EFBIG':

@@ -165,7 +165,7 @@ export const AUTHOR_FILE: AuthorFile = {
   faults: [
     {
       path: 'capabilities.get_film.sql',
-      message: 'is refused by the database (a column does not exist): see the log file for its words',
+      message: 'is refused by the database (a column does not exist)',
       line: 13,
       column: 5,
       detail: 'column "tittle" does not exist; Perhaps you meant to reference the column "film.title".',

@@ -1,20 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
 import { readProblem } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
 import { nameAnother } from '../config/name-another.ts';
 import { proposeInChildProcess } from '../start-up/child-process.ts';
 import type { AdditionReport } from '../start-up/report.ts';
-import { createLog } from '../telemetry/log.ts';
-import { logOfCommand } from '../telemetry/log-destination.ts';
+import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { flatFault, printFaults } from './print-faults.ts';
+import { flatFault, logFaults, printFaults } from './print-faults.ts';
 
 export interface AddOptions {
   /** The capability file. */
   readonly file: string;
-  /** The folder of the log file. */
-  readonly home: string;
+  readonly log: CommandLog;
   readonly name: string;
   /** `-` for standard input. */
   readonly sqlFile: string;
@@ -26,7 +34,7 @@ export interface AddOptions {
 
 /** `svc-agent add`: adds a capability to the file, all of which is verified before it is written. */
 export async function addCommand(options: AddOptions): Promise<ExitCode> {
-  const { file, home, name, sqlFile } = options;
+  const { file, log, name, sqlFile } = options;
   if (!new RegExp(CAPABILITY_NAME_PATTERN).test(name)) {
     return misused(
       'this is no capability name: use 1 to 48 lower-case letters, digits and `_`, beginning with a letter',
@@ -58,19 +66,13 @@ export async function addCommand(options: AddOptions): Promise<ExitCode> {
       database: options.database,
     });
   } catch (error) {
-    await logged(home, [{ event: 'crashed', detail: String(error) }]);
+    log.observe({ event: 'crashed', detail: String(error) });
+    await log.close();
     return EXIT.failure;
   }
   if (report.step === 'refused') {
-    await logged(
-      home,
-      report.faults.map(({ path, message, detail = '' }) => ({
-        event: 'startup_fault',
-        path,
-        message,
-        detail,
-      })),
-    );
+    logFaults(report.faults, log);
+    await log.close();
     return tell(options, report, false);
   }
   if (options.print) return tell(options, report, false);
@@ -80,7 +82,11 @@ export async function addCommand(options: AddOptions): Promise<ExitCode> {
   return EXIT.failure;
 }
 
-function tell({ file, name, print, json }: AddOptions, report: AdditionReport, written: boolean): ExitCode {
+function tell(
+  { file, log, name, print, json }: AddOptions,
+  report: AdditionReport,
+  written: boolean,
+): ExitCode {
   const { stdout, stderr } = process;
   const faults = report.step === 'refused' ? report.faults : [];
   const warnings = report.step === 'proposed' ? report.warnings : [];
@@ -89,11 +95,10 @@ function tell({ file, name, print, json }: AddOptions, report: AdditionReport, w
   if (json) {
     const common = { ok: code === EXIT.fine, file, capability: name, written, section };
     const found = { warnings: warnings.map(flatFault), faults: faults.map(flatFault) };
-    stdout.write(`${JSON.stringify({ ...common, ...found })}\n`);
+    stdout.write(`${JSON.stringify({ ...common, ...found, ...detailsFields(faults, log) })}\n`);
     return code;
   }
-  if (stdout.isTTY) printFaults(faults, stdout, file, { details: true });
-  else printFaults(faults, stderr, file);
+  showFaults(faults, file, log);
   printFaults(
     warnings.filter(({ path }) => path.startsWith(`capabilities.${name}`)),
     stderr,
@@ -114,8 +119,11 @@ function replace(file: string, before: Uint8Array, content: Uint8Array): string 
     // A link stays one.
     const real = realpathSync(file);
     draft = `${real}.${randomBytes(6).toString('hex')}.tmp`;
-    const mode = statSync(real).mode & 0o777;
+    const stats = statSync(real);
+    const mode = stats.mode & 0o777;
     writeFileSync(draft, content, { mode, flag: 'wx' });
+    keepOwner(draft, stats);
+    // After the owner, whose change clears bits.
     chmodSync(draft, mode);
     if (!readFileSync(real).equals(before)) {
       rmSync(draft);
@@ -129,13 +137,16 @@ function replace(file: string, before: Uint8Array, content: Uint8Array): string 
   }
 }
 
-async function logged(
-  home: string,
-  records: readonly Parameters<ReturnType<typeof createLog>['observe']>[0][],
-): Promise<void> {
-  const log = createLog({ destination: logOfCommand(home), standardError: process.stderr });
-  for (const record of records) log.observe(record);
-  await log.close();
+/** An agent that runs as another user than root must be able to read what root has replaced. */
+function keepOwner(draft: string, { uid, gid }: Stats): void {
+  const made = statSync(draft);
+  if (made.uid === uid && made.gid === gid) return;
+  try {
+    chownSync(draft, uid, gid);
+  } catch (error) {
+    // Only root may give a file away. Anyone else who may write the folder takes the file over, as with an editor.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) throw error;
+  }
 }
 
 function decode(bytes: Uint8Array): string {

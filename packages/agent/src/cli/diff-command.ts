@@ -41,7 +41,8 @@ export async function diffCommand(options: DiffOptions): Promise<ExitCode> {
     sides = await readSides(operands, apiKey);
   } catch {
     // What the process that reads files has left on its standard error may quote SQL.
-    const message = 'cannot read the files: try `svc-agent check --offline` with each, whose log says more';
+    const message =
+      'cannot read the files: `svc-agent check --offline --log FILE` with each has FILE say more';
     process.stderr.write(`svc-agent: ${message}\n`);
     const faults = operands.map((file) => ({ file, path: '', message }));
     if (json) process.stdout.write(jsonReport({ ...options, ok: false, changes: [], notes: [], faults }));

@@ -1,9 +1,7 @@
 import type { Level } from '../lint/finding.ts';
 import { fails, jsonReport, textReport } from '../lint/lint-report.ts';
-import { logOfCommand } from '../telemetry/log-destination.ts';
+import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { warnOfLostDetails } from './lost-details.ts';
-import { printFaults } from './print-faults.ts';
 import { withCheckedFile } from './with-checked-file.ts';
 
 export interface LintOptions {
@@ -12,23 +10,21 @@ export interface LintOptions {
   readonly failOn: Level;
   readonly offline: boolean;
   readonly json: boolean;
-  /** The folder of the log file. */
-  readonly home: string;
+  readonly log: CommandLog;
 }
 
 /** `svc-agent lint`: checks the file, and prints what makes its capabilities hard to use. */
-export async function lintCommand({ file, failOn, offline, json, home }: LintOptions): Promise<ExitCode> {
+export async function lintCommand({ file, failOn, offline, json, log }: LintOptions): Promise<ExitCode> {
   return withCheckedFile(
     {
       file,
       offline,
       lint: true,
-      logTo: (logging) => logOfCommand(home, logging),
+      openLog: () => log,
       onWellFormed: () => {},
       showFaults(faults) {
-        if (json) process.stdout.write(jsonReport(file, failOn, [], faults));
-        else printFaults(faults, process.stderr, file);
-        warnOfLostDetails(faults, home);
+        if (!json) return showFaults(faults, file, log);
+        process.stdout.write(jsonReport(file, failOn, [], faults, detailsFields(faults, log)));
       },
     },
     async ({ outcome: { lint = [] } }) => {

@@ -1,11 +1,14 @@
 import { printable } from '@svc/edge';
-import type { VerificationFault } from '../databases/errors.ts';
+import { wordsOf, type VerificationFault } from '../databases/errors.ts';
+import type { Log } from '../telemetry/log.ts';
 
 export interface FaultPrinting {
   /** Stands before the path. */
   readonly kind?: string;
   /** Adds a line with what the database says; only for a terminal. */
   readonly details?: boolean;
+  /** Adds, to a message of which the database says more, that this has it. */
+  readonly log?: string;
 }
 
 /** Writes one line per fault: `capability.yaml:12:5  capabilities.x.sql: is required`. */
@@ -13,17 +16,25 @@ export function printFaults(
   faults: readonly VerificationFault[],
   stream: { write(text: string): unknown },
   file: string,
-  { kind = '', details = false }: FaultPrinting = {},
+  { kind = '', details = false, log }: FaultPrinting = {},
 ): void {
-  for (const { path, message, position, detail, hint } of faults) {
+  for (const fault of faults) {
+    const { path, message, position } = fault;
     const place = position === undefined ? file : `${file}:${position.line}:${position.column}`;
-    stream.write(`${place}  ${kind}${path === '' ? '' : `${path}: `}${message}\n`);
-    const said = [detail, hint].filter((text) => text !== undefined);
-    if (details && said.length > 0) stream.write(`    ${printable(said.join('; '))}\n`);
+    const words = wordsOf(fault);
+    const more = words === undefined || log === undefined ? '' : `; ${log} has the details`;
+    stream.write(`${place}  ${kind}${path === '' ? '' : `${path}: `}${message}${more}\n`);
+    if (details && words !== undefined) stream.write(`    ${printable(words)}\n`);
   }
 }
 
 /** As a member of a JSON object for programs, without what the database says. */
 export function flatFault({ path, message, position }: VerificationFault): object {
   return { path, message, ...position };
+}
+
+/** With what the database says. */
+export function logFaults(faults: readonly VerificationFault[], log: Log): void {
+  for (const { path, message, detail = '', hint } of faults)
+    log.observe({ event: 'startup_fault', path, message, detail, ...(hint === undefined ? {} : { hint }) });
 }

@@ -7,6 +7,12 @@ const CONFIG: FlagSpec = {
   suggest: 'file',
 };
 
+const LOG: FlagSpec = {
+  value: 'path',
+  does: 'Append to this file, as JSON lines, what was found with the words of the database: names, the line within the SQL, advice. They may hold values of the database. A new file has mode 0600. Without --log the words stand below each fault if standard output is a terminal, and nowhere else. If there are any that are not shown, the object of --json has `log` (this file) or `details` (how to see them).',
+  suggest: 'file',
+};
+
 /** The command line of svc-agent. */
 export const PROGRAM: ProgramSpec = {
   name: 'svc-agent',
@@ -28,10 +34,11 @@ export const PROGRAM: ProgramSpec = {
           does: 'Ask no database. With --offline the SQL is parsed and its parameters are matched; tables, columns, types and functions are checked only with the database. Variables and files that the file names must be there.',
         },
         details: {
-          does: 'Where standard output is a terminal, print below each fault what the database says of it: names of functions and columns, the line within the SQL, its advice. Elsewhere, and with --json, that stays in the log file alone.',
+          does: 'What a terminal is shown without this flag too: below each fault what the database says of it.',
         },
+        log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `databases` (their names; absent where the file has `database`), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` (the file that says more of them, if it does) and `account` (each `problem` with its `remedy`, and the `database` where it has a name). Nothing is printed when the check itself fails, which ends with 1.',
+          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `databases` (their names; absent where the file has `database`), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` or `details` (as --log says), and `account` (each `problem` with its `remedy`, and the `database` where it has a name). Nothing is printed when the check itself fails, which ends with 1.',
         },
       },
     },
@@ -52,8 +59,9 @@ export const PROGRAM: ProgramSpec = {
           does: 'How to report: text, or junit for JUnit XML. By default text.',
           suggest: ['text', 'junit'],
         },
+        log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `passed`, `failed`, `duration_ms`, `examples` (each with `capability`, `example` (its number), `ok`, `line`, `column`, `duration_ms`, `problems`, and `principal_verified`: false where it says who calls) and `faults` (which end with 2).',
+          does: 'Print one JSON object instead: `ok`, `file`, `passed`, `failed`, `duration_ms`, `examples` (each with `capability`, `example` (its number), `ok`, `line`, `column`, `duration_ms`, `problems`, and `principal_verified`: false where it says who calls), `faults` (which end with 2), and `log` or `details` (as --log says).',
         },
       },
     },
@@ -69,8 +77,9 @@ export const PROGRAM: ProgramSpec = {
         offline: {
           does: 'Ask no database: the SQL is parsed, and whether it fits the database is not checked.',
         },
+        log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `fail_on`, `counts` (of each level), `findings` (each with `rule`, `level`, `line`, `column`, `path`, `message`, and `capability` unless all are meant, or `capabilities` where many are) and `faults` (which end with 2).',
+          does: 'Print one JSON object instead: `ok`, `file`, `fail_on`, `counts` (of each level), `findings` (each with `rule`, `level`, `line`, `column`, `path`, `message`, and `capability` unless all are meant, or `capabilities` where many are), `faults` (which end with 2), and `log` or `details` (as --log says).',
         },
       },
     },
@@ -125,8 +134,9 @@ export const PROGRAM: ProgramSpec = {
         },
         'dry-run': { does: 'Print what would be written, and write nothing.' },
         yes: { does: 'Ask nothing: every answer is yes.' },
+        log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `dry_run`, `dir`, `files` (each with its `path`, and its `text` in a dry run), `tables` (how many), `capabilities` (names), `left_out` (each `table` with a `column` or `capability` and the `reason`), `beyond_max` (names), `account` (its `name`, and whether it was `created`) and `check` (`faults` and `findings` of the new account). Where nothing was written `ok` is false and `error` says why.',
+          does: 'Print one JSON object instead: `ok`, `dry_run`, `dir`, `files` (each with its `path`, and its `text` in a dry run), `tables` (how many), `capabilities` (names), `left_out` (each `table` with a `column` or `capability` and the `reason`), `beyond_max` (names), `account` (its `name`, and whether it was `created`) and `check` (`faults` and `findings` of the new account, and `log` or `details` as --log says). If nothing was written, `ok` is false, `error` says why, and `log` or `details` stands beside it.',
         },
       },
     },
@@ -146,8 +156,9 @@ export const PROGRAM: ProgramSpec = {
           does: 'The one of `databases` that it asks; needed where there are several and `defaults` names none.',
         },
         print: { does: 'Print what would be added, and leave the file as it is.' },
+        log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `capability`, `written`, `section` (the YAML that is new), `warnings` and `faults` (each with `path`, `message` and, where it is known, `line` and `column`, of the file as it would be), which end with 2.',
+          does: 'Print one JSON object instead: `ok`, `file`, `capability`, `written`, `section` (the YAML that is new), `warnings` and `faults` (each with `path`, `message` and, where it is known, `line` and `column`, of the file as it would be), which end with 2, and `log` or `details` (as --log says).',
         },
       },
     },
@@ -180,8 +191,9 @@ export const PROGRAM: ProgramSpec = {
         explain: {
           does: 'Run the query with EXPLAIN (ANALYZE) instead, in the same kind of transaction, and say what makes it slow: scans that filter more than 10,000 rows, estimates 100-fold off, sorts and hashes that spill to disk. The plan, with the names of tables and indexes, stands on a terminal alone.',
         },
+        log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `capability`, `principal` (who calls, `verified: false`; absent where no flag says), `duration_ms`, and for rows `count`, `truncated`, `bytes`, `tokens` (bytes / 4) and `rows`, with --explain `findings` and `plan`, else `error` (`code`, `message`) or `faults` (each with `path`, `message` and, where it is known, `line` and `column`), which end with 2.',
+          does: 'Print one JSON object instead: `ok`, `capability`, `principal` (who calls, `verified: false`; absent where no flag says), `duration_ms`, and for rows `count`, `truncated`, `bytes`, `tokens` (bytes / 4) and `rows`, with --explain `findings` and `plan`, else `error` (`code`, `message`) or `faults` (each with `path`, `message` and, where it is known, `line` and `column`), which end with 2, each with `log` or `details` (as --log says).',
         },
       },
     },
@@ -200,6 +212,11 @@ export const PROGRAM: ProgramSpec = {
         },
         'no-gateway': { does: 'Serve nothing: check each save, and show it in the console.' },
         quiet: { does: 'Do not show the calls.' },
+        log: {
+          value: 'path',
+          does: 'Append the log to this file, which has mode 0600 if it is new, instead of `svc-agent.log` beside this executable. The words of the database in it may hold values.',
+          suggest: 'file',
+        },
         json: {
           does: 'Print one JSON object a line instead, each with `event` and `time`: `ready` (`url`, `api_key`, `console_url`, `openapi_url`, `mcp_url`, `mcp`, `file`, how many `capabilities` and, for one of them, `capability`, `params` and `curl`), or `watching` without a gateway (`file`, `capabilities`, `console_url`); `served` or, without a gateway, `checked` (`capabilities`, how many the database was asked about as `checked`, `duration_ms`; of `served` the names that were `added`, `changed` and `removed`); `refused` (`faults` as in `check`, `serves_on`); `call` (`request_id`, `name`, `status`, `duration_ms`, and where there are some `error_code`, `rows`, `bytes`); `note` (`message`).',
         },
@@ -211,8 +228,9 @@ export const PROGRAM: ProgramSpec = {
     },
   },
   notes: `The capability file is --config, else AGENT_CAPABILITY_FILE, else capability.yaml next
-to this binary. Details of faults are written to svc-agent.log, also next to it; logging.output: stdout
-has the running agent write its log to standard output instead.
+to this binary. The running agent, and dev, write details of faults to svc-agent.log, also next to it;
+logging.output: stdout has the running agent write its log to standard output instead. The other
+commands show them on a terminal, or write them to the file of --log.
 
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration,
 3 the answer is no (test, lint, diff).

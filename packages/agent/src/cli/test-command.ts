@@ -11,12 +11,11 @@ import { failures, type ExamplesReport } from '../examples/report.ts';
 import { runExamples } from '../examples/run-examples.ts';
 import { textReport } from '../examples/text-report.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
+import type { Observe } from '../telemetry/events.ts';
 import { createLocalCaller } from '../trial/local-caller.ts';
 import { openTrial, type Trial } from '../trial/open-trial.ts';
-import { logOfCommand } from '../telemetry/log-destination.ts';
+import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { warnOfLostDetails } from './lost-details.ts';
-import { printFaults } from './print-faults.ts';
 import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
 
 export interface TestOptions {
@@ -25,26 +24,26 @@ export interface TestOptions {
   /** Of the capabilities whose examples are to be run; none for all. */
   readonly names: readonly string[];
   readonly reporter: 'text' | 'junit' | 'json';
-  /** The folder of the log file. */
-  readonly home: string;
+  readonly log: CommandLog;
 }
 
 const PROGRESS_AFTER_MS = 1000;
 
 /** `svc-agent test`: checks the file as at a start, makes the calls of its examples, and prints a report. */
 export async function testCommand(options: TestOptions): Promise<ExitCode> {
-  const { file, reporter, home } = options;
+  const { file, reporter, log } = options;
   return withCheckedFile(
     {
       file,
       offline: false,
-      logTo: (logging) => logOfCommand(home, logging),
+      openLog: () => log,
       onWellFormed: () => {},
       showFaults(faults) {
-        if (reporter !== 'json') printFaults(faults, process.stderr, file);
-        if (reporter === 'json') process.stdout.write(jsonReport({ file, results: [], ms: 0 }, faults));
-        if (reporter === 'junit') process.stdout.write(junitReport({ file, results: [], ms: 0 }, faults));
-        warnOfLostDetails(faults, home);
+        const nothing = { file, results: [], ms: 0 };
+        if (reporter === 'json')
+          process.stdout.write(jsonReport(nothing, faults, detailsFields(faults, log)));
+        else showFaults(faults, file, log);
+        if (reporter === 'junit') process.stdout.write(junitReport(nothing, faults));
       },
     },
     (checked) => makeCalls(checked, options),
@@ -52,7 +51,7 @@ export async function testCommand(options: TestOptions): Promise<ExitCode> {
 }
 
 async function makeCalls(
-  { outcome, refuse }: CheckedFile,
+  { outcome, log, refuse }: CheckedFile,
   { file, names, reporter }: TestOptions,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot test: the database has not been asked');
@@ -67,7 +66,7 @@ async function makeCalls(
   const chosen = verified.config.capabilities.filter(
     ({ name }) => names.length === 0 || names.includes(name),
   );
-  const trial = await open(verified);
+  const trial = await open(verified, log.observe);
   if ('fault' in trial) return refuse([trial.fault]);
   try {
     const report = await runAll(file, chosen, trial, reporter);
@@ -80,9 +79,10 @@ async function makeCalls(
 
 async function open(
   verified: VerifiedAgent,
+  observe: Observe,
 ): Promise<Trial | { readonly fault: ReturnType<typeof databaseFault> }> {
   try {
-    return await openTrial(verified);
+    return await openTrial(verified, { observe });
   } catch (error) {
     return { fault: databaseFault(error) };
   }

@@ -1,22 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readProblem } from '@svc/edge';
 import { databaseFault, DatabaseError, isDatabaseAway, type VerificationFault } from '../databases/errors.ts';
-import { logOfCommand, LOG_FILE } from '../telemetry/log-destination.ts';
 import { createLocalCaller, type LocalPrincipal } from '../trial/local-caller.ts';
 import { openTrial } from '../trial/open-trial.ts';
 import { claimsOf, givenTwice, paramsOf, readAssignments } from '../trial/read-arguments.ts';
 import { jsonReport, textReport, type TryReport } from '../trial/report.ts';
-import { warnOfLostDetails } from './lost-details.ts';
-import { flatFault, printFaults } from './print-faults.ts';
+import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
+import { flatFault } from './print-faults.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
 
 export interface TryOptions {
   /** The capability file. */
   readonly file: string;
-  /** The folder of the log file. */
-  readonly home: string;
+  readonly log: CommandLog;
   readonly capability: string;
   /** Each `name=value`. */
   readonly params: readonly string[];
@@ -41,25 +38,22 @@ interface Arguments {
 
 /** `svc-agent try`: calls a capability without a gateway and prints what comes back. */
 export async function tryCommand(options: TryOptions): Promise<ExitCode> {
-  const { file, home, capability, json } = options;
+  const { file, log, capability, json } = options;
   const given = readArguments(options);
   if ('problem' in given) return misused(given.problem);
   const { stdout, stderr } = process;
-  const log = join(home, LOG_FILE);
   const report = (json ? jsonReport : textReport)({ capability, stdout, stderr });
   return withCheckedFile(
     {
       file,
       offline: false,
       only: capability,
-      logTo: (logging) => logOfCommand(home, logging),
+      openLog: () => log,
       onWellFormed: () => {},
       showFaults(faults) {
-        if (json)
-          stdout.write(`${JSON.stringify({ ok: false, capability, faults: faults.map(flatFault), log })}\n`);
-        else if (stdout.isTTY) printFaults(faults, stdout, file, { details: true });
-        else printFaults(faults, stderr, file);
-        warnOfLostDetails(faults, home);
+        if (!json) return showFaults(faults, file, log);
+        const found = { faults: faults.map(flatFault), ...detailsFields(faults, log) };
+        stdout.write(`${JSON.stringify({ ok: false, capability, ...found })}\n`);
       },
       // The file may be right, and what asks another database can be called.
       exitCodeOf: (faults) => (faults.every(isNamedDatabaseAway) ? EXIT.failure : EXIT.usage),
@@ -69,8 +63,8 @@ export async function tryCommand(options: TryOptions): Promise<ExitCode> {
 }
 
 async function call(
-  { outcome, log, refuse }: CheckedFile,
-  { capability: name, explain, ...options }: TryOptions,
+  { outcome, refuse }: CheckedFile,
+  { capability: name, explain, log, ...options }: TryOptions,
   given: Arguments,
   report: TryReport,
 ): Promise<ExitCode> {
@@ -96,7 +90,8 @@ async function call(
     const trial = await openTrial(verified, { observe: log.observe, explain });
     try {
       const answer = await trial.call({ capability: name, params, caller: local.caller });
-      report.answered({ capability, principal, outcome: answer, isPlan: explain });
+      const more = answer.kind === 'error' ? detailsFields([answer], log) : {};
+      report.answered({ capability, principal, outcome: answer, isPlan: explain, more });
       return answer.kind === 'rows' ? EXIT.fine : EXIT.failure;
     } finally {
       await trial.close();

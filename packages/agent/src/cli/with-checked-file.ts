@@ -3,8 +3,9 @@ import type { VerificationFault } from '../databases/errors.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
 import { recordsOf } from '../reload/found-records.ts';
 import type { StartUpOutcome, WellFormed } from '../start-up/report.ts';
-import { createLog, type Log, type LogDestination } from '../telemetry/log.ts';
+import type { Log } from '../telemetry/log.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { logFaults } from './print-faults.ts';
 
 export interface FileToCheck {
   /** The capability file. */
@@ -16,8 +17,8 @@ export interface FileToCheck {
   readonly toleratesAway?: boolean;
   /** Whether capabilities are looked at for what makes them hard to use; absent: no. */
   readonly lint?: boolean;
-  /** Where the log goes; `logging` is undefined for faults found before the file's own section is known. */
-  readonly logTo: (logging: AgentConfig['logging'] | undefined) => LogDestination;
+  /** Called once; `logging` is undefined for faults found before the file's own section is known. */
+  readonly openLog: (logging: AgentConfig['logging'] | undefined) => Log;
   readonly onWellFormed: (report: WellFormed) => void;
   /** Shows the user what is wrong with the file, the database or its account. */
   readonly showFaults: (faults: readonly VerificationFault[]) => void;
@@ -47,7 +48,7 @@ export async function withCheckedFile(
     only,
     toleratesAway = false,
     lint = false,
-    logTo,
+    openLog,
     onWellFormed,
     showFaults,
     exitCodeOf = () => EXIT.usage,
@@ -55,11 +56,9 @@ export async function withCheckedFile(
   work: (checked: CheckedFile) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   let opened: Log | undefined;
-  const openLog = (logging?: AgentConfig['logging']): Log =>
-    createLog({ destination: logTo(logging), standardError: process.stderr });
-  const theLog = (): Log => (opened ??= openLog());
+  const theLog = (logging?: AgentConfig['logging']): Log => (opened ??= openLog(logging));
   let crashing = false;
-  // A stack trace may quote the database; it goes to the log file only.
+  // A stack trace may quote the database; it goes to the log only.
   const crash = async (error: unknown): Promise<void> => {
     // The checks may fail in the child process because of what has already failed here: one record is enough.
     if (crashing) return;
@@ -70,17 +69,15 @@ export async function withCheckedFile(
     process.exit(EXIT.failure);
   };
   process.on('uncaughtException', (error) => void crash(error));
-  // What the database said of a fault goes to the log only.
   const refuse = (faults: readonly VerificationFault[]): ExitCode => {
+    logFaults(faults, theLog());
     showFaults(faults);
-    for (const { path, message, detail = '' } of faults)
-      theLog().observe({ event: 'startup_fault', path, message, detail });
     return exitCodeOf(faults);
   };
   let exitCode: ExitCode = EXIT.failure;
   try {
     const outcome = await checkInChildProcess({ file, offline, only, toleratesAway, lint }, (report) => {
-      opened = openLog(report.logging);
+      theLog(report.logging);
       onWellFormed(report);
     });
     if (outcome.step === 'malformed' || outcome.step === 'refused') {

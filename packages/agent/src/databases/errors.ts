@@ -44,18 +44,24 @@ export class DatabaseError extends Error {
   }
 }
 
-/** `message` is fit for standard error; the rest is database text, for the log and for who asks at a terminal. */
+/** `message` is fit for standard error; the rest is database text, for a log and for a terminal. */
 export interface VerificationFault extends Fault {
   readonly detail?: string;
-  /** Which line of the SQL it is, and what the database advises; not in the log. */
+  /** Which line of the SQL it is, and what the database advises. */
   readonly hint?: string;
+}
+
+/** What the database says of a fault; undefined where it says no more than the message. */
+export function wordsOf({ detail, hint }: Pick<VerificationFault, 'detail' | 'hint'>): string | undefined {
+  const said = [detail, hint].filter((text) => text !== undefined && text !== '');
+  return said.length === 0 ? undefined : said.join('; ');
 }
 
 /** What to say of a database that cannot be used; rethrows what is no `DatabaseError`. */
 export function databaseFault(error: unknown): VerificationFault {
   if (!(error instanceof DatabaseError)) throw error;
   const advice = error.advice ?? 'it does not answer as it should';
-  const message = `cannot use the database: ${advice} (the log file has the details)`;
+  const message = `cannot use the database: ${advice}`;
   return { path: pathOf(error.database), message, detail: error.message };
 }
 

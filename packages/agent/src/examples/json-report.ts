@@ -1,8 +1,8 @@
 import type { Fault } from '../capabilities/fault.ts';
 import { failures, type ExamplesReport } from './report.ts';
 
-/** One JSON object for programs; `faults` keep the examples from being run. */
-export function jsonReport(report: ExamplesReport, faults: readonly Fault[]): string {
+/** One JSON object for programs; `faults` keep the examples from being run, and `more` stands beside them. */
+export function jsonReport(report: ExamplesReport, faults: readonly Fault[], more: object = {}): string {
   const { file, results, ms } = report;
   const failed = failures(report).length;
   const examples = results.map(({ capability, number, position, hasPrincipal, ms: took, problems }) => ({
@@ -22,6 +22,7 @@ export function jsonReport(report: ExamplesReport, faults: readonly Fault[]): st
     duration_ms: rounded(ms),
     examples,
     faults: faults.map(({ path, message, position }) => ({ path, message, ...position })),
+    ...more,
   };
   return `${JSON.stringify(document)}\n`;
 }

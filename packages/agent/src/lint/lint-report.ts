@@ -19,12 +19,13 @@ export function textReport(file: string, findings: readonly Finding[]): string {
   return `${[...lines, sum].join('\n')}\n`;
 }
 
-/** One JSON object for programs; `faults` keep the capabilities from being looked at. */
+/** One JSON object for programs; `faults` keep the capabilities from being looked at, and `more` stands beside them. */
 export function jsonReport(
   file: string,
   failOn: Level,
   findings: readonly Finding[],
   faults: readonly Fault[],
+  more: object = {},
 ): string {
   const document = {
     ok: faults.length === 0 && !fails(findings, failOn),
@@ -41,6 +42,7 @@ export function jsonReport(
       message,
     })),
     faults: faults.map(({ path, message, position }) => ({ path, message, ...position })),
+    ...more,
   };
   return `${JSON.stringify(document)}\n`;
 }

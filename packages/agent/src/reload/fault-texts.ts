@@ -26,5 +26,5 @@ function lineOf({ path, message, position }: VerificationFault): string {
 /** What the checks themselves failed of. */
 export function unexpected(error: unknown): VerificationFault {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { path: '', message: 'the checks failed; the log file says how', detail };
+  return { path: '', message: 'the checks failed', detail };
 }

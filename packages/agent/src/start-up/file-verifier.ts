@@ -127,7 +127,7 @@ const NOTHING_VERIFIED: Verification = { prepared: [], capabilities: [], faults:
 
 const UNAUDITED = {
   problem: 'the account could not be audited',
-  remedy: 'let it read the system catalog that the detail in the log file names',
+  remedy: 'let it read the system catalog that the database refuses to it',
 };
 
 /** Asks for the capabilities of each database what its own `part` knows of them. */

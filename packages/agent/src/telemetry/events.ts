@@ -81,6 +81,8 @@ export type AgentEvent =
       readonly path: string;
       readonly message: string;
       readonly detail: string;
+      /** Which line of the SQL it is, and what the database advises. */
+      readonly hint?: string;
     }
   /** What is allowed, and fails at some calls or is hardly meant. */
   | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }

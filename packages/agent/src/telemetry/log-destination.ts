@@ -1,5 +1,4 @@
-import { accessSync, constants, existsSync, openSync } from 'node:fs';
-import { devNull } from 'node:os';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProblem } from '@svc/edge';
 import type { LogDestination } from './log.ts';
@@ -21,14 +20,11 @@ const LOG_DEFAULTS: LogSettings = {
 };
 
 /** The log file in the folder of the agent. */
-function logFile(home: string, { maxSizeBytes, maxFiles }: LogSettings = LOG_DEFAULTS): LogDestination {
+export function logFile(
+  home: string,
+  { maxSizeBytes, maxFiles }: LogSettings = LOG_DEFAULTS,
+): LogDestination {
   return { file: join(home, LOG_FILE), maxSizeBytes, maxFiles };
-}
-
-/** Of a command, whose standard output has what was asked for. Where there cannot be a file nothing is kept. */
-export function logOfCommand(home: string, logging?: LogSettings): LogDestination {
-  if (writeProblem(home) === undefined) return logFile(home, logging);
-  return { descriptor: openSync(devNull, 'w'), colour: false };
 }
 
 export interface RunningAgentLog {
@@ -62,9 +58,4 @@ export function writeProblem(home: string): string | undefined {
   } catch (error) {
     return readProblem(error);
   }
-}
-
-/** For a command whose faults have more than it shows, and whose log file cannot be written for `problem`. */
-export function notKept(home: string, problem: string): string {
-  return `cannot write ${LOG_FILE} in ${home} (${problem}): what the database says is not kept`;
 }

@@ -25,6 +25,8 @@ export type LogDestination =
       readonly descriptor: number;
       /** Whether these lines have colours. */
       readonly colour: boolean;
+      /** Of the file that the user named; absent for standard output. */
+      readonly name?: string;
     };
 
 export interface LogOptions {
@@ -45,8 +47,8 @@ export function createLog({ destination, standardError }: LogOptions): Log {
   const say = (line: string): unknown => standardError.write(`svc-agent: ${printable(line)}\n`);
   // On one terminal the record itself is enough.
   const repeats = 'file' in destination || standardError.isTTY !== true || !isatty(destination.descriptor);
-  const name = 'file' in destination ? destination.file : 'the log';
-  const logName = 'file' in destination ? 'the log file' : 'the log';
+  const name = 'file' in destination ? destination.file : (destination.name ?? 'the log');
+  const logName = 'file' in destination ? 'the log file' : name;
   let lostTold = 0;
   const { sink, gatherCharacters } = openSink(destination, {
     say,
@@ -182,7 +184,7 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'database_away':
       return `the database ${event.database} is away: ${event.reason}; its calls are refused until it can be used, which ${logName} will say`;
     case 'database_refused':
-      return `the database ${event.database} is back, and its calls are refused until the next reload: ${firstLines(event.message)}`;
+      return `the database ${event.database} is back, and its calls are refused until the next reload: ${firstLines(event, logName)}`;
     case 'worker_ended': {
       const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
       return `worker ${event.worker}${event.database === undefined ? '' : ` of ${event.database}`} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
@@ -192,9 +194,9 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'reloaded':
       return `reloaded: ${counted(event.capabilities, 'capability', 'capabilities')}${changesOf(event)}`;
     case 'reload_refused':
-      return `not reloaded, what was there before serves on: ${firstLines(event.message)}`;
+      return `not reloaded, what was there before serves on: ${firstLines(event, logName)}`;
     case 'drift':
-      return `the database has changed: ${firstLines(event.message)}; calls may fail until the database or the file is mended`;
+      return `the database has changed: ${firstLines(event, logName)}; calls may fail until the database or the file is mended`;
     case 'crashed':
       return `internal error, ending; ${logName} holds the details`;
     case 'shutting_down':
@@ -218,11 +220,15 @@ function changesOf({ added, changed, removed, links_waiting: waiting }: Reloaded
   return parts.length === 0 ? ', none of them changed' : `, ${parts.join(', ')}`;
 }
 
-function firstLines(message: string): string {
+function firstLines(
+  { message, detail }: { readonly message: string; readonly detail?: string },
+  logName: string,
+): string {
   const lines = message.split('\n');
   const more = lines.length - FAULTS_SHOWN;
   const shown = lines.slice(0, FAULTS_SHOWN).join('; ');
-  return more > 0 ? `${shown}; and ${more} more, which the log file lists` : shown;
+  if (more > 0) return `${shown}; and ${more} more, which ${logName} lists`;
+  return detail === undefined ? shown : `${shown}; ${logName} has the details`;
 }
 
 function clip(reason: string): string {

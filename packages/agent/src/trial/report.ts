@@ -30,6 +30,8 @@ interface AnsweredCall {
   readonly outcome: TrialOutcome;
   /** Whether what came back is a `QueryPlan`. */
   readonly isPlan: boolean;
+  /** Where the database says more of an error; empty if it does not, or the terminal shows it. */
+  readonly more: { readonly log?: string; readonly details?: string };
 }
 
 /** Lines for people. */
@@ -37,12 +39,14 @@ export function textReport({ stdout, stderr }: ReportPlace): TryReport {
   const say = (line: string): unknown => stdout.write(`${line}\n`);
   const details = stdout.isTTY === true;
   return {
-    answered({ capability, principal, outcome, isPlan }) {
+    answered({ capability, principal, outcome, isPlan, more }) {
       if (Object.keys(principal).length > 0) say(`who calls: ${nameOf(principal)} (not verified)`);
       const ms = `${outcome.durationMs.toFixed(1)} ms`;
       if (outcome.kind === 'error') {
         stderr.write(`svc-agent: ${outcome.code} after ${ms}: ${outcome.message}\n`);
         if (details && outcome.detail !== undefined) say(`    ${printable(outcome.detail)}`);
+        const where = more.log ?? more.details;
+        if (where !== undefined) (details ? stdout : stderr).write(`Details: ${where}\n`);
         return;
       }
       if (isPlan) {
@@ -76,7 +80,7 @@ export function textReport({ stdout, stderr }: ReportPlace): TryReport {
 /** One JSON object for programs. */
 export function jsonReport({ capability, stdout }: ReportPlace): TryReport {
   return {
-    answered({ principal, outcome, isPlan }) {
+    answered({ principal, outcome, isPlan, more }) {
       const common = {
         ok: outcome.kind === 'rows',
         capability,
@@ -85,7 +89,7 @@ export function jsonReport({ capability, stdout }: ReportPlace): TryReport {
       };
       if (outcome.kind === 'error') {
         const { code, message } = outcome;
-        stdout.write(`${JSON.stringify({ ...common, error: { code, message } })}\n`);
+        stdout.write(`${JSON.stringify({ ...common, error: { code, message }, ...more })}\n`);
         return;
       }
       if (isPlan) {

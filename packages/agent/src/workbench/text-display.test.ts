@@ -10,7 +10,7 @@ capabilities:
 function refused(showsDatabaseText: boolean): string {
   let text = '';
   const output = { write: (more: string) => void (text += more) };
-  textDisplay({ output, hasColour: false, showsDatabaseText, showsCalls: true }).refused({
+  textDisplay({ output, hasColour: false, showsDatabaseText, log: 'a.log', showsCalls: true }).refused({
     file: 'a.yaml',
     content: Buffer.from(FILE),
     servesOn: true,
@@ -37,9 +37,9 @@ test('a terminal is shown the line at fault with a caret and the words of the da
 `);
 });
 
-test('what is no terminal gets neither of them', () => {
+test('what is no terminal gets neither of them, and hears what has the words', () => {
   expect(refused(false)).toBe(`2 faults; what was there before is served on
-  a.yaml:4:5  capabilities.get_film.sql: is refused
+  a.yaml:4:5  capabilities.get_film.sql: is refused; a.log has the details
   a.yaml:1:23  database.password: is wrong
 `);
 });

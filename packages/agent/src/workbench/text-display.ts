@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { counted, printable } from '@svc/edge';
+import { wordsOf } from '../databases/errors.ts';
 import type { Display, Output, Refused } from './display.ts';
 import { clientConfiguration, curlCommand } from './instructions.ts';
 import { sourceExcerpt } from './source-excerpt.ts';
@@ -9,6 +10,8 @@ export interface TextOptions {
   readonly hasColour: boolean;
   /** Whether what the database says, and lines of the file, may be shown. */
   readonly showsDatabaseText: boolean;
+  /** What has the words of the database that are not shown; undefined for nothing. */
+  readonly log: string | undefined;
   readonly showsCalls: boolean;
 }
 
@@ -23,13 +26,17 @@ export function textDisplay(options: TextOptions): Display {
     void output.write(`${paint('dim', new Date().toTimeString().slice(0, 8))}  ${line}\n`);
 
   function showFaults({ file, content, faults }: Refused): void {
-    for (const { path, message, position, detail } of faults) {
+    for (const fault of faults) {
+      const { path, message, position } = fault;
+      const words = wordsOf(fault);
+      const isElsewhere = words !== undefined && !options.showsDatabaseText && options.log !== undefined;
+      const more = isElsewhere ? `; ${options.log} has the details` : '';
       const place = position === undefined ? file : `${file}:${position.line}:${position.column}`;
-      output.write(`  ${paint('bold', place)}  ${path === '' ? '' : `${path}: `}${message}\n`);
+      output.write(`  ${paint('bold', place)}  ${path === '' ? '' : `${path}: `}${message}${more}\n`);
       if (!options.showsDatabaseText) continue;
       const excerpt = sourceExcerpt(content, path, position);
       if (excerpt !== undefined) output.write(`${indented(excerpt)}\n`);
-      if (detail !== undefined && detail !== '') output.write(`${paint('yellow', indented(detail))}\n`);
+      if (words !== undefined) output.write(`${paint('yellow', indented(words))}\n`);
     }
   }
 

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import type { IdentitySummary } from '../../start-up/report.ts';
+import type { WordsPlace } from '../command-log.ts';
 import { jsonReport, textReport, type CheckReport } from './check-report.ts';
 
 const UNREADABLE = { path: '', message: 'cannot be read' };
 const FAULTS = [
-  { path: 'database', message: 'nothing listens there' },
+  { path: 'database', message: 'nothing listens there', detail: 'connect ECONNREFUSED' },
   { path: 'database.port', message: 'must be >= 1', position: { line: 3, column: 7 } },
 ];
 const IDENTITY = { accepts_keys: false, issuers: [], capabilities: 0 };
@@ -44,7 +45,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
       report.wellFormed({ capabilities: 1 });
       report.warned([]);
       report.verified(FINDINGS);
-      report.refused(FAULTS, '/a folder/svc-agent.log');
+      report.refused(FAULTS);
     },
   ],
   [
@@ -52,7 +53,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     false,
     (report) => {
       report.wellFormed({ capabilities: 1 });
-      report.refused(FAULTS.slice(0, 1), '/a folder/svc-agent.log');
+      report.refused(FAULTS.slice(0, 1));
     },
   ],
   [
@@ -60,7 +61,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
     true,
     (report) => {
       report.wellFormed({ capabilities: 1 });
-      report.refused(FAULTS.slice(1), undefined);
+      report.refused(FAULTS.slice(1));
     },
   ],
   [
@@ -104,7 +105,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
       report.warned([]);
     },
   ],
-  ['a malformed file', false, (report) => report.refused(FAULTS, undefined)],
+  ['a malformed file', false, (report) => report.refused(FAULTS)],
   [
     'warnings',
     true,
@@ -113,7 +114,7 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
       report.warned(FAULTS);
     },
   ],
-  ['a file that cannot be read', false, (report) => report.refused([UNREADABLE], undefined)],
+  ['a file that cannot be read', false, (report) => report.refused([UNREADABLE])],
 ];
 
 interface JsonReport {
@@ -123,6 +124,7 @@ interface JsonReport {
   readonly faults: readonly JsonFault[];
   readonly warnings: readonly JsonFault[];
   readonly log?: string;
+  readonly details?: string;
   readonly account: readonly { readonly problem: string; readonly remedy: string }[];
 }
 
@@ -133,9 +135,13 @@ interface JsonFault {
   readonly column?: number;
 }
 
-function written(create: typeof textReport, offline: boolean, say: (report: CheckReport) => void): string {
+function written(
+  create: typeof textReport,
+  [, offline, say]: (typeof CASES)[number],
+  words: WordsPlace,
+): string {
   let output = '';
-  const report = create('a.yaml', offline, { write: (text: string) => (output += text) });
+  const report = create('a.yaml', offline, { write: (text: string) => (output += text) }, words);
   say(report);
   report.end();
   return output;
@@ -157,26 +163,57 @@ function lineOf({ path, message, line, column }: JsonFault, kind = ''): string {
   return `${place}  ${kind}${path === '' ? '' : `${path}: `}${message}`;
 }
 
-test.each(CASES)('JSON tells programs of %s what the lines tell people', (_title, offline, say) => {
-  const lines = written(textReport, offline, say).trimEnd().split('\n');
-  const json = written(jsonReport, offline, say);
-  expect(json.indexOf('\n')).toBe(json.length - 1);
-  const report: JsonReport = JSON.parse(json);
-  const { capabilities: count, identity, workers, faults, warnings, log, account } = report;
-  expect(report).toMatchObject({ ok: faults.length === 0, file: 'a.yaml', offline });
-  const told = [
-    ...(count === undefined
-      ? []
-      : [`a.yaml: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}`]),
-    ...(identity === undefined ? [] : [`identity: ${meaningOf(identity)}`]),
-    ...(workers === undefined
-      ? []
-      : [`runtime: ${workers} workers run the calls and share the database connections`]),
-    ...faults.map((fault) => lineOf(fault)),
-    ...warnings.map((warning) => lineOf(warning, 'warning: ')),
-    ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),
-    ...(log === undefined ? [] : [`Details: ${log}`]),
-  ];
-  const others = /^(?:offline: |database: answers)/;
-  expect(told.toSorted()).toEqual(lines.filter((line) => !others.test(line)).toSorted());
+const PIPED = { file: undefined, isShown: false };
+const LOGGED = { file: '/a folder/check.log', isShown: false };
+
+test.each(CASES.flatMap((each) => [[...each, PIPED] as const, [...each, LOGGED] as const]))(
+  'JSON tells programs of %s what the lines tell people',
+  (title, offline, say, words) => {
+    const lines = written(textReport, [title, offline, say], words).trimEnd().split('\n');
+    const json = written(jsonReport, [title, offline, say], words);
+    expect(json.indexOf('\n')).toBe(json.length - 1);
+    const report: JsonReport = JSON.parse(json);
+    const { capabilities: count, identity, workers, faults, warnings, log, details = log, account } = report;
+    expect(report).toMatchObject({ ok: faults.length === 0, file: 'a.yaml', offline });
+    const told = [
+      ...(count === undefined
+        ? []
+        : [`a.yaml: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}`]),
+      ...(identity === undefined ? [] : [`identity: ${meaningOf(identity)}`]),
+      ...(workers === undefined
+        ? []
+        : [`runtime: ${workers} workers run the calls and share the database connections`]),
+      ...faults.map((fault) => lineOf(fault)),
+      ...warnings.map((warning) => lineOf(warning, 'warning: ')),
+      ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),
+      ...(details === undefined ? [] : [`Details: ${details}`]),
+    ];
+    const others = /^(?:offline: |database: answers)/;
+    expect(told.toSorted()).toEqual(lines.filter((line) => !others.test(line)).toSorted());
+  },
+);
+
+test.each([
+  ['a terminal', { file: undefined, isShown: true }, ['    connect ECONNREFUSED'], {}],
+  [
+    'a terminal and a log',
+    { file: 'b.log', isShown: true },
+    ['    connect ECONNREFUSED', 'Details: b.log'],
+    { log: 'b.log' },
+  ],
+  ['a log', { file: 'b.log', isShown: false }, ['Details: b.log'], { log: 'b.log' }],
+  [
+    'neither',
+    { file: undefined, isShown: false },
+    [expect.stringMatching(/^Details: .*--log FILE.* terminal/)],
+    { details: expect.stringMatching(/--log FILE.* terminal/) },
+  ],
+])('the words of the database with %s', (_title, words, below, members) => {
+  const refused = ['', false, (report: CheckReport) => report.refused(FAULTS.slice(0, 1))] as const;
+  expect(written(textReport, refused, words).trimEnd().split('\n').slice(1)).toEqual(below);
+  const { log, details }: JsonReport = JSON.parse(written(jsonReport, refused, words));
+  expect({ log, details }).toEqual({ log: undefined, details: undefined, ...members });
+  // Nothing is kept back of what the database says nothing of.
+  const shown = ['', false, (report: CheckReport) => report.refused(FAULTS.slice(1))] as const;
+  expect(written(textReport, shown, words)).not.toContain('Details');
 });

@@ -2,6 +2,7 @@ import { counted, printable } from '@svc/edge';
 import type { Fault } from '../../capabilities/fault.ts';
 import type { VerificationFault } from '../../databases/errors.ts';
 import type { IdentitySummary, WellFormed } from '../../start-up/report.ts';
+import { detailsFields, detailsOf, type WordsPlace } from '../command-log.ts';
 import { flatFault, printFaults } from '../print-faults.ts';
 
 /** What the account may do beyond reading, and the statement that mends it. */
@@ -21,8 +22,7 @@ export interface CheckReport {
   verified(findings: readonly Finding[]): void;
   /** What is allowed, and fails at some calls or is hardly meant. */
   warned(warnings: readonly Fault[]): void;
-  /** `logFile` is where more is told of them. */
-  refused(faults: readonly VerificationFault[], logFile: string | undefined): void;
+  refused(faults: readonly VerificationFault[]): void;
   /** To be called last. */
   end(): void;
 }
@@ -31,17 +31,17 @@ interface Output {
   write(text: string): unknown;
 }
 
-/** Whether the report has what the database says: it may stand on a terminal alone. */
-export type Details = 'unasked' | 'shown' | 'no_terminal';
+const NO_PLACE: WordsPlace = { file: undefined, isShown: false };
 
 /** Lines for people, as things become known. */
 export function textReport(
   file: string,
   offline: boolean,
   output: Output,
-  details: Details = 'unasked',
+  words: WordsPlace = NO_PLACE,
 ): CheckReport {
   let names: readonly string[] | undefined;
+  const said: Pick<VerificationFault, 'detail' | 'hint'>[] = [];
   return {
     wellFormed({ capabilities, identity, workers, databases }) {
       names = databases;
@@ -55,28 +55,36 @@ export function textReport(
       }
     },
     verified(findings) {
+      said.push(...findings);
       const who = names === undefined ? 'database: answers' : `databases: ${names.join(', ')} answer`;
       output.write(`${who}; every capability only reads and yields what it declares\n`);
       for (const { database, problem, remedy, detail } of findings) {
         const whose = database === undefined ? 'account' : `account of ${database}`;
         output.write(`${whose}: ${problem}; to mend it: ${remedy}\n`);
-        if (details === 'shown' && detail !== undefined) output.write(`    ${printable(detail)}\n`);
+        if (words.isShown && detail !== undefined) output.write(`    ${printable(detail)}\n`);
       }
     },
     warned(warnings) {
       printFaults(warnings, output, file, { kind: 'warning: ' });
     },
-    refused(faults, logFile) {
-      printFaults(faults, output, file, { details: details === 'shown' });
-      const why = details === 'no_terminal' ? ' (standard output is no terminal)' : '';
-      if (logFile !== undefined) output.write(`Details: ${logFile}${why}\n`);
+    refused(faults) {
+      said.push(...faults);
+      printFaults(faults, output, file, { details: words.isShown });
     },
-    end() {},
+    end() {
+      const details = detailsOf(said, words);
+      if (details !== undefined) output.write(`Details: ${details}\n`);
+    },
   };
 }
 
 /** One JSON object for programs, at the end. */
-export function jsonReport(file: string, offline: boolean, output: Output): CheckReport {
+export function jsonReport(
+  file: string,
+  offline: boolean,
+  output: Output,
+  words: WordsPlace = NO_PLACE,
+): CheckReport {
   /** Absent when the file could not be understood. */
   let capabilities: number | undefined;
   /** Absent also when the file has none. */
@@ -85,9 +93,7 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
   let databases: readonly string[] | undefined;
   let account: readonly Finding[] = [];
   let warned: readonly Fault[] = [];
-  let refused: readonly Fault[] = [];
-  /** Absent where it has no more to say. */
-  let log: string | undefined;
+  let refused: readonly VerificationFault[] = [];
   return {
     wellFormed(known) {
       ({ capabilities, identity, workers, databases } = known);
@@ -98,9 +104,8 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
     warned(warnings) {
       warned = warnings;
     },
-    refused(faults, logFile) {
+    refused(faults) {
       refused = faults;
-      log = logFile;
     },
     end() {
       const faults = refused.map(flatFault);
@@ -108,7 +113,8 @@ export function jsonReport(file: string, offline: boolean, output: Output): Chec
       const findings = account.map(({ database, problem, remedy }) => ({ database, problem, remedy }));
       const ok = faults.length === 0;
       const known = { capabilities, identity, workers, databases };
-      const report = { ok, file, offline, ...known, faults, warnings, log, account: findings };
+      const details = detailsFields([...account, ...refused], words);
+      const report = { ok, file, offline, ...known, faults, warnings, ...details, account: findings };
       output.write(`${JSON.stringify(report)}\n`);
     },
   };

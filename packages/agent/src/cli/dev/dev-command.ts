@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { VerificationFault } from '../../databases/errors.ts';
 import { unexpected } from '../../reload/fault-texts.ts';
 import type { FileDigests } from '../../start-up/report.ts';
-import { logOfCommand } from '../../telemetry/log-destination.ts';
-import { createLog, type Log } from '../../telemetry/log.ts';
+import { LOG_FILE, logFile, writeProblem } from '../../telemetry/log-destination.ts';
+import { createLog } from '../../telemetry/log.ts';
 import {
   checkSave,
   type CheckedSave,
@@ -19,16 +18,17 @@ import { textDisplay } from '../../workbench/text-display.ts';
 import { startWarmProcess } from '../../workbench/warm-process.ts';
 import { watchSaves, type SaveEnd, type WatchSaves } from '../../workbench/watch-saves.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { warnOfLostDetails } from '../lost-details.ts';
-import { printFaults } from '../print-faults.ts';
+import { detailsOf, NOBODY, type CommandLog } from '../command-log.ts';
+import { logFaults, printFaults } from '../print-faults.ts';
 import { serveWorkbench, createShowFindings, type WorkbenchParts } from './serve-workbench.ts';
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 
 export interface DevOptions {
   /** The capability file. */
   readonly file: string;
-  /** The folder of the executables and of the log file. */
+  /** The folder of the executables, and of the log file unless `--log` names another. */
   readonly home: string;
+  readonly log: CommandLog;
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** As it was given; undefined for the usual one. */
@@ -50,6 +50,7 @@ const KEY_NAME = 'dev';
 /** `svc-agent dev`: serves the file on this machine alone, and each save of it, until a signal comes. */
 export async function devCommand(options: DevOptions): Promise<ExitCode> {
   const { file, home, version, claims, env, untilSignal } = options;
+  const { file: named } = options.log;
   const port = Number(options.port ?? USUAL_PORT);
   const gatewayFile = join(home, 'svc-gateway');
   if (!/^\d{1,5}$/.test(options.port ?? USUAL_PORT) || port > 65_535)
@@ -60,22 +61,28 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   }
   const { stdout, stderr } = process;
   const isTerminal = stdout.isTTY;
+  const problem = named === undefined ? writeProblem(home) : undefined;
+  const logName = problem === undefined ? (named ?? LOG_FILE) : undefined;
   const display = options.json
     ? jsonDisplay(stdout, !options.quiet)
     : textDisplay({
         output: stdout,
         hasColour: isTerminal && !env['NO_COLOR'],
         showsDatabaseText: isTerminal,
+        log: logName,
         showsCalls: !options.quiet,
       });
   const showFindings = createShowFindings(display, file);
-  // What is of use here is shown by the display.
-  const standardError = { write: () => {} };
-  const log = createLog({ destination: logOfCommand(home), standardError });
+  // What runs here is an agent: its log is that of every agent, unless the user names another.
+  const log =
+    named === undefined && problem === undefined
+      ? createLog({ destination: logFile(home), standardError: NOBODY })
+      : options.log;
   const crash = async (error: unknown): Promise<never> => {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     log.observe({ event: 'crashed', detail });
-    stderr.write('svc-agent: internal error, ending; the log file holds the details\n');
+    if (logName !== undefined)
+      stderr.write(`svc-agent: internal error, ending; ${logName} holds the details\n`);
     await log.close();
     process.exit(EXIT.failure);
   };
@@ -83,8 +90,10 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   const showFaults = ({ content, faults }: RefusedSave): void => {
     logFaults(faults, log);
     if (options.json || isTerminal) display.refused({ file, content, faults, servesOn: false });
-    else printFaults(faults, stderr, file);
-    warnOfLostDetails(faults, home);
+    else printFaults(faults, stderr, file, logName === undefined ? {} : { log: logName });
+    const details = problem === undefined ? undefined : detailsOf(faults, options.log);
+    if (details === undefined) return;
+    stderr.write(`svc-agent: cannot write ${LOG_FILE} in ${home}: ${problem}\nDetails: ${details}\n`);
   };
   const progress = setTimeout(() => {
     if (stderr.isTTY) stderr.write(`Checking ${file} ...\n`);
@@ -168,7 +177,7 @@ function shownAlso(display: Display, author: AuthorConsole): Display {
 
 function judge({ content, outcome, asked }: CheckedSave): PassedSave | RefusedSave {
   if (outcome.step !== 'verified') return { content, faults: outcome.faults };
-  const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings);
+  const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings, '`svc-agent check`');
   return faults.length > 0 ? { content, faults } : { content, asked, ...outcome };
 }
 
@@ -199,11 +208,6 @@ function checksOf({
     };
     return { faults: [], show };
   };
-}
-
-function logFaults(faults: readonly VerificationFault[], log: Log): void {
-  for (const { path, message, detail = '' } of faults)
-    log.observe({ event: 'startup_fault', path, message, detail });
 }
 
 function complain(problem: string, exitCode: ExitCode): ExitCode {

@@ -125,7 +125,7 @@ function untilConnected(
   onRecord: (record: Readonly<Record<string, unknown>>) => void,
 ): Promise<undefined> {
   return new Promise((resolve, reject) => {
-    const late = new GatewayFailed('the agent does not get through to its gateway; the log file says why');
+    const late = new GatewayFailed('the agent does not get through to its gateway; its log says why');
     const timer = setTimeout(() => reject(late), CONNECTED_WITHIN_MS);
     gateway.onRecord((record) => {
       if (record['event'] === 'agent_connected') {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
+import { printable } from '@svc/edge';
 import { createRawKeyPair } from '@svc/protocol';
 import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
 import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../../databases/catalog.ts';
@@ -13,12 +14,11 @@ import { propose } from '../../proposals/propose.ts';
 import { withoutFailing } from '../../proposals/without-failing.ts';
 import { draftFolder, filesInTheWay, type FileToWrite } from '../../proposals/write-folder.ts';
 import { checkInChildProcess } from '../../start-up/child-process.ts';
-import { createLog, type Log } from '../../telemetry/log.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
-import { printFaults } from '../print-faults.ts';
-import { logOfCommand, LOG_FILE, notKept, writeProblem } from '../../telemetry/log-destination.ts';
+import { detailsFields, showFaults, type CommandLog } from '../command-log.ts';
+import { logFaults } from '../print-faults.ts';
 
 export interface InitOptions extends TableChoice {
   /** Where the database is; else DATABASE_URL. */
@@ -32,8 +32,7 @@ export interface InitOptions extends TableChoice {
   /** Answers every question. */
   readonly yes: boolean;
   readonly json: boolean;
-  /** The folder of the log file. */
-  readonly home: string;
+  readonly log: CommandLog;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -48,41 +47,47 @@ const QUIET_MS = 1000;
 /** Ends the command with a message for standard error. */
 class Refused extends Error {
   readonly exitCode: ExitCode;
-  constructor(message: string, exitCode: ExitCode = EXIT.usage) {
+  /** What the database says; it does not stand on standard error. */
+  readonly detail: string | undefined;
+  constructor(message: string, exitCode: ExitCode = EXIT.usage, detail?: string) {
     super(message);
     this.exitCode = exitCode;
+    this.detail = detail;
   }
 }
 
 /** `svc-agent init`: proposes capabilities for a database, and writes them with all that it takes to serve them. */
 export async function initCommand(options: InitOptions): Promise<ExitCode> {
+  const { log } = options;
   try {
     return await init(options);
   } catch (error) {
-    if (!(error instanceof Refused)) return crashed(error, options);
-    process.stderr.write(`svc-agent: ${error.message}\n`);
-    if (options.json) process.stdout.write(`${JSON.stringify({ ok: false, error: error.message })}\n`);
-    return error.exitCode;
+    if (error instanceof Refused) return refuse(error, options);
+    // A stack trace may quote the database; it goes to the log only.
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    log.observe({ event: 'crashed', detail });
+    return EXIT.failure;
+  } finally {
+    await log.close();
   }
 }
 
-/** What a stack trace quotes of the database goes to the log file only. */
-async function crashed(error: unknown, { home }: InitOptions): Promise<ExitCode> {
-  const log = openLog(home);
-  log.observe({
-    event: 'crashed',
-    detail: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  });
-  await log.close();
-  return EXIT.failure;
-}
-
-function openLog(home: string): Log {
-  return createLog({ destination: logOfCommand(home), standardError: process.stderr });
+function refuse({ message, detail, exitCode }: Refused, { json, log }: InitOptions): ExitCode {
+  const { stdout, stderr } = process;
+  stderr.write(`svc-agent: ${message}\n`);
+  const said = detail === undefined ? [] : [{ path: 'database', message, detail }];
+  logFaults(said, log);
+  const more = detailsFields(said, log);
+  if (json) stdout.write(`${JSON.stringify({ ok: false, error: message, ...more })}\n`);
+  if (json || detail === undefined) return exitCode;
+  if (log.isShown) stdout.write(`    ${printable(detail)}\n`);
+  const where = more.log ?? more.details;
+  if (where !== undefined) (log.isShown ? stdout : stderr).write(`Details: ${where}\n`);
+  return exitCode;
 }
 
 async function init(options: InitOptions): Promise<ExitCode> {
-  const { gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json, home } = options;
+  const { gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json, log } = options;
   const dir = normalize(options.dir ?? FOLDER).replace(/(?<=.)\/$/, '');
   const max = maxOf(options.max);
   const urlProblem = gatewayUrlProblem(gatewayUrl);
@@ -161,9 +166,9 @@ async function init(options: InitOptions): Promise<ExitCode> {
   const { accounts } = source;
   if (catalog.accounts.has(account.name)) throw new Refused(alreadyThere(account.name));
   if (!yes) await confirm(files);
-  await writeFiles(dir, files, () => makeAccount(accounts, target, { ...account, statements }, options));
+  await writeFiles(dir, files, () => makeAccount(accounts, target, { ...account, statements }));
   const first = await checkFile(join(dir, CAPABILITY_FILE));
-  await logFaults(first.faults, home);
+  logFaults(first.faults, log);
   const passing = first.faults.length === 0 ? undefined : withoutFailing(proposal, first.faults);
   let last = first;
   if (passing !== undefined) {
@@ -172,17 +177,19 @@ async function init(options: InitOptions): Promise<ExitCode> {
     for (const { path, text } of again)
       if (path === CAPABILITY_FILE) attempt(() => writeFileSync(join(dir, path), text));
     last = await checkFile(join(dir, CAPABILITY_FILE));
-    await logFaults(last.faults, home);
+    logFaults(last.faults, log);
   }
   const kept = passing ?? proposal;
   const { faults, findings } = last;
   const passed = faults.length === 0;
-  const check = { faults: faults.map(({ path, message }) => ({ path, message })), findings };
+  const check = {
+    faults: faults.map(({ path, message }) => ({ path, message })),
+    ...detailsFields(faults, log),
+    findings,
+  };
   print({ ...report, ok: passed, capabilities: namesOf(kept), left_out: leftOutOf(kept), check }, initText);
   if (passed) return EXIT.fine;
-  printFaults(faults, process.stderr, join(dir, CAPABILITY_FILE));
-  const problem = writeProblem(home);
-  if (problem !== undefined) process.stderr.write(`svc-agent: ${notKept(home, problem)}\n`);
+  showFaults(faults, join(dir, CAPABILITY_FILE), log);
   return EXIT.usage;
 }
 
@@ -211,7 +218,7 @@ function targetFor(source: CatalogSource, { url, env }: InitOptions): CatalogTar
 async function readCatalog(
   source: CatalogSource,
   target: CatalogTarget,
-  { mayAsk, home }: { readonly mayAsk: boolean; readonly home: string },
+  { mayAsk }: { readonly mayAsk: boolean },
 ): Promise<{ readonly catalog: Catalog; readonly target: CatalogTarget }> {
   try {
     const catalog = await told('Reading the catalogs ...', source.read(target, READ_TIMEOUT_MS));
@@ -219,8 +226,8 @@ async function readCatalog(
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const password = mayAsk && !target.hasPassword ? await askSecret('Password for the database') : undefined;
-    if (password === undefined) throw await refusedBy(error, 'cannot read the catalogs', home);
-    return readCatalog(source, target.withPassword(password), { mayAsk, home });
+    if (password === undefined) throw refusedBy(error, 'cannot read the catalogs');
+    return readCatalog(source, target.withPassword(password), { mayAsk });
   }
 }
 
@@ -235,21 +242,9 @@ async function told<Result>(what: string, work: Promise<Result>): Promise<Result
   }
 }
 
-/** What the database said goes to the log file only. */
-async function refusedBy(error: DatabaseError, what: string, home: string): Promise<Refused> {
+function refusedBy(error: DatabaseError, what: string, exitCode: ExitCode = EXIT.usage): Refused {
   const message = `${what}: ${error.advice ?? 'the database does not answer as it should'}`;
-  const problem = writeProblem(home);
-  await logFaults([{ path: 'database', message, detail: error.message }], home);
-  const details = problem === undefined ? `${join(home, LOG_FILE)} has the details` : notKept(home, problem);
-  return new Refused(`${message} (${details})`);
-}
-
-async function logFaults(faults: readonly VerificationFault[], home: string): Promise<void> {
-  if (faults.length === 0) return;
-  const log = openLog(home);
-  for (const { path, message, detail = '' } of faults)
-    log.observe({ event: 'startup_fault', path, message, detail });
-  await log.close();
+  return new Refused(message, exitCode, error.message);
 }
 
 async function confirm(files: readonly FileToWrite[]): Promise<void> {
@@ -288,15 +283,13 @@ async function makeAccount(
   accounts: CatalogAccounts,
   target: CatalogTarget,
   { statements, name, password }: AccountToMake,
-  { home }: InitOptions,
 ): Promise<void> {
   let outcome;
   try {
     outcome = await accounts.create(target, statements, password);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    const { message } = await refusedBy(error, 'cannot make the account', home);
-    throw new Refused(message, EXIT.failure);
+    throw refusedBy(error, 'cannot make the account', EXIT.failure);
   }
   if (outcome === 'exists') throw new Refused(alreadyThere(name));
   if (outcome === 'not_allowed') {

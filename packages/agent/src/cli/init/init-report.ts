@@ -20,6 +20,10 @@ export interface InitReport {
   /** What the agent's own checks say as that account; absent where it was not made. */
   readonly check?: {
     readonly faults: readonly Fault[];
+    /** The file of `--log`, if the database says more of them. */
+    readonly log?: string;
+    /** How to see what more it says. */
+    readonly details?: string;
     readonly findings: readonly Pick<AuditFinding, 'problem' | 'remedy'>[];
   };
 }

@@ -4,7 +4,8 @@ import { isDatabasePath } from '../../capabilities/database-names.ts';
 import { databaseFault } from '../../databases/errors.ts';
 import { closeAll } from '../../databases/opened.ts';
 import type { FileDigests } from '../../start-up/report.ts';
-import { logOfRunningAgent } from '../../telemetry/log-destination.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { LOG_FILE, logOfRunningAgent } from '../../telemetry/log-destination.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { keepReloading } from './keep-reloading.ts';
 import { openDatabase, openVerified, type Opened } from '../open-database.ts';
@@ -35,6 +36,7 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
   const { file, home, colour } = options;
   const warn = (line: string): unknown => process.stderr.write(`svc-agent: ${line}\n`);
   let files: FileDigests = {};
+  let logName = 'the log';
   let isReloadAsked = false;
   let reload = (): void => void (isReloadAsked = true);
   options.onReloadSignal(() => reload());
@@ -48,11 +50,15 @@ export async function runCommand(options: RunOptions): Promise<ExitCode> {
       file,
       offline: false,
       toleratesAway: true,
-      logTo: (logging) => logOfRunningAgent(logging, { home, colour, warn }),
+      openLog(logging) {
+        const destination = logOfRunningAgent(logging, { home, colour, warn });
+        if ('file' in destination) logName = LOG_FILE;
+        return createLog({ destination, standardError: process.stderr });
+      },
       onWellFormed(report) {
         ({ files } = report);
       },
-      showFaults: (faults) => printFaults(faults, process.stderr, file),
+      showFaults: (faults) => printFaults(faults, process.stderr, file, { log: logName }),
     },
     (checked) => serve(checked, files, { ...options, onReloadSignal }),
   );

@@ -52,7 +52,7 @@ function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion
   } catch (error) {
     const { errcode, errstr, message } = asSqliteError(error);
     if (errcode === undefined) throw error;
-    const problem = `is not accepted by the database: error ${errcode}, ${errstr} (the log file has its words)`;
+    const problem = `is not accepted by the database: error ${errcode}, ${errstr}`;
     return { ok: false, problem, detail: message };
   }
 }

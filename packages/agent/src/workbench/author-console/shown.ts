@@ -1,7 +1,7 @@
 import type { AuthoredCapability, AuthorFault, AuthorFinding } from '@svc/console/data';
 import type { Capability } from '../../capabilities/model.ts';
 import { holdsBigInt } from '../../capabilities/values/json-text.ts';
-import type { VerificationFault } from '../../databases/errors.ts';
+import { wordsOf, type VerificationFault } from '../../databases/errors.ts';
 import type { Finding } from '../../lint/finding.ts';
 import { sourceExcerpt } from '../source-excerpt.ts';
 
@@ -10,13 +10,12 @@ export const SHOWN_MAX = 200;
 
 /** `content`: of the file. */
 export function faultOf(fault: VerificationFault, content: Uint8Array | undefined): AuthorFault {
-  const { path, message, position, detail, hint } = fault;
-  const said = [detail, hint].filter((text) => text !== undefined && text !== '');
+  const { path, message, position } = fault;
   return {
     path,
     message,
     ...position,
-    detail: said.length === 0 ? undefined : said.join('; '),
+    detail: wordsOf(fault),
     excerpt: sourceExcerpt(content, path, position),
   };
 }

@@ -191,7 +191,7 @@ async function serialize(connection: DuckdbConnection, sql: string): Promise<Ser
       ? refused('is no SELECT: only one statement that begins with SELECT, WITH or FROM is allowed')
       : {
           ok: false,
-          problem: 'is not accepted by the database: syntax error (the log file has its words)',
+          problem: 'is not accepted by the database: syntax error',
           detail,
         };
   }
@@ -222,7 +222,7 @@ async function describe(connection: DuckdbConnection, text: string): Promise<Des
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     const kind = kindOfError(error);
-    const problem = `is not accepted by the database: ${kind} Error (the log file has its words)`;
+    const problem = `is not accepted by the database: ${kind} Error`;
     return {
       ok: false,
       problem,

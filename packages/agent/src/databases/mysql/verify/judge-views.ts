@@ -33,8 +33,7 @@ export async function judgeViews(
       const title = `${view.schema}.${view.name}`;
       if (view.text === '') {
         return {
-          message:
-            'reads a view whose text the account may not see: grant it SHOW VIEW (the log file says on what)',
+          message: 'reads a view whose text the account may not see: grant it SHOW VIEW',
           detail: `view ${title}`,
           hint: `GRANT SELECT, SHOW VIEW ON ${quoted(view)} TO the account`,
         };
@@ -46,7 +45,7 @@ export async function judgeViews(
       if (hidden !== undefined) {
         return {
           message:
-            'reads a view over a table that the account may not see, which could be another view: grant it SHOW VIEW (the log file says on what)',
+            'reads a view over a table that the account may not see, which could be another view: grant it SHOW VIEW',
           detail: `view ${title} over ${hidden.schema}.${hidden.name}`,
           hint: `GRANT SHOW VIEW ON ${quoted(hidden)} TO the account`,
         };

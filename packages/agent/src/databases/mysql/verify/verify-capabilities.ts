@@ -156,7 +156,7 @@ type Described =
 function problemOf(error: unknown): string {
   if (isWrite(error)) return 'writes to the database, directly or by a function: only reading is allowed';
   const next = isDenied(error) ? ': check the names, and grant what it reads' : '';
-  return `is not accepted by the database: ${nameOf(error)}${next} (the log file has its words)`;
+  return `is not accepted by the database: ${nameOf(error)}${next}`;
 }
 
 /** The server parses it, and must find the parameters that the scanner has found, be their lists empty or not. */

@@ -134,7 +134,7 @@ export function publicMessage(error: unknown, name?: string): string {
   const state = sqlStateOf(error);
   const hint = state === undefined ? undefined : HINTS[state];
   const why = name === undefined ? hint : hint?.replaceAll(':name', `:${name}`);
-  return `is refused by the database (${why ?? `SQLSTATE ${state ?? 'unknown'}`}): see the log file for its words`;
+  return `is refused by the database (${why ?? `SQLSTATE ${state ?? 'unknown'}`})`;
 }
 
 const POOLER =

@@ -144,7 +144,7 @@ function syntaxFault(error: unknown, text: string): InspectFault {
   const position = hasSqlDetails(error) ? error.sqlDetails?.cursorPosition : undefined;
   const where = position === undefined ? '' : ` in its line ${lineAt(text, position)}`;
   return {
-    message: `is not valid SQL${where}: see the log file for what the parser says`,
+    message: `is not valid SQL${where}`,
     detail: textOf(error),
   };
 }
