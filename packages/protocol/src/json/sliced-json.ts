@@ -175,7 +175,7 @@ function endOfScalar(bytes: Uint8Array, from: number): number {
  * were long when they were parsed.
  */
 export function* printJsonInSlices(
-  value: object,
+  value: unknown,
   levels: number,
   onPiece: (text: string) => void,
 ): Generator<void, void> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { atOnce } from '@svc/edge';
+import { parseStrictJsonInSlices, type OpenApiDocument } from '@svc/protocol';
 import { toolsOf } from './tool.ts';
 
 const INPUT = {
@@ -79,4 +80,44 @@ test('the schema of results can be left out', { tags: ['setting:GATEWAY_MCP_OUTP
   const { outputSchema, ...others } = JSON.parse(whole?.json ?? '');
   expect(outputSchema).toEqual(OUTPUT);
   expect(JSON.parse(short?.json ?? '')).toEqual(others);
+});
+
+const many = <T>(count: number, value: T): Record<string, T> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, value]));
+/** About as many members as an object may have, and items as fit. */
+const MEMBERS = 99_000;
+const ITEMS = 1_000_000;
+/** As `inSlices` gives it. */
+const SLICE_MS = 5;
+const NULLABLE = { type: ['integer', 'null'], description: 'Some number or none' };
+
+test.each<[string, object, object]>([
+  ['parameters', { properties: many(MEMBERS, NULLABLE) }, {}],
+  [
+    'values of a parameter',
+    { properties: { a: { type: ['integer', 'null'], enum: [null, ...Array(ITEMS).fill(1)] } } },
+    {},
+  ],
+  ['rules of a parameter', { properties: { a: { ...NULLABLE, ...many(MEMBERS, 'a rule') } } }, {}],
+  ['fields', {}, resultOf(many(MEMBERS, { type: 'string', format: 'email' }))],
+  ['fields of fields', {}, resultOf(many(99, many(1500, { a: 1 })))],
+  ['lists', {}, { type: 'object', rules: Array(ITEMS).fill([]) }],
+])('a long tool of many %s keeps others waiting for less than 100 ms', (_name, input, output) => {
+  const operation = {
+    requestBody: { content: { 'application/json': { schema: input } } },
+    responses: { '200': { content: { 'application/json': { schema: output } } } },
+  };
+  const paths = { '/api/v1/capabilities/find': { post: operation } };
+  // What is long is known from its parsing.
+  const document = atOnce(parseStrictJsonInSlices(Buffer.from(JSON.stringify({ ...openapi, paths }))));
+  const work = toolsOf({ ...DESCRIPTION, openapi: document as OpenApiDocument }, true);
+  let longestMs = 0;
+  for (let over = false; !over;) {
+    const [startedAt, cpu] = [performance.now(), process.cpuUsage()];
+    while (!over && performance.now() < startedAt + SLICE_MS) over = work.next().done === true;
+    const { user, system } = process.cpuUsage(cpu);
+    // Of two clocks the one that counts no work of other processes, or of other threads of this one.
+    longestMs = Math.max(longestMs, Math.min((user + system) / 1000, performance.now() - startedAt));
+  }
+  expect(longestMs).toBeLessThan(100);
 });

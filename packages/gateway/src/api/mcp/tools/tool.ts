@@ -30,14 +30,20 @@ export function* toolsOf(description: Description, outputSchemas: boolean): Slic
       name,
       title: at(operation, 'summary'),
       description: at(operation, 'description'),
-      inputSchema: inputSchema(input),
-      outputSchema: outputSchemas ? outputSchema(output) : undefined,
+      inputSchema: input,
+      outputSchema: outputSchemas ? output : undefined,
       annotations: ANNOTATIONS,
     };
-    let json = '';
-    // Each parameter by itself.
-    yield* printJsonInSlices(tool, 3, (text) => void (json += text));
-    tools.push({ name, json });
+    const pieces: Buffer[] = [];
+    let text = '';
+    const add = (more: string): void => {
+      text += more;
+      if (text.length < PIECE_CHARACTERS) return;
+      pieces.push(Buffer.from(text));
+      text = '';
+    };
+    yield* printObject(membersOf(tool), (key) => WAYS[key] ?? printAsIs, add);
+    tools.push({ name, json: Buffer.concat([...pieces, Buffer.from(text)]).toString() });
   }
   return tools;
 }
@@ -48,6 +54,78 @@ function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
+/** A text that grows by single characters to megabytes takes much more memory than it has characters. */
+const PIECE_CHARACTERS = 32_768;
+
+type Add = (text: string) => void;
+/** Prints a value of a description, which may be as long as the whole, in slices. */
+type Print = (value: unknown, add: Add) => Sliced<void>;
+type Member = readonly [key: string, value: unknown];
+
+const WAYS: Readonly<Record<string, Print>> = { inputSchema: printInput, outputSchema: printOutput };
+
+function printAsIs(value: unknown, add: Add): Sliced<void> {
+  return printJsonInSlices(value, 0, add);
+}
+
+function* printObject(members: Iterable<Member>, wayOf: (key: string) => Print, add: Add): Sliced<void> {
+  let separator = '{';
+  for (const [key, value] of members) {
+    if (value === undefined) continue;
+    add(`${separator}${JSON.stringify(key)}:`);
+    separator = ',';
+    yield* wayOf(key)(value, add);
+    yield;
+  }
+  add(separator === '{' ? '{}' : '}');
+}
+
+function* printArray(items: Iterable<unknown>, print: Print, add: Add): Sliced<void> {
+  let separator = '[';
+  for (const item of items) {
+    add(separator);
+    separator = ',';
+    if (typeof item === 'object') yield* print(item, add);
+    else add(JSON.stringify(item));
+    yield;
+  }
+  add(separator === '[' ? '[]' : ']');
+}
+
+/** Without the title that is for generated types, since a tool has one of its own. */
+function printInput(schema: unknown, add: Add): Sliced<void> {
+  const wayOf = (key: string): Print => (key === 'properties' ? printParameters : printAsIs);
+  return printObject(membersOf(schema, ['title']), wayOf, add);
+}
+
+function printParameters(parameters: unknown, add: Add): Sliced<void> {
+  return isObject(parameters)
+    ? printObject(membersOf(parameters), () => printWithoutNull, add)
+    : printAsIs(parameters, add);
+}
+
+/**
+ * Clients stumble over unions, and null says no more than leaving the parameter out. It is taken all the same when
+ * a model sends it.
+ */
+function* printWithoutNull(schema: unknown, add: Add): Sliced<void> {
+  const types = at(schema, 'type');
+  if (!Array.isArray(types)) return yield* printAsIs(schema, add);
+  const type: unknown = types.find((name) => name !== 'null');
+  const values = at(schema, 'enum');
+  const isNullable = Array.isArray(values) && values.includes(null);
+  const wayOf = (key: string): Print => (key === 'enum' && isNullable ? printNotNull : printAsIs);
+  const first: readonly Member[] = [
+    ['type', type],
+    ['enum', Array.isArray(values) ? values : undefined],
+  ];
+  yield* printObject(concat(first, membersOf(schema, ['type', 'enum'])), wayOf, add);
+}
+
+function printNotNull(values: unknown, add: Add): Sliced<void> {
+  return printArray(notNull(values), printAsIs, add);
+}
+
 /** Formats that hold for every value, since what leaves is made by them. */
 const KEPT_FORMATS: ReadonlySet<unknown> = new Set(['date', 'date-time']);
 
@@ -55,32 +133,24 @@ const KEPT_FORMATS: ReadonlySet<unknown> = new Set(['date', 'date-time']);
  * Without the formats that the capability file gives fields: nobody checks them, and clients of the official SDKs refuse a
  * whole answer for one value that has another.
  */
-function outputSchema(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(outputSchema);
-  if (!isObject(schema)) return schema;
-  return Object.fromEntries(
-    Object.entries(schema)
-      .filter(([keyword, rule]) => keyword !== 'format' || typeof rule !== 'string' || KEPT_FORMATS.has(rule))
-      .map(([keyword, rule]) => [keyword, outputSchema(rule)]),
-  );
+function* printOutput(schema: unknown, add: Add): Sliced<void> {
+  if (Array.isArray(schema)) yield* printArray(schema, printOutput, add);
+  else if (isObject(schema)) {
+    const { format } = schema;
+    const isChecked = typeof format !== 'string' || KEPT_FORMATS.has(format);
+    yield* printObject(membersOf(schema, isChecked ? [] : ['format']), () => printOutput, add);
+  } else add(JSON.stringify(schema));
 }
 
-/** Without the title that is for generated types, since a tool has one of its own. */
-function inputSchema({ title: _title, ...schema }: Readonly<Record<string, unknown>>): unknown {
-  const { properties } = schema;
-  if (!isObject(properties)) return schema;
-  const parameters = Object.entries(properties).map(([name, parameter]) => [name, withoutNull(parameter)]);
-  return { ...schema, properties: Object.fromEntries(parameters) };
+function* membersOf(object: unknown, except: readonly string[] = []): Iterable<Member> {
+  if (!isObject(object)) return;
+  for (const key of Object.keys(object)) if (!except.includes(key)) yield [key, object[key]];
 }
 
-/**
- * Clients stumble over unions, and null says no more than leaving the parameter out. It is taken all the same when
- * a model sends it.
- */
-function withoutNull(schema: unknown): unknown {
-  if (!isObject(schema) || !Array.isArray(schema['type'])) return schema;
-  const { type, enum: values, ...rules } = schema;
-  const only: unknown = type.find((name) => name !== 'null');
-  const allowed = Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {};
-  return { type: only, ...allowed, ...rules };
+function* notNull(values: unknown): Iterable<unknown> {
+  if (Array.isArray(values)) for (const value of values) if (value !== null) yield value;
+}
+
+function* concat(...all: readonly Iterable<Member>[]): Iterable<Member> {
+  for (const members of all) yield* members;
 }
