@@ -143,3 +143,12 @@ describe('sizes', { tags: ['file:sizes'] }, () => {
     expect(text).toContain('logging.max_size: must be at least 1KB');
   });
 });
+
+test('a file whose description is longer than a gateway takes is refused, with how long it is', async () => {
+  const numbered = (count: number): Record<string, unknown> =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, one]));
+  const { code, text } = await station.check({ capabilities: numbered(20_000) });
+  expect(code).toBe(2);
+  const [, length] = /capabilities: are described to callers in ([\d.]+)MB, .*takes 8MB/.exec(text) ?? [];
+  expect(Number(length)).toBeGreaterThan(8);
+});

@@ -159,7 +159,25 @@ test.each([
   expect((await connection.over).reason).toContain(place);
 });
 
-test.each([CLOSE.bad_description, CLOSE.no_common_version, CLOSE.handshake_timeout])(
+test.each([
+  ['the description is longer than 8 MiB', /4422.*: shorten descriptions.*`svc-agent check`/],
+  ['the descriptions of the agents with this key take more than 64 MiB', /4422.*: .*a key of its own/],
+  ['the descriptions of all agents take more than 256 MiB', /4422.*: stop agents of this gateway/],
+  ['the description is malformed: /openapi must be object', /4422.*: .*update the older one/],
+])(
+  'a gateway that does not take the description says why, and the agent what to do: %s',
+  async (why, advice) => {
+    const { connection } = await open({
+      instead: { auth: (socket) => socket.close(CLOSE.bad_description, why) },
+    });
+    const { reason, refused } = await connection.over;
+    expect(reason).toMatch(advice);
+    expect(reason).toContain(why);
+    expect(refused).toBe(false);
+  },
+);
+
+test.each([CLOSE.no_common_version, CLOSE.handshake_timeout])(
   'a gateway that closes with %i is named as the reason and dialled again soon',
   async (code) => {
     const { connection } = await open({ instead: { hello: (socket) => socket.close(code, 'why') } });

@@ -382,7 +382,19 @@ function explain(code: number, reason: string, { privateKey, trust, service }: A
       return trust === undefined
         ? reason
         : `${reason}: the capability file has \`identity\`, which this gateway is too old for; update the gateway`;
+    case CLOSE.bad_description:
+      return `${reason}: ${adviceOnDescription(reason)}`;
     default:
       return reason;
   }
+}
+
+/** The gateway says which of its bounds the description is beyond. */
+function adviceOnDescription(reason: string): string {
+  if (reason.includes('longer than'))
+    return 'shorten descriptions, examples and enums in the capability file, or divide its capabilities among several agents; `svc-agent check` says how long it is';
+  if (reason.includes('with this key'))
+    return 'stop agents of this key with other capability files, or give this agent a key of its own';
+  if (reason.includes('of all agents')) return 'stop agents of this gateway that nobody needs';
+  return 'if agent and gateway are of different versions, update the older one';
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nearestWithin } from '@svc/edge';
+import { DESCRIPTION_MAX_BYTES } from '@svc/protocol';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
@@ -63,9 +64,7 @@ export async function runStartUpChecks(
     toleratesAway: toleratesAway && !config.runtime.requireAllDatabases,
   };
   const outcome =
-    only === undefined
-      ? await (offline ? readStatements(config, known) : askDatabases(config, known))
-      : await askForOne(config, only, known);
+    only === undefined ? await checkAll(config, known, offline) : await askForOne(config, only, known);
   report(withCauses(outcome, linted.warnings));
 }
 
@@ -99,6 +98,12 @@ function summaryOf(
     issuers: issuers.map(({ name }) => name),
     capabilities: pinned.length,
   };
+}
+
+async function checkAll(config: AgentConfig, known: KnownOfFile, offline: boolean): Promise<StartUpOutcome> {
+  const tooLong = longDescriptionFaults(descriptionOf(config));
+  if (tooLong.length > 0) return { step: 'refused', faults: tooLong };
+  return offline ? readStatements(config, known) : askDatabases(config, known);
 }
 
 /** The checks that need no database: each statement as it is written. */
@@ -158,6 +163,9 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
       ...(await databases.findWarnings(config.capabilities.filter(isUsable))),
     ];
     const verified = verifiedAgent(config, passed, unusable);
+    // It has what the database adds, such as the labels of enums.
+    const tooLong = longDescriptionFaults(verified.description);
+    if (tooLong.length > 0) return { step: 'refused', faults: tooLong };
     if (!known.lint) return { step: 'verified', verified, warnings, findings };
     const unordered = await databases.findUnordered(capabilities);
     const lint = lintCapabilities(capabilities, { warnings, unordered });
@@ -197,6 +205,16 @@ function isNarrowed(declared: Capability, verified: Capability | undefined): boo
 
 function descriptionOf(config: AgentConfig): Uint8Array {
   return Buffer.from(JSON.stringify(describeCapabilities(config)));
+}
+
+/** Gateways close the link of an agent whose description is longer. */
+function longDescriptionFaults({ length }: Uint8Array): readonly VerificationFault[] {
+  if (length <= DESCRIPTION_MAX_BYTES) return [];
+  const megabytes = (bytes: number): string => `${Math.ceil((10 * bytes) / 1024 ** 2) / 10}MB`;
+  const message =
+    `are described to callers in ${megabytes(length)}, and a gateway takes ${megabytes(DESCRIPTION_MAX_BYTES)} of an ` +
+    'agent: shorten descriptions, examples and enums, or divide the capabilities among several agents';
+  return [{ path: 'capabilities', message }];
 }
 
 /** Verifies what databases hold that answer now; one that does not pass keeps no other from being served. */
