@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runProcess, startProcess, type RunningProcess } from './start-process.ts';
 
@@ -134,3 +136,27 @@ async function openLine(): Promise<{ program: string; opened(): Promise<{ gone: 
     },
   };
 }
+
+/** Ports on which this process listens for connections by IPv4. */
+async function listensOn(pid: number): Promise<readonly string[]> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder);
+  const files = new Set(await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => ''))));
+  const sockets = (await readFile('/proc/net/tcp', 'utf8'))
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/));
+  return sockets.flatMap(([, address = '', , state, , , , , , inode]) =>
+    state === '0A' && files.has(`socket:[${inode}]`) ? [address] : [],
+  );
+}
+
+test('SIGUSR1 opens no debugger in the process that cleans up', async () => {
+  const child = await startProcess(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+  const { stdout } = await runProcess('pgrep', ['-P', String(process.pid), '-f', 'watchdog-main']);
+  const pid = Number(stdout.trim());
+  process.kill(pid, 'SIGUSR1');
+  // A debugger would be open by then.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(await listensOn(pid)).toEqual([]);
+  await child.stop();
+});

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+// Without a listener SIGUSR1 opens Node's debugger to everybody on the machine.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(signal, () => {});
 
 const guarded = new Map();
 const folders = new Set();
