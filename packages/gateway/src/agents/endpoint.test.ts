@@ -79,7 +79,7 @@ afterEach(async () => {
 async function start(rules: HandshakeRules): Promise<void> {
   events = [];
 
-  budget = createResultBudget(2_000_000);
+  budget = createResultBudget(4_000_000);
   registry = createRegistry(() => 0);
   catalog = createCatalog((event) => events.push(event));
   directory = createSessionDirectory(registry, catalog);
@@ -443,6 +443,41 @@ describe('I32: an agent takes no call before its description', () => {
     expect((await agent.closed).code).toBe(CLOSE.bad_description);
     expect(budget.reservedBytes).toBe(0);
   });
+
+  test.each([100, 2_000_000])(
+    'and a failure of the gateway with one of %i bytes costs only its link',
+    async (padding) => {
+      directory = {
+        enter() {
+          throw new Error('a fault of the gateway');
+        },
+      };
+      const description = Buffer.concat([describing('get'), Buffer.alloc(padding, ' ')]);
+      const { agent } = await becomeAgent(server.port, key, { description });
+      const first = description.subarray(0, 50_000);
+      const head = { ...resultHead(1, description.length, first), fin: first.length === description.length };
+      sayFrames(agent, head);
+      let credit = INITIAL_CREDIT_BYTES;
+      for (let at = first.length; at < description.length;) {
+        if (credit <= at) {
+          for (const frame of decodeMessage(await agent.next()))
+            if (frame.type === 'credit') credit += frame.bytes;
+          continue;
+        }
+        const bytes = description.subarray(at, Math.min(at + 50_000, credit));
+        at += bytes.length;
+        sayFrames(agent, { type: 'data', id: 1, bytes, fin: at === description.length });
+      }
+      expect(await agent.closed).toMatchObject({
+        code: CLOSE.bad_description,
+        reason: 'the gateway could not read the description',
+      });
+      expect(await reported('internal_error')).toMatchObject({
+        message: expect.stringContaining('a fault of the gateway'),
+      });
+      expect(budget.reservedBytes).toBe(0);
+    },
+  );
 
   test('I32: which it must not refuse', async () => {
     const { agent } = await becomeAgent(server.port, key);

@@ -273,9 +273,15 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       done(description);
     }
 
+    /** A failure of the gateway's own costs this agent its link, and no other agent or caller anything. */
     function refuse(error: unknown): void {
-      if (!(error instanceof ProtocolError)) throw error;
-      if (sessions.has(session)) session.end(error.code, error.message);
+      if (!(error instanceof ProtocolError)) {
+        const message = error instanceof Error ? (error.stack ?? error.message) : 'unknown error';
+        options.observe({ event: 'internal_error', request_id: '', message });
+      }
+      const { code, message } =
+        error instanceof ProtocolError ? error : badDescription('the gateway could not read the description');
+      if (sessions.has(session)) session.end(code, message);
     }
 
     session.describe(DESCRIBE_TIMEOUT_MS, admit, (outcome) => {
