@@ -1,0 +1,73 @@
+import { fileURLToPath } from 'node:url';
+import { createAgentSecret, gatewaySettings, startGateway, startProcess } from '@svc/testkit';
+import { expect, test } from 'vitest';
+import { drive } from './drive.testing.ts';
+
+const SERVER = fileURLToPath(new URL('hostile-server.mjs', import.meta.url));
+
+interface Waited {
+  /** Milliseconds. */
+  readonly median: number;
+  readonly p99: number;
+  readonly longest: number;
+  readonly statuses: readonly number[];
+  /** Whether the gateway found that its Valkey is none. */
+  readonly isLost: boolean;
+}
+
+/** What callers of a gateway of so many workers wait for whose Valkey does this. */
+async function callsWhile(attack: string, workers: number): Promise<Waited> {
+  const valkey = await startProcess(process.execPath, [SERVER], { env: { ATTACK: attack } });
+  try {
+    const { agent_public_key: publicKey } = await createAgentSecret();
+    const line = await valkey.waitForLine((text) => text.startsWith('port '));
+    const gateway = await startGateway({
+      ...gatewaySettings(publicKey, []),
+      GATEWAY_VALKEY_URL: `redis://127.0.0.1:${line.slice('port '.length)}`,
+      GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '10000',
+      GATEWAY_RATE_LIMIT_BURST: '10000',
+      GATEWAY_WORKERS: String(workers),
+    });
+    try {
+      const ports = [gateway.port];
+      const answers = await drive({ ports, perSecond: 400, seconds: 2 });
+      const times = answers.map(({ ms }) => ms).toSorted((a, b) => a - b);
+      const at = (part: number): number => times[Math.floor(part * times.length)] ?? Number.NaN;
+      return {
+        median: at(0.5),
+        p99: at(0.99),
+        longest: times.at(-1) ?? Number.NaN,
+        statuses: [...new Set(answers.map(({ status }) => status))],
+        isLost: gateway.process.output('stdout').includes('"event":"shared_limits_lost"'),
+      };
+    } finally {
+      await gateway.process.stop();
+    }
+  } finally {
+    await valkey.stop();
+  }
+}
+
+/** A call waits for a lease so long, which a busy machine makes several times as much. */
+const LEASE_WAIT_MS = 20;
+
+test.each([1, 2])(
+  'no Valkey, whatever it sends, delays the calls of a gateway with %i workers by much more than 20 ms',
+  { timeout: 120_000 },
+  async (workers) => {
+    const usual = await callsWhile('none', workers);
+    const waited: Record<string, Waited> = { none: usual };
+    for (const attack of [
+      ...['silence', 'messages without end', 'an answer without end', 'answers without end'],
+      'an answer byte by byte',
+    ]) {
+      waited[attack] = await callsWhile(attack, workers);
+    }
+    console.table(waited);
+    for (const [attack, { median, p99, statuses, isLost }] of Object.entries(waited)) {
+      expect([attack, statuses, isLost]).toEqual([attack, [200], attack !== 'none']);
+      expect(median).toBeLessThan(usual.median + LEASE_WAIT_MS);
+      expect(p99).toBeLessThan(usual.p99 + 5 * LEASE_WAIT_MS);
+    }
+  },
+);
