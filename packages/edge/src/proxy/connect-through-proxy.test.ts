@@ -9,7 +9,7 @@ import {
   type Socket,
 } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   AUTHORITY,
   CERTIFICATE,
@@ -176,6 +176,22 @@ test('a proxy that is silent holds nothing up once the caller gives up', async (
   await hung;
   caller.abort();
   await expect(failed).rejects.toThrow(/opened no tunnel/);
+});
+
+test('a proxy that is silent is given up after ten seconds, whoever waits', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    let connected = (): void => {};
+    const hung = new Promise<void>((resolve) => (connected = resolve));
+    const port = await portOf(createTcpServer(() => connected()));
+    const failed = fetched(`http://127.0.0.1:${port}`, undefined, new AbortController().signal);
+    failed.catch(() => {});
+    await hung;
+    vi.advanceTimersByTime(10_000);
+    await expect(failed).rejects.toThrow(/opened no tunnel: no answer within 10 s/);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('the certificate of the target is judged, not that of the proxy', async () => {

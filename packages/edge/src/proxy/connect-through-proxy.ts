@@ -55,11 +55,9 @@ function openTunnel(
   { url, ca }: Proxy,
   name: string,
   port: number,
-  callerSignal: AbortSignal,
+  signal: AbortSignal,
   outcome: Outcome,
 ): void {
-  const late = AbortSignal.timeout(TUNNEL_MS);
-  const signal = AbortSignal.any([callerSignal, late]);
   const isSecure = url.protocol === 'https:';
   const proxyPort = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const at = `the proxy ${url.hostname}:${proxyPort}`;
@@ -76,9 +74,19 @@ function openTunnel(
     agent: false,
     ...(ca === undefined ? {} : { ca }),
   });
+  let isLate = false;
   const giveUp = (): void => void request.destroy(new Error('given up'));
-  request.once('connect', ({ statusCode = 0 }, socket: Socket, head: Buffer) => {
+  // Not by AbortSignal.timeout: Node.js 20 forgets one that only AbortSignal.any refers to.
+  const timer = setTimeout(() => {
+    isLate = true;
+    giveUp();
+  }, TUNNEL_MS);
+  const answered = (): void => {
+    clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
+  };
+  request.once('connect', ({ statusCode = 0 }, socket: Socket, head: Buffer) => {
+    answered();
     if (statusCode >= 200 && statusCode < 300) {
       if (head.length > 0) socket.unshift(head);
       outcome.opened(socket);
@@ -91,8 +99,8 @@ function openTunnel(
   });
   // Node.js emits it only before `connect`: after that the errors are those of the socket.
   request.once('error', (error) => {
-    signal.removeEventListener('abort', giveUp);
-    const problem = late.aborted ? `no answer within ${TUNNEL_MS / 1000} s` : errorText(error);
+    answered();
+    const problem = isLate ? `no answer within ${TUNNEL_MS / 1000} s` : errorText(error);
     outcome.failed(new Error(`${at} opened no tunnel: ${problem}`));
   });
   signal.addEventListener('abort', giveUp);

@@ -12,32 +12,10 @@ import { offering } from './offer.testing.ts';
 
 const PREFIX = '/api/v1/capabilities/';
 /** Words that those who read a description look for, and names that every object has. */
-const WORDS = [
-  ...[
-    'post',
-    'requestBody',
-    'responses',
-    '200',
-    'content',
-    'application/json',
-    'schema',
-    'properties',
-    'rows',
-  ],
-  ...[
-    'items',
-    'type',
-    'enum',
-    'format',
-    'title',
-    'schemas',
-    'Unavailable',
-    'error',
-    'code',
-    'securitySchemes',
-  ],
-  ...['toJSON', 'constructor', 'hasOwnProperty', 'length', 'then', '0'],
-];
+const WORDS =
+  'post requestBody responses 200 content application/json schema properties rows items type enum format title schemas Unavailable error code securitySchemes toJSON constructor hasOwnProperty length then 0'.split(
+    ' ',
+  );
 const word = fc.constantFrom(...WORDS);
 const { any } = fc.letrec<{ any: unknown }>((tie) => ({
   any: fc.oneof(
