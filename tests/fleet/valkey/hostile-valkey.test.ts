@@ -18,7 +18,7 @@ interface Waited {
 async function callsWhile(attack: string, workers: number): Promise<Waited> {
   const valkey = await startProcess(process.execPath, [SERVER], { env: { ATTACK: attack } });
   try {
-    const { agent_public_key: publicKey } = await createAgentSecret();
+    const { agent_public_key: publicKey } = createAgentSecret();
     const line = await valkey.waitForLine((text) => text.startsWith('port '));
     const gateway = await startGateway({
       ...gatewaySettings(publicKey, []),
