@@ -5,6 +5,8 @@ import type { DatabaseSection } from '../driver.ts';
 export interface Dialect {
   /** Whether an account that may do more than read keeps the agent from starting, where the file does not say. */
   readonly requiresReadonlyAccount: boolean;
+  /** The functions that the account that reads may call; absent where nobody grants them. */
+  readonly grantedFunctions?: readonly string[];
   /** A database of its own with `book (id, title)`, 50 rows: 1 and 'book 1' to 50 and 'book 50'. */
   start(): Promise<TestServer>;
   /** The name of a column as it is written in SQL, with whatever characters. */

@@ -3,6 +3,7 @@ import type { ParamSchema } from '../../capabilities/model.ts';
 import type { Account, Dialect, TestServer } from '../conformance/dialect.testing.ts';
 
 const PASSWORD = 'reader-password';
+const FUNCTIONS = ['writes', 'slowly', 'shout', 'leave_variable', 'leave_lock', 'leave_zone', 'left_over'];
 const LEFT = "concat_ws(' ', @left, @@time_zone, is_used_lock(concat('left', connection_id())) is not null)";
 
 function schemaOf(database: string): readonly string[] {
@@ -43,12 +44,11 @@ async function start(address: MysqlAddress): Promise<TestServer> {
   const writer = `writer_${process.pid}_${databases}`;
   for (const sql of schemaOf(name))
     await executeMysql(address, sql, sql.includes('create database') ? undefined : name);
-  const functions = ['writes', 'slowly', 'shout', 'leave_variable', 'leave_lock', 'leave_zone', 'left_over'];
   await executeMysql(
     address,
     `create user '${user}'@'%' identified by '${PASSWORD}'; create user '${writer}'@'%' identified by '${PASSWORD}';
     grant select, show view on ${name}.* to '${user}'@'%'; grant all on ${name}.* to '${writer}'@'%';
-    ${functions.map((each) => `grant execute on function ${name}.${each} to '${user}'@'%';`).join('\n')}`,
+    ${FUNCTIONS.map((each) => `grant execute on function ${name}.${each} to '${user}'@'%';`).join('\n')}`,
   );
   let network = await startFaultProxy({ target: address });
   const { host, port } = network;
@@ -119,6 +119,7 @@ export function dialectOf(address: MysqlAddress): Dialect {
   const json = (name: string): string => (isMysql ? `cast(:${name} as json)` : `cast(:${name} as char)`);
   return {
     requiresReadonlyAccount: true,
+    grantedFunctions: FUNCTIONS,
     start: () => start(address),
     quoted: (name) => `\`${name.replaceAll('`', '``')}\``,
     hasUnsignedIntegers: true,

@@ -39,7 +39,7 @@ export const verifier: Verifier = {
         const rows = await withSession(pool, (session) => session.askWith(`explain ${nulls.text}`, values));
         return rows.map((row) => Object.values(row).map(String).join('  '));
       },
-      auditAccount: () => auditAccount(pool),
+      auditAccount: (capabilities) => auditAccount(pool, config, capabilities),
       close: () => pool.close(),
     };
   },

@@ -1,7 +1,7 @@
 import type { Catalog, ColumnGrant, CreatedAccount } from '../../catalog.ts';
 import { unavailable, numberOf } from '../connection/server-errors.ts';
 import { openSession } from '../connection/session.ts';
-import { quoted } from '../quoted.ts';
+import { asPattern, quoted } from '../quoted.ts';
 import type { MysqlTarget } from './target.ts';
 
 /** ER_CANNOT_USER, which says nothing of why; here it can only be that there is one. */
@@ -26,9 +26,7 @@ export function accountStatements(
       const names = columns.map(({ name }) => quoted(name)).join(', ');
       return `GRANT SELECT (${names}) ON ${of(table.name)} TO ${user}`;
     }),
-    ...(hasView
-      ? [`GRANT SHOW VIEW ON ${quoted(catalog.name.replaceAll(/[_%\\]/g, '\\$&'))}.* TO ${user}`]
-      : []),
+    ...(hasView ? [`GRANT SHOW VIEW ON ${quoted(asPattern(catalog.name))}.* TO ${user}`] : []),
   ];
 }
 
