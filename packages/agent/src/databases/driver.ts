@@ -96,6 +96,8 @@ export interface VerifierDatabase {
   plan(prepared: PreparedCapability): Promise<readonly string[]>;
   /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
+  /** What else the account may do that these capabilities do not need. Absent where there is nothing to tell. */
+  describeAccount?(capabilities: readonly Capability[]): Promise<readonly AccountNote[]>;
   close(): Promise<void>;
 }
 
@@ -116,6 +118,13 @@ export interface AccountFinding {
   readonly problem: string;
   /** The REVOKE or ALTER that removes the problem, or, after words, the statements that make another account. */
   readonly remedy: string;
+}
+
+/** For whoever asks what an account may do; never a fault. */
+export interface AccountNote {
+  readonly note: string;
+  /** The statement that takes it away; absent where there is none. */
+  readonly remedy?: string;
 }
 
 /** Runs the capabilities that a verifier has prepared. */

@@ -4,7 +4,7 @@ import { constantKeyWarnings } from '../sql/constant-keys.ts';
 import type { OneSelect } from '../sql/one-select.ts';
 import { rowCountWarnings } from '../sql/row-counts.ts';
 import { unorderedStatements } from '../sql/unordered-statements.ts';
-import { auditAccount } from './audit/account.ts';
+import { auditAccount, describeAccount } from './audit/account.ts';
 import type { MysqlConfig } from './config.ts';
 import { createPool, ping, withSession } from './connect.ts';
 import { expandLists } from './execute/expand-lists.ts';
@@ -40,6 +40,7 @@ export const verifier: Verifier = {
         return rows.map((row) => Object.values(row).map(String).join('  '));
       },
       auditAccount: (capabilities) => auditAccount(pool, config, capabilities),
+      describeAccount: (capabilities) => describeAccount(pool, config, capabilities),
       close: () => pool.close(),
     };
   },

@@ -1,5 +1,5 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { AccountFinding } from '../../driver.ts';
+import type { AccountFinding, AccountNote } from '../../driver.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import { withSession } from '../connect.ts';
@@ -8,6 +8,7 @@ import type { MysqlSession } from '../connection/session.ts';
 import { foreignGrants } from './foreign-grants.ts';
 import { judgeFunctions } from './judge-functions.ts';
 import { judgeGrants } from './judge-grants.ts';
+import { noteReading } from './note-reading.ts';
 import { readAccount } from './read-account.ts';
 
 type Audited = Pick<MysqlConfig, 'name'>;
@@ -33,4 +34,41 @@ export async function auditAccount(
   } catch (error) {
     throw unavailable(error);
   }
+}
+
+/** More functions are counted. */
+const MOST_FUNCTIONS = 10;
+
+/** What the account may do that is no finding: what every account can, and reading what no capability reads. */
+export async function describeAccount(
+  pool: Pool<MysqlSession>,
+  { name }: Audited,
+  capabilities: readonly Capability[],
+): Promise<readonly AccountNote[]> {
+  try {
+    return await withSession(pool, async (session) => {
+      const account = await readAccount(session);
+      const functions = judgeFunctions(account, capabilities).filter(({ modifies }) => !modifies);
+      const more = functions.length - MOST_FUNCTIONS;
+      return [
+        { note: byItself(session) },
+        ...(await noteReading(session, account, name, capabilities)),
+        ...functions.slice(0, MOST_FUNCTIONS).map(({ problem, remedy }) => ({ note: problem, remedy })),
+        ...(more > 0 ? [{ note: `the account may call ${more} more functions that no capability may` }] : []),
+      ];
+    });
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+function byItself({ isMariaDb }: MysqlSession): string {
+  const [server, locks] = isMariaDb
+    ? ['MariaDB', 'SELECT ... FOR UPDATE and LOCK IN SHARE MODE']
+    : ['MySQL', 'SELECT ... LOCK IN SHARE MODE'];
+  return (
+    `like every account of a ${server} server, the account can by itself wait and compute (SLEEP, BENCHMARK), take named locks ` +
+    `(GET_LOCK), lock rows that it may read (${locks}), check tables that it may read (CHECK TABLE), set variables of its session, ` +
+    'prepare XA transactions, change its own password and end its own sessions; no statement takes that from one account'
+  );
 }

@@ -1,20 +1,21 @@
 import { executeMysql, type MysqlAddress } from '@svc/testkit';
 import { onTestFinished } from 'vitest';
 import type { Capability } from '../../../capabilities/model.ts';
-import type { AccountFinding } from '../../driver.ts';
+import type { AccountFinding, AccountNote } from '../../driver.ts';
 import { configure } from '../config.ts';
 import { createPool } from '../connect.ts';
-import { auditAccount } from './account.ts';
+import { auditAccount, describeAccount } from './account.ts';
 
 export interface Audited {
   /** In quotes, with its host. */
   readonly account: string;
   readonly execute: (sql: string) => ReturnType<typeof executeMysql>;
   /** By a new session, which has what was granted before. */
-  audit(capabilities?: readonly Capability[]): Promise<readonly AccountFinding[]>;
-  remedies(): Promise<readonly string[]>;
+  readonly audit: (capabilities?: readonly Capability[]) => Promise<readonly AccountFinding[]>;
+  readonly describe: (capabilities: readonly Capability[]) => Promise<readonly AccountNote[]>;
+  readonly remedies: () => Promise<readonly string[]>;
   /** Runs each remedy as the administrator; gives what is found after that. */
-  followRemedies(): Promise<readonly AccountFinding[]>;
+  readonly followRemedies: () => Promise<readonly AccountFinding[]>;
 }
 
 let accounts = 0;
@@ -35,19 +36,25 @@ export async function auditedAccount(
     await execute(`drop user ${account}`);
   });
   const section = { driver: kind, host: server, port, name: 'information_schema', user };
-  const audit: Audited['audit'] = async (capabilities = []) => {
+  const inNewSession = async <Result>(
+    ask: (pool: ReturnType<typeof createPool>) => Promise<Result>,
+  ): Promise<Result> => {
     const pool = createPool(configure(section, { password: 'p' }));
     try {
-      return await auditAccount(pool, { name: database }, capabilities);
+      return await ask(pool);
     } finally {
       await pool.close();
     }
   };
+  const audit: Audited['audit'] = (capabilities = []) =>
+    inNewSession((pool) => auditAccount(pool, { name: database }, capabilities));
   const remedies = async (): Promise<readonly string[]> => (await audit()).map(({ remedy }) => remedy);
   return {
     account,
     execute,
     audit,
+    describe: (capabilities) =>
+      inNewSession((pool) => describeAccount(pool, { name: database }, capabilities)),
     remedies,
     async followRemedies() {
       for (const remedy of await remedies()) await execute(remedy);

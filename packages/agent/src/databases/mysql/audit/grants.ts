@@ -87,9 +87,7 @@ function inOne(first: Grant, next: Grant): Grant {
 function grantOf(line: string): Grant | undefined {
   const proxy = PROXY.exec(line);
   if (proxy !== null) {
-    const [user = '', host = '', holder = '', holderHost = ''] = proxy
-      .slice(1)
-      .map((part = '') => quoted(part));
+    const [user = '', host = '', holder = '', holderHost = ''] = proxy.slice(1).map(quoted);
     return {
       privileges: ['PROXY'],
       kind: '',

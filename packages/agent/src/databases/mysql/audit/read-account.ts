@@ -39,7 +39,7 @@ interface Surroundings {
 }
 
 /** More tables are not looked at one by one. */
-const MOST_TABLES = 10_000;
+export const MOST_TABLES = 10_000;
 /** The databases of the servers themselves. */
 export const SYSTEM = "('information_schema', 'performance_schema', 'mysql', 'sys')";
 const TABLES = `select table_schema as s, table_name as n from information_schema.tables

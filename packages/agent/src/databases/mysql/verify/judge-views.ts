@@ -61,7 +61,7 @@ interface Table {
   readonly name: string;
 }
 
-async function findViews(
+export async function findViews(
   session: MysqlSession,
   names: readonly Table[],
 ): Promise<readonly (Table & { readonly text: string })[]> {
@@ -95,7 +95,7 @@ function anyOf(names: readonly Table[]): string {
 }
 
 /** Servers write the tables of a view behind FROM and JOIN, each with its schema, and without quotes where its maker wants it so. */
-function tablesOf(body: readonly SqlToken[]): readonly Table[] {
+export function tablesOf(body: readonly SqlToken[]): readonly Table[] {
   return body.flatMap((token, index) => {
     const [dot, name] = [body[index + 1], body[index + 2]];
     if (!isNaming(token) || dot?.text !== '.' || !isNaming(name)) return [];

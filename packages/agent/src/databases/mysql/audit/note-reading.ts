@@ -1,0 +1,91 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { AccountNote } from '../../driver.ts';
+import type { MysqlSession } from '../connection/session.ts';
+import { quoted } from '../quoted.ts';
+import { findViews, tablesOf } from '../verify/judge-views.ts';
+import { judgeText, readStatement } from '../verify/read-statement.ts';
+import { covers, nameOfPrivilege, type Grant } from './grants.ts';
+import { byWhom, readsAccounts, revoke } from './judge-grants.ts';
+import { MOST_TABLES, type Account, type Table } from './read-account.ts';
+
+/** How many tables are named. */
+const MAX_NAMED = 10;
+/** Databases of the server's own that tell of other sessions. */
+const TELLING = ['performance_schema', 'sys'];
+
+/** The grants of SELECT by which the account may read what no capability names, each with the statements that take that away. */
+export async function noteReading(
+  session: MysqlSession,
+  account: Account,
+  database: string,
+  capabilities: readonly Capability[],
+): Promise<readonly AccountNote[]> {
+  const needed = await namedTables(session, account, database, capabilities);
+  return account.grants.flatMap((grant) => noteGrant(grant, account, needed));
+}
+
+function noteGrant(grant: Grant, account: Account, needed: ReadonlySet<string>): readonly AccountNote[] {
+  const select = grant.privileges.filter((each) => nameOfPrivilege(each) === 'SELECT');
+  // The audit has the others to say.
+  if (select.length === 0 || readsAccounts(grant, account)) return [];
+  const { hasLiteralNames } = account.server;
+  const covered = account.tables.filter(({ schema, name }) =>
+    covers(grant.object, hasLiteralNames, schema, name),
+  );
+  const systems = TELLING.filter(
+    (schema) => covers(grant.object, hasLiteralNames, schema) && !needed.has(schema),
+  );
+  const unread = [
+    ...covered.filter((table) => !needed.has(keyOf(table))).map(titleOf),
+    ...systems.map((schema) => `${quoted(schema)}.*`),
+  ];
+  if (unread.length === 0) return [];
+  const more = unread.length > MAX_NAMED ? ` and ${unread.length - MAX_NAMED} more` : '';
+  const named = `${unread.slice(0, MAX_NAMED).join(', ')}${more}`;
+  const note = `the account has SELECT on what no capability names: ${named}${byWhom(grant.holders, account)}`;
+  // A table that was not looked at could be needed.
+  if (account.tables.length >= MOST_TABLES) return [{ note }];
+  const [holder = ''] = grant.holders;
+  const kept = covered.filter((table) => needed.has(keyOf(table)));
+  const again = kept.map((table) => `GRANT SELECT ON ${titleOf(table)} TO ${holder}`);
+  return [{ note, remedy: [...revoke(grant, select), ...again].join('; ') }];
+}
+
+/** The tables and views that the capabilities name, and those that the views read; and the databases that they are in. */
+async function namedTables(
+  session: MysqlSession,
+  { tables }: Account,
+  database: string,
+  capabilities: readonly Capability[],
+): Promise<ReadonlySet<string>> {
+  const allowed = capabilities.flatMap(({ allowFunctions }) => allowFunctions);
+  const known = new Set(tables.map(keyOf));
+  const needed = new Set<string>();
+  let next: readonly Table[] = capabilities.flatMap((capability) => {
+    const result = readStatement(capability);
+    if (!result.ok) return [];
+    return result.read.select.names.map(({ schema = database, name }) => ({ schema, name }));
+  });
+  while (next.length > 0) {
+    for (const { schema } of next) needed.add(schema.toLowerCase());
+    const asked = next.filter((table) => known.has(keyOf(table)) && !needed.has(keyOf(table)));
+    for (const table of asked) needed.add(keyOf(table));
+    const views = await findViews(session, [
+      ...new Map(asked.map((table) => [keyOf(table), table])).values(),
+    ]);
+    next = views.flatMap(({ text }) => {
+      const judged = judgeText(text, allowed);
+      return judged.ok ? tablesOf(judged.select.body) : [];
+    });
+  }
+  return needed;
+}
+
+/** Servers differ in whether large and small letters are the same in names. */
+function keyOf(table: Table): string {
+  return titleOf(table).toLowerCase();
+}
+
+function titleOf({ schema, name }: Table): string {
+  return `${quoted(schema)}.${quoted(name)}`;
+}
