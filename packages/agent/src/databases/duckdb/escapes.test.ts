@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -154,13 +154,22 @@ test('what the lists let pass the engine refuses by itself: nothing outside, not
   for (const sql of [
     "select * from read_csv('secret.csv')",
     "select * from read_text('/etc/passwd')",
+    "select * from read_blob('/proc/self/environ')",
     "select * from glob('/*')",
+    "select * from read_csv('exports/../secret.csv')",
     "copy (select 1) to 'x.csv'",
+    "export database 'dump'",
     "attach 'other.duckdb' as other",
+    "attach ':memory:' as other",
+    'create secret (type s3)',
     'delete from book',
     'create table x (a int)',
     'install httpfs',
     'load httpfs',
+    "load '/tmp/x.duckdb_extension'",
+    "set log_query_path = 'x'",
+    "set extension_directory = '/tmp'",
+    "pragma profiling_output = 'x'",
     "set memory_limit = '10GB'",
     'set enable_external_access = true',
   ]) {
@@ -169,6 +178,39 @@ test('what the lists let pass the engine refuses by itself: nothing outside, not
     });
   }
   expect(await tested.rowsOf(capabilityOf('select count(*)::integer as a from book'))).toBe('[{"a":50}]');
+});
+
+test('what the engine would do by itself the lists refuse', async () => {
+  const { folder, problems } = await openScene();
+  const resolveFile = (name: string): string => resolve(folder, name);
+  const pool = createPool(configure({ file: 'library.duckdb', read_files: ['exports/'] }, {}, resolveFile));
+  onTestFinished(() => pool.close());
+  for (const sql of [
+    "copy (select 1 as a) to 'exports/written.csv'",
+    'create temp table x (a int)',
+    'pragma enable_profiling',
+    'force checkpoint',
+    'load json',
+  ]) {
+    // What it answers with is no JSON.
+    await withSession(pool, (session) => session.ask(ASK.read, { sql })).catch(() => {});
+    expect([sql, await problems(capabilityOf(sql))]).toEqual([sql, [expect.any(String)]]);
+  }
+  expect(existsSync(join(folder, 'exports/written.csv'))).toBe(true);
+  for (const sql of [
+    "call enable_logging(storage = 'file', storage_path = 'x')",
+    'select 1 as a from enable_logging()',
+    'select count(*) as a from duckdb_settings()',
+    "select load_extension('x') as a",
+  ])
+    expect([sql, await problems(capabilityOf(sql))]).toEqual([sql, [expect.any(String)]]);
+});
+
+test('what the engine keeps from nobody is one note', async () => {
+  const { tested } = await openScene();
+  expect(await tested.verifier.describeAccount?.([])).toEqual([
+    { note: expect.stringMatching(/^DuckDB has no accounts.*COPY/) },
+  ]);
 });
 
 test('macros and views are judged by what stands behind them', async () => {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import type { Capability } from '../../capabilities/model.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import type { Verifier } from '../driver.ts';
@@ -22,6 +21,11 @@ const WEAKER: Fault = {
   message:
     'DuckDB has no accounts, and to its engine SQL is trusted: what a statement may do is judged by its own parser and closed lists, and bounded by its settings; give the files to another user than the agent runs as',
 };
+
+const BY_ITSELF =
+  "DuckDB has no accounts: its process may do what the agent's user may. Locked settings keep the engine from other files, from " +
+  'the network and from extensions that are not built in, but not from temporary tables and from ' +
+  'writing below the folders of read_files (COPY); no statement that the agent accepts does either';
 
 export const verifier: Verifier = {
   readStatements: async (capabilities) =>
@@ -52,9 +56,14 @@ export const verifier: Verifier = {
       },
       auditAccount: async () =>
         auditFiles(
-          [config.file, `${config.file}.wal`, dirname(config.file), ...config.readFiles],
+          {
+            files: [config.file, ...config.readFiles.filter((path) => !path.endsWith('/'))],
+            besides: ['.wal'],
+            trees: config.readFiles.filter((path) => path.endsWith('/')),
+          },
           config.isImmutable,
         ),
+      describeAccount: async () => [{ note: BY_ITSELF }],
       close: () => pool.close(),
     };
   },

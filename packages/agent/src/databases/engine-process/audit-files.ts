@@ -1,11 +1,90 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { AccountFinding } from '../driver.ts';
 
+export interface AuditedFiles {
+  /** Each of them with its folder. */
+  readonly files: readonly string[];
+  /** What the engine keeps beside the first file has its name and one of these behind it. */
+  readonly besides: readonly string[];
+  /** Folders with all that is in them, up to a bound; a slash at the end means nothing. */
+  readonly trees?: readonly string[];
+}
+
+/** More entries of a folder's tree are not looked at. */
+const MOST_ENTRIES = 1000;
+/** As many links as Linux follows. */
+const MOST_LINKS = 40;
+const STICKY = 0o1000;
+
 /** What the agent's user may do to files and folders; of root only what a read-only mount or `isImmutable` rules out. */
-export function auditFiles(paths: readonly string[], isImmutable: boolean): readonly AccountFinding[] {
+export function auditFiles(audited: AuditedFiles, isImmutable: boolean): readonly AccountFinding[] {
   const uid = process.getuid?.();
-  const lookedAt = paths.flatMap((path) => lookAt(path, uid));
-  return findingsOf({ isRoot: uid === 0, isImmutable, paths: lookedAt });
+  const look = (path: string): readonly LookedAt[] => lookAt(path, uid);
+  const places = audited.files.flatMap(namesOf);
+  const trees = (audited.trees ?? []).map((path) => path.replace(/(?<=.)\/$/, ''));
+  const [main = '', ...others] = audited.files;
+  const beside = namesOf(main).flatMap((name) => audited.besides.map((ending) => `${name}${ending}`));
+  const folders = [...new Set([...places.map((path) => dirname(path)), ...trees.flatMap(namesOf)])];
+  return findingsOf({
+    isRoot: uid === 0,
+    isImmutable,
+    paths: [...new Set([main, ...beside, ...others, ...folders])].flatMap(look),
+    above: [...new Set(folders.flatMap(pathsAbove))].flatMap((path) =>
+      look(dirname(path)).map((folder) => ({ ...folder, holds: path, ...heldBy(path, folder.path, uid) })),
+    ),
+    trees: trees.map((path) => ({ path, entries: entriesBelow(path).flatMap(look) })),
+  });
+}
+
+/** The path, what it is a link to, and so on. */
+function namesOf(path: string): readonly string[] {
+  const names = [path];
+  try {
+    for (let name = path; lstatSync(name).isSymbolicLink() && names.length <= MOST_LINKS;) {
+      name = resolve(dirname(name), readlinkSync(name));
+      names.push(name);
+    }
+    // Folders on the way may be links, too.
+    names.push(realpathSync(path));
+  } catch {
+    // What is not there is no link.
+  }
+  return [...new Set(names)];
+}
+
+/** The folder and those above it, without the uppermost. */
+function pathsAbove(folder: string): readonly string[] {
+  const above = dirname(folder);
+  return above === folder ? [] : [folder, ...pathsAbove(above)];
+}
+
+function heldBy(path: string, folder: string, uid: number | undefined): Pick<Above, 'isKept'> {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
+  // In such a folder only its owner and that of the entry rename it.
+  return { isKept: (mode & STICKY) !== 0 && entry?.uid !== uid };
+}
+
+function entriesBelow(folder: string): readonly string[] {
+  const entries: string[] = [];
+  const folders = [folder];
+  for (
+    let next = folders.shift();
+    next !== undefined && entries.length < MOST_ENTRIES;
+    next = folders.shift()
+  ) {
+    try {
+      for (const entry of readdirSync(next, { withFileTypes: true })) {
+        const path = join(next, entry.name);
+        entries.push(path);
+        if (entry.isDirectory()) folders.push(path);
+      }
+    } catch {
+      // What the agent's user may not list it may not read either.
+    }
+  }
+  return entries.slice(0, MOST_ENTRIES);
 }
 
 interface LookedAt {
@@ -14,6 +93,13 @@ interface LookedAt {
   readonly isWritable: boolean;
   /** Whoever owns it may give the permission to write. */
   readonly isOwn: boolean;
+}
+
+/** A folder in which `holds` could be replaced. */
+interface Above extends LookedAt {
+  readonly holds: string;
+  /** Whether `holds` stays although the folder may be written. */
+  readonly isKept: boolean;
 }
 
 /** Empty for what is not there. */
@@ -38,21 +124,61 @@ export function findingsOf({
   isRoot,
   isImmutable,
   paths,
+  above = [],
+  trees = [],
 }: {
   readonly isRoot: boolean;
   readonly isImmutable: boolean;
   readonly paths: readonly LookedAt[];
+  readonly above?: readonly Above[];
+  readonly trees?: readonly { readonly path: string; readonly entries: readonly LookedAt[] }[];
 }): readonly AccountFinding[] {
-  const open = paths.filter(({ isReadOnlyMount }) => !isReadOnlyMount);
+  const open = paths.filter(isOpen);
   if (isRoot) {
     if (isImmutable || open.length === 0) return [];
     const problem = 'the agent runs as root, who may change any file';
     const remedy = 'run it as a user of its own, mount the folder read-only, or set `immutable: true`';
     return [{ problem, remedy }];
   }
-  return open.flatMap(({ path, isWritable, isOwn }) => {
-    if (isOwn) return [{ problem: `the agent's user owns ${path}`, remedy: `chown root ${path}` }];
-    if (isWritable) return [{ problem: `the agent's user may write ${path}`, remedy: `chmod a-w ${path}` }];
-    return [];
-  });
+  const told = new Set(open.map(({ path }) => path));
+  return [
+    ...open.flatMap((place) => judge(place, '')),
+    ...above
+      .filter((place) => isOpen(place) && !told.has(place.path) && (place.isOwn || !place.isKept))
+      .flatMap((place) => judge(place, place.holds)),
+    ...trees.flatMap(({ path, entries }) => judgeTree(path, entries.filter(isOpen))),
+  ];
+}
+
+function isOpen({ isReadOnlyMount }: LookedAt): boolean {
+  return !isReadOnlyMount;
+}
+
+function judge({ path, isOwn, isWritable }: LookedAt, holds: string): readonly AccountFinding[] {
+  const so = holds === '' ? '' : `, and so may replace ${holds}`;
+  const or = holds === '' ? '' : `, or move ${basename(holds)} out of it`;
+  if (isOwn) return [{ problem: `the agent's user owns ${path}${so}`, remedy: `chown root ${path}${or}` }];
+  if (!isWritable) return [];
+  return [{ problem: `the agent's user may write ${path}${so}`, remedy: `chmod a-w ${path}${or}` }];
+}
+
+function judgeTree(folder: string, entries: readonly LookedAt[]): readonly AccountFinding[] {
+  const tell = (which: readonly LookedAt[], may: string, how: string): readonly AccountFinding[] => {
+    const [first, ...others] = which;
+    if (first === undefined) return [];
+    const more = others.length === 0 ? '' : ` and ${others.length} more below ${folder}`;
+    return [{ problem: `the agent's user ${may} ${first.path}${more}`, remedy: `${how} ${folder}` }];
+  };
+  return [
+    ...tell(
+      entries.filter(({ isOwn }) => isOwn),
+      'owns',
+      'chown -R root',
+    ),
+    ...tell(
+      entries.filter(({ isOwn, isWritable }) => !isOwn && isWritable),
+      'may write',
+      'chmod -R a-w',
+    ),
+  ];
 }

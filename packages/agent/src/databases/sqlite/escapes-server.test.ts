@@ -3,6 +3,11 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { callOf, capabilityOf, numbers, textOf } from '../conformance/capability.testing.ts';
 import type { DatabaseSection } from '../driver.ts';
 import { driverOf } from '../drivers.ts';
+import { withSession } from '../engine-process/engine-database.ts';
+import { ASK } from '../engine-process/engine-questions.ts';
+import { configure } from './config.ts';
+import { createPool } from './connect.ts';
+import { loadSqlite } from './engine/node-sqlite.ts';
 import { openScene, type Scene } from './scene.testing.ts';
 
 let scene: Scene;
@@ -72,6 +77,36 @@ describe('what a statement may do', () => {
     expect(await scene.driver.rowsOf(capabilityOf(changes))).toBe('[{"a":0}]');
     const loads = { sql: "select load_extension('x') as a", allowFunctions: ['load_extension'] };
     expect(await scene.problems(capabilityOf(loads))).toEqual([expect.stringContaining('never allowed')]);
+  });
+
+  test.each([
+    "attach '/etc/passwd' as other",
+    "vacuum into '/tmp/x.db'",
+    'create temp table x (a)',
+    'pragma writable_schema = on',
+    'pragma trusted_schema = on',
+    "select load_extension('x') as a",
+    "select readfile('/etc/passwd') as a",
+    "select writefile('/tmp/x', 'x') as a",
+    "select edit('x') as a",
+    "select a from csv('/etc/passwd')",
+    "select name as a from fsdir('/etc')",
+    'select value as a from pragma_compile_options',
+  ])('%s is refused, by the lists and by the engine', async (sql) => {
+    expect(await scene.problems(capabilityOf(sql, { result: { a: 'string' } }))).toHaveLength(1);
+    const pool = createPool(configure({ file: scene.file }, {}, (file) => file));
+    onTestFinished(() => pool.close());
+    const asked = withSession(pool, (session) => session.ask(ASK.read, { sql }));
+    // Older versions of Node.js have no authorizer: there the lists alone refuse ATTACH and PRAGMA.
+    if (Reflect.get(loadSqlite().DatabaseSync.prototype, 'setAuthorizer') === undefined)
+      await asked.catch(() => {});
+    else await expect(asked).rejects.toMatchObject({ name: 'DatabaseError' });
+  });
+
+  test('what the engine keeps from nobody is one note', async () => {
+    expect(await scene.driver.verifier.describeAccount?.([])).toEqual([
+      { note: expect.stringMatching(/^SQLite has no accounts.* ATTACH/) },
+    ]);
   });
 
   test.each(['json_each', 'JSON_TREE'])('a table that is called %s is no function', async (name) => {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver.ts';
 import { constantKeyWarnings } from '../sql/constant-keys.ts';
@@ -17,6 +16,13 @@ import { fileWarnings } from './verify/file-warnings.ts';
 import { timeComparisons } from './verify/time-comparisons.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
+
+/** The endings of what SQLite keeps beside a database. */
+const BESIDES = ['-wal', '-shm', '-journal'];
+const BY_ITSELF =
+  "SQLite has no accounts: its process may read what the agent's user may. The agent opens the file for reading only, without " +
+  'extensions and without functions that name files, and runs only statements whose compiled program reads this file alone; ATTACH ' +
+  'and PRAGMA are no such statements, and newer versions of Node.js refuse them in the engine, too';
 
 export const verifier: Verifier = {
   readStatements: async (capabilities) =>
@@ -46,9 +52,8 @@ export const verifier: Verifier = {
         );
         return rows.map(({ detail }) => String(detail));
       },
-      // Of the file, of what SQLite keeps beside it, and of its folder.
-      auditAccount: async () =>
-        auditFiles([file, `${file}-wal`, `${file}-journal`, dirname(file)], config.isImmutable),
+      auditAccount: async () => auditFiles({ files: [file], besides: BESIDES }, config.isImmutable),
+      describeAccount: async () => [{ note: BY_ITSELF }],
       close: () => pool.close(),
     };
   },

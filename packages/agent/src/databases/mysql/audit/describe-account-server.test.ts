@@ -16,7 +16,7 @@ const UNREAD = 'the account has SELECT on what no capability names: ';
 describe.each(mysqlServers().map((address) => [address.name, address] as const))('%s', (_name, address) => {
   const execute = (sql: string): ReturnType<typeof executeMysql> => executeMysql(address, sql);
   beforeAll(async () => {
-    await execute(`create database ${DATABASE}; create table ${on('book')} (id int); create table ${on('Odd \`\`one')} (id int);
+    await execute(`create database ${DATABASE}; create table ${on('book')} (id int); create table ${on('Odd ``one')} (id int);
       create table ${on('price')} (id int); create view ${on('prices')} as select id from ${on('price')};
       create sql security invoker view ${on('priced')} as select id from ${on('prices')}; create table ${on('salary')} (id int)`);
     for (const name of ['allowed', 'other'])

@@ -36,7 +36,7 @@ export interface RoleGrant {
 }
 
 /** A database that a grant on all databases leaves out. */
-export interface PartialRevoke {
+interface PartialRevoke {
   readonly privileges: readonly string[];
   readonly object: string;
 }

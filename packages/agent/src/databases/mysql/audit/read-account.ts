@@ -3,7 +3,7 @@ import { quoted } from '../quoted.ts';
 import { byColumn, readGrants, type Grant, type Grants, type RoleGrant } from './grants.ts';
 
 /** What a database shows of a function to those who may call it. */
-export interface CallableFunction {
+interface CallableFunction {
   readonly schema: string;
   readonly name: string;
   readonly definer: string;
