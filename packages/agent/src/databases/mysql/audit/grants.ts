@@ -11,7 +11,7 @@ const GRANT = new RegExp(
 const ROLE = new RegExp(`^GRANT (${ACCOUNT}(?:, ?${ACCOUNT})*) TO (${ACCOUNT})(.*)$`, 's');
 const PARTIAL_REVOKE = new RegExp(`^REVOKE (.+) ON ((?:[^\\s\`]|${NAME})+) FROM ${ACCOUNT}$`, 's');
 /** MariaDB writes these between apostrophes, whatever the names hold. */
-const PROXY = /^GRANT PROXY ON '(.*)'@'(.*)' TO '(.*)'@'([^']*)'( WITH GRANT OPTION)?$/s;
+const PROXY = /^GRANT PROXY ON '(.*)'@'(.*)' TO '(.*)'@'([^']*)'(?: WITH GRANT OPTION)?$/s;
 /** Privileges on columns have the columns in parentheses. */
 const PRIVILEGE = new RegExp(`[A-Z_][A-Z_ ]*[A-Z](?: \\((?:[^\`)]|${NAME})*\\))?`, 'g');
 
