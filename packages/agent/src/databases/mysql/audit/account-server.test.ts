@@ -43,7 +43,11 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     ['insert, update on', `.* to ? with grant option`, 'REVOKE INSERT, UPDATE ON'],
     ['insert on', `.\`t a\` to ?`, 'REVOKE INSERT ON'],
     ['execute on procedure', `.\`p q\` to ?`, 'REVOKE EXECUTE ON PROCEDURE'],
-    ['all on procedure', `.\`p q\` to ? with grant option`, 'REVOKE EXECUTE, ALTER ROUTINE ON PROCEDURE'],
+    [
+      'execute, alter routine on procedure',
+      `.\`p q\` to ? with grant option`,
+      'REVOKE EXECUTE, ALTER ROUTINE ON PROCEDURE',
+    ],
   ])('%s a database with an odd name%s', async (privilege, to, remedy) => {
     const { account, remedies, followRemedies } = await accountWith(`grant ${privilege} ${DATABASE}${to}`);
     expect(await remedies()).toEqual([expect.stringContaining(`${remedy} ${DATABASE}`)]);
