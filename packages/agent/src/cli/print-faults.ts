@@ -7,7 +7,7 @@ export interface FaultPrinting {
   readonly kind?: string;
   /** Adds a line with what the database says; only for a terminal. */
   readonly details?: boolean;
-  /** Adds, to a message of which the database says more, that this has it. */
+  /** Adds, to a message of which the database says more, that this has it; a GRANT, which is SQL, stands there too. */
   readonly log?: string;
 }
 
@@ -19,18 +19,20 @@ export function printFaults(
   { kind = '', details = false, log }: FaultPrinting = {},
 ): void {
   for (const fault of faults) {
-    const { path, message, position } = fault;
+    const { path, message, position, remedy } = fault;
     const place = position === undefined ? file : `${file}:${position.line}:${position.column}`;
     const words = wordsOf(fault);
     const more = words === undefined || log === undefined ? '' : `; ${log} has the details`;
-    stream.write(`${place}  ${kind}${path === '' ? '' : `${path}: `}${message}${more}\n`);
+    // The details have it, too.
+    const grant = remedy === undefined || details || log !== undefined ? '' : `; to grant it: ${printable(remedy)}`;
+    stream.write(`${place}  ${kind}${path === '' ? '' : `${path}: `}${message}${grant}${more}\n`);
     if (details && words !== undefined) stream.write(`    ${printable(words)}\n`);
   }
 }
 
 /** As a member of a JSON object for programs, without what the database says. */
-export function flatFault({ path, message, position }: VerificationFault): object {
-  return { path, message, ...position };
+export function flatFault({ path, message, position, remedy }: VerificationFault): object {
+  return { path, message, ...position, ...(remedy === undefined ? {} : { remedy }) };
 }
 
 /** With what the database says. */

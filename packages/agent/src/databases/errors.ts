@@ -15,6 +15,7 @@ export type DatabaseErrorKind =
 
 export interface DatabaseErrorOptions extends ErrorOptions {
   readonly advice?: string | undefined;
+  readonly remedy?: string | undefined;
   readonly sqlState?: string | undefined;
   readonly database?: string | undefined;
 }
@@ -30,6 +31,8 @@ export class DatabaseError extends Error {
    * whose value the database does not take, and why, on one line.
    */
   readonly advice: string | undefined;
+  /** The GRANT that helps, if that is known: see `VerificationFault`. */
+  readonly remedy: string | undefined;
   /** What the database calls the error; undefined where it did not say. */
   readonly sqlState: string | undefined;
   /** Which one it comes from; undefined where the file has only one, unnamed. */
@@ -39,6 +42,7 @@ export class DatabaseError extends Error {
     this.name = 'DatabaseError';
     this.kind = kind;
     this.advice = options.advice;
+    this.remedy = options.remedy;
     this.sqlState = options.sqlState;
     this.database = options.database;
   }
@@ -49,6 +53,16 @@ export interface VerificationFault extends Fault {
   readonly detail?: string;
   /** Which line of the SQL it is, and what the database advises. */
   readonly hint?: string;
+  /** The GRANT that helps: SQL with names of the database, for who asks, and in `detail` for the log. */
+  readonly remedy?: string;
+}
+
+export function withRemedy<Told extends Pick<VerificationFault, 'detail'>>(
+  fault: Told,
+  remedy: string,
+): Told & Required<Pick<VerificationFault, 'detail' | 'remedy'>> {
+  const told = fault.detail === undefined ? '' : `${fault.detail}; `;
+  return { ...fault, detail: `${told}to grant it: ${remedy}`, remedy };
 }
 
 /** What the database says of a fault; undefined where it says no more than the message. */
@@ -62,18 +76,19 @@ export function databaseFault(error: unknown): VerificationFault {
   if (!(error instanceof DatabaseError)) throw error;
   const advice = error.advice ?? 'it does not answer as it should';
   const message = `cannot use the database: ${advice}`;
-  return { path: pathOf(error.database), message, detail: error.message };
+  const fault = { path: pathOf(error.database), message, detail: error.message };
+  return error.remedy === undefined ? fault : withRemedy(fault, error.remedy);
 }
 
 /** The same error, of the database of that name. */
 export function ofDatabase(database: string, error: DatabaseError): DatabaseError {
-  const { kind, message, cause, advice, sqlState } = error;
-  return new DatabaseError(kind, message, { cause, advice, sqlState, database });
+  const { kind, message, cause, advice, remedy, sqlState } = error;
+  return new DatabaseError(kind, message, { cause, advice, remedy, sqlState, database });
 }
 
 /** For each call one of its own: a shared one would carry the stack of another. */
-export function copyOf({ kind, message, cause, advice, sqlState }: DatabaseError): DatabaseError {
-  return new DatabaseError(kind, message, { cause, advice, sqlState });
+export function copyOf({ kind, message, cause, advice, remedy, sqlState }: DatabaseError): DatabaseError {
+  return new DatabaseError(kind, message, { cause, advice, remedy, sqlState });
 }
 
 /** Whether it is that the database cannot be used, which may pass without a change of the file. */

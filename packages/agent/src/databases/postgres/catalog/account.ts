@@ -2,12 +2,12 @@ import type { Catalog, ColumnGrant, CreatedAccount } from '../../catalog.ts';
 import { DatabaseError } from '../../errors.ts';
 import { closeGracefully, openSession } from '../connection/database-session.ts';
 import { sendAll, type Statement } from '../connection/pipeline.ts';
-import { kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
+import { INSUFFICIENT_PRIVILEGE, kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
+import { quoteIdentifier } from '../quote-identifier.ts';
 import { scramVerifier } from './scram-verifier.ts';
 import type { PostgresTarget } from './target.ts';
 
 const DUPLICATE_OBJECT = '42710';
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Without semicolons. The first one creates the role, and is the place for a password. */
 export function accountStatements(
@@ -15,25 +15,25 @@ export function accountStatements(
   account: string,
   grants: readonly ColumnGrant[],
 ): readonly string[] {
-  const role = quoted(account);
+  const role = quoteIdentifier(account);
   const named = grants.flatMap(({ table, columns }) => [
     table.schema,
     ...columns.flatMap(({ typeSchema }) => typeSchema ?? []),
   ]);
-  const schemas = [...new Set(named)].map(quoted);
+  const schemas = [...new Set(named)].map(quoteIdentifier);
   return [
     `CREATE ROLE ${role} LOGIN`,
-    `GRANT CONNECT ON DATABASE ${quoted(catalog.name)} TO ${role}`,
+    `GRANT CONNECT ON DATABASE ${quoteIdentifier(catalog.name)} TO ${role}`,
     ...schemas.map((schema) => `GRANT USAGE ON SCHEMA ${schema} TO ${role}`),
     ...grants.map(({ table, columns }) => {
-      const names = columns.map(({ name }) => quoted(name)).join(', ');
-      return `GRANT SELECT (${names}) ON ${quoted(table.schema)}.${quoted(table.name)} TO ${role}`;
+      const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ');
+      return `GRANT SELECT (${names}) ON ${quoteIdentifier(table.schema)}.${quoteIdentifier(table.name)} TO ${role}`;
     }),
   ];
 }
 
 export function passwordHint(account: string): string {
-  return `\\password ${quoted(account)}`;
+  return `\\password ${quoteIdentifier(account)}`;
 }
 
 /** Runs `accountStatements` in one transaction, the role with a password of which the server gets a verifier. */
@@ -58,8 +58,4 @@ export async function createAccount(
   if (sqlStateOf(error) === DUPLICATE_OBJECT) return 'exists';
   if (sqlStateOf(error) === INSUFFICIENT_PRIVILEGE) return 'not_allowed';
   throw new DatabaseError(kindOf(error), textOf(error), { cause: error });
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

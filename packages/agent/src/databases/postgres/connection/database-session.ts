@@ -61,12 +61,13 @@ export async function openSession(config: PostgresConfig, signal: AbortSignalLik
   try {
     return await attempt(config, encrypted, signal);
   } catch (error) {
-    if (config.sslmode !== 'prefer' || encrypted === false || !isWithoutTls(error)) throw unavailable(error);
+    if (config.sslmode !== 'prefer' || encrypted === false || !isWithoutTls(error))
+      throw unavailable(error, config);
   }
   try {
     return await attempt(config, false, signal);
   } catch (error) {
-    throw unavailable(error);
+    throw unavailable(error, config);
   }
 }
 

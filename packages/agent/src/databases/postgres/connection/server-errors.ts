@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
 import type { QueryCall } from '../../driver.ts';
+import { quoteIdentifier } from '../quote-identifier.ts';
 import type { RefusalRules } from '../../sessions/outage.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
@@ -13,6 +14,8 @@ export const UNKNOWN_STATEMENT = '26000';
 export const OTHER_STATEMENT = '08P01';
 /** SQLSTATE 25006: what was verified only reads, so that something else stands there, or a function writes. */
 export const READ_ONLY_VIOLATED = '25006';
+/** SQLSTATE 42501: the account lacks a grant. */
+export const INSUFFICIENT_PRIVILEGE = '42501';
 /** SQLSTATE 57P01: an administrator has ended the session. */
 const ADMIN_SHUTDOWN = '57P01';
 /** How those SQLSTATEs begin by which the server itself ends a session, be it by an administrator or by a time-out. */
@@ -50,7 +53,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   '23514': 'check_violation',
   '25006': 'read_only_sql_transaction',
   [UNKNOWN_STATEMENT]: 'invalid_sql_statement_name',
-  '42501': 'insufficient_privilege',
+  [INSUFFICIENT_PRIVILEGE]: 'insufficient_privilege',
   '42703': 'undefined_column',
   '42883': 'undefined_function',
   '42P01': 'undefined_table',
@@ -115,12 +118,21 @@ export function isCallerRefused(
   return texts.some((text = '') => text.includes('\0') || /\P{ASCII}/u.test(text));
 }
 
-export function unavailable(cause: unknown): DatabaseError {
+/** `account`: whose connection failed, by its name and that of the database. */
+export function unavailable(
+  cause: unknown,
+  account?: { readonly name: string; readonly user: string },
+): DatabaseError {
   if (cause instanceof DatabaseError) return cause;
-  const advice = adviceFor(cause);
+  const isDenied = sqlStateOf(cause) === INSUFFICIENT_PRIVILEGE && account !== undefined;
+  const remedy = isDenied
+    ? `GRANT CONNECT ON DATABASE ${quoteIdentifier(account.name)} TO ${quoteIdentifier(account.user)}`
+    : undefined;
+  const advice = isDenied ? 'the account may not connect to it: grant it CONNECT' : adviceFor(cause);
   return new DatabaseError('unavailable', `cannot reach the database: ${textOf(cause)}`, {
     cause,
     advice,
+    remedy,
     sqlState: sqlStateOf(cause),
   });
 }

@@ -10,7 +10,8 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { checkReached } from './functions/check-functions.ts';
 import { DependencyCatalog } from './functions/dependency-catalog.ts';
 import { findReached } from './functions/find-reached.ts';
-import { preparedName, prepareOnly, step } from './plan-statement.ts';
+import { withGrants } from './grants/with-grants.ts';
+import { preparedName, prepareOnly, step, type Refusal } from './plan-statement.ts';
 import { namedObjects } from './statement/named-objects.ts';
 import { namesOfParameters } from './statement/named-parameters.ts';
 import { readFilled, readStatement, type ReadStatement } from './statement/read-statement.ts';
@@ -52,6 +53,10 @@ export async function describeStatement(
   const capability = provisional(name, sql, names);
   const declared = readStatement(capability);
   if (!declared.ok) return { ok: false, faults: declared.faults };
+  const refusal = async (refused: Refusal): Promise<StatementDescription> => ({
+    ok: false,
+    faults: (await withGrants(pool, refused, declared.read.inspected.tree)).faults,
+  });
   const named = namedObjects(declared.read.inspected.tree);
   const dependencies = new DependencyCatalog(pool);
   await dependencies.learn([named]);
@@ -86,7 +91,7 @@ export async function describeStatement(
     const faults = asked.faults.map((fault) =>
       UNTYPED.has(sqlStateOf(asked.error) ?? '') ? { ...fault, message } : fault,
     );
-    return { ok: false, faults };
+    return refusal({ ...asked, faults });
   }
   const answer = asked.output.results[2];
   const types = answer === undefined ? [] : readParameterTypes(answer);
@@ -105,7 +110,7 @@ export async function describeStatement(
   const described = await step(pool, capability, [
     { text: `select * from (\n${text}\n) q limit 0`, values: places.map(() => null) },
   ]);
-  if (!described.ok) return { ok: false, faults: described.faults };
+  if (!described.ok) return refusal(described);
   const columns = described.output.results[0]?.fields ?? [];
   const catalog: TypeCatalog = new Map();
   const looked = await step(pool, capability, [
@@ -113,7 +118,7 @@ export async function describeStatement(
     typesStatement(unknownTypes(catalog, columns)),
     notNullStatement(columns),
   ]);
-  if (!looked.ok) return { ok: false, faults: looked.faults };
+  if (!looked.ok) return refusal(looked);
   const [, known, notNull] = looked.output.results;
   if (known !== undefined) learnTypes(catalog, known);
   const mayAddNulls = addsNulls(typed.read);

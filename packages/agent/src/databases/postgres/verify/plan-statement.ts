@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
 import { DatabaseError, type VerificationFault } from '../../errors.ts';
 import { runOwnStatements, type OwnOutput } from '../execute/own-statements.ts';
-import { QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
+import { INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import type { Rows, Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { faultAt } from '../../sql/fault-at.ts';
@@ -11,7 +11,12 @@ import { faultAt } from '../../sql/fault-at.ts';
 /** Of a fault. */
 export type DatabaseWords = Pick<VerificationFault, 'detail' | 'hint'>;
 
-export type Refusal = { readonly ok: false; readonly faults: readonly VerificationFault[] };
+export type Refusal = {
+  readonly ok: false;
+  readonly faults: readonly VerificationFault[];
+  /** What the server refused it by, if it was the server. */
+  readonly sqlState?: string | undefined;
+};
 
 /** `error` is what the server sent, where it was the server that refused. */
 type Step = { readonly ok: true; readonly output: OwnOutput } | (Refusal & { readonly error?: unknown });
@@ -123,6 +128,7 @@ export function refusedByDatabase(capability: Capability, error: unknown): Refus
   return {
     ...refused(capability, publicMessage(error.cause), { detail: textOf(error) }),
     error: error.cause,
+    sqlState: sqlStateOf(error.cause),
   };
 }
 
@@ -134,7 +140,11 @@ export function publicMessage(error: unknown, name?: string): string {
   const state = sqlStateOf(error);
   const hint = state === undefined ? undefined : HINTS[state];
   const why = name === undefined ? hint : hint?.replaceAll(':name', `:${name}`);
-  return `is refused by the database (${why ?? `SQLSTATE ${state ?? 'unknown'}`})`;
+  return refusalMessage(why ?? `SQLSTATE ${state ?? 'unknown'}`);
+}
+
+export function refusalMessage(why: string): string {
+  return `is refused by the database (${why})`;
 }
 
 const POOLER =
@@ -145,7 +155,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '25006': 'it writes or locks rows',
   '26000': POOLER,
   '42P05': POOLER,
-  '42501': 'the account may not read something that it names',
+  [INSUFFICIENT_PRIVILEGE]: 'the account may not read something that it names',
   '42601': 'it is not valid SQL for this server',
   '42702': 'a column name is ambiguous',
   '42703': 'a column does not exist',

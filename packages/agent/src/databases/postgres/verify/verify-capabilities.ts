@@ -8,6 +8,7 @@ import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import { checkFunctions, checkReached, operatorsStatement } from './functions/check-functions.ts';
 import { DependencyCatalog } from './functions/dependency-catalog.ts';
 import { findReached } from './functions/find-reached.ts';
+import { withGrants } from './grants/with-grants.ts';
 import { checkPresets } from './types/check-presets.ts';
 import { chooseTypes } from './types/choose-types.ts';
 import {
@@ -59,21 +60,28 @@ export async function verifyCapabilities(
     try {
       await dependencies.learn(statements.flatMap((result) => (result.ok ? [result.named] : [])));
     } catch (error) {
-      results.push(...slice.map((capability) => refusedByDatabase(capability, error)));
+      for (const capability of slice) {
+        results.push(await withGrants(pool, refusedByDatabase(capability, error), {}));
+      }
       continue;
     }
     const rest = slice.entries();
     const work = async (): Promise<void> => {
       for (const [index, capability] of rest) {
         const result = statements[index];
-        results[start + index] =
-          result?.ok === true
-            ? await check(pool, capability, result, { types, dependencies }).catch((error: unknown) =>
-                error instanceof DatabaseError
-                  ? refusedByDatabase(capability, error)
-                  : refusedAsTooDeep(capability, error),
-              )
-            : { ok: false, faults: result?.faults ?? [] };
+        if (result?.ok !== true) {
+          results[start + index] = { ok: false, faults: result?.faults ?? [] };
+          continue;
+        }
+        const checked = await check(pool, capability, result, { types, dependencies }).catch(
+          (error: unknown) =>
+            error instanceof DatabaseError
+              ? refusedByDatabase(capability, error)
+              : refusedAsTooDeep(capability, error),
+        );
+        results[start + index] = checked.ok
+          ? checked
+          : await withGrants(pool, checked, result.read.inspected.tree);
       }
     };
     await Promise.all(Array.from({ length: WORKERS }, work));

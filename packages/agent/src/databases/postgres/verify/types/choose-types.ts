@@ -320,7 +320,8 @@ async function explained(
   }
   if (misfits.size === 0) {
     const [number = 0] = parametersAt(inspected.tree, offsetOf(refusal.error, rewritten.text));
-    return refused(capability, publicMessage(refusal.error, params[number - 1]?.name), said);
+    const message = publicMessage(refusal.error, params[number - 1]?.name);
+    return { ...refused(capability, message, said), sqlState: refusal.sqlState };
   }
   const casts = await adviseCasts(pool, capability, template, {
     placeholders: placeholdersFor(template, choice),
