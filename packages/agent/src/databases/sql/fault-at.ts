@@ -4,7 +4,7 @@ import type { VerificationFault } from '../errors.ts';
 /** A fault of the SQL, or of one of the parameters. */
 export function faultAt(
   capability: Capability,
-  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint'>,
+  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint' | 'remedy'>,
   paramName?: string,
 ): VerificationFault {
   const param = capability.params.find(({ name }) => name === paramName);

@@ -1,4 +1,5 @@
 import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
+import { asPattern, quoted } from '../quoted.ts';
 import type { PoolRules } from '../../sessions/pool.ts';
 
 /** ER_CON_COUNT_ERROR and the limits of an account: too many connections. */
@@ -13,8 +14,10 @@ const TIMED_OUT = new Set([3024, 1969]);
 const EXPIRED = new Set([1820, 1862]);
 /** ER_ACCOUNT_HAS_BEEN_LOCKED of MySQL and of MariaDB. */
 const LOCKED = new Set([3118, 4151]);
+/** ER_DBACCESS_DENIED: the account has no grant in the database, which need not exist. */
+const NO_DATABASE = 1044;
 /** The account lacks a grant on the database, the table, the column or the routine. */
-const DENIED = new Set([1044, 1142, 1143, 1370]);
+const DENIED = new Set([NO_DATABASE, 1142, 1143, 1370]);
 /** ER_NET_PACKET_TOO_LARGE. */
 const TOO_LONG = 1153;
 /** ER_PARSE_ERROR, which the parser of full-text searches gives too. */
@@ -103,6 +106,11 @@ export function isDenied(error: unknown): boolean {
   return DENIED.has(numberOf(error) ?? 0);
 }
 
+/** ER_VIEW_INVALID, by which servers hide what who reads a view, or its definer, may not read. */
+export function isInvalidView(error: unknown): boolean {
+  return numberOf(error) === 1356;
+}
+
 export function kindOf(error: unknown): DatabaseErrorKind {
   if (error instanceof DatabaseError) return error.kind;
   const number = numberOf(error);
@@ -167,8 +175,19 @@ export function unavailable(cause: unknown): DatabaseError {
   return new DatabaseError('unavailable', `cannot reach the database: ${text}`, {
     cause,
     advice: adviceFor(cause),
+    remedy: grantFor(cause),
     sqlState: sqlStateOf(cause),
   });
+}
+
+/** What lets an account in that the server knows and refuses the database. */
+function grantFor(cause: unknown): string | undefined {
+  if (numberOf(cause) !== NO_DATABASE) return undefined;
+  // The same in every language of the server: the account, with its own pattern of hosts, and the database.
+  const [, user, host, database] =
+    /'(.*)'@'([^']*)'.*'(.*)'/s.exec(asServerError(cause)?.message ?? '') ?? [];
+  if (user === undefined || host === undefined || database === undefined) return undefined;
+  return `GRANT SELECT ON ${quoted(asPattern(database))}.* TO ${quoted(user)}@${quoted(host)}`;
 }
 
 function adviceFor(cause: unknown): string {
@@ -177,7 +196,7 @@ function adviceFor(cause: unknown): string {
     return 'it has no connection left for this account: check max_connections here and there';
   }
   if (number === 1045 || number === 1698) return 'it refuses the login: check user and password';
-  if (number === 1044 || number === 1049) {
+  if (number === NO_DATABASE || number === 1049) {
     return 'it has no database of that name for this account: check name, and what the account may read';
   }
   if (EXPIRED.has(number)) {

@@ -1,12 +1,13 @@
 import type { SqlToken } from '../../sql/scanner.ts';
 import type { OneSelect, WrittenName } from '../../sql/one-select.ts';
 import type { MysqlSession } from '../connection/session.ts';
+import { accountOf } from './grants/missing-grants.ts';
 import { judgeText } from './read-statement.ts';
 
 export interface ViewProblem {
   readonly message: string;
   readonly detail: string;
-  readonly hint?: string;
+  readonly remedy?: string;
 }
 
 /** A chain of views is longer only by mistake. */
@@ -35,7 +36,7 @@ export async function judgeViews(
         return {
           message: 'reads a view whose text the account may not see: grant it SHOW VIEW',
           detail: `view ${title}`,
-          hint: `GRANT SELECT, SHOW VIEW ON ${quoted(view)} TO the account`,
+          remedy: `GRANT SELECT, SHOW VIEW ON ${quoted(view)} TO ${await accountOf(session)}`,
         };
       }
       const judged = judgeText(view.text, allowFunctions);
@@ -47,7 +48,7 @@ export async function judgeViews(
           message:
             'reads a view over a table that the account may not see, which could be another view: grant it SHOW VIEW',
           detail: `view ${title} over ${hidden.schema}.${hidden.name}`,
-          hint: `GRANT SHOW VIEW ON ${quoted(hidden)} TO the account`,
+          remedy: `GRANT SHOW VIEW ON ${quoted(hidden)} TO ${await accountOf(session)}`,
         };
       }
       next.push(...tables);

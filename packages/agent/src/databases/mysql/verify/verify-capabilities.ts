@@ -1,13 +1,20 @@
 import type { PrepareStatementInfo } from 'mysql2';
 import type { Capability, Param, ParamSchema } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver.ts';
-import type { VerificationFault } from '../../errors.ts';
+import { withRemedy, type VerificationFault } from '../../errors.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import { withSession } from '../connect.ts';
-import { isDenied, isLoss, isWrite, nameOf, unavailable } from '../connection/server-errors.ts';
+import {
+  isDenied,
+  isInvalidView,
+  isLoss,
+  isWrite,
+  nameOf,
+  unavailable,
+} from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { expandLists, MOST_ITEMS } from '../execute/expand-lists.ts';
 import type { PlacedParam, PreparedQuery } from '../execute/prepared-query.ts';
@@ -22,6 +29,7 @@ import { probeDialect } from './probes/probe-dialect.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
 import { shadowingFunctions } from './shadowing-functions.ts';
 import { withTexts } from './text-columns.ts';
+import { missingGrants } from './grants/missing-grants.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
 
 type CheckResult =
@@ -82,7 +90,11 @@ async function check(
     return { ok: false, faults: [faultAt(capability, { message })] };
   }
   const problem = await judgeViews(session, read.select, config.name, capability.allowFunctions);
-  if (problem !== undefined) return { ok: false, faults: [faultAt(capability, problem)] };
+  if (problem !== undefined) {
+    const { remedy, ...fault } = problem;
+    const told = remedy === undefined ? fault : withRemedy(fault, remedy);
+    return { ok: false, faults: [faultAt(capability, told)] };
+  }
   const faults: VerificationFault[] = [];
   const columns = await withTexts(session, read, described.columns);
   const fields = outputOf(capability, columns, session.isMariaDb, faults);
@@ -155,7 +167,7 @@ type Described =
 
 function problemOf(error: unknown): string {
   if (isWrite(error)) return 'writes to the database, directly or by a function: only reading is allowed';
-  const next = isDenied(error) ? ': check the names, and grant what it reads' : '';
+  const next = isDenied(error) || isInvalidView(error) ? ': check the names, and grant what it reads' : '';
   return `is not accepted by the database: ${nameOf(error)}${next}`;
 }
 
@@ -164,8 +176,9 @@ export async function prepared(
   session: MysqlSession,
   capability: Capability,
   text: string,
-  { params }: ReadStatement,
+  read: ReadStatement,
 ): Promise<Described> {
+  const { params } = read;
   const variants = params.some(({ isList }) => isList) ? [[], [null]] : [[]];
   let columns: readonly Column[] = [];
   for (const items of variants) {
@@ -180,7 +193,13 @@ export async function prepared(
       if (isLoss(error)) throw error;
       const message = problemOf(error);
       const detail = error instanceof Error ? error.message : String(error);
-      return { ok: false, faults: [faultAt(capability, { message, detail })] };
+      const asksGrants = isDenied(error) || isInvalidView(error);
+      const grants = asksGrants ? await missingGrants(session, capability, read) : [];
+      const fault = { message, detail };
+      return {
+        ok: false,
+        faults: [faultAt(capability, grants.length === 0 ? fault : withRemedy(fault, grants.join('; ')))],
+      };
     }
     const parts = partsOf(statement);
     session.connection.unprepare(expanded.text);
