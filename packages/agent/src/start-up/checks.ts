@@ -156,6 +156,9 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
       if (!mayServe()) return refused();
       findings = findings.filter(({ database = UNNAMED }) => !unusable.has(database));
     }
+    // An agent that starts tells findings only, and an account that could not be audited cannot be described.
+    const describes = audits && !known.toleratesAway && findings.every(({ detail }) => detail === undefined);
+    const notes = describes ? await databases.describeAccounts(config.capabilities) : [];
     const capabilities = passed.capabilities.filter(isUsable);
     const warnings = [
       ...known.warnings,
@@ -166,10 +169,10 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
     // It has what the database adds, such as the labels of enums.
     const tooLong = longDescriptionFaults(verified.description);
     if (tooLong.length > 0) return { step: 'refused', faults: tooLong };
-    if (!known.lint) return { step: 'verified', verified, warnings, findings };
+    if (!known.lint) return { step: 'verified', verified, warnings, findings, notes };
     const unordered = await databases.findUnordered(capabilities);
     const lint = lintCapabilities(capabilities, { warnings, unordered });
-    return { step: 'verified', verified, warnings, findings, lint };
+    return { step: 'verified', verified, warnings, findings, notes, lint };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };
   } finally {

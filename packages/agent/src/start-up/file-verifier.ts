@@ -11,7 +11,7 @@ import type {
 import { driverOf } from '../databases/drivers.ts';
 import { DatabaseError, databaseFault, ofDatabase, type VerificationFault } from '../databases/errors.ts';
 import { byDatabase, sectionOf, UNNAMED } from '../capabilities/database-names.ts';
-import type { AuditFinding } from './report.ts';
+import type { AuditFinding, AuditNote } from './report.ts';
 
 /** Proves the capabilities of a file, each with the driver of its database. */
 export interface FileVerifier extends Omit<Verifier, 'open'> {
@@ -35,6 +35,8 @@ export interface FileDatabases extends Pick<VerifierDatabase, 'verify' | 'findUn
     capabilities: readonly Capability[],
     unusable?: UnusableDatabases,
   ): Promise<readonly AuditFinding[]>;
+  /** What else they may do; nothing of one that cannot tell. */
+  describeAccounts(capabilities: readonly Capability[]): Promise<readonly AuditNote[]>;
   describe(database: string, name: string, sql: string): Promise<StatementDescription>;
   plan(database: string, prepared: PreparedCapability): Promise<readonly string[]>;
 }
@@ -114,6 +116,17 @@ function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDa
         return name === UNNAMED ? found : found.map((finding) => ({ database: name, ...finding }));
       });
       return (await Promise.all(findings)).flat();
+    },
+    async describeAccounts(capabilities) {
+      const groups = byDatabase(capabilities);
+      const notes = Array.from(databases, async ([name, database]) => {
+        const told: readonly AuditNote[] = await untold(
+          database.describeAccount?.(groups.get(name) ?? []) ?? Promise.resolve([]),
+          () => [],
+        );
+        return name === UNNAMED ? told : told.map((note) => ({ database: name, ...note }));
+      });
+      return (await Promise.all(notes)).flat();
     },
     describe: (database, name, sql) => named(database, at(databases, database).describe(name, sql)),
     plan: (database, prepared) => named(database, at(databases, database).plan(prepared)),

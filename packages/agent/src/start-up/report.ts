@@ -2,7 +2,7 @@ import type { AgentConfig } from '../config/model.ts';
 import type { Offer } from '../config/load-offer.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { Capability } from '../capabilities/model.ts';
-import type { AccountFinding, PreparedCapability } from '../databases/driver.ts';
+import type { AccountFinding, AccountNote, PreparedCapability } from '../databases/driver.ts';
 import type { VerificationFault } from '../databases/errors.ts';
 import type { Finding } from '../lint/finding.ts';
 
@@ -107,6 +107,8 @@ export type StartUpOutcome =
       readonly warnings: readonly Fault[];
       /** What the account may do beyond reading. */
       readonly findings: readonly AuditFinding[];
+      /** What else they may do, where a command asks that has to tell it. */
+      readonly notes?: readonly AuditNote[];
       /** Where `lint` was asked for. */
       readonly lint?: readonly Finding[];
     };
@@ -130,6 +132,11 @@ export interface UnverifiedDatabase {
   /** `away`: it cannot be used, and is tried again; `refused`: it can, and is not what the file says. */
   readonly state: 'away' | 'refused';
   readonly faults: readonly VerificationFault[];
+}
+
+export interface AuditNote extends AccountNote {
+  /** As in `AuditFinding`. */
+  readonly database?: string;
 }
 
 export interface AuditFinding extends AccountFinding {

@@ -26,7 +26,7 @@ export async function checkCommand({ file, offline, json, log }: CheckOptions): 
     async ({ outcome, refuse }) => {
       report.warned(outcome.warnings);
       if (outcome.step === 'readable') return EXIT.fine;
-      report.verified(outcome.findings);
+      report.verified(outcome.findings, outcome.notes);
       const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings, 'this report');
       return faults.length > 0 ? refuse(faults) : EXIT.fine;
     },

@@ -15,11 +15,18 @@ interface Finding {
   readonly detail?: string;
 }
 
+/** What else the account may do, which is no fault. */
+type Note = Omit<Finding, 'problem' | 'remedy' | 'detail'> & {
+  readonly note: string;
+  /** The statement that takes it away. */
+  readonly remedy?: string;
+};
+
 /** What `svc-agent check` says of the capability file `file`. */
 export interface CheckReport {
   wellFormed(file: Pick<WellFormed, 'capabilities' | 'identity' | 'workers' | 'databases'>): void;
   /** The database answers, and every capability has passed. */
-  verified(findings: readonly Finding[]): void;
+  verified(findings: readonly Finding[], notes?: readonly Note[]): void;
   /** What is allowed, and fails at some calls or is hardly meant. */
   warned(warnings: readonly Fault[]): void;
   refused(faults: readonly VerificationFault[]): void;
@@ -54,14 +61,19 @@ export function textReport(
         output.write('offline: tables, columns, types and functions are checked with the database only\n');
       }
     },
-    verified(findings) {
+    verified(findings, notes = []) {
       said.push(...findings);
       const who = names === undefined ? 'database: answers' : `databases: ${names.join(', ')} answer`;
       output.write(`${who}; every capability only reads and yields what it declares\n`);
+      const whose = (database?: string): string =>
+        database === undefined ? 'account' : `account of ${database}`;
       for (const { database, problem, remedy, detail } of findings) {
-        const whose = database === undefined ? 'account' : `account of ${database}`;
-        output.write(`${whose}: ${problem}; to mend it: ${remedy}\n`);
+        output.write(`${whose(database)}: ${problem}; to mend it: ${remedy}\n`);
         if (words.isShown && detail !== undefined) output.write(`    ${printable(detail)}\n`);
+      }
+      for (const { database, note, remedy } of notes) {
+        const how = remedy === undefined ? '' : `; to take it away: ${remedy}`;
+        output.write(`note: ${whose(database)}: ${note}${how}\n`);
       }
     },
     warned(warnings) {
@@ -92,14 +104,17 @@ export function jsonReport(
   let workers: number | undefined;
   let databases: readonly string[] | undefined;
   let account: readonly Finding[] = [];
+  /** Absent where none is told. */
+  let told: readonly Note[] | undefined;
   let warned: readonly Fault[] = [];
   let refused: readonly VerificationFault[] = [];
   return {
     wellFormed(known) {
       ({ capabilities, identity, workers, databases } = known);
     },
-    verified(findings) {
+    verified(findings, notes) {
       account = findings;
+      told = notes;
     },
     warned(warnings) {
       warned = warnings;
@@ -113,8 +128,8 @@ export function jsonReport(
       const findings = account.map(({ database, problem, remedy }) => ({ database, problem, remedy }));
       const ok = faults.length === 0;
       const known = { capabilities, identity, workers, databases };
-      const details = detailsFields([...account, ...refused], words);
-      const report = { ok, file, offline, ...known, faults, warnings, ...details, account: findings };
+        output.write(`${whose(database)}: ${problem}; to mend it: ${remedy}\n`);
+        if (words.isShown && detail !== undefined) output.write(`    ${printable(detail)}\n`);
       output.write(`${JSON.stringify(report)}\n`);
     },
   };

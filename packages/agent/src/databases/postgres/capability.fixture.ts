@@ -1,8 +1,16 @@
 import type { Fault } from '../../capabilities/fault.ts';
 import type { Capability, CapabilityLimits, ParamSchema, ResultType } from '../../capabilities/model.ts';
 import type { PostgresConfig } from './config.ts';
-import type { AccountFinding, Database, Query, QueryCall, QueryResult, Verification } from '../driver.ts';
-import { auditAccount } from './audit/account.ts';
+import type {
+  AccountFinding,
+  AccountNote,
+  Database,
+  Query,
+  QueryCall,
+  QueryResult,
+  Verification,
+} from '../driver.ts';
+import { auditAccount, describeAccount } from './audit/account.ts';
 import { createPool, ping } from './connect.ts';
 import { createQuery } from './execute/run-query.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
@@ -99,6 +107,7 @@ export interface TestedDatabase extends Database {
   verify(capabilities: readonly Capability[]): Promise<Verification>;
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
+  describeAccount(capabilities: readonly Capability[]): Promise<readonly AccountNote[]>;
 }
 
 export function openPostgres(config: PostgresConfig): TestedDatabase {
@@ -111,6 +120,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
       ...(await foreignTableWarnings(pool, capabilities)),
     ],
     auditAccount: (capabilities) => auditAccount(pool, capabilities),
+    describeAccount: (capabilities) => describeAccount(pool, capabilities),
     prepare: (verified: PreparedQuery) => createQuery(pool, verified),
     forget: () => {},
     get connections() {

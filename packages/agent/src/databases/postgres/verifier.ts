@@ -1,5 +1,5 @@
 import type { Verifier } from '../driver.ts';
-import { auditAccount } from './audit/account.ts';
+import { auditAccount, describeAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createPool, ping } from './connect.ts';
@@ -38,6 +38,7 @@ export const verifier: Verifier = {
       describe: (name, sql) => describeStatement(pool, name, sql),
       plan: (prepared: PreparedQuery) => showPlan(pool, prepared),
       auditAccount: (capabilities) => auditAccount(pool, capabilities),
+      describeAccount: (capabilities) => describeAccount(pool, capabilities),
       close: () => pool.close(),
     };
   },

@@ -187,6 +187,18 @@ test('what acts beyond tables is found, and removed by its own remedy', async ()
   await server.execute(`alter default privileges in schema public revoke all on tables from ${me}`);
 });
 
+test('an account that may not read a catalog is told the GRANT of it', async () => {
+  await server.execute('revoke select on pg_catalog.pg_foreign_server from public');
+  const grant = `GRANT SELECT ON pg_catalog.pg_foreign_server TO ${quoted(reader)}`;
+  try {
+    await expect(audit({ user: reader, password })).rejects.toThrow(`; to grant it: ${grant}`);
+    await server.execute(grant);
+    expect(await audit({ user: reader, password })).toEqual([]);
+  } finally {
+    await server.execute('grant select on pg_catalog.pg_foreign_server to public');
+  }
+});
+
 test('whatever the account owns is named', async () => {
   const me = quoted(reader);
   await server.execute(`

@@ -6,7 +6,7 @@ const CATALOGS =
   `pg_aggregate pg_amproc pg_attrdef pg_attribute pg_auth_members pg_cast pg_class pg_constraint pg_database
   pg_default_acl pg_depend pg_enum pg_extension pg_foreign_data_wrapper pg_foreign_server pg_foreign_table pg_index pg_inherits
   pg_init_privs pg_language pg_largeobject_metadata pg_namespace pg_operator pg_opclass pg_parameter_acl pg_policy
-  pg_prepared_statements pg_proc pg_range pg_rewrite pg_roles pg_shdepend pg_tablespace pg_type`
+  pg_prepared_statements pg_proc pg_range pg_rewrite pg_roles pg_shdepend pg_tablespace pg_type pg_user_mappings`
     .split(/\s+/)
     .map((name) => `'${name}'`)
     .join(', ');
@@ -47,7 +47,11 @@ const READS = `reads (relation, col, role) as (
             and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
       ) e (relation, col, role))`;
 
-const GRANTS = `with recursive session (oid) as materialized (select oid from pg_roles where rolname = current_user),
+/**
+ * What is needed of the objects of $1, as the parts of a WITH RECURSIVE query: `session`, the account, `reads` and `calls`, the
+ * functions, with the same number for those of which one is meant.
+ */
+export const NEEDED: string = `session (oid) as materialized (select oid from pg_roles where rolname = current_user),
   w as materialized (select * from jsonb_to_recordset($1::jsonb) as w (i int, kind text, schemas jsonb, "isQualified" bool,
     name text, columns jsonb, "isWhole" bool, "rowName" text, arguments int)),
   places (i, schema, ord, usable) as materialized (select w.i, n.oid, s.ord, has_schema_privilege(n.oid, 'USAGE')
@@ -83,7 +87,14 @@ const GRANTS = `with recursive session (oid) as materialized (select oid from pg
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = v.oid and d.refclassid = 'pg_proc'::regclass
     union select -d.refobjid::int8, d.refobjid from reads r
       join pg_policy p on p.polrelid = r.relation and p.polcmd in ('r', '*')
-      join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass)
+      join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass)`;
+
+/** Functions of SQL whose text has to be read: ('body', their text, their search path). */
+export const BODIES: string = `select distinct 4, 'body', f.prosrc, (select substr(x, 13) from unnest(f.proconfig) x where x like 'search_path=%')
+    from calls l join pg_proc f on f.oid = l.oid join pg_language k on k.oid = f.prolang
+    where k.lanname = 'sql' and not f.prosecdef and f.prokind = 'f' and f.prosrc <> '' and f.oid >= 16384`;
+
+const GRANTS = `with recursive ${NEEDED}
 select g.what, g.text, g.extra from (
   select 1, 'sure', format('GRANT USAGE ON SCHEMA %s TO %I', s.oid::regnamespace, current_user), null from schemas s
   union all select 2, 'sure', format('GRANT SELECT%s ON %s%I.%I TO %I', case when t.has_some then format(' (%s)', t.missing) end,
@@ -94,9 +105,7 @@ select g.what, g.text, g.extra from (
   union all select distinct 3, case when (select count(*) from calls a where a.i = l.i) = 1 then 'sure' else 'maybe' end,
       format('GRANT EXECUTE ON FUNCTION %s TO %I', l.oid::regprocedure, current_user), null
     from calls l where not has_function_privilege(l.oid, 'EXECUTE')
-  union all select distinct 4, 'body', f.prosrc, (select substr(x, 13) from unnest(f.proconfig) x where x like 'search_path=%')
-    from calls l join pg_proc f on f.oid = l.oid join pg_language k on k.oid = f.prolang
-    where k.lanname = 'sql' and not f.prosecdef and f.prokind = 'f' and f.prosrc <> '' and f.oid >= 16384
+  union all ${BODIES}
 ) g (rank, what, text, extra) order by g.rank, g.text`;
 
 /**
@@ -105,5 +114,10 @@ select g.what, g.text, g.extra from (
  * before.
  */
 export function grantsStatement(needed: readonly NeededObject[]): Statement {
-  return { text: GRANTS, values: [JSON.stringify(needed.map((each, i) => ({ i, ...each })))] };
+  return { text: GRANTS, values: [neededValue(needed)] };
+}
+
+/** For $1 of `NEEDED`. */
+export function neededValue(needed: readonly NeededObject[]): string {
+  return JSON.stringify(needed.map((each, i) => ({ i, ...each })));
 }

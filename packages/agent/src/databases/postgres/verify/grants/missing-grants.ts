@@ -5,7 +5,7 @@ import { runOwnStatements } from '../../execute/own-statements.ts';
 import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { CATALOG_GRANTS, grantsStatement } from './grants-query.ts';
-import { neededObjects, type NeededObject } from './needed-objects.ts';
+import { neededObjects, together, type NeededObject } from './needed-objects.ts';
 
 export interface MissingGrants {
   /** Statements that are known to be needed. */
@@ -21,27 +21,38 @@ const PATH: Statement = {
 
 /** What an account lacks to run a statement that the server refuses, by its parse tree. Nothing where that cannot be told. */
 export async function missingGrants(pool: SessionPool, tree: unknown): Promise<MissingGrants> {
-  const [[path, user] = []] = (await ask(pool, [PATH])) ?? [];
-  let needed = neededObjects(tree, schemasOf(path ?? '', user ?? ''));
-  const bodies = new Set<string>();
-  for (;;) {
-    const rows = await ask(pool, [PIN_SEARCH_PATH, grantsStatement(needed)]);
-    if (rows === undefined) break;
-    const added = rows.flatMap(([what, text, own]) => {
-      if (what !== 'body' || bodies.has(text ?? '')) return [];
-      bodies.add(text ?? '');
-      return neededOfBody(text ?? '', schemasOf(own ?? path ?? '', user ?? ''));
-    });
-    const found = chosen(rows);
-    if (added.length === 0 && found.sure.length + found.oneOf.length > 0) return found;
-    if (added.length === 0) break;
-    needed = [...needed, ...added];
-  }
+  const found = chosen((await askOfNeeded(pool, [tree], grantsStatement)) ?? []);
+  if (found.sure.length + found.oneOf.length > 0) return found;
   // What was refused may be the question of a check.
   return chosen((await ask(pool, [PIN_SEARCH_PATH, CATALOG_GRANTS])) ?? []);
 }
 
-type Row = readonly (string | null)[];
+/**
+ * Asks what is to be known of all that statements need, what functions of SQL name included: the question gives a row
+ * of `BODIES` for each of those. Undefined where the database does not say.
+ */
+export async function askOfNeeded(
+  pool: SessionPool,
+  trees: readonly unknown[],
+  question: (needed: readonly NeededObject[]) => Statement,
+): Promise<readonly Row[] | undefined> {
+  const [[path, user] = []] = (await ask(pool, [PATH])) ?? [];
+  const schemas = schemasOf(path ?? '', user ?? '');
+  let needed = together(trees.flatMap((tree) => neededObjects(tree, schemas)));
+  const bodies = new Set<string>();
+  for (;;) {
+    const rows = await ask(pool, [PIN_SEARCH_PATH, question(needed)]);
+    const added = (rows ?? []).flatMap(([what, text, own]) => {
+      if (what !== 'body' || bodies.has(text ?? '')) return [];
+      bodies.add(text ?? '');
+      return neededOfBody(text ?? '', schemasOf(own ?? path ?? '', user ?? ''));
+    });
+    if (added.length === 0) return rows;
+    needed = together([...needed, ...added]);
+  }
+}
+
+export type Row = readonly (string | null)[];
 
 /** The rows of the last statement; undefined where the database does not say. */
 async function ask(pool: SessionPool, statements: readonly Statement[]): Promise<readonly Row[] | undefined> {

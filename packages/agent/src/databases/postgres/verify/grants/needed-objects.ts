@@ -157,3 +157,16 @@ function directRelations(clause: unknown): readonly TreeNode[] {
     return (key === 'JoinExpr' || key === 'RangeTableSample') && isNode(child) ? directRelations(child) : [];
   });
 }
+
+/** The same objects, each once, a table with all the columns that are read of it. */
+export function together(needed: readonly NeededObject[]): readonly NeededObject[] {
+  const found = new Map<string, NeededObject>();
+  for (const each of needed) {
+    const { kind, schemas, isQualified, name, rowName, arguments: count } = each;
+    const key = JSON.stringify([kind, schemas, isQualified, name, rowName, count]);
+    const same = found.get(key);
+    const columns = [...new Set([...(same?.columns ?? []), ...each.columns])];
+    found.set(key, { ...each, columns, isWhole: each.isWhole || same?.isWhole === true });
+  }
+  return [...found.values()];
+}
