@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReader, prepareChecks, type Account, type Checks } from './checked-sql.testing.ts';
@@ -96,6 +98,61 @@ describe('the account', { tags: ['sql:audit', 'file:database.require_readonly_ac
     expect({ code: mended.code, findings: mended.findings }).toEqual({ code: 0, findings: [] });
     for (const sql of dangers) expect([sql, await attempt(sql)]).toEqual([sql, false]);
     await database.execute(`drop owned by ${reader}_team; drop role ${reader}_team`);
+  });
+
+  test('what is lacking is told with its GRANT by every command, and by a start in the log alone', async () => {
+    await database.execute(
+      'create table vault (id int); create schema "Odd drawer"; create view "Odd drawer".v as select 1 as a',
+    );
+    const lacking = {
+      vault: { sql: 'select id as a from vault', result: { a: { type: 'integer' } } },
+      odd: { sql: 'select a from "Odd drawer".v', result: { a: { type: 'integer' } } },
+    };
+    const grants = [
+      `GRANT SELECT ON public.vault TO ${reader}`,
+      `GRANT USAGE ON SCHEMA "Odd drawer" TO ${reader}; GRANT SELECT ON "Odd drawer".v TO ${reader}`,
+    ];
+    const checked = await checks.check(lacking, asReader());
+    expect(checked.code).toBe(2);
+    for (const grant of grants) expect(checked.output).toContain(`; to grant it: ${grant}\n`);
+    const json = await checks.run(['check', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({ faults: grants.map((remedy) => ({ remedy })) });
+    expect((await checks.run(['try', 'vault'])).stderr).toContain(`; to grant it: ${String(grants[0])}\n`);
+
+    const started = await checks.run([]);
+    expect(started.code).toBe(2);
+    expect(started.stderr).toContain('the account may not read something that it names');
+    expect(started.stderr).not.toMatch(/GRANT|vault TO|Odd drawer/);
+    for (const grant of grants)
+      expect(await checks.logText()).toContain(JSON.stringify(`to grant it: ${grant}`).slice(1, -1));
+
+    await checks.check(capabilities, asReader());
+    await writeFile(join(checks.folder, 'more.sql'), 'select id from vault');
+    const added = await checks.run(['add', 'more', '--sql-file', 'more.sql']);
+    expect(added.stderr).toContain(`; to grant it: ${String(grants[0])}\n`);
+
+    await database.execute(grants.join('; '));
+    expect((await checks.check(lacking, asReader())).code).toBe(0);
+    await database.execute('drop table vault; drop schema "Odd drawer" cascade');
+  });
+
+  test('what it can read that no capability reads is told, and is no fault', async () => {
+    await database.execute(`create table unread (id int); grant select on unread to ${reader}`);
+    const strict = { ...asReader(), require_readonly_account: true };
+    const { code, findings, output } = await checks.check(capabilities, strict);
+    expect({ code, findings }).toEqual({ code: 0, findings: [] });
+    expect(output).toMatch(/^note: account: like every account .*\(lo_create\)/m);
+    const remedy = `REVOKE SELECT ON public.unread FROM ${reader}`;
+    expect(output).toContain(
+      `note: account: the account has SELECT on what no capability names: public.unread; to take it away: ${remedy}\n`,
+    );
+    const { notes } = JSON.parse((await checks.run(['check', '--json'])).stdout) as {
+      readonly notes: readonly unknown[];
+    };
+    expect(notes).toContainEqual(expect.objectContaining({ remedy }));
+    await database.execute(remedy);
+    expect((await checks.check(capabilities, strict)).output).not.toContain('unread');
+    await database.execute('drop table unread');
   });
 
   test.each([

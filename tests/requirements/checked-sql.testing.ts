@@ -16,11 +16,17 @@ export interface Checked {
 }
 
 export interface Checks {
+  /** Where the file and the agent are. */
+  readonly folder: string;
   /** What `svc-agent check` says of the capabilities, and the file of `--log` of the account. */
   check(
     capabilities: Readonly<Record<string, unknown>>,
     account?: Readonly<Record<string, unknown>>,
   ): Promise<Checked>;
+  /** Runs a command on the file of the last check. */
+  run(args: readonly string[]): ReturnType<typeof runProcess>;
+  /** The log of what ran last. */
+  logText(): Promise<string>;
   remove(): Promise<void>;
 }
 
@@ -31,6 +37,9 @@ export async function prepareChecks(database: ServerAddress & { readonly name: s
   const { agent_private_key: privateKey } = createAgentSecret();
   return {
     remove: () => home.remove(),
+    folder,
+    run: (args) => runProcess(join(folder, 'svc-agent'), args, { cwd: folder }),
+    logText: () => readFile(join(folder, 'svc-agent.log'), 'utf8'),
     async check(capabilities, account = {}) {
       const { host, port, name, user, password } = database;
       const file = {

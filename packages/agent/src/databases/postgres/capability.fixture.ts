@@ -14,6 +14,7 @@ import { auditAccount, describeAccount } from './audit/account.ts';
 import { createPool, ping } from './connect.ts';
 import { createQuery } from './execute/run-query.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
+import { bodyWarnings } from './verify/grants/body-warnings.ts';
 import { foreignTableWarnings } from './verify/functions/foreign-tables.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
@@ -118,6 +119,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
     findWarnings: async (capabilities) => [
       ...(await viewWarnings(pool, capabilities)),
       ...(await foreignTableWarnings(pool, capabilities)),
+      ...(await bodyWarnings(pool, capabilities)),
     ],
     auditAccount: (capabilities) => auditAccount(pool, capabilities),
     describeAccount: (capabilities) => describeAccount(pool, capabilities),

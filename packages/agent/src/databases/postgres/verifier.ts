@@ -7,6 +7,7 @@ import { constantKeyWarnings } from './verify/constant-key-warnings.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { showPlan } from './verify/show-plan.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
+import { bodyWarnings } from './verify/grants/body-warnings.ts';
 import { foreignTableWarnings } from './verify/functions/foreign-tables.ts';
 import { relationKeys } from './verify/relation-keys.ts';
 import { serverWarnings } from './verify/server-warnings.ts';
@@ -31,6 +32,7 @@ export const verifier: Verifier = {
         ...(await serverWarnings(pool)),
         ...(await viewWarnings(pool, capabilities)),
         ...(await foreignTableWarnings(pool, capabilities)),
+        ...(await bodyWarnings(pool, capabilities)),
       ],
       async findUnordered(capabilities) {
         return unorderedStatements(capabilities, await relationKeys(pool, capabilities));

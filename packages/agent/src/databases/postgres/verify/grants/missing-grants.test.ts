@@ -1,6 +1,13 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { capabilityOf, configOf, openPostgres, type TestedDatabase } from '../../capability.fixture.ts';
+import {
+  callOf,
+  capabilityOf,
+  configOf,
+  openPostgres,
+  queryOf,
+  type TestedDatabase,
+} from '../../capability.fixture.ts';
 import { databaseFault } from '../../../errors.ts';
 import { createPool } from '../../connect.ts';
 import { describeStatement } from '../describe-statement.ts';
@@ -222,6 +229,29 @@ test('a view that is run as who reads it needs grants for the account itself', a
   expect(found).toEqual([`GRANT SELECT ON shop.item TO ${me}`]);
   await server.execute(found.join(';\n'));
   expect(await messagesOf('select a from shop.outer')).toEqual([]);
+});
+
+test('a capability is warned of a function whose body reads what the account may not', async () => {
+  await server.execute(`
+    create function shop.cheapest() returns int language sql stable set work_mem = '1MB' as 'select min(price) from shop.item';
+    create function shop.near() returns int language sql stable set work_mem = '1MB' as 'select min(item) from shop.part';
+    grant execute on function shop.cheapest(), shop.near() to ${me}; grant select (item) on shop.part to ${me};
+  `);
+  const cheapest = capabilityOf('select shop.cheapest() as a');
+  const near = capabilityOf('select shop.near() as a', { name: 'near' });
+  expect((await database.verify([cheapest, near])).faults).toEqual([]);
+  const grant = `GRANT SELECT ON shop.item TO ${me}`;
+  expect(await database.findWarnings([cheapest, near])).toEqual([
+    expect.objectContaining({
+      path: 'capabilities.sample.sql',
+      message: `calls a function whose body reads what the account may not; to grant it: ${grant}`,
+    }),
+  ]);
+  const query = await queryOf(database, cheapest);
+  await expect(query.run(callOf())).rejects.toMatchObject({ sqlState: '42501' });
+  await server.execute(grant);
+  expect(await database.findWarnings([cheapest, near])).toEqual([]);
+  expect(await query.run(callOf())).toMatchObject({ count: 1 });
 });
 
 test('a refusal that several functions can explain names each of them', async () => {
