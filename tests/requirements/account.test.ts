@@ -146,10 +146,10 @@ describe('the account', { tags: ['sql:audit', 'file:database.require_readonly_ac
     expect(output).toContain(
       `note: account: the account has SELECT on what no capability names: public.unread; to take it away: ${remedy}\n`,
     );
-    const { notes } = JSON.parse((await checks.run(['check', '--json'])).stdout) as {
-      readonly notes: readonly unknown[];
-    };
-    expect(notes).toContainEqual(expect.objectContaining({ remedy }));
+    const report: { readonly notes: readonly unknown[] } = JSON.parse(
+      (await checks.run(['check', '--json'])).stdout,
+    );
+    expect(report.notes).toContainEqual(expect.objectContaining({ remedy }));
     await database.execute(remedy);
     expect((await checks.check(capabilities, strict)).output).not.toContain('unread');
     await database.execute('drop table unread');

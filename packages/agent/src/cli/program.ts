@@ -38,7 +38,7 @@ export const PROGRAM: ProgramSpec = {
         },
         log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `databases` (their names; absent where the file has `database`), `faults` (each with `path`, `message` and, where it is known, `line` and `column`), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` or `details` (as --log says), and `account` (each `problem` with its `remedy`, and the `database` where it has a name). Nothing is printed when the check itself fails, which ends with 1.',
+          does: 'Print one JSON object instead: `ok`, `file`, `offline`, `capabilities` (how many; absent where the file is not understood), `identity` (what it means; absent where the file has none), `workers` (processes that run the calls; absent where it is the agent alone), `databases` (their names; absent where the file has `database`), `faults` (each with `path`, `message` and, where it is known, `line` and `column`; `remedy` is the GRANT that the account lacks), `warnings` (what is allowed, and fails at some calls or is hardly meant, likewise), `log` or `details` (as --log says), `account` (each `problem` with its `remedy`, and the `database` where it has a name) and `notes` (each `note` of what else the account may do, which is no fault, likewise). Nothing is printed when the check itself fails, which ends with 1.',
         },
       },
     },

@@ -1,5 +1,3 @@
-import { loadModule } from 'libpg-query';
-import { setImmediate } from 'node:timers/promises';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { AccountFinding, AccountNote } from '../../driver.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -9,7 +7,7 @@ import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { askOfNeeded, missingGrants, type Row } from '../verify/grants/missing-grants.ts';
-import { readStatement } from '../verify/statement/read-statement.ts';
+import { statementTrees } from '../verify/grants/statement-trees.ts';
 import { anotherAccount } from './another-account.ts';
 import { ABOUT_ACCOUNT, findingsStatement } from './findings-query.ts';
 import { calledStatement, notesStatement } from './notes-query.ts';
@@ -58,7 +56,7 @@ export async function describeAccount(
 ): Promise<readonly AccountNote[]> {
   const [[, isSuperuser] = []] = await ask(pool, ABOUT_ACCOUNT);
   if (isSuperuser === 't') return [];
-  const rows = (await askOfNeeded(pool, await treesOf(capabilities), notesStatement)) ?? [];
+  const rows = (await askOfNeeded(pool, await statementTrees(capabilities), notesStatement)) ?? [];
   const notes = rows.flatMap(([what, note, remedy]): readonly AccountNote[] => {
     if (what !== 'note' || typeof note !== 'string') return [];
     return [typeof remedy === 'string' ? { note, remedy } : { note }];
@@ -68,7 +66,7 @@ export async function describeAccount(
 
 /** The oids of all functions that capabilities may call, in views and policies too. */
 async function calledBy(pool: SessionPool, capabilities: readonly Capability[]): Promise<readonly string[]> {
-  const rows = (await askOfNeeded(pool, await treesOf(capabilities), calledStatement)) ?? [];
+  const rows = (await askOfNeeded(pool, await statementTrees(capabilities), calledStatement)) ?? [];
   return rows.flatMap(([what, oid]) => (what === 'call' && typeof oid === 'string' ? [oid] : []));
 }
 
@@ -79,16 +77,4 @@ async function ask(pool: SessionPool, statement: Statement): Promise<readonly Ro
     timeoutMs: AUDIT_TIMEOUT_MS,
   });
   return results[1]?.rows ?? [];
-}
-
-async function treesOf(capabilities: readonly Capability[]): Promise<readonly unknown[]> {
-  await loadModule();
-  const trees: unknown[] = [];
-  for (const capability of capabilities) {
-    // As in `unorderedStatements`.
-    await setImmediate();
-    const result = readStatement(capability);
-    if (result.ok) trees.push(result.read.inspected.tree);
-  }
-  return trees;
 }

@@ -100,7 +100,7 @@ async function columnGrants(
   const rewritings: Rewriting[] = body.flatMap(({ kind }, index) =>
     kind === 'parameter' || kind === 'variable' ? [{ start: index, end: index + 1, text: '1' }] : [],
   );
-  const [{ start = 0 } = {}] = body;
+  const start = body[0]?.start ?? 0;
   const lacking = new Map<string, Set<string>>();
   for (let count = 0; count < MOST_COLUMNS; count += 1) {
     const text = rewrite(sql, body, rewritings).slice(start);
