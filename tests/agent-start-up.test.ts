@@ -238,7 +238,7 @@ test('an account that only reads has no finding, also when it is required', asyn
   const { code, stdout } = await runProcess(agent, ['check'], { cwd: folder.path });
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n').slice(2)).toEqual([
-    expect.stringMatching(/^note: account: like every account of a PostgreSQL server .*\(lo_create\)/),
+    expect.stringMatching(/^note: like every account of a PostgreSQL server .*\(lo_create\)/),
   ]);
 });
 

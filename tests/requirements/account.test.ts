@@ -141,10 +141,10 @@ describe('the account', { tags: ['sql:audit', 'file:database.require_readonly_ac
     const strict = { ...asReader(), require_readonly_account: true };
     const { code, findings, output } = await checks.check(capabilities, strict);
     expect({ code, findings }).toEqual({ code: 0, findings: [] });
-    expect(output).toMatch(/^note: account: like every account .*\(lo_create\)/m);
+    expect(output).toMatch(/^note: like every account .*\(lo_create\)/m);
     const remedy = `REVOKE SELECT ON public.unread FROM ${reader}`;
     expect(output).toContain(
-      `note: account: the account has SELECT on what no capability names: public.unread; to take it away: ${remedy}\n`,
+      `note: the account has SELECT on what no capability names: public.unread; to take it away: ${remedy}\n`,
     );
     const report: { readonly notes: readonly unknown[] } = JSON.parse(
       (await checks.run(['check', '--json'])).stdout,

@@ -16,7 +16,7 @@ interface Finding {
 }
 
 /** What else the account may do, which is no fault. */
-type Note = Omit<Finding, 'problem' | 'remedy' | 'detail'> & {
+type Note = Pick<Finding, 'database'> & {
   readonly note: string;
   /** The statement that takes it away. */
   readonly remedy?: string;
@@ -65,15 +65,14 @@ export function textReport(
       said.push(...findings);
       const who = names === undefined ? 'database: answers' : `databases: ${names.join(', ')} answer`;
       output.write(`${who}; every capability only reads and yields what it declares\n`);
-      const whose = (database?: string): string =>
-        database === undefined ? 'account' : `account of ${database}`;
       for (const { database, problem, remedy, detail } of findings) {
-        output.write(`${whose(database)}: ${problem}; to mend it: ${remedy}\n`);
+        const whose = database === undefined ? 'account' : `account of ${database}`;
+        output.write(`${whose}: ${problem}; to fix it: ${remedy}\n`);
         if (words.isShown && detail !== undefined) output.write(`    ${printable(detail)}\n`);
       }
       for (const { database, note, remedy } of notes) {
         const how = remedy === undefined ? '' : `; to take it away: ${remedy}`;
-        output.write(`note: ${whose(database)}: ${note}${how}\n`);
+        output.write(`note: ${database === undefined ? '' : `database ${database}: `}${note}${how}\n`);
       }
     },
     warned(warnings) {
