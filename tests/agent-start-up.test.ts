@@ -133,7 +133,7 @@ describe('an account that cannot be audited', () => {
     const { code, stdout, stderr } = await runProcess(agent, CHECK[1], { cwd: folder.path });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trimEnd().split('\n').slice(2)).toEqual([
-      expect.stringMatching(/^account: the account could not be audited; to mend it: /),
+      expect.stringMatching(/^account: the account could not be audited; to fix it: /),
       'Details: check.log',
     ]);
     expect(stdout).not.toMatch(/permission denied|pg_foreign_server/);

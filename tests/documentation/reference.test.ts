@@ -130,7 +130,7 @@ describe('errors', () => {
     }
   });
 
-  test('troubleshooting has every code, and says how to confirm and to mend it', () => {
+  test('troubleshooting has every code, and says how to confirm and to fix it', () => {
     const guide = readDocument('docs/guides/troubleshooting.md').text;
     for (const code of ERROR_CODES) {
       const section = guide.split(`\n### ${code}\n`)[1]?.split('\n### ')[0] ?? '';

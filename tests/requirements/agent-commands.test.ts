@@ -141,7 +141,7 @@ describe('check', { tags: ['command:check', 'command:exit-codes'] }, () => {
     expect(lines[0]).toBe('good.yaml: well formed, 1 capability');
     expect(lines[1]).toBe('database: answers; every capability only reads and yields what it declares');
     expect(lines.slice(2).join('\n')).toMatch(
-      /^account: .*; to mend it: use another account: CREATE ROLE .*$/m,
+      /^account: .*; to fix it: use another account: CREATE ROLE .*$/m,
     );
   });
 
@@ -289,7 +289,7 @@ capabilities:
         : [`${file}: well formed, ${count} ${count === 1 ? 'capability' : 'capabilities'}`]),
       ...faults.map((fault) => lineOf(file, fault)),
       ...warnings.map((warning) => lineOf(file, warning, 'warning: ')),
-      ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),
+      ...account.map(({ problem, remedy }) => `account: ${problem}; to fix it: ${remedy}`),
       ...(details === undefined ? [] : [`Details: ${details}`]),
     ];
     const others = /^(?:offline: |database: answers)/;

@@ -24,7 +24,8 @@ export function printFaults(
     const words = wordsOf(fault);
     const more = words === undefined || log === undefined ? '' : `; ${log} has the details`;
     // The details have it, too.
-    const grant = remedy === undefined || details || log !== undefined ? '' : `; to grant it: ${printable(remedy)}`;
+    const grant =
+      remedy === undefined || details || log !== undefined ? '' : `; to grant it: ${printable(remedy)}`;
     stream.write(`${place}  ${kind}${path === '' ? '' : `${path}: `}${message}${grant}${more}\n`);
     if (details && words !== undefined) stream.write(`    ${printable(words)}\n`);
   }

@@ -34,7 +34,7 @@ function faultsOfAccount(
   const details = findings.flatMap(({ detail }) => detail ?? []);
   const why =
     details.length === 0
-      ? `the account may do more than read: ${lister} lists what and how to mend it`
+      ? `the account may do more than read: ${lister} lists what and how to fix it`
       : 'the account could not be audited';
   const position = config.requireReadonlyAccountPosition;
   return [

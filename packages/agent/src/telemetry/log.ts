@@ -190,7 +190,7 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
       return `worker ${event.worker}${event.database === undefined ? '' : ` of ${event.database}`} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
     }
     case 'account_audited':
-      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); ${logName} says what, and how to mend it`;
+      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); ${logName} says what, and how to fix it`;
     case 'reloaded':
       return `reloaded: ${counted(event.capabilities, 'capability', 'capabilities')}${changesOf(event)}`;
     case 'reload_refused':

@@ -185,7 +185,7 @@ test.each(CASES.flatMap((each) => [[...each, PIPED] as const, [...each, LOGGED] 
         : [`runtime: ${workers} workers run the calls and share the database connections`]),
       ...faults.map((fault) => lineOf(fault)),
       ...warnings.map((warning) => lineOf(warning, 'warning: ')),
-      ...account.map(({ problem, remedy }) => `account: ${problem}; to mend it: ${remedy}`),
+      ...account.map(({ problem, remedy }) => `account: ${problem}; to fix it: ${remedy}`),
       ...(details === undefined ? [] : [`Details: ${details}`]),
     ];
     const others = /^(?:offline: |database: answers)/;

@@ -127,8 +127,18 @@ export function jsonReport(
       const findings = account.map(({ database, problem, remedy }) => ({ database, problem, remedy }));
       const ok = faults.length === 0;
       const known = { capabilities, identity, workers, databases };
-        output.write(`${whose(database)}: ${problem}; to mend it: ${remedy}\n`);
-        if (words.isShown && detail !== undefined) output.write(`    ${printable(detail)}\n`);
+      const details = detailsFields([...account, ...refused], words);
+      const report = {
+        ok,
+        file,
+        offline,
+        ...known,
+        faults,
+        warnings,
+        ...details,
+        account: findings,
+        notes: told,
+      };
       output.write(`${JSON.stringify(report)}\n`);
     },
   };

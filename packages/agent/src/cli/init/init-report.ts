@@ -90,7 +90,7 @@ export function initText(report: InitReport): string {
       lines.push('database: answers that account; every capability only reads and yields what it declares');
     }
     for (const { problem, remedy } of check.findings) {
-      lines.push(`account: ${problem}; to mend it: ${remedy}`);
+      lines.push(`account: ${problem}; to fix it: ${remedy}`);
     }
   }
   const isRefused = check !== undefined && check.faults.length > 0;

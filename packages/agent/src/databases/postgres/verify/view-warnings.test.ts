@@ -62,7 +62,7 @@ test('what mends it depends on the server', async () => {
   const [warning] = await database.findWarnings([capabilityOf('select id as a from nested')]);
   expect(warning?.message).toContain(
     version >= FIRST_WITH_INVOKER
-      ? '; to mend it: ALTER VIEW public.nested SET (security_invoker = true)'
+      ? '; to fix it: ALTER VIEW public.nested SET (security_invoker = true)'
       : 'from PostgreSQL 15 on',
   );
 });

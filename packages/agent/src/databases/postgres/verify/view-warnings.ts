@@ -59,7 +59,7 @@ export async function viewWarnings(
 function messageOf(view: string, table: string, version: number): string {
   const remedy =
     version >= SECURITY_INVOKER_VERSION
-      ? `to mend it: ALTER VIEW ${view} SET (security_invoker = true)`
-      : 'to mend it: query the table itself, for a view can be run as its caller (security_invoker) from PostgreSQL 15 on';
+      ? `to fix it: ALTER VIEW ${view} SET (security_invoker = true)`
+      : 'to fix it: query the table itself, for a view can be run as its caller (security_invoker) from PostgreSQL 15 on';
   return `reads ${table} through the view ${view}, which is run as its owner, whom the row-level security of that table does not hold; ${remedy}`;
 }

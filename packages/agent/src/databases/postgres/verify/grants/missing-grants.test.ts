@@ -297,8 +297,7 @@ test('a database that the account may not connect to is named with its GRANT', a
     const error: unknown = await other.ping().catch((refusal: unknown) => refusal);
     const fault = databaseFault(error);
     expect(fault).toMatchObject({
-      message:
-        'cannot use the database: the account may not connect to it: grant it CONNECT',
+      message: 'cannot use the database: the account may not connect to it: grant it CONNECT',
       remedy: `GRANT CONNECT ON DATABASE "${server.name}" TO ${me}`,
     });
     await server.execute(fault.remedy ?? '');
