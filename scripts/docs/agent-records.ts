@@ -343,7 +343,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'The file may stay so, but some calls will fail, or what it says is hardly meant. What is weaker with a database than with PostgreSQL is one, too, which a running agent writes to standard error as well. `svc-agent check` prints it as well. At a reload what was not found the last time.',
     fields: {
       path: { type: 'string', meaning: 'The key of the capability file.' },
-      message: { type: 'string', meaning: 'What is wrong, and how to mend it.' },
+      message: { type: 'string', meaning: 'What is wrong, and how to fix it.' },
     },
     example: {
       event: 'startup_warning',
