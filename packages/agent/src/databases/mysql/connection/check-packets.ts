@@ -29,18 +29,28 @@ interface Command {
 }
 
 const ERROR = 0xff;
+/** The head of the packet that ends a result, and the most bytes that it has. */
+const END = 0xfe;
+const END_BYTES = 8;
 const GEOMETRY = 255;
 /** A login takes one packet for each step, with several factors a few more. */
 const LOGIN_PACKETS = 64;
 /** No SELECT yields more. */
 const MOST_COLUMNS = 4096;
 
+/** What is kept of the packets of a connection. */
+export interface CheckedPackets {
+  readonly lengths: PacketLengths;
+  /** How many warnings the server has counted for the last result. */
+  readonly warnings: () => number;
+}
+
 /**
  * Checks what a server sends before and after the library reads it. The library joins packets however long they become,
  * believes every length and number in them, and writes a line on standard error for each that is out of order. What is
  * thrown for it here, or by the library, ends the connection alone: uncaught it would end the agent.
  */
-export function checkPackets(connection: Connection): PacketLengths {
+export function checkPackets(connection: Connection): CheckedPackets {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const library = connection as unknown as Library;
   const lengths = new PacketLengths();
@@ -48,6 +58,7 @@ export function checkPackets(connection: Connection): PacketLengths {
   const handle = library.handlePacket.bind(connection);
   let isBroken = false;
   let loginPackets = 0;
+  let warnings = 0;
   /** Whether the connection was told to be encrypted by a packet of the present chunk. */
   let isUpgraded = false;
 
@@ -65,6 +76,10 @@ export function checkPackets(connection: Connection): PacketLengths {
     packet.sequenceId = library.sequenceId;
   }
 
+  function countWarnings({ buffer, offset, end: packetEnd }: Packet): void {
+    if (buffer[offset] === END && packetEnd - offset <= END_BYTES) warnings = buffer.readUInt16LE(offset + 1);
+  }
+
   function checkAfter({ offset, end: packetEnd }: Packet, command: Command | undefined): void {
     if (library.authorized && offset > packetEnd)
       throw malformed('a packet that is shorter than what it holds');
@@ -77,7 +92,10 @@ export function checkPackets(connection: Connection): PacketLengths {
   library.handlePacket = (packet) => {
     if (isBroken) return;
     try {
-      if (packet !== undefined) checkBefore(packet);
+      if (packet !== undefined) {
+        checkBefore(packet);
+        countWarnings(packet);
+      }
       const { stream, _command: command } = library;
       handle(packet);
       isUpgraded = library.stream !== stream;
@@ -100,7 +118,7 @@ export function checkPackets(connection: Connection): PacketLengths {
       }
     },
   };
-  return lengths;
+  return { lengths, warnings: () => warnings };
 }
 
 /** Undefined for an answer without rows. */

@@ -29,6 +29,7 @@ const NO_JSON = 'it is no valid JSON';
 const NO_PATH = 'it is no valid JSON path';
 const NO_VALUE = 'it is no value that the query takes';
 const NO_TYPE = 'it is no value of the type that the query takes';
+const OUT_OF_RANGE_VALUE = 'it is out of range';
 /** Errors by which a function or clause refuses an argument, which may be a value or the data. */
 const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
   1139: NO_PATTERN,
@@ -36,7 +37,7 @@ const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
   1292: NO_TYPE,
   1411: NO_TYPE,
   1525: NO_TYPE,
-  [OUT_OF_RANGE]: 'it is out of range',
+  [OUT_OF_RANGE]: OUT_OF_RANGE_VALUE,
   3037: NO_VALUE,
   3047: NO_VALUE,
   3048: NO_VALUE,
@@ -69,6 +70,29 @@ const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
   4024: NO_VALUE,
   4038: NO_JSON,
 };
+/** Warnings of what a function has read of an argument that it could not take, which may be a value or the data. */
+const MISREAD: Readonly<Record<number, string>> = {
+  1264: OUT_OF_RANGE_VALUE,
+  1292: NO_TYPE,
+  1366: NO_TYPE,
+  1411: NO_TYPE,
+  1441: OUT_OF_RANGE_VALUE,
+  1958: NO_VALUE,
+  1977: 'it has a character that the query cannot convert',
+  4035: NO_JSON,
+  4036: NO_JSON,
+  4037: NO_JSON,
+  4038: NO_JSON,
+  4039: NO_JSON,
+  4040: NO_JSON,
+  4041: NO_PATH,
+  4042: NO_PATH,
+  4043: NO_PATH,
+  4044: NO_PATH,
+  4045: NO_PATH,
+};
+/** A cast to a shorter text is meant to cut. */
+const CUT = /^Truncated incorrect (?:CHAR|BINARY)\(/;
 /** Two character sets that do not go together, in the words of MariaDB and of MySQL. */
 const NO_CHARACTER_SET = new Set([1267, 1270, 1271, 3854, 3988]);
 
@@ -138,6 +162,16 @@ export function mistakeOf(error: unknown, probe?: string): string | undefined {
   if (number === OUT_OF_RANGE && probe !== undefined && !probe.startsWith('select 1 limit '))
     return undefined;
   return REFUSED_ARGUMENT[number];
+}
+
+/** What is wrong with the values of a statement of values alone, by the rows of SHOW WARNINGS; notes tell of nothing wrong. */
+export function mistakeOfWarnings(
+  warnings: readonly Readonly<Record<string, unknown>>[],
+): string | undefined {
+  const [mistake] = warnings.flatMap(({ Level, Code, Message }) =>
+    Level === 'Warning' && !CUT.test(String(Message)) ? (MISREAD[Number(Code)] ?? []) : [],
+  );
+  return mistake;
 }
 
 export function isTooLong(error: unknown): boolean {

@@ -13,7 +13,7 @@ import { DatabaseError } from '../../errors.ts';
 import type { PlainSession } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config.ts';
 import type { BoundTypes } from '../execute/bind-values.ts';
-import { checkColumns, checkPackets } from './check-packets.ts';
+import { checkColumns, checkPackets, type CheckedPackets } from './check-packets.ts';
 import type { PacketLengths } from './packet-lengths.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 
@@ -61,6 +61,8 @@ export class MysqlSession implements PlainSession {
   readonly connection: Connection;
   /** To be told before each question how long its answer may be. */
   readonly packets: PacketLengths;
+  /** How many warnings the server has counted for the last result. */
+  readonly warnings: () => number;
   readonly statements: PreparedStatements;
   readonly isMariaDb: boolean;
   /** As the server tells it, such as `11.4.5-MariaDB`. */
@@ -70,8 +72,14 @@ export class MysqlSession implements PlainSession {
   readonly types: BoundTypes;
   #limitMs: number | undefined;
 
-  constructor(connection: Connection, packets: PacketLengths, types: BoundTypes, version: string) {
-    this.packets = packets;
+  constructor(
+    connection: Connection,
+    { lengths, warnings }: CheckedPackets,
+    types: BoundTypes,
+    version: string,
+  ) {
+    this.packets = lengths;
+    this.warnings = warnings;
     this.types = types;
     this.version = version;
     this.connection = connection;
@@ -243,7 +251,7 @@ function streamOf(connection: Connection): Duplex | undefined {
 
 async function greet(
   connection: Connection,
-  packets: PacketLengths,
+  packets: CheckedPackets,
   types: BoundTypes,
   driver: string,
 ): Promise<MysqlSession> {

@@ -14,7 +14,7 @@ import { expandLists } from './expand-lists.ts';
 import type { PlacedParam, PreparedQuery } from './prepared-query.ts';
 import { faultError } from '../../sql/probes/fault-error.ts';
 import type { ValueFault } from '../../sql/probes/proven-faults.ts';
-import { valueFaults } from './value-faults.ts';
+import { misreadValues, valueFaults, type Ask } from './value-faults.ts';
 import { RowCollector } from './row-collector.ts';
 
 /** How long the answer of a query that was stopped is waited for, before its connection is given up. */
@@ -45,7 +45,14 @@ async function run(
   for (;;) {
     const { transaction, outcome, madeAt } = await runOnce(pool, kill, verified, call, formed, deadline);
     const isFresh = madeAt > startedAt;
-    if (outcome.error === undefined) return transaction.result();
+    if (outcome.error === undefined) {
+      // What was stopped when enough had come has told of no warnings.
+      const isDoubtful = transaction.warningCount > 0 || transaction.stopped === 'complete';
+      const misread = isDoubtful ? await misreadValues(verified, givenIndexes(), ask) : [];
+      const refusal = faultError(misread, verified.params, 'a value was read as another');
+      if (refusal !== undefined) throw refusal;
+      return transaction.result();
+    }
     // One that died while idle says nothing of the query; one made for this call may have died of it.
     const wasIdle = !outcome.hasBegun || (!verified.callsOwn && transaction.elapsedMs < IDLE_LOSS_MS);
     const isLostBefore = wasIdle && isLostAlone(outcome.error) && !isFresh;
@@ -55,27 +62,35 @@ async function run(
     throw toDatabaseError(outcome.error, stopped, verified, faults);
   }
 
+  function givenIndexes(): readonly number[] {
+    return [...given.keys()].filter((index) => (given[index] ?? null) !== null);
+  }
+
+  async function ask(
+    { text, params }: Parameters<Ask>[0],
+    emptied: Parameters<Ask>[1] = [],
+  ): ReturnType<Ask> {
+    const placed = params.flatMap((index) => verified.params[index] ?? []);
+    // In a text of its own a list is JSON text: that has all of its characters.
+    const query = {
+      ...verified,
+      text,
+      params: text === verified.text ? placed : placed.map((param) => ({ ...param, isList: false })),
+      required: [],
+      hasFloats: false,
+    };
+    const values = params.map((index) => (emptied.includes(index) ? '' : given[index]));
+    const sent = { ...formOf(query, values), asksWarnings: true };
+    const { transaction, outcome } = await runOnce(pool, kill, query, call, sent, deadline);
+    const { stopped } = transaction;
+    if (stopped === 'timeout' || stopped === 'cancelled') throw stopError(stopped);
+    const rows = (): string => Buffer.from(transaction.result().rows).toString();
+    return { error: outcome.error, rows, warnings: transaction.warnings };
+  }
+
   async function faultsOf(error: unknown): Promise<readonly ValueFault[]> {
-    const present = [...given.keys()].filter((index) => (given[index] ?? null) !== null);
     try {
-      return await valueFaults(error, verified, present, async ({ text, params }, emptied = []) => {
-        const placed = params.flatMap((index) => verified.params[index] ?? []);
-        // In a text of its own a list is JSON text: that has all of its characters.
-        const query = {
-          ...verified,
-          text,
-          params: text === verified.text ? placed : placed.map((param) => ({ ...param, isList: false })),
-          required: [],
-          hasFloats: false,
-        };
-        const values = params.map((index) => (emptied.includes(index) ? '' : given[index]));
-        const sent = formOf(query, values);
-        const { transaction, outcome } = await runOnce(pool, kill, query, call, sent, deadline);
-        const { stopped } = transaction;
-        if (stopped === 'timeout' || stopped === 'cancelled') throw stopError(stopped);
-        const rows = (): string => Buffer.from(transaction.result().rows).toString();
-        return { error: outcome.error, rows };
-      });
+      return await valueFaults(error, verified, givenIndexes(), ask);
     } catch (failure) {
       // Then the first error stands.
       if (failure instanceof DatabaseError) return [];
@@ -90,6 +105,8 @@ interface FormedQuery {
   readonly params: readonly PlacedParam[];
   /** Their values, as `bindValue` takes them. */
   readonly forms: readonly unknown[];
+  /** Whether the server is asked for its warnings, if it has any. */
+  readonly asksWarnings?: boolean;
 }
 
 function formOf(query: PreparedQuery, given: readonly unknown[]): FormedQuery {
@@ -103,13 +120,13 @@ async function runOnce(
   kill: KillQuery,
   verified: PreparedQuery,
   call: QueryCall,
-  { text, params, forms }: FormedQuery,
+  { text, params, forms, asksWarnings }: FormedQuery,
   deadline: number,
 ): Promise<{ readonly transaction: Transaction; readonly outcome: Outcome; readonly madeAt: number }> {
   const { signal, share } = call;
   const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
   const bound = params.map(({ schema }, index) => bindValue(session.types, schema, forms[index]));
-  const transaction = new Transaction(session, kill, verified, call, { text, bound });
+  const transaction = new Transaction(session, kill, verified, call, { text, bound, asksWarnings });
   const outcome = await transaction.run(deadline);
   void outcome.isFit.then((isFit) => {
     if (isFit) {
@@ -135,6 +152,7 @@ interface SentQuery {
   readonly text: string;
   /** In the order of its placeholders. */
   readonly bound: readonly TypedParameterValue[];
+  readonly asksWarnings: boolean | undefined;
 }
 
 interface Outcome {
@@ -164,6 +182,10 @@ class Transaction {
   stopped: 'timeout' | 'cancelled' | 'complete' | undefined;
   /** When the server was asked for something that it has not answered, by `performance.now()`. */
   silentSince: number | undefined;
+  /** Of the result, once it has come. */
+  warningCount = 0;
+  /** The rows of SHOW WARNINGS, where they are asked for. */
+  warnings: readonly Readonly<Record<string, unknown>>[] = [];
 
   constructor(
     session: MysqlSession,
@@ -223,6 +245,8 @@ class Transaction {
     this.#hasBegun = true;
     try {
       await this.#execute();
+      if (this.#sent.asksWarnings === true && this.warningCount > 0)
+        this.warnings = await this.#session.ask('show warnings');
     } catch (error) {
       return { error, hasBegun: true, isFit: isLoss(error) ? UNFIT : this.#leave() };
     }
@@ -300,6 +324,7 @@ class Transaction {
         command.on('end', () => {
           if (!hasResult) return fail(malformed('something else than a result'));
           over();
+          this.warningCount = this.#session.warnings();
           resolve();
         });
       });

@@ -1,12 +1,22 @@
+import { DatabaseError } from '../../errors.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
-import { charactersRefused, isPatternOfSearch, isTooLong, mistakeOf } from '../connection/server-errors.ts';
+import {
+  charactersRefused,
+  isLoss,
+  isPatternOfSearch,
+  isTooLong,
+  mistakeOf,
+  mistakeOfWarnings,
+} from '../connection/server-errors.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 
 interface ProbeAnswer {
   readonly error: unknown;
   /** The JSON array of its rows, where there is no error. */
   rows(): string;
+  /** The rows of SHOW WARNINGS. */
+  readonly warnings: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Runs a statement with some of the call's values, in the place of others an empty text. */
@@ -33,6 +43,26 @@ export async function valueFaults(
     if (!faults.isOpen(probe)) continue;
     const { error: refusal } = await ask(probe);
     faults.add(probe, mistakeOf(refusal, probe.text) === mistake ? mistake : undefined);
+  }
+  return faults.all;
+}
+
+/**
+ * Which values the server reads as something else, with a mere warning, as placeholders of a query that has succeeded: 0
+ * or NULL in the place of a text that is no number or no date.
+ */
+export async function misreadValues(
+  { probes }: PreparedQuery,
+  given: readonly number[],
+  ask: Ask,
+): Promise<readonly ValueFault[]> {
+  const faults = new ProvenFaults();
+  for (const probe of probes) {
+    if (!faults.isOpen(probe) || !probe.params.some((param) => given.includes(param))) continue;
+    const { error, warnings } = await ask(probe);
+    if (error !== undefined && isLoss(error))
+      throw new DatabaseError('unavailable', 'the connection was lost while values were looked into');
+    faults.add(probe, mistakeOfWarnings(warnings));
   }
   return faults.all;
 }

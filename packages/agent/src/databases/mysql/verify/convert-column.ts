@@ -49,10 +49,11 @@ const TIMES = new Set<number>([TYPE.timestamp, TYPE.datetime]);
 const TEXTS = new Set<number>([TYPE.null, 15, 247, 248, 249, 250, 251, 252, 253, 254]);
 
 /** What values are compared as, as far as it matters to parameters. */
-export type ColumnKind = 'number' | 'text' | 'bytes' | 'date' | 'moment' | 'time' | 'other';
+export type ColumnKind = 'number' | 'text' | 'choice' | 'bytes' | 'date' | 'moment' | 'time' | 'other';
 
 export function kindOfColumn({ type, isBinary, isChoice }: Column): ColumnKind {
-  if (type === TYPE.null || isChoice) return 'other';
+  if (type === TYPE.null) return 'other';
+  if (isChoice) return 'choice';
   if (INTEGERS.has(type) || DECIMALS.has(type) || type === TYPE.float || type === TYPE.double)
     return 'number';
   if (TIMES.has(type)) return 'moment';

@@ -18,7 +18,7 @@ export async function describeStatement(
   sql: string,
 ): Promise<StatementDescription> {
   const capability = undeclaredCapability(name, sql, lexicon);
-  const result = readStatement(capability);
+  const result = readStatement(capability, session.isMariaDb);
   if (!result.ok) return result;
   const described = await prepared(session, capability, result.read.text, result.read);
   if (!described.ok) return described;

@@ -20,7 +20,8 @@ import { LIST } from '../execute/expand-lists.ts';
 import type { PlacedParam } from '../execute/prepared-query.ts';
 import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
-import { listPlaces } from './list-places.ts';
+import { listPlaces } from './places/list-places.ts';
+import { placeholderFor } from './places/text-places.ts';
 import { vocabulary } from '../vocabulary.ts';
 
 export interface ReadStatement {
@@ -29,7 +30,7 @@ export interface ReadStatement {
   readonly text: string;
   readonly params: readonly PlacedParam[];
   /** The text with something else for each of them. */
-  readonly textWith: (written: (param: PlacedParam) => string) => string;
+  readonly textWith: (written: (param: PlacedParam, number: number) => string) => string;
   /** Whether it reads who calls. */
   readonly asksCaller: boolean;
 }
@@ -45,8 +46,8 @@ export type JudgedText =
   | { readonly ok: true; readonly select: OneSelect }
   | { readonly ok: false; readonly problem: string };
 
-/** All that can be known of a capability's SQL without a database. */
-export function readStatement(capability: Capability): ReadResult {
+/** All that can be known of a capability's SQL without a database; its text is for a server of that kind. */
+export function readStatement(capability: Capability, isMariaDb = true): ReadResult {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return refused(capability, scanned.problem);
@@ -73,13 +74,20 @@ export function readStatement(capability: Capability): ReadResult {
   if (!cut.ok) faults.push(...cut.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)));
   if (!cut.ok || faults.length > 0) return { ok: false, faults };
   const params = placedParams(cut.template, select.body, capability);
+  const indexes = select.body.flatMap(({ kind }, index) =>
+    kind === 'parameter' || kind === 'variable' ? [index] : [],
+  );
   const placeholders = params.map((param, number) => ({ number, param }));
   const textWith: ReadStatement['textWith'] = (written) =>
-    fillTemplate(cut.template, placeholders, ({ param }) => ({ text: written(param), offset: 0 })).text;
-  const text = textWith(({ name, isList }) => {
-    if (isList) return LIST;
+    fillTemplate(cut.template, placeholders, ({ param, number }) => ({
+      text: written(param, number),
+      offset: 0,
+    })).text;
+  const text = textWith((param, number) => {
+    if (param.isList) return LIST;
     // A variable would bring a collation of its own, which differs from that of most columns: an error.
-    return variables.has(name) ? "concat('', ?)" : '?';
+    if (variables.has(param.name)) return "concat('', ?)";
+    return isMariaDb ? '?' : placeholderFor(select.body, indexes[number] ?? -1, param);
   });
   return { ok: true, read: { select, text, params, textWith, asksCaller: variables.size > 0 } };
 }

@@ -23,9 +23,9 @@ import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { booleanSearches } from './probes/boolean-searches.ts';
 import { partsOf, type Column } from './columns.ts';
 import { convertColumn } from './convert-column.ts';
-import { judgeComparisons } from './judge-comparisons.ts';
+import { judgeComparisons } from './places/judge-comparisons.ts';
 import { judgeViews } from './judge-views.ts';
-import { probeDialect } from './probes/probe-dialect.ts';
+import { probeDialectOf } from './probes/probe-dialect.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
 import { shadowingFunctions } from './shadowing-functions.ts';
 import { withTexts } from './text-columns.ts';
@@ -68,7 +68,7 @@ async function check(
   config: MysqlConfig,
   capability: Capability,
 ): Promise<CheckResult> {
-  const result = readStatement(capability);
+  const result = readStatement(capability, session.isMariaDb);
   if (!result.ok) return result;
   const { read } = result;
   if (read.asksCaller && !config.callerVariables) {
@@ -105,7 +105,7 @@ async function check(
   const { body } = read.select;
   const declared = markLists(capability.params, body, capability);
   const placeholder = (param: number): number => placeholderOf(compared.params, capability.params[param]);
-  const probes = valueProbes(capability.sql, body, declared, probeDialect);
+  const probes = valueProbes(capability.sql, body, declared, probeDialectOf(session.isMariaDb));
   const callsOwn = capability.allowFunctions.length > 0;
   return {
     ok: true,

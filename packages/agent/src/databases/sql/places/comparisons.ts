@@ -14,13 +14,18 @@ const ENDS =
   /^(?:select|distinct|all|from|where|and|or|xor|not|on|having|when|then|else|end|case|by|between|in|is|like|glob|regexp|rlike|escape|group|order|limit|offset|union|except|intersect|asc|desc|as|using|window|join|inner|left|right|cross|natural|straight_join|for|separator)$/i;
 const COMPARING = ['<', '>', '=', '!'];
 
-/** Undefined where it is compared with nothing, or with what only a parser could tell. `or` are operators that join conditions. */
+/**
+ * What the tokens from `index` up to `until` are compared with, of which one is the parameter. Undefined where that is
+ * nothing, or what only a parser could tell. `or` are operators that join conditions.
+ */
 export function comparisonOf(
   body: readonly SqlToken[],
   index: number,
   or: readonly string[],
+  until: number = index + 1,
 ): Comparison | undefined {
-  let [start, end] = [index, index + 1];
+  let [start, end] = [index, until];
+  if (isWord(body[start - 1], /^in$/i)) return leftOf(body, start - 1, true, or);
   while (isOperator(body[start - 1], '(') && isOperator(body[end], ')') && isPlain(body[start - 2])) {
     start -= 1;
     end += 1;
@@ -40,17 +45,31 @@ export function comparisonOf(
   const before = operatorEndingAt(body, start);
   if (before !== undefined)
     return isWhole ? leftOf(body, start - before.length, isEquality(before), or) : undefined;
+  if (!isEdge(body[start - 1], or)) return undefined;
   const after = operatorStartingAt(body, end);
-  if (after === undefined || !isEdge(body[start - 1], or)) return undefined;
+  if (after === undefined) return listOrRange(body, isWord(body[end], /^not$/i) ? end + 1 : end);
   const first = end + after.length;
   const stop =
-    findAtLevel(body, first, 1, (token, at) => isEnd(token, or) || compares(body, at)) ??
+    findAtLevel(body, first, 1, (token, at) => isEnd(token, or) || isComparing(body, at)) ??
     closingAfter(body, first - 1);
   return { isEquality: isEquality(after), start: first, end: stop };
 }
 
+/** The first of what stands behind IN or BETWEEN, which begins at that index. */
+function listOrRange(body: readonly SqlToken[], at: number): Comparison | undefined {
+  if (isWord(body[at], /^between$/i)) {
+    const and = findAtLevel(body, at + 1, 1, (token) => isWord(token, /^and$/i));
+    return and === undefined ? undefined : { isEquality: false, start: at + 1, end: and };
+  }
+  if (!isWord(body[at], /^in$/i) || !isOperator(body[at + 1], '(')) return undefined;
+  if (isWord(body[at + 2], /^(?:select|with)$/i))
+    return { isEquality: true, start: at + 1, end: closingAfter(body, at + 1) + 1 };
+  const comma = findAtLevel(body, at + 2, 1, (token) => isOperator(token, ','));
+  return { isEquality: true, start: at + 2, end: comma ?? closingAfter(body, at + 1) };
+}
+
 /** Not the arrows `->` and `->>`, which reach into JSON. */
-function compares(body: readonly SqlToken[], at: number): boolean {
+export function isComparing(body: readonly SqlToken[], at: number): boolean {
   if (!isOperator(body[at], ...COMPARING)) return false;
   const first = isOperator(body[at - 1], '>') ? at - 1 : at;
   return !(isOperator(body[first], '>') && isOperator(body[first - 1], '-'));
@@ -64,7 +83,7 @@ function leftOf(
   or: readonly string[],
 ): Comparison | undefined {
   const end = isWord(body[operator - 1], /^not$/i) ? operator - 1 : operator;
-  const before = findAtLevel(body, end - 1, -1, (token, at) => isEnd(token, or) || compares(body, at));
+  const before = findAtLevel(body, end - 1, -1, (token, at) => isEnd(token, or) || isComparing(body, at));
   const start = before ?? openingBefore(body, end - 1);
   return end - start > 1 ? { isEquality, start: start + 1, end } : undefined;
 }
@@ -74,7 +93,7 @@ function isEquality(operator: string): boolean {
 }
 
 /** What no operand has in it, outside of parentheses. */
-function isEnd(token: SqlToken | undefined, or: readonly string[]): boolean {
+export function isEnd(token: SqlToken | undefined, or: readonly string[]): boolean {
   return (
     token === undefined ||
     isOperator(token, ',', ';', ...or) ||
@@ -97,13 +116,13 @@ function isPlain(token: SqlToken | undefined): boolean {
 
 function operatorEndingAt(body: readonly SqlToken[], end: number): string | undefined {
   let start = end;
-  while (compares(body, start - 1)) start -= 1;
+  while (isComparing(body, start - 1)) start -= 1;
   return start === end ? undefined : textOf(body, start, end);
 }
 
 function operatorStartingAt(body: readonly SqlToken[], start: number): string | undefined {
   let end = start;
-  while (compares(body, end)) end += 1;
+  while (isComparing(body, end)) end += 1;
   return start === end ? undefined : textOf(body, start, end);
 }
 

@@ -5,37 +5,56 @@ import { placeOf } from './parameter-place.ts';
 import { problemOfCount } from '../row-counts.ts';
 import { loneParameter, rowCounts } from './row-counts.ts';
 import { takesNumbersAlone } from './takes-numbers.ts';
-import { isOperator, isWord } from './tokens.ts';
+import { findAtLevel, isOperator, isWord } from './tokens.ts';
 
 const TEXTS = new Set<ParamType>(['string', 'uuid', 'date', 'datetime']);
 
 /** Arguments that MariaDB, MySQL and SQLite read as numbers: any text that is none is 0 to them. */
 const NUMBERS: Readonly<Record<string, readonly number[]>> = {
   abs: [0],
+  acos: [0],
+  asin: [0],
+  atan: [0],
+  avg: [0],
   ceil: [0],
   ceiling: [0],
+  char: [0],
+  cos: [0],
+  degrees: [0],
   elt: [0],
+  exp: [0],
+  export_set: [0],
   floor: [0],
   from_unixtime: [0],
   left: [1],
+  ln: [0],
+  log: [0, 1],
+  log10: [0],
+  log2: [0],
   lpad: [1],
+  make_set: [0],
   makedate: [0, 1],
   maketime: [0, 1, 2],
   mid: [1, 2],
   mod: [0, 1],
   pow: [0, 1],
   power: [0, 1],
+  radians: [0],
+  rand: [0],
   repeat: [1],
   right: [1],
   round: [0, 1],
   rpad: [1],
   sec_to_time: [0],
   sign: [0],
+  sin: [0],
   space: [0],
   sqrt: [0],
   substr: [1, 2],
   substring: [1, 2],
   substring_index: [2],
+  sum: [0],
+  tan: [0],
   truncate: [0, 1],
 };
 
@@ -54,8 +73,12 @@ export function misplacedScalars(
       const message = problemOfCount(schema);
       if (message !== undefined) return [{ param: name, message }];
     }
-    if (!TEXTS.has(type) || takesNumbersAlone(schema) || !places.some((index) => isNumeric(body, index)))
-      return [];
+    if (!TEXTS.has(type) || takesNumbersAlone(schema)) return [];
+    if (places.some((index) => isCondition(body, index))) {
+      const message = `is declared ${type}, but the SQL takes a condition here, and would read texts as numbers: declare it boolean`;
+      return [{ param: name, message }];
+    }
+    if (!places.some((index) => isNumberPlace(body, index))) return [];
     return [
       {
         param: name,
@@ -65,15 +88,39 @@ export function misplacedScalars(
   });
 }
 
-function isNumeric(body: readonly SqlToken[], index: number): boolean {
+/** Whether the parameter there is all of a condition. */
+function isCondition(body: readonly SqlToken[], index: number): boolean {
   const [before, next] = [body[index - 1], body[index + 1]];
-  const place = placeOf(body, index);
+  if (isOperator(before, '(') && isOperator(next, ',')) return isWord(body[index - 2], /^i?if$/i);
+  const ends =
+    next === undefined ||
+    isOperator(next, ')', ';') ||
+    isWord(next, /^(?:and|or|xor|then|group|order|having|limit|union|except|intersect)$/i);
+  if (!ends) return false;
+  if (isWord(before, /^and$/i)) return !isBetween(body, index - 2);
+  if (isWord(before, /^when$/i)) return isWord(body[index - 2], /^case$/i);
+  if (isWord(before, /^not$/i)) return !isWord(body[index - 2], /^is$/i);
+  return isWord(before, /^(?:where|on|having|or|xor)$/i);
+}
+
+/** Whether the AND behind that token belongs to a BETWEEN. */
+function isBetween(body: readonly SqlToken[], at: number): boolean {
+  const word = findAtLevel(body, at, -1, (token) =>
+    isWord(token, /^(?:and|or|where|having|on|when|between)$/i),
+  );
+  return word !== undefined && isWord(body[word], /^between$/i);
+}
+
+/** Whether the tokens from `start` up to `end` stand where a number is read. */
+export function isNumberPlace(body: readonly SqlToken[], start: number, end: number = start + 1): boolean {
+  const [before, next] = [body[start - 1], body[end]];
+  const place = placeOf(body, start, end);
   if (place.kind === 'argument') return NUMBERS[place.of]?.includes(place.at) === true;
   if (isWord(before, /^interval$/i)) return next?.text.includes('_') !== true;
   // Times have their own arithmetic.
-  if (isWord(body[index + 2], /^interval$/i) || isWord(body[index - 4], /^interval$/i)) return false;
+  if (isWord(body[end + 1], /^interval$/i) || isWord(body[start - 4], /^interval$/i)) return false;
   // An arrow, which reaches into JSON.
-  if (isOperator(next, '-') && isOperator(body[index + 2], '>')) return false;
+  if (isOperator(next, '-') && isOperator(body[end + 1], '>')) return false;
   const isArithmetic = (token: SqlToken | undefined): boolean =>
     isOperator(token, '+', '-', '*', '/', '%') || isWord(token, /^(?:div|mod)$/i);
   return isArithmetic(before) || isArithmetic(next);

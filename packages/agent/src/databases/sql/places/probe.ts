@@ -6,10 +6,17 @@ const BEHIND_FROM = /^(?:where|group|having|order|limit|union|except|intersect|w
 
 /**
  * A SELECT of what stands from `start` up to `end`, in the place of each SELECT around it: from what it yields the server
- * says of which type that is. Nothing of it is to be run. Parameters are null.
+ * says of which type that is. Nothing of it is to be run. `written` stands for a parameter.
  */
-export function probeOf(sql: string, body: readonly SqlToken[], start: number, end: number): string {
-  let probe = `(${writtenOf(sql, body, start, end)})`;
+export function probeOf(
+  sql: string,
+  body: readonly SqlToken[],
+  start: number,
+  end: number,
+  written: (token: SqlToken) => string = () => 'null',
+): string {
+  const textOf = (from: number, to: number): string => writtenOf(sql, body, from, to, written);
+  let probe = `(${textOf(start, end)})`;
   let at = start;
   for (;;) {
     const opening = openingBefore(body, at);
@@ -25,14 +32,14 @@ export function probeOf(sql: string, body: readonly SqlToken[], start: number, e
       const behind = hasFrom
         ? (findAtLevel(body, from + 1, 1, (token) => isWord(token, BEHIND_FROM)) ?? closing(body, from))
         : 0;
-      const source = hasFrom ? ` ${writtenOf(sql, body, from, behind)}` : '';
+      const source = hasFrom ? ` ${textOf(from, behind)}` : '';
       probe = `(select ${probe} as a${source})`;
     }
     if (opening < 0) break;
     at = opening;
   }
   const plain = probe.startsWith('(select ') ? probe.slice(1, -1) : `select ${probe} as a`;
-  return `${withOf(sql, body)}${plain}`;
+  return `${withOf(body, textOf)}${plain}`;
 }
 
 function closing(body: readonly SqlToken[], from: number): number {
@@ -42,13 +49,19 @@ function closing(body: readonly SqlToken[], from: number): number {
 }
 
 /** The common table expressions of the whole statement. */
-function withOf(sql: string, body: readonly SqlToken[]): string {
+function withOf(body: readonly SqlToken[], textOf: (from: number, to: number) => string): string {
   if (!isWord(body[0], /^with$/i)) return '';
   const select = findAtLevel(body, 0, 1, (token) => isWord(token, /^select$/i)) ?? 0;
-  return `${writtenOf(sql, body, 0, select)} `;
+  return `${textOf(0, select)} `;
 }
 
-function writtenOf(sql: string, body: readonly SqlToken[], start: number, end: number): string {
+function writtenOf(
+  sql: string,
+  body: readonly SqlToken[],
+  start: number,
+  end: number,
+  written: (token: SqlToken) => string,
+): string {
   const counts = new Set(rowCounts(body).map((count) => loneParameter(body, count)));
   return body
     .slice(start, end)
@@ -56,7 +69,7 @@ function writtenOf(sql: string, body: readonly SqlToken[], start: number, end: n
       const gap = index === 0 ? '' : sql.slice(body[start + index - 1]?.end, token.start);
       if (token.kind !== 'parameter' && token.kind !== 'variable')
         return gap + sql.slice(token.start, token.end);
-      return gap + (counts.has(start + index) ? '1' : 'null');
+      return gap + (counts.has(start + index) ? '1' : written(token));
     })
     .join('');
 }

@@ -2,7 +2,10 @@ import type { SqlToken } from '../scanner.ts';
 
 /** Words of expressions that name no column: values, and what stands in casts. What is no type is refused when it is run. */
 const VALUE_WORDS = new Set(
-  'null true false as using char signed unsigned json date datetime time binary decimal'.split(' '),
+  (
+    'null true false as using char signed unsigned json date datetime time binary decimal double precision float real ' +
+    'integer int from'
+  ).split(' '),
 );
 const SYMBOLS = /^[-+*/<>=~!@#%^&|]$/;
 /** What joins operands to one. */
@@ -26,7 +29,9 @@ export function isClosed(tokens: readonly SqlToken[]): boolean {
       if (kind === 'word') {
         const word = text.toLowerCase();
         if (word === 'select') return false;
-        const isType = /^(?:::|as)$/i.test(tokens[index - 1]?.text ?? '');
+        // What EXTRACT takes of a time.
+        if (index === 0 && tokens[1]?.text.toLowerCase() === 'from') return true;
+        const isType = /^(?:::|as|using)$/i.test(tokens[index - 1]?.text ?? '');
         return isType || tokens[index + 1]?.text === '(' || VALUE_WORDS.has(word);
       }
       return kind !== 'name' && kind !== 'variable' && kind !== 'comment';

@@ -1,4 +1,5 @@
 import type { SqlToken } from '../scanner.ts';
+import { openingBefore } from '../places/tokens.ts';
 import { closedOperand, isClosed, operatorAt } from './closed-operand.ts';
 
 /** Which expressions of a dialect refuse values, and what stands in them for all that is no part of a value. */
@@ -20,6 +21,8 @@ export interface FunctionRule {
   readonly as?: string;
   /** What follows it, such as the window of a window function. */
   readonly behind?: string;
+  /** Functions in which it is not probed: they ask whether it gave null. */
+  readonly alternatives?: readonly string[];
 }
 
 interface OperatorRule {
@@ -59,6 +62,7 @@ function ofCall(sql: string, tokens: readonly SqlToken[], at: number, rules: Pro
   const rule = Object.hasOwn(rules.functions, name) ? rules.functions[name] : undefined;
   const closing = closingOf(tokens, at + 1);
   if (closing === undefined || (rule === undefined && !rules.hasOthers)) return [];
+  if (tokens.slice(at, closing).some((_token, index) => isAlternative(tokens, at + index, rules))) return [];
   const given = argumentsOf(tokens, at + 1, closing);
   const texts = given.map((each) => textOf(sql, each));
   const { as = name, args, behind = '' } = rule ?? { args: [] };
@@ -127,6 +131,14 @@ function ofLike(sql: string, tokens: readonly SqlToken[], from: number, like: st
   const behind = isEscaped ? ` escape ${textOf(sql, escape)}` : '';
   const alone = escape.some(({ kind }) => kind === 'parameter') ? [`'' ${like} ''${behind}`] : [];
   return [...alone, `(${text}) ${like} (${text})${behind}`];
+}
+
+/** Whether it is a function in one that asks whether it gave null. */
+function isAlternative(tokens: readonly SqlToken[], at: number, { functions }: ProbeRules): boolean {
+  const name = tokens[at]?.text.toLowerCase() ?? '';
+  const askers = Object.hasOwn(functions, name) ? functions[name]?.alternatives : undefined;
+  const caller = tokens[openingBefore(tokens, at) - 1]?.text.toLowerCase() ?? '';
+  return askers?.includes(caller) === true;
 }
 
 function argumentsOf(

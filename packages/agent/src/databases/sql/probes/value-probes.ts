@@ -16,8 +16,8 @@ export interface ProbeDialect {
   readonly rules: ProbeRules;
   /** What is sent of an expression. */
   select(expression: string): string;
-  /** Placeholder of a parameter that is the `number`th of its probe, from 1 on. */
-  placeholder(number: number, param: Param): string;
+  /** Placeholder of a parameter that is the `number`th of its probe, from 1 on; it stands at that index of the tokens. */
+  placeholder(number: number, param: Param, tokens: readonly SqlToken[], index: number): string;
   /** Whether a parameter that stands in several places is sent once for each. */
   readonly isPositional: boolean;
 }
@@ -56,10 +56,14 @@ function probeOf(sql: string, params: readonly ProbedParam[], dialect: ProbeDial
   );
   if (!cut.ok) return undefined;
   const { template } = cut;
-  const placeholders = template.references.map((index) => ({ number: index + 1 }));
-  const { text } = fillTemplate(template, placeholders, ({ number }) => {
+  const at = tokens.flatMap(({ kind }, index) => (kind === 'parameter' ? [index] : []));
+  const placeholders = template.references.map((index, place) => ({
+    number: index + 1,
+    at: at[place] ?? -1,
+  }));
+  const { text } = fillTemplate(template, placeholders, ({ number, at: token }) => {
     const param = template.params[number - 1];
-    return { text: param === undefined ? '' : dialect.placeholder(number, param), offset: 0 };
+    return { text: param === undefined ? '' : dialect.placeholder(number, param, tokens, token), offset: 0 };
   });
   const indexOf = ({ name }: Param): number => params.findIndex((param) => param.name === name);
   const sent = dialect.isPositional

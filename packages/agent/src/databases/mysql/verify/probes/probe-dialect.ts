@@ -1,6 +1,7 @@
 import type { FunctionRule } from '../../../sql/probes/probe-texts.ts';
 import type { ProbeDialect } from '../../../sql/probes/value-probes.ts';
 import { lexicon } from '../lexicon.ts';
+import { placeholderFor } from '../places/text-places.ts';
 
 const DOCUMENT = "'{}'";
 const PATH = "'$.a'";
@@ -9,13 +10,17 @@ const reading: FunctionRule = { args: [DOCUMENT, PATH] };
 const changing: FunctionRule = { args: [DOCUMENT, PATH, '1', PATH, '1', PATH, '1', PATH, '1'] };
 const lists: FunctionRule = { args: ["'[]'", LIST_PATH, '1', LIST_PATH, '1', LIST_PATH, '1'] };
 const documents: FunctionRule = { args: [DOCUMENT] };
+const DATE = "'2000-01-01'";
+const TIME = "'10:00:00'";
+const days: FunctionRule = { args: [DATE, 'interval 1 day'] };
+const times: FunctionRule = { args: [TIME] };
 const matching = { right: (pattern: string) => `'' regexp ${pattern}` };
 
 /** Functions of the servers that refuse a text or a number for what it is. */
-export const probeDialect: ProbeDialect = {
+export const probeDialectOf = (isMariaDb: boolean): ProbeDialect => ({
   lexicon,
   isPositional: true,
-  placeholder: () => '?',
+  placeholder: (_number, param, tokens, index) => (isMariaDb ? '?' : placeholderFor(tokens, index, param)),
   // Behind a NULL test, servers that see that there is none compute nothing.
   select: (expression) =>
     expression.startsWith('1 ') ? `select ${expression}` : `select left(concat(${expression}), 1)`,
@@ -23,6 +28,22 @@ export const probeDialect: ProbeDialect = {
     hasOthers: true,
     guards: ['if'],
     functions: {
+      adddate: days,
+      addtime: times,
+      convert_tz: { args: [DATE, "'+00:00'"] },
+      date_add: days,
+      date_format: { args: [DATE, "'%Y'"] },
+      date_sub: days,
+      datediff: { args: [DATE] },
+      // In these it is one of several forms that are tried.
+      str_to_date: { args: [DATE, "'%Y-%m-%d'"], alternatives: ['coalesce', 'ifnull', 'nvl'] },
+      subdate: days,
+      subtime: times,
+      time_format: { args: [TIME, "'%H'"] },
+      timediff: times,
+      timestamp: { args: [DATE, TIME] },
+      timestampadd: { args: ['day', '1', DATE] },
+      timestampdiff: { args: ['day', DATE] },
       regexp_instr: { args: ["'a'", "'x'", '1', '1', '0', "'c'"] },
       regexp_like: { args: ["'a'", "'x'", "'c'"] },
       regexp_replace: { args: ["'a'", "'a'", "''", '1', '1', "'c'"] },
@@ -63,4 +84,4 @@ export const probeDialect: ProbeDialect = {
       offset: { right: (count) => `1 limit 1 offset ${count}` },
     },
   },
-};
+});

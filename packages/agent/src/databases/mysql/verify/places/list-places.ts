@@ -1,4 +1,4 @@
-import type { ListPlaces } from '../../sql/places/list-places.ts';
+import type { ListPlaces } from '../../../sql/places/list-places.ts';
 
 const FIRST = [0];
 const FIRST_TWO = [0, 1];

@@ -1,0 +1,90 @@
+import type { Capability, ParamSchema } from '../../../../capabilities/model.ts';
+import type { TokenRange } from '../../../sql/places/operands.ts';
+import { placeOf } from '../../../sql/places/parameter-place.ts';
+import { probeOf } from '../../../sql/places/probe.ts';
+import { closingAfter, isOperator, isWord, openingBefore } from '../../../sql/places/tokens.ts';
+import { isClosed } from '../../../sql/probes/closed-operand.ts';
+import type { SqlToken } from '../../../sql/scanner.ts';
+import type { Column } from '../columns.ts';
+
+/** What a SELECT yields, undefined where the server does not take it. */
+export type ColumnOf = (probe: string) => Promise<Column | undefined>;
+
+/** Functions that compare their arguments with each other. */
+const COMPARING = /^(?:field|greatest|least|nullif)$/;
+const DIGITS = /^['"](?:%[cdefHhIijklmSsUuVvwXxYy])+['"]$/;
+
+/** What the server says of an expression of the statement, in the place where it stands. */
+export function columnAt(
+  { sql, params }: Capability,
+  body: readonly SqlToken[],
+  { start, end }: TokenRange,
+  columnOf: ColumnOf,
+): Promise<Column | undefined> {
+  const schemas = new Map(params.map(({ name, schema }) => [`:${name}`, schema]));
+  return columnOf(
+    probeOf(sql, body, start, end, ({ text }) => sampleOf(schemas.get(text) ?? { type: 'string' })),
+  );
+}
+
+/** Of the type as which a parameter is bound: MariaDB knows none of a placeholder. */
+function sampleOf({ type, items }: ParamSchema): string {
+  switch (type) {
+    case 'integer':
+    case 'boolean':
+      return '0';
+    case 'number':
+      return '0.5';
+    case 'array':
+      return sampleOf(items ?? { type: 'string' });
+    default:
+      return "convert('' using utf8mb4)";
+  }
+}
+
+/** Whether all of it stands in the SQL itself. */
+export function isConstant(body: readonly SqlToken[], { start, end }: TokenRange): boolean {
+  const tokens = body.slice(start, end);
+  return isClosed(tokens) && !tokens.some(({ kind }) => kind === 'parameter');
+}
+
+/** Whether it is a text of digits alone. */
+export function isOfDigits(body: readonly SqlToken[], range: TokenRange): boolean {
+  const format = body[range.end - 2]?.text ?? '';
+  return isCallOf(body, range, /^(?:date_format|time_format)$/i) && DIGITS.test(format);
+}
+
+/** Whether it is taken out of a document, which has numbers, too, that MariaDB gives as text. */
+export function isOfDocument(body: readonly SqlToken[], range: TokenRange): boolean {
+  const tokens = body.slice(range.start, range.end);
+  const hasArrow = tokens.some((token, at) => isOperator(token, '-') && isOperator(tokens[at + 1], '>'));
+  return hasArrow || isCallOf(body, range, /^json_/i);
+}
+
+function isCallOf(body: readonly SqlToken[], { start, end }: TokenRange, name: RegExp): boolean {
+  return (
+    isWord(body[start], name) && isOperator(body[start + 1], '(') && closingAfter(body, start + 1) === end - 1
+  );
+}
+
+/** The other arguments of a function that compares the tokens of that range with them. */
+export function argumentsBeside(
+  body: readonly SqlToken[],
+  { start, end }: TokenRange,
+): readonly TokenRange[] {
+  const place = placeOf(body, start, end);
+  const opening = openingBefore(body, start);
+  if (place.kind !== 'argument' || !COMPARING.test(place.of)) return [];
+  if (body[opening - 1]?.text.toLowerCase() !== place.of) return [];
+  const closing = closingAfter(body, opening);
+  const commas = body.flatMap((token, index) =>
+    isOperator(token, ',') && index > opening && index < closing && openingBefore(body, index) === opening
+      ? [index]
+      : [],
+  );
+  const bounds = [opening, ...commas, closing];
+  return bounds.slice(1).flatMap((bound, at) => {
+    const first = (bounds[at] ?? opening) + 1;
+    return first === start ? [] : [{ start: first, end: bound }];
+  });
+}
