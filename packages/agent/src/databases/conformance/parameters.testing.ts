@@ -108,6 +108,30 @@ export function describeParameters({ dialect, shared }: Suite): void {
       }
     });
 
+    test('integers of the file beyond 2^63-1 are faults where the database has none', async () => {
+      const beyond = 2 ** 63;
+      const presets: readonly ParamSchema[] = [
+        { type: 'integer', default: beyond },
+        { type: 'integer', enum: [1, beyond] },
+        { type: 'array', items: { type: 'integer' }, default: [1, beyond] },
+        { type: 'array', items: { type: 'integer', enum: [beyond] } },
+      ];
+      for (const schema of presets) {
+        const { faults } = await shared().verifier.verify([
+          capabilityOf(`select ${dialect.param('v', schema)} as a`, {
+            params: { v: schema },
+            result: { a: resultTypeOf(schema) },
+          }),
+        ]);
+        const fault = {
+          path: 'capabilities.sample.params.v',
+          position: { line: 100, column: 3 },
+          message: expect.stringContaining('must be between -9223372036854775808 and 9223372036854775807'),
+        };
+        expect([schema, faults]).toMatchObject([schema, dialect.hasUnsignedIntegers ? [] : [fault]]);
+      }
+    });
+
     test('null and absent are NULL, of each type, and a declared default is left to the caller', async () => {
       const driver = shared();
       const schemas: readonly ParamSchema[] = [

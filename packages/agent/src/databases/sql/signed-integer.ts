@@ -1,8 +1,11 @@
-import type { Param } from '../../capabilities/model.ts';
+import type { Capability, Param } from '../../capabilities/model.ts';
+import { boundValue } from '../../capabilities/values/bound-value.ts';
 import { LEAST_INTEGER } from '../../capabilities/values/exact-number.ts';
 import { DatabaseError } from '../errors.ts';
+import type { ParameterFault } from './create-template.ts';
 
 const GREATEST = 2n ** 63n - 1n;
+const BOUNDS = `must be between ${LEAST_INTEGER} and ${GREATEST}`;
 
 /**
  * For engines whose largest integer has 64 bits with a sign, where others take it without a sign, too. Throws
@@ -11,9 +14,26 @@ const GREATEST = 2n ** 63n - 1n;
 export function requireSigned({ name, from, schema }: Param, value: unknown): void {
   const place = placeBeyond(schema.type === 'array' ? schema.items?.type : schema.type, value);
   if (place === undefined) return;
-  const mistake = `must be between ${LEAST_INTEGER} and ${GREATEST}`;
-  throw new DatabaseError(from === undefined ? 'invalid_params' : 'invalid_principal', mistake, {
-    advice: `${name}${place}: ${mistake}`,
+  throw new DatabaseError(from === undefined ? 'invalid_params' : 'invalid_principal', BOUNDS, {
+    advice: `${name}${place}: ${BOUNDS}`,
+  });
+}
+
+/** Parameters of which the file itself names integers, in `default` and `enum`, that such an engine takes from nobody. */
+export function presetsBeyond({ params }: Capability): readonly ParameterFault[] {
+  return params.flatMap(({ name, schema }) => {
+    const { default: preset, enum: choices = [], items } = schema;
+    const isWrong = (of: typeof schema, value: unknown): boolean =>
+      placeBeyond(of.type === 'array' ? of.items?.type : of.type, boundValue(of, value)) !== undefined;
+    const keys = [
+      ...(preset !== undefined && isWrong(schema, preset) ? ['default'] : []),
+      ...(choices.some((choice) => isWrong(schema, choice)) ? ['enum'] : []),
+      ...(items?.enum?.some((choice) => isWrong(items, choice)) === true ? ['items.enum'] : []),
+    ];
+    return keys.map((key) => ({
+      param: name,
+      message: `has an integer in ${key} that ${BOUNDS} for this database`,
+    }));
   });
 }
 

@@ -9,6 +9,7 @@ import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-se
 import { markLists, misplacedLists } from '../../sql/places/list-places.ts';
 import { misplacedScalars } from '../../sql/places/misplaced-scalars.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
+import { presetsBeyond } from '../../sql/signed-integer.ts';
 import { knownTableFunctions, problemOfFunction } from '../engine/known-functions.ts';
 import { lexicon } from './lexicon.ts';
 import { listPlaces } from './list-places.ts';
@@ -50,6 +51,7 @@ export function readStatement(capability: Capability): ReadResult {
   const faults = [
     ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) => ({ message })),
     ...reservedNames(capability),
+    ...presetsBeyond(capability),
     ...misplacedLists(select.body, capability, listPlaces),
     ...misplacedScalars(select.body, capability),
     ...(cut.ok ? [] : cut.faults),

@@ -4,6 +4,7 @@ import { faultAt } from '../../../sql/fault-at.ts';
 import type { VerificationFault } from '../../../errors.ts';
 import type { Template } from '../../../sql/create-template.ts';
 import type { FilledTemplate } from '../../../sql/fill-template.ts';
+import { presetsBeyond } from '../../../sql/signed-integer.ts';
 import { isForbidden } from '../functions/known-functions.ts';
 import { inspectSelect, type Inspected } from './inspect.ts';
 import { comparesRow, isSameMeaning, rewriteLists } from './list-parameters.ts';
@@ -57,11 +58,9 @@ export function refusedAsTooDeep(
  */
 export function readStatement(capability: Capability): ReadResult {
   const found = findParameters(capability.sql, capability.params);
-  if (!found.ok) {
-    return {
-      ok: false,
-      faults: found.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
-    };
+  const wrong = [...presetsBeyond(capability), ...(found.ok ? [] : found.faults)];
+  if (!found.ok || wrong.length > 0) {
+    return { ok: false, faults: wrong.map(({ param, ...fault }) => faultAt(capability, fault, param)) };
   }
   const placeholders = declaredPlaceholders(found.template);
   const result = readFilled(capability, found.template, placeholders);
