@@ -253,6 +253,49 @@ describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a No
     expect((await call())[0]).toBe(200);
   });
 
+  test.each([1, 2])(
+    'beside another, a missing file costs its own calls until it is there, by %i process(es)',
+    async (workers) => {
+      makeFile();
+      const section = (file: string): object => ({ driver: 'sqlite', file });
+      const reading = (database: string): object => ({
+        database,
+        sql: 'select title from book where id = 1',
+        result: { title: { type: 'string' } },
+      });
+      const { agent_private_key, agent_public_key } = createAgentSecret();
+      const { api_key, record } = await createKey('all', '*');
+      const { process: gateway, port } = await startGateway(gatewaySettings(agent_public_key, [record]));
+      onTestFinished(async () => void (await gateway.stop()));
+      const file = {
+        gateway: { url: `ws://127.0.0.1:${port}/ws/agent`, agent_private_key },
+        runtime: { workers },
+        databases: { library: section('library.db'), absent: section('absent.db') },
+        capabilities: { of_library: reading('library'), of_absent: reading('absent') },
+      };
+      await writeFile(join(folder.path, 'capability.yaml'), JSON.stringify(file));
+      const connected = nextRecord(gateway, 'agent_connected');
+      const agent = await startProcess(process.execPath, [join(folder.path, 'svc-agent')], {
+        cwd: folder.path,
+      });
+      onTestFinished(async () => void (await agent.stop()));
+      await connected;
+      const call = async (name: string): Promise<readonly [status: number, json: unknown]> => {
+        const url = `http://127.0.0.1:${port}/api/v1/capabilities/${name}`;
+        const { status, json } = await ask(url, { method: 'POST', apiKey: api_key, body: '{}' });
+        return [status, json];
+      };
+      const emma = [200, expect.objectContaining({ rows: [{ title: 'Emma' }] })];
+      expect(await call('of_library')).toEqual(emma);
+      expect(await call('of_absent')).toMatchObject([503, { error: { code: 'AGENT_DATABASE_UNAVAILABLE' } }]);
+      const logged = await readFile(join(folder.path, 'svc-agent.log'), 'utf8');
+      expect(logged).toContain('"event":"database_away"');
+      await copyFile(join(folder.path, 'library.db'), join(folder.path, 'absent.db'));
+      await expect.poll(() => call('of_absent')).toEqual(emma);
+      expect(await call('of_library')).toEqual(emma);
+    },
+  );
+
   test('a query does not outlive an agent that is killed', async () => {
     makeFile();
     const words = [join(folder.path, 'svc-agent'), 'try', 'endless'];
