@@ -59,7 +59,7 @@ function answers(count: number): readonly string[] {
 async function warmUp(): Promise<void> {
   await callAll(SESSIONS, 10_000, 0.2);
   for (let round = 0; round < 20; round += 1) await callAll(1);
-  expect(database.connections).toMatchObject({ idle: SESSIONS, busy: 0 });
+  await expect.poll(() => database.connections).toMatchObject({ idle: SESSIONS, busy: 0 });
 }
 
 async function reopen(): Promise<void> {
