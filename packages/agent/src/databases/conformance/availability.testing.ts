@@ -42,6 +42,8 @@ export function describeAvailability(suite: Suite): void {
       const { database, prepare, changes, server } = await openAlone(suite);
       const query = await prepare(book);
       await expectBooks(query, 20);
+      // One that ends while it is made has not been ended, but failed.
+      await expect.poll(() => database.connections).toMatchObject({ opening: 0 });
       await server.endSessions();
       await expectBooks(query, 3);
       await expectBooks(query, 20);
@@ -63,7 +65,8 @@ export function describeAvailability(suite: Suite): void {
 
     test('are all gone when the driver is closed: calls end before, and none begins', async () => {
       const { database, prepare, server, verifier } = await openAlone(suite, 2);
-      const slow = await prepare(capabilityOf(dialect.slow(300)));
+      // Longer than a busy machine takes to see that it runs.
+      const slow = await prepare(capabilityOf(dialect.slow(1500)));
       const query = await prepare(book);
       await verifier.close();
       await expectBooks(query, 5);
