@@ -2,121 +2,64 @@
 // know is what it depends on, whether or not anything of it is left when the program runs.
 // A type written as import('...').Type would go unseen; the linter refuses it, and process.env in most places.
 
-/** Which folders and files a folder may use besides itself, `protocol`, `edge` and `identity`. The files above the folders may use all. */
-const FOLDERS = {
-  // gateway: from what is known of everybody to what answers somebody.
-  'gateway/telemetry': ['gateway/config'],
-  'gateway/network': [],
-  'gateway/config': ['gateway/auth', 'gateway/network'],
-  'gateway/cli': ['gateway/auth/api-keys'],
-  'gateway/access': ['gateway/network'],
-  'gateway/http': ['gateway/access', 'gateway/network', 'gateway/telemetry'],
-  'gateway/auth': ['gateway/access', 'gateway/http', 'gateway/telemetry'],
-  'gateway/agents': ['gateway/access', 'gateway/http', 'gateway/catalog', 'gateway/telemetry'],
-  'gateway/catalog': ['gateway/auth', 'gateway/telemetry'],
-  'gateway/calls': ['gateway/access', 'gateway/agents', 'gateway/auth', 'gateway/catalog'],
-  'gateway/api': [
-    'gateway/access',
-    'gateway/config',
-    'gateway/http',
-    'gateway/auth',
-    'gateway/calls',
-    'gateway/catalog',
-    'gateway/agents',
-    'gateway/network',
-    'gateway/telemetry',
+/** The rooms of each package from the bottom up: a room imports itself and those before it. Files directly in `src` stand above all. */
+const ROOMS = {
+  protocol: ['rules', 'json', 'handshake', 'frames', 'link'],
+  edge: ['waiting', 'text', 'process', 'cli', 'log', 'network', 'proxy', 'metrics', 'traces', 'console'],
+  identity: ['model', 'keys', 'config', 'verify'],
+  gateway: [
+    'core',
+    'network',
+    'access',
+    'telemetry',
+    'http',
+    'auth',
+    'config',
+    'catalog',
+    'agents',
+    'cluster',
+    'calls',
+    'api',
+    'valkey',
+    'services',
+    'console',
+    'cli',
   ],
-  // What there is of each service, and what the processes of a replica share.
-  'gateway/services': [
-    'gateway/access',
-    'gateway/api',
-    'gateway/agents',
-    'gateway/auth',
-    'gateway/calls',
-    'gateway/catalog',
-    'gateway/config',
-    'gateway/http',
-    'gateway/telemetry',
-    'gateway/workers',
-  ],
-  'gateway/workers': ['gateway/config', 'gateway/auth', 'gateway/telemetry'],
-  'gateway/siblings': ['gateway/agents', 'gateway/catalog', 'gateway/telemetry', 'gateway/workers'],
-  'gateway/console': [
-    'gateway/access',
-    'gateway/config',
-    'gateway/http',
-    'gateway/network',
-    'gateway/services',
-    'gateway/telemetry',
-    'gateway/workers',
-  ],
-  'gateway/shared-state': ['gateway/access', 'gateway/config', 'gateway/telemetry', 'gateway/workers'],
-  'gateway/replicas': ['gateway/config', 'gateway/telemetry', 'gateway/workers'],
-  // agent: the file, what it means, what runs it.
-  'agent/telemetry': [],
-  'agent/capabilities': [],
-  'agent/config': ['agent/capabilities', 'agent/databases'],
-  'agent/cli': [
-    'agent/config',
-    'agent/capabilities',
-    'agent/databases',
-    'agent/examples',
-    'agent/lint',
-    'agent/reload',
-    'agent/diff',
-    'agent/trial',
-    'agent/start-up',
-    'agent/telemetry',
-    'agent/workbench',
-    'agent/workers',
-    'agent/proposals',
-    'agent/agent.ts',
-  ],
-  // What the agent says to processes of its own, and they to it.
-  'agent/process-messages': [],
-  'agent/databases': ['agent/capabilities', 'agent/process-messages'],
-  'agent/gateway-link': [],
-  'agent/calls': ['agent/capabilities', 'agent/databases', 'agent/gateway-link', 'agent/telemetry'],
-  'agent/workers': ['agent/databases', 'agent/process-messages'],
-  'agent/examples': ['agent/capabilities'],
-  'agent/lint': ['agent/capabilities', 'agent/databases', 'agent/proposals'],
-  'agent/reload': [
-    'agent/calls',
-    'agent/capabilities',
-    'agent/config',
-    'agent/databases',
-    'agent/gateway-link',
-    'agent/start-up',
-    'agent/telemetry',
-  ],
-  'agent/diff': ['agent/config', 'agent/capabilities', 'agent/start-up'],
-  'agent/proposals': ['agent/databases', 'agent/capabilities'],
-  'agent/workbench': [
-    'agent/capabilities',
-    'agent/config',
-    'agent/databases',
-    'agent/lint',
-    'agent/reload',
-    'agent/start-up',
-    'agent/telemetry',
-  ],
-  'agent/trial': [
-    'agent/calls',
-    'agent/capabilities',
-    'agent/config',
-    'agent/databases',
-    'agent/gateway-link',
-    'agent/start-up',
-    'agent/telemetry',
-  ],
-  'agent/start-up': [
-    'agent/config',
-    'agent/capabilities',
-    'agent/databases',
-    'agent/lint',
-    'agent/telemetry',
+  agent: [
+    'capabilities',
+    'process-messages',
+    'databases',
+    'config',
+    'telemetry',
+    'proposals',
+    'lint',
+    'start-up',
+    'gateway-link',
+    'calls',
+    'workers',
+    'reload',
+    'workbench',
+    'trial',
+    'diff',
+    'examples',
+    'runtime',
+    'cli',
   ],
 };
+
+/** The same of each engine, whose rooms are folders too. */
+const ENGINE_ROOMS = [
+  'config',
+  'dialect',
+  'engine',
+  'connection',
+  'pool',
+  'execute',
+  'verify',
+  'audit',
+  'explain',
+  'catalog',
+];
 
 /** Where the outside world may be touched: each library in one place. */
 const LIBRARIES = {
@@ -127,7 +70,7 @@ const LIBRARIES = {
   'libpg-query': ['agent/src/databases/postgres/verify/'],
   bcryptjs: ['gateway/src/auth/api-keys/'],
   jose: ['identity/src/'],
-  '@redis/client': ['gateway/src/shared-state/'],
+  '@redis/client': ['gateway/src/valkey/'],
   'sonic-boom': ['edge/src/log/'],
   'prom-client': ['edge/src/metrics/'],
   '@opentelemetry': ['edge/src/traces/'],
@@ -143,8 +86,8 @@ const PURE = [
   'gateway/src/agents/handshake.ts',
   'gateway/src/agents/unauthenticated.ts',
   'gateway/src/access/rate-limit.ts',
-  'gateway/src/shared-state/leased-limiter.ts',
-  'gateway/src/auth/permission.ts',
+  'gateway/src/valkey/leased-limiter.ts',
+  'gateway/src/core/permission.ts',
   'agent/src/gateway-link/back-off.ts',
   'agent/src/gateway-link/handshake.ts',
   'agent/src/gateway-link/link-keeper.ts',
@@ -152,12 +95,6 @@ const PURE = [
   'agent/src/gateway-link/targets.ts',
   'agent/src/proposals/propose.ts',
   'agent/src/proposals/render/capability-file.ts',
-];
-
-/** What a request can fail with is the language of all folders of the gateway. */
-const EVERYBODYS = [
-  '^packages/gateway/src/calls/call-error\\.ts$',
-  '^packages/gateway/src/services/service-id\\.ts$',
 ];
 
 const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent)/src/';
@@ -170,11 +107,28 @@ const DATABASES = '^packages/agent/src/databases/';
 const POSTGRES = `${DATABASES}postgres/`;
 const VERIFIERS = [`${DATABASES}[^/]+/(?:verify|audit)/`, `${DATABASES}[^/]+/verifier\\.ts$`];
 
+const ENGINES = ['postgres', 'mysql', 'sqlite', 'duckdb'];
+
 const file = (path) => `^packages/${path.replaceAll('.', '\\.')}`;
 /** `gateway/http` is a folder, `agent/agent.ts` one of the files above the folders. */
 const folder = (name) => `${file(name.replace('/', '/src/'))}${name.endsWith('.ts') ? '$' : '/'}`;
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const shipped = (pathNot = []) => ({ path: SHIPPED, pathNot: [...TEST_CODE, ...pathNot] });
+
+/** A rule for each room below `parent`: what it may not import are the rooms above it and the files beside them. */
+function goDown(parent, rooms, name) {
+  return rooms.map((room, at) =>
+    forbid(
+      `room:${name}/${room}`,
+      'An import goes down or stays: ROOMS has the order.',
+      { path: `${parent}${room}/`, pathNot: TEST_CODE },
+      {
+        path: [`${parent}[^/]+$`, ...rooms.slice(at + 1).map((above) => `${parent}${above}/`)],
+        pathNot: TEST_CODE,
+      },
+    ),
+  );
+}
 
 export default {
   forbidden: [
@@ -216,31 +170,25 @@ export default {
       { path: '^packages/', pathNot: [SHARED, CONSOLE_DATA, '^packages/$1/'] },
     ),
     forbid(
-      'folder-unknown',
-      'Every folder has a line in FOLDERS that says what it may use.',
+      'room-unknown',
+      'Every folder of a package has its place in ROOMS.',
       {
-        path: '^packages/(?:gateway|agent)/src/[^/]+/',
-        pathNot: [...TEST_CODE, ...Object.keys(FOLDERS).map(folder)],
+        path: `${SHIPPED}[^/]+/`,
+        pathNot: [
+          ...TEST_CODE,
+          ...Object.entries(ROOMS).flatMap(([name, rooms]) => rooms.map((room) => folder(`${name}/${room}`))),
+        ],
       },
       {},
     ),
-    ...Object.entries(FOLDERS).map(([name, allowed]) =>
-      forbid(
-        `folder:${name}`,
-        'FOLDERS says what a folder may use.',
-        { path: folder(name), pathNot: TEST_CODE },
-        {
-          path: '^packages/',
-          pathNot: [SHARED, CONSOLE_DATA, ...TEST_CODE, ...EVERYBODYS, ...[name, ...allowed].map(folder)],
-        },
-      ),
-    ),
+    ...Object.entries(ROOMS).flatMap(([name, rooms]) => goDown(`^packages/${name}/src/`, rooms, name)),
+    ...ENGINES.flatMap((engine) => goDown(`${DATABASES}${engine}/`, ENGINE_ROOMS, engine)),
     forbid(
       'key-records',
       'Only auth, the configuration and what hands it out know key records; all others know principals.',
       {
         path: folder('gateway/[^/]+'),
-        pathNot: [...TEST_CODE, '^packages/gateway/src/(?:auth|config|cli|services|workers)/'],
+        pathNot: [...TEST_CODE, '^packages/gateway/src/(?:auth|config|cli|services|cluster)/'],
       },
       { path: folder('gateway/auth/api-keys') },
     ),
@@ -255,31 +203,27 @@ export default {
       'Only the list of drivers and the drivers themselves know which databases there are.',
       { path: SHIPPED, pathNot: [...TEST_CODE, `${DATABASES}drivers\\.ts$`, `${DATABASES}[^/]+/`] },
       {
-        path: `${DATABASES}(?!sql/|sessions/|engine-process/|conformance/)[^/]+/`,
-        pathNot: `${DATABASES}[^/]+/config-schema\\.ts$`,
+        path: `${DATABASES}(?!driver/|sql/|sessions/|engine-process/|conformance/)[^/]+/`,
+        pathNot: `${DATABASES}[^/]+/config/config-schema\\.ts$`,
       },
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in the files beside them, in sql, sessions and engine-process.',
+      'No driver imports another; what they share stands in driver, sql, sessions and engine-process.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
-        pathNot: [
-          `${DATABASES}$1/`,
-          `${DATABASES}(?:sql|sessions|engine-process)/`,
-          `${DATABASES}(?:driver|catalog|describe-statement|explain|errors)\\.ts$`,
-        ],
+        pathNot: [`${DATABASES}$1/`, `${DATABASES}(?:sql|sessions|engine-process)/`, `${DATABASES}driver/`],
       },
     ),
     forbid(
       'shared-sql',
       'sql knows dialects by what it is told, not by their drivers.',
       {
-        path: `${DATABASES}(?:sql/|(?:driver|catalog|describe-statement|explain|errors)\\.ts$)`,
+        path: `${DATABASES}(?:sql|driver)/`,
         pathNot: TEST_CODE,
       },
-      { path: `${DATABASES}(?!sql/|(?:driver|catalog|describe-statement|explain|errors)\\.ts$)` },
+      { path: `${DATABASES}(?!sql/|driver/)` },
     ),
     forbid(
       'conformance-is-for-tests',
@@ -291,20 +235,14 @@ export default {
       'config-knows-drivers-only',
       'The file is read before anything dials: of a driver it needs the section of the file.',
       { path: '^packages/agent/src/config/', pathNot: TEST_CODE },
-      { path: DATABASES, pathNot: [`${DATABASES}drivers?\\.ts$`, `${DATABASES}[^/]+/config-schema\\.ts$`] },
-    ),
-    // postgres: connection <- pool <- execute <- connect; verify and audit stand on all of them.
-    forbid(
-      'postgres-connection',
-      'Messages and sessions know nothing of pools, statements and capabilities.',
-      { path: `${POSTGRES}connection/`, pathNot: TEST_CODE },
-      { path: `${POSTGRES}(?:pool|execute|verify|audit)/` },
-    ),
-    forbid(
-      'postgres-pool',
-      'The pool hands out sessions; what runs on them is not its matter.',
-      { path: `${POSTGRES}pool/`, pathNot: TEST_CODE },
-      { path: `${POSTGRES}(?:execute|verify|audit)/` },
+      {
+        path: DATABASES,
+        pathNot: [
+          `${DATABASES}drivers\\.ts$`,
+          `${DATABASES}driver/`,
+          `${DATABASES}[^/]+/config/config-schema\\.ts$`,
+        ],
+      },
     ),
     forbid(
       'postgres-execute',

@@ -8,7 +8,7 @@ import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 /** What a driver loads in the start-up process only is in the text of that process. */
 const VERIFIER = ['./verifier.ts'];
 /** What a driver loads for commands alone. */
-const COMMANDS = ['./catalog/index.ts', './explain/index.ts'];
+const COMMANDS = ['./catalog-source.ts', './explainer.ts'];
 
 /** What the processes run that hold the engine of a database: each process of the agent may start them. */
 const ENGINES = {

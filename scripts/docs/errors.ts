@@ -1,5 +1,5 @@
 import type { AgentErrorCode, CloseCode } from '@svc/protocol';
-import type { CallErrorCode } from '../../packages/gateway/src/calls/call-error.ts';
+import type { CallErrorCode } from '../../packages/gateway/src/core/call-error.ts';
 import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
 import { code, table } from './markdown.ts';
 

@@ -18,7 +18,7 @@ import { CACHE_ENTRIES, CACHE_LIFETIME_MS } from '../../packages/gateway/src/aut
 import { KEY_MAX_BYTES } from '../../packages/gateway/src/catalog/kept-offers.ts';
 import { MAX_RECORDS } from '../../packages/gateway/src/config/services/key-records.ts';
 import { MAX_PIPELINED } from '../../packages/gateway/src/http/connections.ts';
-import { LEASE_WAIT_MS } from '../../packages/gateway/src/shared-state/leased-limiter.ts';
+import { LEASE_WAIT_MS } from '../../packages/gateway/src/valkey/leased-limiter.ts';
 import { RECORDS_MAX } from '../../packages/gateway/src/telemetry/recent/batch.ts';
 import { FETCH_MAX_BYTES } from '../../packages/identity/src/keys/https-fetch.ts';
 import { readDocument } from './documents.ts';

@@ -8,7 +8,7 @@ import { createAgentKey } from './agents/unauthenticated-peer.testing.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { loadConfig } from './config/load.ts';
 import { startGateway, type RunningGateway } from './gateway.ts';
-import { createOnlyProcess } from './workers/replica.ts';
+import { createOnlyProcess } from './cluster/replica.ts';
 import { ask, type Answer } from './http/server-by-hand.testing.ts';
 import type { GatewayEvent, RequestEvent } from './telemetry/events.ts';
 

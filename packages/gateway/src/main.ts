@@ -29,12 +29,12 @@ import { loadConfig, loadServices, type Environment } from './config/load.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { openFilesWarning } from './http/connection/limit-connections.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
-import { revokeKey } from './shared-state/revoke-key.ts';
+import { revokeKey } from './valkey/revoke-key.ts';
 import { runPrimary } from './run-primary.ts';
 import { ABANDONED_MS, runWorker } from './run-worker.ts';
 import { createLog } from './telemetry/log.ts';
-import { createOnlyProcess } from './workers/replica.ts';
-import { WORKER_NUMBER } from './workers/processes/worker-number.ts';
+import { createOnlyProcess } from './cluster/replica.ts';
+import { WORKER_NUMBER } from './cluster/worker/worker-number.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a verifying thread, so that one executable is all there is to copy. */

@@ -2,12 +2,12 @@ import cluster from 'node:cluster';
 import { errorText, startThread } from '@svc/edge';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { startGateway } from './gateway.ts';
-import { followReplicaCount } from './replicas/shared-replica-count.ts';
+import { followReplicaCount } from './cluster/replicas/shared-replica-count.ts';
 import type { GatewayEvent } from './telemetry/events.ts';
 import { createLog, type Log } from './telemetry/log.ts';
-import type { WorkerChannel } from './workers/channel.ts';
-import { ipcWire } from './workers/wire.ts';
-import { createWorkerChannel } from './workers/worker-channel.ts';
+import type { WorkerChannel } from './cluster/channel.ts';
+import { ipcWire } from './cluster/wire.ts';
+import { createWorkerChannel } from './cluster/worker/worker-channel.ts';
 
 export interface WorkerOptions {
   readonly worker: number;

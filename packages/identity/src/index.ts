@@ -1,9 +1,9 @@
-export { CLAIMS_JSON_MAX_BYTES, type ClaimPath, type Claims, type ClaimValue } from './claims.ts';
+export { CLAIMS_JSON_MAX_BYTES, type ClaimPath, type Claims, type ClaimValue } from './model/claims.ts';
 export { parseClaims, type ParsedClaims } from './config/parse-claims.ts';
 export { parseIssuers, type ParsedIssuers } from './config/parse-issuers.ts';
 export type { Problem } from './config/problem.ts';
-export type { Grant, Issuer, KeySource, RequiredClaim } from './issuer.ts';
-export { loggedSubject, tokenPrincipalId } from './principal-id.ts';
+export type { Grant, Issuer, KeySource, RequiredClaim } from './model/issuer.ts';
+export { loggedSubject, tokenPrincipalId } from './model/principal-id.ts';
 export {
   TOKEN_FAILURES,
   type RefusedToken,
@@ -13,7 +13,7 @@ export {
   type TokenVerifier,
   type UnavailableIssuer,
   type VerifiedToken,
-} from './verified-token.ts';
+} from './model/verified-token.ts';
 export { keyFileProblem } from './keys/key-file-problem.ts';
 export { fetchKeySet } from './keys/fetch-key-set.ts';
 export { followKeySet, type FollowingKeySet, type KeysAnswer } from './keys/followed-keys.ts';

@@ -5,9 +5,9 @@ export {
   namesReplicasRightly,
   normalizeAudience,
   urlOfReplica,
-} from './audience.ts';
-export { AGENT_ERROR_CODES, type AgentErrorCode } from './agent-error-code.ts';
-export { CLOSE, ProtocolError, type CloseCode } from './close-code.ts';
+} from './handshake/audience.ts';
+export { AGENT_ERROR_CODES, type AgentErrorCode } from './rules/agent-error-code.ts';
+export { CLOSE, ProtocolError, type CloseCode } from './rules/close-code.ts';
 export {
   CAPABILITY_NAME_PATTERN,
   CAPABILITY_PATH_PREFIX,
@@ -16,7 +16,7 @@ export {
   type IdentityTerms,
   type ManifestEntry,
   type OpenApiDocument,
-} from './description.ts';
+} from './frames/description.ts';
 export {
   agentKeyId,
   createRawKeyPair,
@@ -24,7 +24,7 @@ export {
   publicKeyFromRaw,
   rawPublicKey,
   type RawKeyPair,
-} from './ed25519.ts';
+} from './handshake/ed25519.ts';
 export { joinPieces, receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';
 export { encodeFrame } from './frames/encode.ts';
@@ -50,7 +50,7 @@ export {
   type Welcome,
 } from './handshake/messages.ts';
 export { signTranscript, signedBytes, verifyTranscript, type Transcript } from './handshake/signature.ts';
-export * from './limits.ts';
+export * from './rules/limits.ts';
 export { createCallTable } from './link/call-table.ts';
 export {
   closeReason,

@@ -1,11 +1,11 @@
 import { createHash, sign } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { AGENT_ERROR_CODES } from './agent-error-code.ts';
-import { CLOSE } from './close-code.ts';
-import { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './ed25519.ts';
+import { AGENT_ERROR_CODES } from './rules/agent-error-code.ts';
+import { CLOSE } from './rules/close-code.ts';
+import { agentKeyId, privateKeyFromSeed, publicKeyFromRaw, rawPublicKey } from './handshake/ed25519.ts';
 import { TYPE } from './frames/layout.ts';
-import { PROTOCOL_VERSIONS } from './limits.ts';
+import { PROTOCOL_VERSIONS } from './rules/limits.ts';
 import { parseChallenge, parseHello } from './handshake/messages.ts';
 import { signedBytes, signTranscript, verifyTranscript } from './handshake/signature.ts';
 

@@ -1,5 +1,5 @@
 import { pick } from '@svc/testkit';
-import type { QueryCall } from '../../../packages/agent/src/databases/driver.ts';
+import type { QueryCall } from '../../../packages/agent/src/databases/driver/driver.ts';
 import {
   capabilityOf,
   type CapabilityOptions,

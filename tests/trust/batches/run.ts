@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { createRandom, pick, startFaultProxy, type ServerAddress } from '@svc/testkit';
-import type { DatabaseConnections, Query } from '../../../packages/agent/src/databases/driver.ts';
+import type { DatabaseConnections, Query } from '../../../packages/agent/src/databases/driver/driver.ts';
 import {
   configOf,
   openPostgres,

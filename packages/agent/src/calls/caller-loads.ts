@@ -1,4 +1,4 @@
-import type { CallerShare } from '../databases/driver.ts';
+import type { CallerShare } from '../databases/driver/driver.ts';
 
 /**
  * Who has calls at the agent or had some lately, and how much of what is scarce, slots of `max_concurrent_requests` and

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Capability, Param } from '../capabilities/model.ts';
-import type { Database, PreparedCapability, Query } from '../databases/driver.ts';
+import type { Database, PreparedCapability, Query } from '../databases/driver/driver.ts';
 import { changesBetween, createServedSet, prepareSet, type PreparedSet } from './served-set.ts';
 
 interface Prepared extends PreparedCapability {

@@ -3,8 +3,8 @@ import type { Capability } from '../capabilities/model.ts';
 import { compileParameters } from '../capabilities/parameters.ts';
 import { compilePinned, type PinParameters } from '../capabilities/pinned-parameters.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
-import type { Database, PreparedCapability, Query } from '../databases/driver.ts';
-import { DatabaseError } from '../databases/errors.ts';
+import type { Database, PreparedCapability, Query } from '../databases/driver/driver.ts';
+import { DatabaseError } from '../databases/driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 
 /** A capability as the agent runs it. */

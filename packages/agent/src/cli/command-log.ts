@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { printable, readProblem } from '@svc/edge';
-import { wordsOf, type VerificationFault } from '../databases/errors.ts';
+import { wordsOf, type VerificationFault } from '../databases/driver/errors.ts';
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts';
 import { printFaults } from './print-faults.ts';
 

@@ -1,9 +1,9 @@
 import type { OwnCode } from '@svc/edge';
 import type { AgentConfig } from '../config/model.ts';
-import type { DatabaseChange } from '../databases/driver.ts';
+import type { DatabaseChange } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import { databaseFault } from '../databases/errors.ts';
+import { databaseFault } from '../databases/driver/errors.ts';
 import {
   closeUnless,
   NOT_VERIFIED,

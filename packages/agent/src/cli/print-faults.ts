@@ -1,5 +1,5 @@
 import { printable } from '@svc/edge';
-import { wordsOf, type VerificationFault } from '../databases/errors.ts';
+import { wordsOf, type VerificationFault } from '../databases/driver/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
 export interface FaultPrinting {

@@ -2,7 +2,7 @@ import { nearestWithin } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Example } from '../capabilities/example.ts';
 import { jsonText } from '../capabilities/values/json-text.ts';
-import { databaseFault } from '../databases/errors.ts';
+import { databaseFault } from '../databases/driver/errors.ts';
 import { showKind, showValue } from '../examples/compare-rows.ts';
 import { jsonReport } from '../examples/json-report.ts';
 import type { Answer } from '../examples/judge.ts';

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { readProblem } from '@svc/edge';
-import { databaseFault, DatabaseError, isDatabaseAway, type VerificationFault } from '../databases/errors.ts';
+import {
+  databaseFault,
+  DatabaseError,
+  isDatabaseAway,
+  type VerificationFault,
+} from '../databases/driver/errors.ts';
 import { createLocalCaller, type LocalPrincipal } from '../trial/local-caller.ts';
 import { openTrial } from '../trial/open-trial.ts';
 import { claimsOf, givenTwice, paramsOf, readAssignments } from '../trial/read-arguments.ts';

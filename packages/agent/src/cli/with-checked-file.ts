@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import { checkInChildProcess } from '../start-up/child-process.ts';
 import { recordsOf } from '../reload/found-records.ts';
 import type { StartUpOutcome, WellFormed } from '../start-up/report.ts';

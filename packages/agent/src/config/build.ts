@@ -13,7 +13,7 @@ import {
   GATEWAY_DEFAULTS,
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
-import type { DatabaseConfig, DatabaseSection } from '../databases/driver.ts';
+import type { DatabaseConfig, DatabaseSection } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import { gatewayUrls } from './gateway-urls.ts';

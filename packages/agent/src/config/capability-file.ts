@@ -1,6 +1,6 @@
 import type { ExamplePrincipal, Expectation } from '../capabilities/example.ts';
 import type { ParamSchema, ResultType } from '../capabilities/model.ts';
-import type { DatabaseSection } from '../databases/driver.ts';
+import type { DatabaseSection } from '../databases/driver/driver.ts';
 
 /** Defaults of the keys of `runtime`. */
 export const RUNTIME_DEFAULTS = {

@@ -2,7 +2,7 @@ import type { ListenAddress, TracesConfig } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
 import type { Position } from '../capabilities/fault.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
-import type { DatabaseConfigs } from '../databases/driver.ts';
+import type { DatabaseConfigs } from '../databases/driver/driver.ts';
 
 /** The capability file after parsing: every value checked, every default applied, every secret resolved. */
 export interface AgentConfig {

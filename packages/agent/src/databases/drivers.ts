@@ -1,5 +1,5 @@
 import type { OwnCode } from '@svc/edge';
-import type { Driver } from './driver.ts';
+import type { Driver } from './driver/driver.ts';
 import { duckdb } from './duckdb/index.ts';
 import { mariadb, mysql } from './mysql/index.ts';
 import { postgres } from './postgres/index.ts';

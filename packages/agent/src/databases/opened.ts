@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Database, DatabaseConfig } from './driver.ts';
-import { DatabaseError, ofDatabase } from './errors.ts';
+import type { Database, DatabaseConfig } from './driver/driver.ts';
+import { DatabaseError, ofDatabase } from './driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 
 /** What runs the calls of a database. */

@@ -1,5 +1,5 @@
 import type { Capability, ResultType } from '../capabilities/model.ts';
-import type { ColumnKind } from '../databases/catalog.ts';
+import type { ColumnKind } from '../databases/driver/catalog.ts';
 import { sensitivityOf } from '../proposals/personal-columns.ts';
 import { findingOf, type Finding } from './finding.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Catalog, CatalogTable } from '../databases/catalog.ts';
+import type { Catalog, CatalogTable } from '../databases/driver/catalog.ts';
 import { chooseTables, type TableChoice } from './choose-tables.ts';
 
 const tables = ['public.film', 'public.film_actor', 'audit.log', 'audit.film'].map((path): CatalogTable => {

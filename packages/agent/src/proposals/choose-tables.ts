@@ -1,4 +1,4 @@
-import type { Catalog, CatalogColumn, CatalogTable } from '../databases/catalog.ts';
+import type { Catalog, CatalogColumn, CatalogTable } from '../databases/driver/catalog.ts';
 
 export interface TableChoice {
   /** All where there are none. */

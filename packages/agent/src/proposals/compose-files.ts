@@ -1,4 +1,4 @@
-import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../databases/catalog.ts';
+import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../databases/driver/catalog.ts';
 import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
 import { slugOf } from './capability-names.ts';
 import type { Proposal } from './model.ts';

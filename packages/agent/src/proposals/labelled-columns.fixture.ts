@@ -1,4 +1,4 @@
-import type { ColumnKind } from '../databases/catalog.ts';
+import type { ColumnKind } from '../databases/driver/catalog.ts';
 
 /** `table.column` and, behind a colon, its kind where that is not text; labelled by a person, without the code at hand. */
 const CREDENTIALS = `

@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable, ColumnGrant } from '../databases/catalog.ts';
+import type { CatalogColumn, CatalogTable, ColumnGrant } from '../databases/driver/catalog.ts';
 import type { ParamType, ResultType } from '../capabilities/model.ts';
 
 export interface Proposal {

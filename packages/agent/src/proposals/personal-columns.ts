@@ -1,4 +1,4 @@
-import type { ColumnKind } from '../databases/catalog.ts';
+import type { ColumnKind } from '../databases/driver/catalog.ts';
 import { wordsOf } from './capability-names.ts';
 import * as vocabulary from './personal-words.ts';
 

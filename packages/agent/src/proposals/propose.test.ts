@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { initText, leftOutOf } from '../cli/init/init-report.ts';
-import type { CatalogColumn, CatalogForeignKey, CatalogTable } from '../databases/catalog.ts';
+import type { CatalogColumn, CatalogForeignKey, CatalogTable } from '../databases/driver/catalog.ts';
 import type { Proposal } from './model.ts';
 import { propose } from './propose.ts';
 

@@ -1,4 +1,4 @@
-import type { Catalog, CatalogColumn, CatalogTable, ColumnGrant } from '../databases/catalog.ts';
+import type { Catalog, CatalogColumn, CatalogTable, ColumnGrant } from '../databases/driver/catalog.ts';
 import { nameGiver, slugOf } from './capability-names.ts';
 import { getDrafts, listDrafts, type Draft, type Drafts } from './from-catalog/lookups.ts';
 import type { LeftOut, Proposal, ProposedCapability, ProposedTable } from './model.ts';

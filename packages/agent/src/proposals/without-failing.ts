@@ -1,4 +1,4 @@
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { Proposal } from './model.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DatabaseError } from '../databases/errors.ts';
+import { DatabaseError } from '../databases/driver/errors.ts';
 import type { ArrivalReport, VerifiedAgent } from '../start-up/report.ts';
 import type { AgentEvent } from '../telemetry/events.ts';
 import { awaitDatabases, type AwaitDatabases } from './await-databases.ts';

@@ -1,6 +1,6 @@
 import { UNNAMED } from '../capabilities/database-names.ts';
-import type { DatabaseConfig } from '../databases/driver.ts';
-import { databaseFault, DatabaseError, type VerificationFault } from '../databases/errors.ts';
+import type { DatabaseConfig } from '../databases/driver/driver.ts';
+import { databaseFault, DatabaseError, type VerificationFault } from '../databases/driver/errors.ts';
 import type { ArrivalOrder, ArrivalReport, UnverifiedDatabase, VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 
 export function configOf(service: Partial<AgentConfig['service']> = {}): AgentConfig {
   return {

@@ -1,4 +1,4 @@
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { ReloadRefusedEvent } from '../telemetry/events.ts';
 
 /** What the checks found, as texts of a record. */

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
-import { databaseFault, DatabaseError, type VerificationFault } from '../databases/errors.ts';
+import { databaseFault, DatabaseError, type VerificationFault } from '../databases/driver/errors.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe, ReloadedEvent, ReloadRefusedEvent, ReloadTrigger } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';

@@ -1,6 +1,6 @@
 import { UNNAMED } from '../capabilities/database-names.ts';
 import type { AgentConfig } from '../config/model.ts';
-import { isDatabaseAway } from '../databases/errors.ts';
+import { isDatabaseAway } from '../databases/driver/errors.ts';
 import { reverifyInChildProcess } from '../start-up/child-process.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';

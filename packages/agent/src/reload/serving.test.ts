@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { prepareSet } from '../calls/served-set.ts';
-import type { Database, DatabaseConfig } from '../databases/driver.ts';
-import { DatabaseError } from '../databases/errors.ts';
+import type { Database, DatabaseConfig } from '../databases/driver/driver.ts';
+import { DatabaseError } from '../databases/driver/errors.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import { configOf } from './config.fixture.ts';
 import { createServing, type Serving } from './serving.ts';

@@ -8,9 +8,9 @@ import {
   type SetContent,
 } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
-import type { Database, Query } from '../databases/driver.ts';
+import type { Database, Query } from '../databases/driver/driver.ts';
 import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
-import { DatabaseError } from '../databases/errors.ts';
+import { DatabaseError } from '../databases/driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import {
   closeAll,

@@ -1,4 +1,4 @@
-import type { DescribedStatement } from '../databases/describe-statement.ts';
+import type { DescribedStatement } from '../databases/driver/describe-statement.ts';
 import type { CapabilitySection } from '../config/yaml/insert-capability.ts';
 
 /** What a capability file says of a capability with this statement, as its database describes it. */

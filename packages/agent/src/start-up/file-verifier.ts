@@ -1,15 +1,20 @@
 import type { Fault } from '../capabilities/fault.ts';
 import type { Capability } from '../capabilities/model.ts';
-import type { StatementDescription } from '../databases/describe-statement.ts';
+import type { StatementDescription } from '../databases/driver/describe-statement.ts';
 import type {
   DatabaseConfigs,
   PreparedCapability,
   Verification,
   Verifier,
   VerifierDatabase,
-} from '../databases/driver.ts';
+} from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
-import { DatabaseError, databaseFault, ofDatabase, type VerificationFault } from '../databases/errors.ts';
+import {
+  DatabaseError,
+  databaseFault,
+  ofDatabase,
+  type VerificationFault,
+} from '../databases/driver/errors.ts';
 import { byDatabase, sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import type { AuditFinding, AuditNote } from './report.ts';
 

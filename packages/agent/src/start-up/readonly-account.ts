@@ -1,7 +1,7 @@
 import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import type { AgentConfig } from '../config/model.ts';
-import type { DatabaseConfig } from '../databases/driver.ts';
-import type { VerificationFault } from '../databases/errors.ts';
+import type { DatabaseConfig } from '../databases/driver/driver.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import { LOG_FILE } from '../telemetry/log-destination.ts';
 import type { AuditFinding } from './report.ts';
 

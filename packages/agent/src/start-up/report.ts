@@ -2,8 +2,8 @@ import type { AgentConfig } from '../config/model.ts';
 import type { Offer } from '../config/load-offer.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { Capability } from '../capabilities/model.ts';
-import type { AccountFinding, AccountNote, PreparedCapability } from '../databases/driver.ts';
-import type { VerificationFault } from '../databases/errors.ts';
+import type { AccountFinding, AccountNote, PreparedCapability } from '../databases/driver/driver.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { Finding } from '../lint/finding.ts';
 
 /** What to check; plain data, as are the reports, because the checks run in a child process. */

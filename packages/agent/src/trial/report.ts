@@ -1,6 +1,6 @@
 import { counted, printable } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
-import type { QueryPlan } from '../databases/explain.ts';
+import type { QueryPlan } from '../databases/driver/explain.ts';
 import type { LocalPrincipal } from './local-caller.ts';
 import type { TrialOutcome } from './open-trial.ts';
 import { tableOf } from './table.ts';

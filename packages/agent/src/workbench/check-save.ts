@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import { fileDigest, unreadableDigest } from '../start-up/file-digest.ts';
 import type { FileDigests } from '../start-up/report.ts';
 import type { WarmProcess } from './warm-process.ts';

@@ -1,4 +1,4 @@
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { ExampleCall } from './example-call.ts';
 
 /** What happens at the workbench, as somebody is shown it. */

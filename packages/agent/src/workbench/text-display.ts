@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { counted, printable } from '@svc/edge';
-import { wordsOf } from '../databases/errors.ts';
+import { wordsOf } from '../databases/driver/errors.ts';
 import type { Display, Output, Refused } from './display.ts';
 import { clientConfiguration, curlCommand } from './instructions.ts';
 import { sourceExcerpt } from './source-excerpt.ts';

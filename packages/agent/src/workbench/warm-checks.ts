@@ -5,8 +5,8 @@ import { describeCapabilities } from '../capabilities/openapi/describe-capabilit
 import { sameCapability } from '../capabilities/same-capability.ts';
 import { loadConfig } from '../config/load.ts';
 import type { AgentConfig } from '../config/model.ts';
-import type { DatabaseConfigs, PreparedCapability } from '../databases/driver.ts';
-import { databaseFault, type VerificationFault } from '../databases/errors.ts';
+import type { DatabaseConfigs, PreparedCapability } from '../databases/driver/driver.ts';
+import { databaseFault, type VerificationFault } from '../databases/driver/errors.ts';
 import { checkKeyFiles } from '../start-up/check-key-files.ts';
 import { digestingReader } from '../start-up/file-digest.ts';
 import {

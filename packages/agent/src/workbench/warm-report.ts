@@ -1,6 +1,6 @@
 import type { Capability } from '../capabilities/model.ts';
 import type { Fault } from '../capabilities/fault.ts';
-import type { PreparedCapability } from '../databases/driver.ts';
+import type { PreparedCapability } from '../databases/driver/driver.ts';
 import type { Finding } from '../lint/finding.ts';
 import type { FileDigests, StartUpOutcome } from '../start-up/report.ts';
 

@@ -1,4 +1,4 @@
-import type { VerificationFault } from '../databases/errors.ts';
+import type { VerificationFault } from '../databases/driver/errors.ts';
 import { watchFiles } from '../reload/watch-files.ts';
 import type { FileDigests } from '../start-up/report.ts';
 

@@ -1,4 +1,4 @@
-import type { CallerShare } from '../databases/driver.ts';
+import type { CallerShare } from '../databases/driver/driver.ts';
 
 /**
  * What a caller may take of the connections of one worker, as it was known when this was sent. The shares are those of

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DatabaseChange } from '../databases/driver.ts';
+import type { DatabaseChange } from '../databases/driver/driver.ts';
 import { createDatabaseLoss } from './database-loss.ts';
 import type { WorkerState } from './messages.ts';
 

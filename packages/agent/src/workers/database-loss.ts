@@ -1,4 +1,4 @@
-import type { DatabaseChange, DatabaseConnections } from '../databases/driver.ts';
+import type { DatabaseChange, DatabaseConnections } from '../databases/driver/driver.ts';
 import type { Loss, WorkerState } from './messages.ts';
 
 /** Makes one database of what each worker sees of it, so that a loss and its end are told once. */

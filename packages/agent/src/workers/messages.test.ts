@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { QueryCall, QueryResult } from '../databases/driver.ts';
-import { DatabaseError } from '../databases/errors.ts';
+import type { QueryCall, QueryResult } from '../databases/driver/driver.ts';
+import { DatabaseError } from '../databases/driver/errors.ts';
 import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
 import { createMessageWriter, type MessageWriter } from '../process-messages/message-writer.ts';
 import { readCall, readFailed, readResult, writeCall, writeFailed, writeResult } from './messages.ts';

@@ -7,8 +7,8 @@ import type {
   PreparedCapability,
   QueryCall,
   QueryResult,
-} from '../databases/driver.ts';
-import { DatabaseError, type DatabaseErrorKind } from '../databases/errors.ts';
+} from '../databases/driver/driver.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../databases/driver/errors.ts';
 import type { ShareValues } from './caller-shares.ts';
 import type { MessageFields } from '../process-messages/message-reader.ts';
 import type { MessageWriter } from '../process-messages/message-writer.ts';

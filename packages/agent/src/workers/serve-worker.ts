@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { createAbort } from '@svc/edge';
 import { createCallTable } from '@svc/protocol';
-import type { Database, DatabaseChange, Query } from '../databases/driver.ts';
+import type { Database, DatabaseChange, Query } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { createReceivedShares } from './caller-shares.ts';
 import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';

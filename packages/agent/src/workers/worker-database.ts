@@ -7,8 +7,8 @@ import type {
   Query,
   QueryCall,
   QueryResult,
-} from '../databases/driver.ts';
-import { DatabaseError } from '../databases/errors.ts';
+} from '../databases/driver/driver.ts';
+import { DatabaseError } from '../databases/driver/errors.ts';
 import { createDatabaseLoss, sumOf } from './database-loss.ts';
 import { BEAT_MS } from './serve-worker.ts';
 import { startWorkerProcess, type WorkerEnd, type WorkerProcess } from './worker-process.ts';

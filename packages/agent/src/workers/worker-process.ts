@@ -7,8 +7,8 @@ import type {
   PreparedCapability,
   QueryCall,
   QueryResult,
-} from '../databases/driver.ts';
-import { DatabaseError } from '../databases/errors.ts';
+} from '../databases/driver/driver.ts';
+import { DatabaseError } from '../databases/driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../databases/sessions/answer-bounds.ts';
 import { createSentShares } from './caller-shares.ts';
 import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';

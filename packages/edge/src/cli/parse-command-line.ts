@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearestWithin } from '../nearest.ts';
+import { nearestWithin } from '../text/nearest.ts';
 import {
   commandsOf,
   FLAGS_OF_ALL,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { hostnameOf } from '../host-name.ts';
+import { hostnameOf } from '../network/host-name.ts';
 
 export interface BrowserRules {
   /** Undefined for every address of the machine. */

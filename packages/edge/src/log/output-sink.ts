@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import sonicBoom from 'sonic-boom';
-import type { LineSink } from '../json-lines.ts';
+import type { LineSink } from './json-lines.ts';
 import { readableRecords } from './readable-records.ts';
 
 export interface OutputSinkOptions {

@@ -1,4 +1,4 @@
-import { printable } from '../json-lines.ts';
+import { printable } from './json-lines.ts';
 
 const LEVEL_CHARACTERS = 5;
 const GREY = '\u001b[90m';

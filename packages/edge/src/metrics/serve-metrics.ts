@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listen, type AcceptFailure } from '../listen.ts';
-import type { ListenAddress } from '../listen-address.ts';
+import { listen, type AcceptFailure } from '../network/listen.ts';
+import type { ListenAddress } from '../network/listen-address.ts';
 import type { MetricsPage } from './register.ts';
 
 export interface MetricsListener {

@@ -3,7 +3,7 @@ import { request as requestByTls } from 'node:https';
 import { isIP, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
-import { errorText } from '../error-text.ts';
+import { errorText } from '../text/error-text.ts';
 import type { Proxy } from './find-proxy.ts';
 
 /** How long a proxy may take to open a tunnel. */

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readProblem } from '../read-problem.ts';
+import { readProblem } from '../text/read-problem.ts';
 import { readHeaderFile, readHeaderList, type ReadHeaders } from './read-headers.ts';
 import type { SamplerConfig, TracesConfig } from './traces-config.ts';
 

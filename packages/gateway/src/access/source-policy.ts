@@ -1,4 +1,4 @@
-import type { CallErrorCode } from '../calls/call-error.ts';
+import type { CallErrorCode } from '../core/call-error.ts';
 import type { RateDecision, RequestLimiter } from './rate-limit.ts';
 import type { ResolveSource } from '../network/client-address.ts';
 

@@ -3,7 +3,7 @@ import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Exchange } from '../http/exchange.ts';
 import { basePathOf } from '../network/base-path.ts';
 import { SERVICE_TEMPLATE, type Route, type Routes } from '../http/routes.ts';
-import { pathPrefixOf, resourceOf } from '../services/service-id.ts';
+import { pathPrefixOf, resourceOf } from '../core/service-id.ts';
 import { advertisedScopes } from '../auth/tokens/challenges.ts';
 
 export const WELL_KNOWN = '/.well-known/oauth-protected-resource';

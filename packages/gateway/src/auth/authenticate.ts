@@ -1,9 +1,9 @@
 import type { RateDecision, RequestLimiter } from '../access/rate-limit.ts';
-import { CallError } from '../calls/call-error.ts';
+import { CallError } from '../core/call-error.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Authentication, Authenticator } from './api-keys/authenticator.ts';
 import { isToken, readCredential, unauthorized } from './credential.ts';
-import type { Principal } from './principal.ts';
+import type { Principal } from '../core/principal.ts';
 import type { TokenAuthentication } from './tokens/authenticate-token.ts';
 import type { TokenCaller } from './tokens/token-principals.ts';
 

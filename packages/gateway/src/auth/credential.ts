@@ -1,5 +1,5 @@
 import { canBeToken } from '@svc/identity';
-import { CallError } from '../calls/call-error.ts';
+import { CallError } from '../core/call-error.ts';
 import type { RequestHeaders } from '../http/request/headers.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Permissions } from './permission.ts';
+import type { Permissions } from '../core/permission.ts';
 
 /** The one object of all permissions that are equal to these. */
 export type SharePermissions = (permissions: Permissions) => Permissions;

@@ -1,4 +1,4 @@
-import type { CallErrorCode } from './call-error.ts';
+import type { CallErrorCode } from '../core/call-error.ts';
 
 /** How an agent says that a call failed, as far as callers may be told. */
 interface AgentError {

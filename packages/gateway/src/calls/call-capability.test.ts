@@ -8,8 +8,8 @@ import { createResultBudget } from '../agents/result-budget.ts';
 import type { AgentResult } from '../agents/callable-link.ts';
 import { createCallCapability, type CallCapability, type CapabilityCall } from './call-capability.ts';
 import { createAgentWait, type AgentWait } from './wait-for-agent.ts';
-import { keyPrincipal, tokenPrincipal } from '../auth/principal.testing.ts';
-import { CallerGone } from './call-error.ts';
+import { keyPrincipal, tokenPrincipal } from '../core/principal.testing.ts';
+import { CallerGone } from '../core/call-error.ts';
 
 const TIMEOUT_MS = 1000;
 const GRACE_MS = 2000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentResult } from '../agents/callable-link.ts';
-import { keyPrincipal } from '../auth/principal.testing.ts';
+import { keyPrincipal } from '../core/principal.testing.ts';
 import type { CapabilityCall } from './call-capability.ts';
 import { createCallSlots } from '../access/call-slots.ts';
 import { limitConcurrentCalls } from './concurrent-calls.ts';

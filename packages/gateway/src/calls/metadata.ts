@@ -1,6 +1,6 @@
 import { DEFAULT_SERVICE, type Metadata } from '@svc/protocol';
 import type { CallableLink } from '../agents/callable-link.ts';
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from '../core/principal.ts';
 
 interface DescribedCall {
   readonly requestId: string;

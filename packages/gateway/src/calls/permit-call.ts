@@ -1,9 +1,9 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import { CallError } from './call-error.ts';
+import { CallError } from '../core/call-error.ts';
 import type { CallCapability, CallResult } from './call-capability.ts';
-import { permits } from '../auth/permission.ts';
-import type { Principal } from '../auth/principal.ts';
+import { permits } from '../core/permission.ts';
+import type { Principal } from '../core/principal.ts';
 
 /** On whose behalf a capability is called. */
 export interface Caller {

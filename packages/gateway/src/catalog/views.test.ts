@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createDocuments } from '../api/openapi/document.ts';
 import { createListTools } from '../api/mcp/tools/list-tools.ts';
-import { permits } from '../auth/permission.ts';
-import { keyPrincipal, tokenPrincipal } from '../auth/principal.testing.ts';
-import type { Principal } from '../auth/principal.ts';
+import { permits } from '../core/permission.ts';
+import { keyPrincipal, tokenPrincipal } from '../core/principal.testing.ts';
+import type { Principal } from '../core/principal.ts';
 import { madeNow } from './made-now.testing.ts';
 import { createViews } from './views.ts';
 

@@ -1,6 +1,6 @@
 import type { Description } from '@svc/protocol';
-import { permits, type Permissions } from '../auth/permission.ts';
-import type { Principal } from '../auth/principal.ts';
+import { permits, type Permissions } from '../core/permission.ts';
+import type { Principal } from '../core/principal.ts';
 
 /** Whether a capability may be shown. */
 export type Shows = (capability: string) => boolean;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createKeyPair } from '@svc/testkit';
-import { keyRecord } from '../auth/principal.testing.ts';
+import { keyRecord } from '../core/principal.testing.ts';
 import { loadConfig, type Environment, type LoadedConfig } from './load.ts';
 
 const PUBLIC_KEY = Buffer.alloc(32, 9).toString('base64url');

@@ -1,3 +1,4 @@
+import type { LogLevel } from '../telemetry/log.ts';
 import type { KeyRecord } from '../auth/api-keys/key-record.ts';
 import type { ProxyVariables, TracesConfig } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
@@ -65,7 +66,7 @@ export interface GatewayConfig {
   readonly workers: number;
   /** Whether the request log has requests of `/healthz` and `/readyz`. */
   readonly logProbes: boolean;
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly logLevel: LogLevel;
 }
 
 /** One service: whose agents and callers meet. */

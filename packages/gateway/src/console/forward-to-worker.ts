@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { Agent, createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { forwardRequest } from '@svc/edge/console';
-import type { CallErrorCode } from '../calls/call-error.ts';
+import type { CallErrorCode } from '../core/call-error.ts';
 import { errorResponse } from '../http/error-response.ts';
-import type { PrimaryChannel, WorkerChannel } from '../workers/channel.ts';
+import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
 import { withoutHeader } from './without-header.ts';
 
 /** Who sent the request to the primary. Only processes of the gateway's user reach the socket that this comes over. */

@@ -7,7 +7,7 @@ import { createHistory } from '../telemetry/recent/history.ts';
 import { monotonicClock } from '../telemetry/recent/monotonic-clock.ts';
 import { createTally, type TallyOptions } from '../telemetry/recent/tally.ts';
 import { createWarnings } from '../telemetry/recent/warnings.ts';
-import type { WorkerChannel } from '../workers/channel.ts';
+import type { WorkerChannel } from '../cluster/channel.ts';
 import { configuredKeys } from './data/configured-keys.ts';
 import { serveForwarded } from './forward-to-worker.ts';
 import { openConsole } from './open-console.ts';

@@ -14,7 +14,7 @@ import {
 } from '@svc/edge/console';
 import { isLoopbackHost } from '@svc/protocol';
 import { createRateLimiter } from '../access/rate-limit.ts';
-import type { CallErrorCode } from '../calls/call-error.ts';
+import type { CallErrorCode } from '../core/call-error.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import { takesGzip } from '../http/compress.ts';
 import { errorResponse } from '../http/error-response.ts';

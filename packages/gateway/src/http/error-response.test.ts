@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CallErrorCode } from '../calls/call-error.ts';
+import type { CallErrorCode } from '../core/call-error.ts';
 import { errorResponse } from './error-response.ts';
 
 test.each<[CallErrorCode, number]>([

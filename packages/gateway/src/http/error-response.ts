@@ -1,4 +1,4 @@
-import type { CallErrorCode } from '../calls/call-error.ts';
+import type { CallErrorCode } from '../core/call-error.ts';
 
 /** The one table from codes to HTTP; docs/reference/errors.md has it for callers. */
 const STATUS: Readonly<Record<CallErrorCode, number>> = {

@@ -1,6 +1,6 @@
 import { dial } from '@svc/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CallError } from '../calls/call-error.ts';
+import { CallError } from '../core/call-error.ts';
 import { ask, CALL, post, silentCalls, startServer, type StartedServer } from './server-by-hand.testing.ts';
 import type { Handlers } from './server.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAbort, type AbortSignalLike } from '@svc/edge';
-import { CallError, CallerGone, type CallErrorCode } from '../calls/call-error.ts';
+import { CallError, CallerGone, type CallErrorCode } from '../core/call-error.ts';
 import type { CallerRecord, Observe, RequestEvent } from '../telemetry/events.ts';
 import type { CallTrace, GatewayTraces } from '../telemetry/traces.ts';
 import type { Cors } from '../access/cors.ts';

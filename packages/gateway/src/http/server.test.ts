@@ -2,7 +2,7 @@ import { dial } from '@svc/testkit';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CallError } from '../calls/call-error.ts';
+import { CallError } from '../core/call-error.ts';
 import { createRateLimiter } from '../access/rate-limit.ts';
 import { readJsonBody } from './request/json-body.ts';
 import { readCredential } from '../auth/credential.ts';

@@ -1,4 +1,4 @@
-import { CallerGone } from '../calls/call-error.ts';
+import { CallerGone } from '../core/call-error.ts';
 import { ANY_PAGE_MAY_READ } from '../access/cors.ts';
 import type { SourceDecision, SourcePolicy } from '../access/source-policy.ts';
 import { MAX_PIPELINED } from './connections.ts';

@@ -28,8 +28,8 @@ import type { BodyLimits } from '../http/request/json-body.ts';
 import type { ServiceHandlers } from '../http/server.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { GatewayTraces } from '../telemetry/traces.ts';
-import type { OpenKeySet } from '../workers/shared/shared-issuers.ts';
-import { pathPrefixOf } from './service-id.ts';
+import type { OpenKeySet } from '../cluster/shared/shared-issuers.ts';
+import { pathPrefixOf } from '../core/service-id.ts';
 
 /** Agents, what they offer, and who may call it: of one service, and of no other. */
 export interface Service {

@@ -27,7 +27,7 @@ import { loadConfig, loadServices, type Environment } from '../config/load.ts';
 import { startGateway, type RunningGateway } from '../gateway.ts';
 import { ask, type Answer } from '../http/server-by-hand.testing.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import { createOnlyProcess } from '../workers/replica.ts';
+import { createOnlyProcess } from '../cluster/replica.ts';
 
 const ISSUER = 'https://idp.example';
 const PUBLIC = 'https://gateway.example/base';

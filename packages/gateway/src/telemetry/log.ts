@@ -1,8 +1,7 @@
 import { counted, createJsonLines, createOutputSink, type JsonLines } from '@svc/edge';
-import type { GatewayConfig } from '../config/model.ts';
 import type { GatewayEvent, Observe } from './events.ts';
 
-type Level = GatewayConfig['logLevel'];
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface Log {
   readonly observe: Observe;
@@ -14,10 +13,10 @@ export interface Log {
   close(): Promise<void>;
 }
 
-const SEVERITY: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 export interface LogOptions {
-  readonly level: Level;
+  readonly level: LogLevel;
   /** False: without the records of probes that were answered. */
   readonly probes: boolean;
   /** A file descriptor; where it is a terminal, records are lines for people. */
@@ -88,7 +87,7 @@ function isProbe(event: GatewayEvent): boolean {
   );
 }
 
-function levelOf(event: GatewayEvent): Level {
+function levelOf(event: GatewayEvent): LogLevel {
   switch (event.event) {
     case 'listening':
     case 'metrics_listening':

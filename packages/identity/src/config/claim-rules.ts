@@ -1,8 +1,8 @@
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import { isExactNumber } from '../claim-value.ts';
-import type { ClaimPath } from '../claims.ts';
-import type { Grant, RequiredClaim } from '../issuer.ts';
-import { isObject } from '../json-object.ts';
+import { isExactNumber } from '../model/claim-value.ts';
+import type { ClaimPath } from '../model/claims.ts';
+import type { Grant, RequiredClaim } from '../model/issuer.ts';
+import { isObject } from '../model/json-object.ts';
 import type { Place } from './problem.ts';
 import {
   ONE_SCOPE,

@@ -1,4 +1,4 @@
-import type { Issuer } from '../issuer.ts';
+import type { Issuer } from '../model/issuer.ts';
 
 /** Claims of access tokens that no ID token has. */
 const OF_ACCESS_TOKENS: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import type { Issuer } from '../issuer.ts';
+import type { Issuer } from '../model/issuer.ts';
 import { parseIssuers } from './parse-issuers.ts';
 
 /** The issuer of one good record. */

@@ -1,7 +1,7 @@
-import { CLAIMS_JSON_MAX_BYTES, type Claims, type ClaimValue } from '../claims.ts';
-import { asClaimValue } from '../claim-value.ts';
+import { CLAIMS_JSON_MAX_BYTES, type Claims, type ClaimValue } from '../model/claims.ts';
+import { asClaimValue } from '../model/claim-value.ts';
 import { CLAIM_NAME } from './claim-rules.ts';
-import { isObject } from '../json-object.ts';
+import { isObject } from '../model/json-object.ts';
 import { createPlace, type Problem } from './problem.ts';
 import { readText } from './read-value.ts';
 

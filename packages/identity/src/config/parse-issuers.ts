@@ -1,4 +1,4 @@
-import type { Issuer } from '../issuer.ts';
+import type { Issuer } from '../model/issuer.ts';
 import { clientIdWarning } from './client-id-warning.ts';
 import { parseRecord } from './parse-record.ts';
 import { createPlace, type Problem } from './problem.ts';

@@ -1,9 +1,9 @@
 import { parseDuration } from '@svc/edge';
 import { ALGORITHMS } from '../keys/algorithms.ts';
-import type { Grant, Issuer, KeySource } from '../issuer.ts';
+import type { Grant, Issuer, KeySource } from '../model/issuer.ts';
 import { readClaimPaths, readGrants, readRequiredClaims } from './claim-rules.ts';
-import { isObject, type JsonObject } from '../json-object.ts';
-import { normalizeType } from '../token-type.ts';
+import { isObject, type JsonObject } from '../model/json-object.ts';
+import { normalizeType } from '../model/token-type.ts';
 import type { Place } from './problem.ts';
 import { isEntraForAllTenants, tellingClaim } from './public-issuers.ts';
 import {

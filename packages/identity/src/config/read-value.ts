@@ -1,5 +1,5 @@
 import { nearest } from '@svc/edge';
-import type { JsonObject } from '../json-object.ts';
+import type { JsonObject } from '../model/json-object.ts';
 import type { Place } from './problem.ts';
 
 /** A text is good enough to be compared and logged. */

@@ -1,4 +1,4 @@
-import type { Issuer } from '../issuer.ts';
+import type { Issuer } from '../model/issuer.ts';
 import { fetchKeys } from './fetch-keys.ts';
 import type { FetchBytes } from './https-fetch.ts';
 import { createKeySet, type FollowedKeySet, type KeySetOptions } from './key-set.ts';

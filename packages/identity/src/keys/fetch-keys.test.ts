@@ -7,7 +7,13 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { issuerOf } from '../config/issuer-record.testing.ts';
-import { AUTHORITY, createSigningKey, portOf, startTestIssuer, type TestIssuer } from '../issuer.testing.ts';
+import {
+  AUTHORITY,
+  createSigningKey,
+  portOf,
+  startTestIssuer,
+  type TestIssuer,
+} from '../model/issuer.testing.ts';
 import { fetchKeys } from './fetch-keys.ts';
 import { createHttpsFetch } from './https-fetch.ts';
 import type { ImportedKeys } from './import-keys.ts';

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { errorText, readProblem } from '@svc/edge';
 import { JsonError, parseStrictJson } from '@svc/protocol';
-import type { Issuer } from '../issuer.ts';
-import { isObject, type JsonObject } from '../json-object.ts';
+import type { Issuer } from '../model/issuer.ts';
+import { isObject, type JsonObject } from '../model/json-object.ts';
 import { FETCH_MAX_BYTES, type FetchBytes } from './https-fetch.ts';
 import { importKeys, type ImportedKeys } from './import-keys.ts';
 import { KeysProblem } from './keys-problem.ts';

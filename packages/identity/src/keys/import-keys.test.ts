@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSigningKey, type Jwk } from '../issuer.testing.ts';
+import { createSigningKey, type Jwk } from '../model/issuer.testing.ts';
 import { importKeys } from './import-keys.ts';
 
 const ALL = ['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'];

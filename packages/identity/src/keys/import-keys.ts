@@ -1,6 +1,6 @@
 import { JsonError, parseStrictJson } from '@svc/protocol';
 import { importJWK, type JWK } from 'jose';
-import { isObject, type JsonObject } from '../json-object.ts';
+import { isObject, type JsonObject } from '../model/json-object.ts';
 import { ALGORITHMS } from './algorithms.ts';
 import { KeysProblem } from './keys-problem.ts';
 import type { VerificationKey } from './verification-key.ts';

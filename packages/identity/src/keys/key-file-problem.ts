@@ -1,4 +1,4 @@
-import type { Issuer } from '../issuer.ts';
+import type { Issuer } from '../model/issuer.ts';
 import { fetchKeys } from './fetch-keys.ts';
 import { createHttpsFetch } from './https-fetch.ts';
 import { KeysProblem } from './keys-problem.ts';

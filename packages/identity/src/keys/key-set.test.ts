@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createSigningKey } from '../issuer.testing.ts';
+import { createSigningKey } from '../model/issuer.testing.ts';
 import { importKeys, type ImportedKeys } from './import-keys.ts';
 import { createKeySet, type KeySet } from './key-set.ts';
 import type { KeysEvent } from './keys-event.ts';

@@ -1,5 +1,5 @@
-import type { ClaimPath } from '../claims.ts';
-import { isObject, type JsonObject } from '../json-object.ts';
+import type { ClaimPath } from '../model/claims.ts';
+import { isObject, type JsonObject } from '../model/json-object.ts';
 
 /** What stands at a path of a token; undefined where nothing does. */
 export function claimAt(payload: JsonObject, path: ClaimPath): unknown {

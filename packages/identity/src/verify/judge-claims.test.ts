@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { issuerOf } from '../config/issuer-record.testing.ts';
-import type { VerifiedToken } from '../verified-token.ts';
+import type { VerifiedToken } from '../model/verified-token.ts';
 import { judgeClaims } from './judge-claims.ts';
 
 function judge(payload: object, record: object = {}): VerifiedToken {

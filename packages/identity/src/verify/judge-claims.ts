@@ -1,7 +1,7 @@
-import { CLAIMS_JSON_MAX_BYTES } from '../claims.ts';
-import type { Issuer } from '../issuer.ts';
-import type { JsonObject } from '../json-object.ts';
-import type { TokenFailure, VerifiedToken } from '../verified-token.ts';
+import { CLAIMS_JSON_MAX_BYTES } from '../model/claims.ts';
+import type { Issuer } from '../model/issuer.ts';
+import type { JsonObject } from '../model/json-object.ts';
+import type { TokenFailure, VerifiedToken } from '../model/verified-token.ts';
 import { claimAt, claimHolds } from './claim-at.ts';
 import { mapClaims } from './map-claims.ts';
 import { matchGrants } from './match-grants.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createSigningKey, mint, startTestIssuer, type TestIssuer } from '../issuer.testing.ts';
+import { createSigningKey, mint, startTestIssuer, type TestIssuer } from '../model/issuer.testing.ts';
 import { nowSeconds, openVerifier, RESOURCE, type TestVerifier } from './verifier.testing.ts';
 
 const KEY = createSigningKey('ES256', { kid: 'k' });

@@ -1,7 +1,7 @@
-import type { Claims, ClaimValue } from '../claims.ts';
-import { asClaimValue } from '../claim-value.ts';
-import type { Issuer } from '../issuer.ts';
-import type { JsonObject } from '../json-object.ts';
+import type { Claims, ClaimValue } from '../model/claims.ts';
+import { asClaimValue } from '../model/claim-value.ts';
+import type { Issuer } from '../model/issuer.ts';
+import type { JsonObject } from '../model/json-object.ts';
 import { claimAt } from './claim-at.ts';
 
 /** What of a token goes on, by the names of the configuration. A value that can be no claim is as if absent. */

@@ -1,5 +1,5 @@
-import type { Issuer } from '../issuer.ts';
-import type { JsonObject } from '../json-object.ts';
+import type { Issuer } from '../model/issuer.ts';
+import type { JsonObject } from '../model/json-object.ts';
 import { claimAt, claimHolds } from './claim-at.ts';
 
 /** The places of the grants whose condition a token meets. A scope is equal or another one; `*` is one like others. */

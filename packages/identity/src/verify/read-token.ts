@@ -1,8 +1,8 @@
 import { JsonError, parseStrictJson } from '@svc/protocol';
-import type { Issuer } from '../issuer.ts';
-import { isObject, type JsonObject } from '../json-object.ts';
-import { normalizeType } from '../token-type.ts';
-import type { TokenFailure } from '../verified-token.ts';
+import type { Issuer } from '../model/issuer.ts';
+import { isObject, type JsonObject } from '../model/json-object.ts';
+import { normalizeType } from '../model/token-type.ts';
+import type { TokenFailure } from '../model/verified-token.ts';
 
 /** A token whose signature is still to be verified: nothing that it says is known to be true. */
 export interface UnverifiedToken {

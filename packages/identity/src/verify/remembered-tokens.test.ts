@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSigningKey, encode, mint, startTestIssuer, type TestIssuer } from '../issuer.testing.ts';
+import { createSigningKey, encode, mint, startTestIssuer, type TestIssuer } from '../model/issuer.testing.ts';
 import { nowSeconds, openVerifier, RESOURCE, SKEW_SECONDS, type TestVerifier } from './verifier.testing.ts';
 
 const MINUTE = 60_000;

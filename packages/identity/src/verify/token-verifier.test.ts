@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createSigningKey, encode, mint, startTestIssuer, type TestIssuer } from '../issuer.testing.ts';
+import { createSigningKey, encode, mint, startTestIssuer, type TestIssuer } from '../model/issuer.testing.ts';
 import { nowSeconds, openVerifier, RESOURCE, SKEW_SECONDS, type TestVerifier } from './verifier.testing.ts';
 
 const RSA = createSigningKey('RS256', { kid: 'rsa' });

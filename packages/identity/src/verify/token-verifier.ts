@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { createExpiringMap } from '@svc/edge';
-import type { Issuer } from '../issuer.ts';
+import type { Issuer } from '../model/issuer.ts';
 import { fetchKeySet } from '../keys/fetch-key-set.ts';
 import { createHttpsFetch, type FetchBytes } from '../keys/https-fetch.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { KeysEvent } from '../keys/keys-event.ts';
 import type { VerificationKey } from '../keys/verification-key.ts';
-import type { RefusedToken, TokenOutcome, TokenVerifier, VerifiedToken } from '../verified-token.ts';
+import type { RefusedToken, TokenOutcome, TokenVerifier, VerifiedToken } from '../model/verified-token.ts';
 import { hasSignature } from './has-signature.ts';
 import { judgeClaims } from './judge-claims.ts';
 import { readToken, type UnverifiedToken } from './read-token.ts';

@@ -1,8 +1,8 @@
 import { parseIssuers } from '../config/parse-issuers.ts';
-import { AUTHORITY } from '../issuer.testing.ts';
+import { AUTHORITY } from '../model/issuer.testing.ts';
 import { createHttpsFetch } from '../keys/https-fetch.ts';
 import type { KeysEvent } from '../keys/keys-event.ts';
-import type { TokenVerifier } from '../verified-token.ts';
+import type { TokenVerifier } from '../model/verified-token.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 
 export const RESOURCE = 'https://gateway.example.com/mcp';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { AGENT_ERROR_CODES } from '../agent-error-code.ts';
-import { MESSAGE_MAX_BYTES } from '../limits.ts';
+import { AGENT_ERROR_CODES } from '../rules/agent-error-code.ts';
+import { MESSAGE_MAX_BYTES } from '../rules/limits.ts';
 import { encodeFrame } from './encode.ts';
 import { DATABASE_STATES, type Frame } from './frame.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ProtocolError } from '../close-code.ts';
+import { ProtocolError } from '../rules/close-code.ts';
 import { joinPieces, receiveBody } from './body.ts';
 
 const content = Buffer.from(Array.from({ length: 5000 }, (_, at) => at % 251));

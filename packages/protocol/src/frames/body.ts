@@ -1,4 +1,4 @@
-import { ProtocolError } from '../close-code.ts';
+import { ProtocolError } from '../rules/close-code.ts';
 
 /** A body that arrives in pieces, checked against the length that its first frame announced. */
 export interface Body {

@@ -1,12 +1,12 @@
-import { isAgentErrorCode } from '../agent-error-code.ts';
-import { ProtocolError } from '../close-code.ts';
+import { isAgentErrorCode } from '../rules/agent-error-code.ts';
+import { ProtocolError } from '../rules/close-code.ts';
 import {
   DATABASES_MAX,
   ERROR_MESSAGE_MAX_BYTES,
   FRAME_HEADER_BYTES,
   MESSAGE_MAX_BYTES,
   type ProtocolVersion,
-} from '../limits.ts';
+} from '../rules/limits.ts';
 import { JsonError, parseStrictJson } from '../json/strict-json.ts';
 import { DATABASE_STATES, type DatabaseState, type Frame, type Metadata } from './frame.ts';
 import {

@@ -1,11 +1,11 @@
-import { isAgentErrorCode } from '../agent-error-code.ts';
+import { isAgentErrorCode } from '../rules/agent-error-code.ts';
 import {
   DATABASES_MAX,
   ERROR_MESSAGE_MAX_BYTES,
   FRAME_HEADER_BYTES,
   FRAME_PAYLOAD_MAX_BYTES,
   type ProtocolVersion,
-} from '../limits.ts';
+} from '../rules/limits.ts';
 import type { ErrorFrame, Frame, RequestFrame, ResultFrame } from './frame.ts';
 import {
   CAPABILITY_NAME_MAX_BYTES,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ProtocolError } from '../close-code.ts';
-import { FRAME_HEADER_BYTES, FRAME_PAYLOAD_MAX_BYTES, MESSAGE_MAX_BYTES } from '../limits.ts';
+import { ProtocolError } from '../rules/close-code.ts';
+import { FRAME_HEADER_BYTES, FRAME_PAYLOAD_MAX_BYTES, MESSAGE_MAX_BYTES } from '../rules/limits.ts';
 import { arbitraryFrames, arbitraryMessage } from './arbitrary-frame.testing.ts';
 import { decodeMessage } from './decode.ts';
 import { encodeFrame, requestOverhead } from './encode.ts';

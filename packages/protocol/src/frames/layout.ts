@@ -1,4 +1,4 @@
-import type { ProtocolVersion } from '../limits.ts';
+import type { ProtocolVersion } from '../rules/limits.ts';
 
 /** First byte of a frame. */
 export const TYPE = {

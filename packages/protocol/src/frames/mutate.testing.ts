@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { ProtocolError } from '../close-code.ts';
-import { FRAME_HEADER_BYTES } from '../limits.ts';
+import { ProtocolError } from '../rules/close-code.ts';
+import { FRAME_HEADER_BYTES } from '../rules/limits.ts';
 import { arbitraryMessage } from './arbitrary-frame.testing.ts';
 import { decodeMessage } from './decode.ts';
 import type { Frame } from './frame.ts';

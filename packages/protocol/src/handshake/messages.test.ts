@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ProtocolError } from '../close-code.ts';
+import { ProtocolError } from '../rules/close-code.ts';
 import { parseAuth, parseChallenge, parseHello, parseWelcome } from './messages.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

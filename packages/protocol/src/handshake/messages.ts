@@ -1,6 +1,11 @@
 import { Ajv, type ValidateFunction } from 'ajv';
-import { ProtocolError } from '../close-code.ts';
-import { HANDSHAKE_MESSAGE_MAX_BYTES, MAX_INFLIGHT_MAX, SERVICE_ID_PATTERN, WORKERS_MAX } from '../limits.ts';
+import { ProtocolError } from '../rules/close-code.ts';
+import {
+  HANDSHAKE_MESSAGE_MAX_BYTES,
+  MAX_INFLIGHT_MAX,
+  SERVICE_ID_PATTERN,
+  WORKERS_MAX,
+} from '../rules/limits.ts';
 
 /** The four messages in their order; JSON text, unknown fields ignored but covered by the signature. */
 export interface Hello {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CLOSE, ProtocolError } from '../close-code.ts';
+import { CLOSE, ProtocolError } from '../rules/close-code.ts';
 import { joinPieces, receiveBody, type Body } from '../frames/body.ts';
 import { decodeMessage } from '../frames/decode.ts';
 import { encodeFrame } from '../frames/encode.ts';
 import type { Frame } from '../frames/frame.ts';
-import { INITIAL_CREDIT_BYTES } from '../limits.ts';
+import { INITIAL_CREDIT_BYTES } from '../rules/limits.ts';
 import { closeReason, createLink, type Link, type LinkFrame } from './link.ts';
 
 interface End {

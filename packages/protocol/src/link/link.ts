@@ -1,5 +1,5 @@
-import { CLOSE, ProtocolError, type CloseCode } from '../close-code.ts';
-import type { ProtocolVersion } from '../limits.ts';
+import { CLOSE, ProtocolError, type CloseCode } from '../rules/close-code.ts';
+import type { ProtocolVersion } from '../rules/limits.ts';
 import { decodeMessage } from '../frames/decode.ts';
 import type { Frame } from '../frames/frame.ts';
 import { heard, wake, type Liveness } from './liveness.ts';

@@ -1,4 +1,4 @@
-import { DEAD_AFTER_PING_MS, OWN_LAG_MS, PING_AFTER_SILENCE_MS, PING_JITTER } from '../limits.ts';
+import { DEAD_AFTER_PING_MS, OWN_LAG_MS, PING_AFTER_SILENCE_MS, PING_JITTER } from '../rules/limits.ts';
 
 /**
  * Whether the other end is alive, as a pure state: only what was received counts, never what

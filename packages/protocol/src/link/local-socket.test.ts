@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { ProtocolError } from '../close-code.ts';
-import { MESSAGE_MAX_BYTES } from '../limits.ts';
+import { ProtocolError } from '../rules/close-code.ts';
+import { MESSAGE_MAX_BYTES } from '../rules/limits.ts';
 import { createMessageReader, localSocket, receiveMessages } from './local-socket.ts';
 
 const closing: (() => Promise<void>)[] = [];

@@ -1,5 +1,5 @@
-import { CLOSE, ProtocolError } from '../close-code.ts';
-import { MESSAGE_MAX_BYTES } from '../limits.ts';
+import { CLOSE, ProtocolError } from '../rules/close-code.ts';
+import { MESSAGE_MAX_BYTES } from '../rules/limits.ts';
 import type { LinkSocket } from './link.ts';
 
 /** What is used of a stream of Node.js, or of a socket. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { decodeMessage } from '../frames/decode.ts';
 import { encodeFrame, requestOverhead, RESULT_OVERHEAD } from '../frames/encode.ts';
 import type { Frame } from '../frames/frame.ts';
-import { INITIAL_CREDIT_BYTES } from '../limits.ts';
+import { INITIAL_CREDIT_BYTES } from '../rules/limits.ts';
 import { SENT_MESSAGE_MAX_BYTES } from './draft.ts';
 import { createSendQueue, type BodyHead, type SendQueue, type SendQueueSocket } from './send-queue.ts';
 

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ProtocolError } from '../close-code.ts';
+import { ProtocolError } from '../rules/close-code.ts';
 import type { Frame } from '../frames/frame.ts';
-import { INITIAL_CREDIT_BYTES, MESSAGE_MAX_BYTES } from '../limits.ts';
+import { INITIAL_CREDIT_BYTES, MESSAGE_MAX_BYTES } from '../rules/limits.ts';
 import {
   CONTENT,
   CONTENT_BYTES,

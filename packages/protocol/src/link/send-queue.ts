@@ -9,9 +9,9 @@ import {
   type ResultHead,
 } from '../frames/encode.ts';
 import type { Frame } from '../frames/frame.ts';
-import { ProtocolError } from '../close-code.ts';
+import { ProtocolError } from '../rules/close-code.ts';
 import { createCallTable } from './call-table.ts';
-import { FRAME_HEADER_BYTES, INITIAL_CREDIT_BYTES, type ProtocolVersion } from '../limits.ts';
+import { FRAME_HEADER_BYTES, INITIAL_CREDIT_BYTES, type ProtocolVersion } from '../rules/limits.ts';
 import { SENT_MESSAGE_MAX_BYTES, takeDraft, writableDraft } from './draft.ts';
 
 /** A frame that carries the start of a body; the send queue adds the pieces. */

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { createReleasers, startFaultProxy, startValkey, type FaultProxy, type Valkey } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AskLease } from '../../../../packages/gateway/src/shared-state/leased-limiter.ts';
-import { keepRevocations } from '../../../../packages/gateway/src/shared-state/revocations.ts';
-import { revokeKey } from '../../../../packages/gateway/src/shared-state/revoke-key.ts';
+import type { AskLease } from '../../../../packages/gateway/src/valkey/leased-limiter.ts';
+import { keepRevocations } from '../../../../packages/gateway/src/valkey/revocations.ts';
+import { revokeKey } from '../../../../packages/gateway/src/valkey/revoke-key.ts';
 import {
   createValkeyLeases,
   type ValkeyLeases,
-} from '../../../../packages/gateway/src/shared-state/valkey-leases.ts';
+} from '../../../../packages/gateway/src/valkey/valkey-leases.ts';
 import { hasValkey, valkeyConfig } from '../../valkey/needs-valkey.testing.ts';
 
 const RATE = { requestsPerSecond: 1000, burst: 1000 };

@@ -5,8 +5,8 @@ import { createRateLimiter } from '../../../../packages/gateway/src/access/rate-
 import {
   connectToValkey,
   type ValkeyClient,
-} from '../../../../packages/gateway/src/shared-state/valkey-connection.ts';
-import { takeLease } from '../../../../packages/gateway/src/shared-state/valkey-leases.ts';
+} from '../../../../packages/gateway/src/valkey/valkey-connection.ts';
+import { takeLease } from '../../../../packages/gateway/src/valkey/valkey-leases.ts';
 import { hasValkey, valkeyConfig } from '../../valkey/needs-valkey.testing.ts';
 
 describe.skipIf(!hasValkey)('the bucket in Valkey', () => {

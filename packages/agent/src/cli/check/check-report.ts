@@ -1,6 +1,6 @@
 import { counted, printable } from '@svc/edge';
 import type { Fault } from '../../capabilities/fault.ts';
-import type { VerificationFault } from '../../databases/errors.ts';
+import type { VerificationFault } from '../../databases/driver/errors.ts';
 import type { IdentitySummary, WellFormed } from '../../start-up/report.ts';
 import { detailsFields, detailsOf, type WordsPlace } from '../command-log.ts';
 import { flatFault, printFaults } from '../print-faults.ts';

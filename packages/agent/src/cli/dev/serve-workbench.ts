@@ -1,6 +1,6 @@
 import type { ProxyVariables } from '@svc/edge';
-import { startAgent, type AgentParts, type RunningAgent } from '../../agent.ts';
-import { databaseFault, type VerificationFault } from '../../databases/errors.ts';
+import { startAgent, type AgentParts, type RunningAgent } from '../../runtime/agent.ts';
+import { databaseFault, type VerificationFault } from '../../databases/driver/errors.ts';
 import { createReloader, type Checked } from '../../reload/reloader.ts';
 import type { VerifiedAgent } from '../../start-up/report.ts';
 import type { AgentEvent } from '../../telemetry/events.ts';

@@ -4,9 +4,14 @@ import { join, normalize } from 'node:path';
 import { printable } from '@svc/edge';
 import { createRawKeyPair } from '@svc/protocol';
 import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
-import type { Catalog, CatalogAccounts, CatalogSource, CatalogTarget } from '../../databases/catalog.ts';
+import type {
+  Catalog,
+  CatalogAccounts,
+  CatalogSource,
+  CatalogTarget,
+} from '../../databases/driver/catalog.ts';
 import { driverOfUrl } from '../../databases/drivers.ts';
-import { DatabaseError, type VerificationFault } from '../../databases/errors.ts';
+import { DatabaseError, type VerificationFault } from '../../databases/driver/errors.ts';
 import { chooseTables, type TableChoice } from '../../proposals/choose-tables.ts';
 import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../../proposals/compose-files.ts';
 import type { Proposal } from '../../proposals/model.ts';

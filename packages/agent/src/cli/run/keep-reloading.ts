@@ -1,6 +1,6 @@
-import type { RunningAgent } from '../../agent.ts';
+import type { RunningAgent } from '../../runtime/agent.ts';
 import { driverOf } from '../../databases/drivers.ts';
-import { isDatabaseAway } from '../../databases/errors.ts';
+import { isDatabaseAway } from '../../databases/driver/errors.ts';
 import { awaitDatabases } from '../../reload/await-databases.ts';
 import { keepServed } from '../../reload/keep-served.ts';
 import { createReloader, type Checked } from '../../reload/reloader.ts';

@@ -1,7 +1,7 @@
 import { CannotListen, type ProxyVariables } from '@svc/edge';
-import { startAgent } from '../../agent.ts';
+import { startAgent } from '../../runtime/agent.ts';
 import { isDatabasePath } from '../../capabilities/database-names.ts';
-import { databaseFault } from '../../databases/errors.ts';
+import { databaseFault } from '../../databases/driver/errors.ts';
 import { closeAll } from '../../databases/opened.ts';
 import type { FileDigests } from '../../start-up/report.ts';
 import { createLog } from '../../telemetry/log.ts';

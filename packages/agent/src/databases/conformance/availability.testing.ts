@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Database, Query } from '../driver.ts';
+import type { Database, Query } from '../driver/driver.ts';
 import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
 import type { TestServer } from './dialect.testing.ts';
 import { openAlone, type Suite } from './tested-driver.testing.ts';

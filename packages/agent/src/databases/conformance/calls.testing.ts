@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ParamSchema } from '../../capabilities/model.ts';
-import type { Query } from '../driver.ts';
+import type { Query } from '../driver/driver.ts';
 import { resultTypeOf } from './dialect.testing.ts';
 import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
 import type { Suite } from './tested-driver.testing.ts';

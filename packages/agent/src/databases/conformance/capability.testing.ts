@@ -1,5 +1,5 @@
 import type { Capability, CapabilityLimits, ParamSchema, ResultType } from '../../capabilities/model.ts';
-import type { QueryCall } from '../driver.ts';
+import type { QueryCall } from '../driver/driver.ts';
 import type { Statement } from './dialect.testing.ts';
 
 export interface CapabilityOptions {

@@ -1,5 +1,5 @@
 import type { ParamSchema, ResultType } from '../../capabilities/model.ts';
-import type { DatabaseSection } from '../driver.ts';
+import type { DatabaseSection } from '../driver/driver.ts';
 
 /** What the suite has to know of one kind of database. SQL that all of them understand stands in the suite itself. */
 export interface Dialect {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CapabilityLimits } from '../../capabilities/model.ts';
-import type { Query } from '../driver.ts';
+import type { Query } from '../driver/driver.ts';
 import { callOf, capabilityOf, numbers, textOf } from './capability.testing.ts';
 import type { Suite, TestedDriver } from './tested-driver.testing.ts';
 

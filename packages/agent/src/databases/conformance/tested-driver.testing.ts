@@ -9,7 +9,7 @@ import type {
   Query,
   QueryCall,
   VerifierDatabase,
-} from '../driver.ts';
+} from '../driver/driver.ts';
 import { callOf, textOf } from './capability.testing.ts';
 import type { Account, Dialect, TestServer } from './dialect.testing.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Capability } from '../../capabilities/model.ts';
 import { DRIVER_NAMES } from '../drivers.ts';
-import type { VerificationFault } from '../errors.ts';
+import type { VerificationFault } from '../driver/errors.ts';
 import { callOf, capabilityOf, numbers, type CapabilityOptions } from './capability.testing.ts';
 import { configOf, type Suite } from './tested-driver.testing.ts';
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { executablePath, type AbortSignalLike } from '@svc/edge';
-import type { Database, DatabaseChange } from '../driver.ts';
+import type { Database, DatabaseChange } from '../driver/driver.ts';
 import {
   createEnginePool,
   engineDatabase,
@@ -11,8 +11,8 @@ import {
 import { ASK } from '../engine-process/engine-questions.ts';
 import { openEngineSession, type EngineSession } from '../engine-process/engine-session.ts';
 import { problemOfFile } from '../engine-process/problem-of-file.ts';
-import { DatabaseError } from '../errors.ts';
-import type { DuckdbConfig } from './config.ts';
+import { DatabaseError } from '../driver/errors.ts';
+import type { DuckdbConfig } from './config/config.ts';
 import { engineCode } from './engine-code.ts';
 import type { OpenQuestion, ReadQuestion } from './engine/questions.ts';
 import { INSTALL, LIBRARY } from './engine/library.ts';

@@ -1,7 +1,7 @@
-import type { Driver } from '../driver.ts';
-import { DatabaseError } from '../errors.ts';
-import { configure } from './config.ts';
-import { section } from './config-schema.ts';
+import type { Driver } from '../driver/driver.ts';
+import { DatabaseError } from '../driver/errors.ts';
+import { configure } from './config/config.ts';
+import { section } from './config/config-schema.ts';
 import { connect } from './connect.ts';
 import { engineCode } from './engine-code.ts';
 
@@ -15,7 +15,7 @@ export const duckdb: Driver = {
   connect,
   loadExplain: () => Promise.reject(unsupported('--explain')),
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
-  loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
+  loadCatalog: async () => (await import('./catalog-source.ts')).catalogSource,
 };
 
 function unsupported(what: string): DatabaseError {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PARAM_TYPES, type ParamSchema, type ParamType } from '../../capabilities/model.ts';
 import { callOf, capabilityOf } from '../conformance/capability.testing.ts';
 import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
-import type { DatabaseSection } from '../driver.ts';
+import type { DatabaseSection } from '../driver/driver.ts';
 import { driverOf } from '../drivers.ts';
 import { change } from './change.testing.ts';
 import './engine-code.testing.ts';

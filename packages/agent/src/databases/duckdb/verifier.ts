@@ -1,11 +1,11 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Fault } from '../../capabilities/fault.ts';
-import type { Verifier } from '../driver.ts';
+import type { Verifier } from '../driver/driver.ts';
 import { auditFiles } from '../engine-process/audit-files.ts';
 import { withSession, type EnginePool } from '../engine-process/engine-database.ts';
 import type { EngineQuery } from '../engine-process/engine-queries.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
-import type { DuckdbConfig } from './config.ts';
+import type { DuckdbConfig } from './config/config.ts';
 import { createPool, ping } from './connect.ts';
 import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
 import { constantKeyWarnings } from '../sql/constant-keys.ts';

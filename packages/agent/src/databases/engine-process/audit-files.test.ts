@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AccountFinding } from '../driver.ts';
+import type { AccountFinding } from '../driver/driver.ts';
 import { findingsOf, type AuditedFiles } from './audit-files.ts';
 import { engineCodeOf } from './engine-code.testing.ts';
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { AccountFinding } from '../driver.ts';
+import type { AccountFinding } from '../driver/driver.ts';
 
 export interface AuditedFiles {
   /** Each of them with its folder. */

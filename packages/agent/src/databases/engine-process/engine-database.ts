@@ -1,5 +1,5 @@
-import type { Database, DatabaseChange } from '../driver.ts';
-import { DatabaseError } from '../errors.ts';
+import type { Database, DatabaseChange } from '../driver/driver.ts';
+import { DatabaseError } from '../driver/errors.ts';
 import { Pool, type PoolRules } from '../sessions/pool.ts';
 import { createQueries, type EngineQuery, type EngineRules } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';

@@ -1,7 +1,7 @@
 import type { CapabilityLimits, Param } from '../../capabilities/model.ts';
 import { hasLongItem, jsonOf } from '../../capabilities/values/bound-value.ts';
-import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver.ts';
-import { DatabaseError, type DatabaseErrorKind } from '../errors.ts';
+import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver/driver.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../driver/errors.ts';
 import { answerMaxBytes } from '../sessions/answer-bounds.ts';
 import type { Pool } from '../sessions/pool.ts';
 import { faultError } from '../sql/probes/fault-error.ts';

@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '@svc/edge';
-import { DatabaseError } from '../errors.ts';
+import { DatabaseError } from '../driver/errors.ts';
 import type { PlainSession } from '../sessions/pool.ts';
 import type { ValueFault } from '../sql/probes/proven-faults.ts';
 import { startEngine, type Engine, type EngineLimit, type EngineOptions } from './engine.ts';

@@ -3,7 +3,7 @@ import { Duplex, Readable } from 'node:stream';
 import { spawnOwnCode, type AbortSignalLike, type OwnCode } from '@svc/edge';
 import { createMessageReader, type MessageFields } from '../../process-messages/message-reader.ts';
 import { createMessageWriter } from '../../process-messages/message-writer.ts';
-import { DatabaseError } from '../errors.ts';
+import { DatabaseError } from '../driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../sessions/answer-bounds.ts';
 import { createMemoryWatch } from './memory-watch.ts';
 

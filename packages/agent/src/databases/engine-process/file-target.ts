@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { CatalogTarget, CatalogTargetResult } from '../catalog.ts';
+import type { CatalogTarget, CatalogTargetResult } from '../driver/catalog.ts';
 
 /** A database that is a file, which knows no account and no password. */
 export interface FileTarget extends CatalogTarget {

@@ -1,6 +1,6 @@
 import type { Capability } from '../../capabilities/model.ts';
-import type { Verification } from '../driver.ts';
-import { DatabaseError, type VerificationFault } from '../errors.ts';
+import type { Verification } from '../driver/driver.ts';
+import { DatabaseError, type VerificationFault } from '../driver/errors.ts';
 import { unavailable, withSession, type EnginePool } from './engine-database.ts';
 import type { EngineQuery } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';

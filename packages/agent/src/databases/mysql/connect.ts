@@ -1,37 +1,18 @@
-import type { Database, DatabaseChange } from '../driver.ts';
+import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { Pool } from '../sessions/pool.ts';
-import type { MysqlConfig } from './config.ts';
+import type { MysqlConfig } from './config/config.ts';
 import { createKillQuery } from './connection/kill-query.ts';
-import { isLoss, poolRules, unavailable } from './connection/server-errors.ts';
+import { poolRules, unavailable } from './connection/server-errors.ts';
 import { openSession, type MysqlSession } from './connection/session.ts';
+import { withSession } from './connection/with-session.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createQuery } from './execute/run-query.ts';
-
-/** How long a question of our own may take: a little more than making a connection. */
-const ASK_MS = 11_000;
 
 export function createPool(
   config: MysqlConfig,
   onChange?: (change: DatabaseChange) => void,
 ): Pool<MysqlSession> {
   return new Pool((signal) => openSession(config, signal), config.maxConnections, poolRules, onChange);
-}
-
-/** Runs `work` on a session that no other has meanwhile. */
-export async function withSession<Result>(
-  pool: Pool<MysqlSession>,
-  work: (session: MysqlSession) => Promise<Result>,
-): Promise<Result> {
-  const session = await pool.acquire({ signal: new AbortController().signal, timeoutMs: ASK_MS });
-  try {
-    const result = await work(session);
-    pool.release(session);
-    return result;
-  } catch (error) {
-    if (isLoss(error)) pool.discard(session);
-    else pool.release(session);
-    throw error;
-  }
 }
 
 export async function ping(pool: Pool<MysqlSession>): Promise<void> {

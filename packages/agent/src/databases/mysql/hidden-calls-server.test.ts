@@ -7,7 +7,7 @@ import { openDriver, type TestedDriver } from '../conformance/tested-driver.test
 import { driverOf } from '../drivers.ts';
 import { dialectOf } from './conformance.fixture.ts';
 import { mysqlServers } from './servers.testing.ts';
-import { vocabulary } from './vocabulary.ts';
+import { vocabulary } from './dialect/vocabulary.ts';
 
 /** Every place in which a view can name a table. */
 const PLACES = [

@@ -1,8 +1,8 @@
-import type { Driver } from '../driver.ts';
-import { configure } from './config.ts';
-import { section } from './config-schema.ts';
+import type { Driver } from '../driver/driver.ts';
+import { configure } from './config/config.ts';
+import { section } from './config/config-schema.ts';
 import { connect } from './connect.ts';
-import { DatabaseError } from '../errors.ts';
+import { DatabaseError } from '../driver/errors.ts';
 
 /** MariaDB from 10.6 and MySQL from 8.0.22, which speak one protocol. */
 function driver(systemName: string): Driver {
@@ -15,7 +15,7 @@ function driver(systemName: string): Driver {
     connect,
     loadExplain: () => Promise.reject(unsupported('--explain')),
     loadVerifier: async () => (await import('./verifier.ts')).verifier,
-    loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
+    loadCatalog: async () => (await import('./catalog-source.ts')).catalogSource,
   };
 }
 

@@ -1,12 +1,13 @@
 import type { Capability } from '../../capabilities/model.ts';
-import type { Verifier } from '../driver.ts';
+import type { Verifier } from '../driver/driver.ts';
 import { constantKeyWarnings } from '../sql/constant-keys.ts';
 import type { OneSelect } from '../sql/one-select.ts';
 import { rowCountWarnings } from '../sql/row-counts.ts';
 import { unorderedStatements } from '../sql/unordered-statements.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
-import type { MysqlConfig } from './config.ts';
-import { createPool, ping, withSession } from './connect.ts';
+import type { MysqlConfig } from './config/config.ts';
+import { createPool, ping } from './connect.ts';
+import { withSession } from './connection/with-session.ts';
 import { expandLists } from './execute/expand-lists.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { describeStatement } from './verify/describe-statement.ts';

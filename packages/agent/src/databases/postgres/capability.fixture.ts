@@ -1,6 +1,6 @@
 import type { Fault } from '../../capabilities/fault.ts';
 import type { Capability, CapabilityLimits, ParamSchema, ResultType } from '../../capabilities/model.ts';
-import type { PostgresConfig } from './config.ts';
+import type { PostgresConfig } from './config/config.ts';
 import type {
   AccountFinding,
   AccountNote,
@@ -9,7 +9,7 @@ import type {
   QueryCall,
   QueryResult,
   Verification,
-} from '../driver.ts';
+} from '../driver/driver.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
 import { createPool, ping } from './connect.ts';
 import { createQuery } from './execute/run-query.ts';

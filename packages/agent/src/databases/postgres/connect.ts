@@ -1,6 +1,6 @@
-import type { Database, DatabaseChange, Query } from '../driver.ts';
+import type { Database, DatabaseChange, Query } from '../driver/driver.ts';
 import { runOwnStatements } from './execute/own-statements.ts';
-import type { PostgresConfig } from './config.ts';
+import type { PostgresConfig } from './config/config.ts';
 import { SessionPool } from './pool/session-pool.ts';
 import { createQuery } from './execute/run-query.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';

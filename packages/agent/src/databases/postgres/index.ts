@@ -1,6 +1,6 @@
-import type { Driver } from '../driver.ts';
-import { configure } from './config.ts';
-import { section } from './config-schema.ts';
+import type { Driver } from '../driver/driver.ts';
+import { configure } from './config/config.ts';
+import { section } from './config/config-schema.ts';
 import { connect } from './connect.ts';
 
 /** PostgreSQL 13 and later. */
@@ -12,7 +12,7 @@ export const postgres: Driver = {
   certificates: ['ssl_root_cert'],
   configure,
   connect,
-  loadExplain: async () => (await import('./explain/index.ts')).explainer,
+  loadExplain: async () => (await import('./explainer.ts')).explainer,
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
-  loadCatalog: async () => (await import('./catalog/index.ts')).catalogSource,
+  loadCatalog: async () => (await import('./catalog-source.ts')).catalogSource,
 };

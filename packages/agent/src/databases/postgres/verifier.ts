@@ -1,6 +1,6 @@
-import type { Verifier } from '../driver.ts';
+import type { Verifier } from '../driver/driver.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
-import type { PostgresConfig } from './config.ts';
+import type { PostgresConfig } from './config/config.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createPool, ping } from './connect.ts';
 import { constantKeyWarnings } from './verify/constant-key-warnings.ts';

@@ -4,7 +4,7 @@ import { createCallerLoads, type CallerLoad } from '../../calls/caller-loads.ts'
 import { createConcurrencyLimit } from '../../calls/concurrency-limit.ts';
 import { workerCode } from '../../workers/worker-code.fixture.ts';
 import { openWorkerDatabase } from '../../workers/worker-database.ts';
-import type { Query } from '../driver.ts';
+import type { Query } from '../driver/driver.ts';
 import { callOf, capabilityOf, configOf, openPostgres } from './capability.fixture.ts';
 
 const SLOW_MS = 1000;

@@ -1,5 +1,5 @@
-import type { DatabaseChange } from '../driver.ts';
-import type { DatabaseError } from '../errors.ts';
+import type { DatabaseChange } from '../driver/driver.ts';
+import type { DatabaseError } from '../driver/errors.ts';
 
 /** What a refused connection says, which each kind of server says in its own way. */
 export interface RefusalRules {

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DatabaseError } from '../errors.ts';
+import { DatabaseError } from '../driver/errors.ts';
 import { Pool, type PlainSession, type PoolRules } from './pool.ts';
 
 const rules: PoolRules = {

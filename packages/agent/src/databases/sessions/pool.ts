@@ -1,6 +1,6 @@
 import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
-import type { DatabaseChange, DatabaseConnections } from '../driver.ts';
-import { copyOf, DatabaseError } from '../errors.ts';
+import type { DatabaseChange, DatabaseConnections } from '../driver/driver.ts';
+import { copyOf, DatabaseError } from '../driver/errors.ts';
 import { createOutage, IN_USE_MS, type Outage, type RefusalRules } from './outage.ts';
 import { joinWaitQueue, type TimeLimit, type WaitQueue } from './wait-queue.ts';
 

@@ -1,6 +1,6 @@
 import type { AbortSignalLike, TurnQueue } from '@svc/edge';
-import type { CallerShare } from '../driver.ts';
-import { DatabaseError } from '../errors.ts';
+import type { CallerShare } from '../driver/driver.ts';
+import { DatabaseError } from '../driver/errors.ts';
 
 /** How long a transaction may take, waiting for a session included: until the time is up or the signal aborts. */
 export interface TimeLimit {

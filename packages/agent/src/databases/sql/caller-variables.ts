@@ -1,5 +1,5 @@
 import type { Capability, Param } from '../../capabilities/model.ts';
-import type { QueryCall } from '../driver.ts';
+import type { QueryCall } from '../driver/driver.ts';
 import type { ParameterFault } from './create-template.ts';
 
 /** What SQL is told of who calls, by name, where its database has `caller_variables`. '' where it is not known. */

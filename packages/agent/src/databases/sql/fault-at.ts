@@ -1,5 +1,5 @@
 import type { Capability } from '../../capabilities/model.ts';
-import type { VerificationFault } from '../errors.ts';
+import type { VerificationFault } from '../driver/errors.ts';
 
 /** A fault of the SQL, or of one of the parameters. */
 export function faultAt(

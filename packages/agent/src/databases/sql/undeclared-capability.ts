@@ -1,5 +1,5 @@
 import type { Capability } from '../../capabilities/model.ts';
-import type { DescribedField, StatementDescription } from '../describe-statement.ts';
+import type { DescribedField, StatementDescription } from '../driver/describe-statement.ts';
 import { isReserved } from './caller-variables.ts';
 import { namesOfParameters } from './named-parameters.ts';
 import { scanSql, type Lexicon } from './scanner.ts';

@@ -1,5 +1,5 @@
 import type { Param } from '../../capabilities/model.ts';
-import { DatabaseError } from '../errors.ts';
+import { DatabaseError } from '../driver/errors.ts';
 
 const LEAP_SECOND = '60';
 

@@ -1,4 +1,4 @@
-import type { Database, DatabaseChange } from '../driver.ts';
+import type { Database, DatabaseChange } from '../driver/driver.ts';
 import {
   createEnginePool,
   engineDatabase,
@@ -7,7 +7,7 @@ import {
   type EnginePool,
 } from '../engine-process/engine-database.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
-import type { SqliteConfig } from './config.ts';
+import type { SqliteConfig } from './config/config.ts';
 import { openSession } from './connection/session.ts';
 import type { ReadQuestion } from './engine/questions.ts';
 

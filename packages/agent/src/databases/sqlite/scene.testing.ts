@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Capability } from '../../capabilities/model.ts';
 import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
-import type { DatabaseSection } from '../driver.ts';
+import type { DatabaseSection } from '../driver/driver.ts';
 import { driverOf } from '../drivers.ts';
 import { openForWriting } from './conformance.fixture.ts';
 import type { SqliteDatabase } from './engine/node-sqlite.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { callOf, capabilityOf, numbers, textOf } from '../conformance/capability.testing.ts';
-import type { Query } from '../driver.ts';
+import type { Query } from '../driver/driver.ts';
 import { openScene, type Scene } from './scene.testing.ts';
 
 const COUNTING = `with recursive n (i) as (select 1 union all select i + 1 from n where i < :n)

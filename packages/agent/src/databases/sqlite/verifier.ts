@@ -1,5 +1,5 @@
 import type { Capability } from '../../capabilities/model.ts';
-import type { Verifier } from '../driver.ts';
+import type { Verifier } from '../driver/driver.ts';
 import { constantKeyWarnings } from '../sql/constant-keys.ts';
 import type { OneSelect } from '../sql/one-select.ts';
 import { rowCountWarnings } from '../sql/row-counts.ts';
@@ -8,7 +8,7 @@ import { auditFiles } from '../engine-process/audit-files.ts';
 import { withSession } from '../engine-process/engine-database.ts';
 import type { EngineQuery } from '../engine-process/engine-queries.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
-import type { SqliteConfig } from './config.ts';
+import type { SqliteConfig } from './config/config.ts';
 import { createPool, ping } from './connect.ts';
 import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
 import { describeStatement } from './verify/describe-statement.ts';

@@ -1,4 +1,4 @@
-import type { CatalogColumn, ColumnKind } from '../../databases/catalog.ts';
+import type { CatalogColumn, ColumnKind } from '../../databases/driver/catalog.ts';
 import type { ParamType, ResultType } from '../../capabilities/model.ts';
 import { shortened } from '../render/one-line.ts';
 import type { ProposedField, ProposedParam } from '../model.ts';

@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable } from '../../databases/catalog.ts';
+import type { CatalogColumn, CatalogTable } from '../../databases/driver/catalog.ts';
 import { nameGiver, slugOf } from '../capability-names.ts';
 import { isGiven, paramFor } from './column-types.ts';
 import type { LeftOut, ProposedCapability, ProposedParam } from '../model.ts';

@@ -1,4 +1,4 @@
-import type { CatalogColumn } from '../../databases/catalog.ts';
+import type { CatalogColumn } from '../../databases/driver/catalog.ts';
 import { nameGiver, slugOf, wordsOf } from '../capability-names.ts';
 import { lines, LIMIT, selectLine, sentences, type Draft, type Drafts } from './lookups.ts';
 import type { LeftOut } from '../model.ts';

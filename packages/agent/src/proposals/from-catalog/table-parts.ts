@@ -1,4 +1,9 @@
-import type { CatalogColumn, CatalogForeignKey, CatalogKey, CatalogTable } from '../../databases/catalog.ts';
+import type {
+  CatalogColumn,
+  CatalogForeignKey,
+  CatalogKey,
+  CatalogTable,
+} from '../../databases/driver/catalog.ts';
 import { nameGiver, slugOf, wordsOf } from '../capability-names.ts';
 import { fieldFor, isGiven } from './column-types.ts';
 import { sensitivityOf } from '../personal-columns.ts';

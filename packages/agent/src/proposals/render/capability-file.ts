@@ -1,4 +1,4 @@
-import type { Catalog } from '../../databases/catalog.ts';
+import type { Catalog } from '../../databases/driver/catalog.ts';
 import type {
   LeftOut,
   Proposal,

@@ -1,4 +1,4 @@
-import type { Catalog, CatalogAccounts } from '../../databases/catalog.ts';
+import type { Catalog, CatalogAccounts } from '../../databases/driver/catalog.ts';
 import { oneLine } from './one-line.ts';
 
 export interface ReaderFile {

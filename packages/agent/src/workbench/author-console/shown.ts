@@ -1,7 +1,7 @@
 import type { AuthoredCapability, AuthorFault, AuthorFinding } from '@svc/console/data';
 import type { Capability } from '../../capabilities/model.ts';
 import { holdsBigInt } from '../../capabilities/values/json-text.ts';
-import { wordsOf, type VerificationFault } from '../../databases/errors.ts';
+import { wordsOf, type VerificationFault } from '../../databases/driver/errors.ts';
 import type { Finding } from '../../lint/finding.ts';
 import { sourceExcerpt } from '../source-excerpt.ts';
 

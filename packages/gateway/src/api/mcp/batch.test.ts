@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { keyPrincipal } from '../../auth/principal.testing.ts';
+import { keyPrincipal } from '../../core/principal.testing.ts';
 import { MCP_REVISIONS } from '../../config/mcp-revisions.ts';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';

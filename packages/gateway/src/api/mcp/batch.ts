@@ -1,5 +1,5 @@
 import { rawItems } from '@svc/protocol';
-import { CallError } from '../../calls/call-error.ts';
+import { CallError } from '../../core/call-error.ts';
 import type { CallLog, Exchange } from '../../http/exchange.ts';
 import type { RequestLimiter } from '../../access/rate-limit.ts';
 import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './protocol/answer.ts';

@@ -5,7 +5,7 @@ import type { AnswerPart } from '../../http/response-writer.ts';
 import type { RefuseOrigin } from '../../access/origin.ts';
 import type { RequestLimiter } from '../../access/rate-limit.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../core/principal.ts';
 import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
 import { serveBatch } from './batch.ts';
 import { idOf, readMessage } from './protocol/message.ts';

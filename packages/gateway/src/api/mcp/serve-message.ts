@@ -1,6 +1,6 @@
 import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
 import type { Caller, PermitCall } from '../../calls/permit-call.ts';
-import { CallError, CallerGone } from '../../calls/call-error.ts';
+import { CallError, CallerGone } from '../../core/call-error.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CallLog } from '../../http/exchange.ts';
 import type { RequestHeaders } from '../../http/request/headers.ts';

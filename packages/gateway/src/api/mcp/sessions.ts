@@ -1,6 +1,6 @@
 import { createAbort, type AbortSignalLike } from '@svc/edge';
 import type { RequestHeaders } from '../../http/request/headers.ts';
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../core/principal.ts';
 import { createSessionIds, SESSION_ID_FORM } from './session-id.ts';
 
 /** Who sent a message, and in which session. */

@@ -1,8 +1,8 @@
 import { parseIssuers } from '@svc/identity';
 import type { Description } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import type { Permissions } from '../../auth/permission.ts';
-import { keyPrincipal } from '../../auth/principal.testing.ts';
+import type { Permissions } from '../../core/permission.ts';
+import { keyPrincipal } from '../../core/principal.testing.ts';
 import { madeNow } from '../../catalog/made-now.testing.ts';
 import { createDocuments, type DocumentOptions } from './document.ts';
 

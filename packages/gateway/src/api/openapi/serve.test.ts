@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
-import { keyPrincipal } from '../../auth/principal.testing.ts';
+import { keyPrincipal } from '../../core/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { createOpenApiHandler } from './serve.ts';
 

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { CallError } from '../../calls/call-error.ts';
+import { CallError } from '../../core/call-error.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import { createDocuments, type DocumentOptions } from './document.ts';

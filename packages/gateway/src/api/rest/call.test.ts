@@ -17,11 +17,11 @@ import { createResultBudget, type ResultBudget } from '../../agents/result-budge
 import { createCallCapability } from '../../calls/call-capability.ts';
 import { createPermitCall } from '../../calls/permit-call.ts';
 import { readCredential, unauthorized } from '../../auth/credential.ts';
-import { keyPrincipal } from '../../auth/principal.testing.ts';
+import { keyPrincipal } from '../../core/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { createCompressor, type Compressor } from '../../http/compress.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
-import type { Principal } from '../../auth/principal.ts';
+import type { Principal } from '../../core/principal.ts';
 import { createRestCall } from './call.ts';
 
 const principals: ReadonlyMap<string, Principal> = new Map<string, Principal>([

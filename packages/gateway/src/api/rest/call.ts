@@ -1,6 +1,6 @@
 import { JsonError, parseStrictJson } from '@svc/protocol';
 import type { PermitCall } from '../../calls/permit-call.ts';
-import { CallError } from '../../calls/call-error.ts';
+import { CallError } from '../../core/call-error.ts';
 import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { GatewayTraces } from '../../telemetry/traces.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { createAuthenticator, type Authenticator } from './authenticator.ts';
-import type { Principal } from '../principal.ts';
+import type { Principal } from '../../core/principal.ts';
 import { createSharePermissions } from '../permission-sets.ts';
-import { keyPrincipal, keyRecord } from '../principal.testing.ts';
+import { keyPrincipal, keyRecord } from '../../core/principal.testing.ts';
 import type { KeyRecord } from './key-record.ts';
 
 const MINUTE = 60_000;

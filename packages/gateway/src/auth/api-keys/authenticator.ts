@@ -4,8 +4,8 @@ import { DEFAULT_SERVICE } from '@svc/protocol';
 import { createRateLimiter } from '../../access/rate-limit.ts';
 import { canBeKey, keyFormOf } from './key-form.ts';
 import type { SharePermissions } from '../permission-sets.ts';
-import type { ApiKeyPrincipal } from '../principal.ts';
-import { principalIdIn } from '../../services/service-id.ts';
+import type { ApiKeyPrincipal } from '../../core/principal.ts';
+import { principalIdIn } from '../../core/service-id.ts';
 import type { KeyRecord } from './key-record.ts';
 
 /** `invalid` answers 401, `unavailable` 503, the others 429. */

@@ -1,5 +1,5 @@
 import type { Claims } from '@svc/identity';
-import type { Permissions } from '../permission.ts';
+import type { Permissions } from '../../core/permission.ts';
 
 /** One API key, as configured in GATEWAY_API_KEYS_JSON and checked at start. */
 export interface KeyRecord {

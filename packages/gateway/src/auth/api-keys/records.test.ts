@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAuthenticator, type ServiceKeys } from './authenticator.ts';
 import { createSharePermissions } from '../permission-sets.ts';
-import { keyRecord } from '../principal.testing.ts';
+import { keyRecord } from '../../core/principal.testing.ts';
 import type { KeyRecord } from './key-record.ts';
 
 const SECRET = 's'.repeat(48);

@@ -14,7 +14,7 @@ import {
 } from './authenticator.ts';
 import { canBeKey } from './key-form.ts';
 import { mayHaveRecord, type KnownForms } from './known-forms.ts';
-import type { ApiKeyPrincipal } from '../principal.ts';
+import type { ApiKeyPrincipal } from '../../core/principal.ts';
 
 /** A presented key that a worker does not know. */
 export interface KeyQuestion {

@@ -1,10 +1,10 @@
 import type { Issuer, TokenOutcome, TokenVerifier } from '@svc/identity';
-import { CallError } from '../../calls/call-error.ts';
+import { CallError } from '../../core/call-error.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { UNKNOWN_CALLER } from '../../telemetry/events.ts';
 import type { AuthFailure } from '../auth-failure.ts';
 import { unauthorizedByEither } from '../credential.ts';
-import type { ApiKeyPrincipal } from '../principal.ts';
+import type { ApiKeyPrincipal } from '../../core/principal.ts';
 import { REFUSED_KEY, type Challenges } from './challenges.ts';
 import type { TokenCaller, TokenPrincipals } from './token-principals.ts';
 

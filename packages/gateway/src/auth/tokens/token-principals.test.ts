@@ -1,8 +1,8 @@
 import { parseIssuers, type Issuer, type VerifiedToken } from '@svc/identity';
 import { expect, test } from 'vitest';
-import { CallError } from '../../calls/call-error.ts';
+import { CallError } from '../../core/call-error.ts';
 import { createSharePermissions } from '../permission-sets.ts';
-import { keyPrincipal } from '../principal.testing.ts';
+import { keyPrincipal } from '../../core/principal.testing.ts';
 import { createTokenPrincipals, type TokenCaller } from './token-principals.ts';
 
 function issuer(name: string, changes: object = {}): Issuer {

@@ -5,10 +5,10 @@ import {
   type VerifiedToken,
 } from '@svc/identity';
 import { DEFAULT_SERVICE } from '@svc/protocol';
-import { principalIdIn } from '../../services/service-id.ts';
-import type { Permissions } from '../permission.ts';
+import { principalIdIn } from '../../core/service-id.ts';
+import type { Permissions } from '../../core/permission.ts';
 import type { SharePermissions } from '../permission-sets.ts';
-import type { TokenPrincipal } from '../principal.ts';
+import type { TokenPrincipal } from '../../core/principal.ts';
 
 /** Who presents a verified token. */
 export interface TokenCaller {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Permissions } from '../../auth/permission.ts';
-import { keyRecord } from '../../auth/principal.testing.ts';
+import type { Permissions } from '../../core/permission.ts';
+import { keyRecord } from '../../core/principal.testing.ts';
 import { parseKeyRecords } from './key-records.ts';
 
 const HASH = `$2b$10$${'.'.repeat(53)}`;

@@ -3,7 +3,7 @@ import { parseClaims } from '@svc/identity';
 import { canonicalBcryptHash } from '../../auth/api-keys/bcrypt-hash.ts';
 import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED } from '../../auth/api-keys/key-form.ts';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
-import type { Permissions } from '../../auth/permission.ts';
+import type { Permissions } from '../../core/permission.ts';
 import { INSTANT_ACCEPTED, parseInstant } from '../../auth/api-keys/instant.ts';
 import { parseJsonArray } from '../parse/json-array.ts';
 import { bad, good, quoted, type Parsed } from '../parse/parsed.ts';

@@ -2,7 +2,7 @@ import { readProblem } from '@svc/edge';
 import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Issuer } from '@svc/identity';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
-import { resourceOf } from '../../services/service-id.ts';
+import { resourceOf } from '../../core/service-id.ts';
 import type { ServiceConfig, TokenConfig } from '../model.ts';
 import { parseAgentPublicKey } from './agent-public-key.ts';
 import { parseIssuerRecords, type IssuerRecords } from './issuers.ts';

@@ -1,6 +1,6 @@
 import { nearest } from '@svc/edge';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
-import { isServiceId, SERVICE_ID_ACCEPTED } from '../../services/service-id.ts';
+import { isServiceId, SERVICE_ID_ACCEPTED } from '../../core/service-id.ts';
 import { parseAgentPublicKey } from './agent-public-key.ts';
 import { parseIssuerEntries, type IssuerRecords } from './issuers.ts';
 import { parseJsonText } from '../parse/json-array.ts';

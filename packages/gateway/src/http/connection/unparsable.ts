@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { CallErrorCode } from '../../calls/call-error.ts';
+import type { CallErrorCode } from '../../core/call-error.ts';
 import type { CallerRecord, Observe } from '../../telemetry/events.ts';
 import type { SourceDecision, SourcePolicy } from '../../access/source-policy.ts';
 import { errorResponse } from '../error-response.ts';

@@ -1,4 +1,4 @@
-import { CallError, CallerGone } from '../../calls/call-error.ts';
+import { CallError, CallerGone } from '../../core/call-error.ts';
 import type { Exchange } from '../exchange.ts';
 
 /** Bounds the memory of all request bodies that are still arriving. */

@@ -6,7 +6,7 @@ import type {
   CatalogKey,
   CatalogTable,
   ColumnKind,
-} from '../../catalog.ts';
+} from '../../driver/catalog.ts';
 import { unavailable, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK } from '../../engine-process/engine-questions.ts';
 import type { ReadQuestion } from '../engine/questions.ts';

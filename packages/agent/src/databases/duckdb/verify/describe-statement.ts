@@ -1,5 +1,5 @@
 import type { ResultType } from '../../../capabilities/model.ts';
-import type { StatementDescription } from '../../describe-statement.ts';
+import type { StatementDescription } from '../../driver/describe-statement.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { describedAs, undeclaredCapability } from '../../sql/undeclared-capability.ts';
 import { lexicon } from '../engine/lexicon.ts';

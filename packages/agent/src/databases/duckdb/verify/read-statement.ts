@@ -1,5 +1,5 @@
 import type { Capability, Param, ParamType } from '../../../capabilities/model.ts';
-import type { VerificationFault } from '../../errors.ts';
+import type { VerificationFault } from '../../driver/errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';

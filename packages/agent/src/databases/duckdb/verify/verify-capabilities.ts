@@ -1,14 +1,14 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { Verification } from '../../driver.ts';
+import type { Verification } from '../../driver/driver.ts';
 import type { EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
-import type { VerificationFault } from '../../errors.ts';
+import type { VerificationFault } from '../../driver/errors.ts';
 import type { ParameterFault } from '../../sql/create-template.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
-import type { DuckdbConfig } from '../config.ts';
+import type { DuckdbConfig } from '../config/config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
 import { findProbes } from './find-probes.ts';

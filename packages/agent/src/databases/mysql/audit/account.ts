@@ -1,8 +1,8 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { AccountFinding, AccountNote } from '../../driver.ts';
+import type { AccountFinding, AccountNote } from '../../driver/driver.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config.ts';
-import { withSession } from '../connect.ts';
+import type { MysqlConfig } from '../config/config.ts';
+import { withSession } from '../connection/with-session.ts';
 import { unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { foreignGrants } from './foreign-grants.ts';

@@ -1,7 +1,7 @@
-import type { AccountFinding } from '../../driver.ts';
+import type { AccountFinding } from '../../driver/driver.ts';
 import { isLoss, numberOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../quoted.ts';
+import { quoted } from '../dialect/quoted.ts';
 import { covers } from './grants.ts';
 import { SYSTEM, type Account } from './read-account.ts';
 

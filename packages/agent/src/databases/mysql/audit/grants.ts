@@ -1,4 +1,4 @@
-import { quoted } from '../quoted.ts';
+import { quoted } from '../dialect/quoted.ts';
 
 /** A name may hold whatever it likes, in quotes. */
 const NAME = '`(?:[^`]|``)*`';

@@ -1,5 +1,5 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { AccountFinding } from '../../driver.ts';
+import type { AccountFinding } from '../../driver/driver.ts';
 import { isSame, nameOfPrivilege, type Grant } from './grants.ts';
 import { byWhom, revoke } from './judge-grants.ts';
 import type { Account } from './read-account.ts';

@@ -1,5 +1,5 @@
-import type { AccountFinding } from '../../driver.ts';
-import { asPattern, quoted } from '../quoted.ts';
+import type { AccountFinding } from '../../driver/driver.ts';
+import { asPattern, quoted } from '../dialect/quoted.ts';
 import { covers, nameOfPrivilege, type Grant, type RoleGrant } from './grants.ts';
 import type { Account, Server } from './read-account.ts';
 

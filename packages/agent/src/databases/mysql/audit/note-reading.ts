@@ -1,7 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { AccountNote } from '../../driver.ts';
+import type { AccountNote } from '../../driver/driver.ts';
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../quoted.ts';
+import { quoted } from '../dialect/quoted.ts';
 import { findViews, tablesOf } from '../verify/judge-views.ts';
 import { judgeText, readStatement } from '../verify/read-statement.ts';
 import { covers, nameOfPrivilege, type Grant } from './grants.ts';

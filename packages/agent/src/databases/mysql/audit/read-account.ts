@@ -1,5 +1,5 @@
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../quoted.ts';
+import { quoted } from '../dialect/quoted.ts';
 import { byColumn, readGrants, type Grant, type Grants, type RoleGrant } from './grants.ts';
 
 /** What a database shows of a function to those who may call it. */

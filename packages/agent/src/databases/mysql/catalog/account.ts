@@ -1,7 +1,7 @@
-import type { Catalog, ColumnGrant, CreatedAccount } from '../../catalog.ts';
+import type { Catalog, ColumnGrant, CreatedAccount } from '../../driver/catalog.ts';
 import { unavailable, numberOf } from '../connection/server-errors.ts';
 import { openSession } from '../connection/session.ts';
-import { asPattern, quoted } from '../quoted.ts';
+import { asPattern, quoted } from '../dialect/quoted.ts';
 import type { MysqlTarget } from './target.ts';
 
 /** ER_CANNOT_USER, which says nothing of why; here it can only be that there is one. */

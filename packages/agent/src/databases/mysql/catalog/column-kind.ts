@@ -1,4 +1,4 @@
-import type { ColumnKind } from '../../catalog.ts';
+import type { ColumnKind } from '../../driver/catalog.ts';
 
 const KINDS: Readonly<Record<string, ColumnKind>> = {
   tinyint: 'integer',

@@ -6,13 +6,13 @@ import type {
   CatalogIndex,
   CatalogKey,
   CatalogTable,
-} from '../../catalog.ts';
+} from '../../driver/catalog.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import { withSession } from '../connect.ts';
+import { withSession } from '../connection/with-session.ts';
 import { unavailable } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../quoted.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { quoted } from '../dialect/quoted.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 import { kindOfColumn, labelsOf } from './column-kind.ts';
 
 const TABLES = `select table_name as name, table_type as kind, table_rows as rows_, table_comment as comment

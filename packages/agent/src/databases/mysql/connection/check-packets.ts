@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Connection } from 'mysql2';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { PacketLengths } from './packet-lengths.ts';
 
 /** As the library hands a packet on; the same object for most of them. */

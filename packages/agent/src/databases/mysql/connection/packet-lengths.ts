@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
 
 /** Of its length and its number. */

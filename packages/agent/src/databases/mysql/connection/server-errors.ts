@@ -1,5 +1,5 @@
-import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
-import { asPattern, quoted } from '../quoted.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../../driver/errors.ts';
+import { asPattern, quoted } from '../dialect/quoted.ts';
 import type { PoolRules } from '../../sessions/pool.ts';
 
 /** ER_CON_COUNT_ERROR and the limits of an account: too many connections. */

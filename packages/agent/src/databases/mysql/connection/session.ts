@@ -7,15 +7,18 @@ import type {
   RowDataPacket,
   TypeCastField,
   TypeCastNext,
+  TypedParameter,
 } from 'mysql2';
 import type { AbortSignalLike } from '@svc/edge';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import type { PlainSession } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config.ts';
-import type { BoundTypes } from '../execute/bind-values.ts';
+import type { MysqlConfig } from '../config/config.ts';
 import { checkColumns, checkPackets, type CheckedPackets } from './check-packets.ts';
 import type { PacketLengths } from './packet-lengths.ts';
 import { PreparedStatements } from './prepared-statements.ts';
+
+/** What makes values of the types of the wire. */
+export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 'TINYINT' | 'VARCHAR'>;
 
 const CONNECT_MS = 10_000;
 /** What is asked at the start may take the server a while: to plan a statement, or to read a large catalog. */

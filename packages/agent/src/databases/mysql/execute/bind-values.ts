@@ -1,8 +1,9 @@
-import type { TypedParameter, TypedParameterValue } from 'mysql2';
+import type { TypedParameterValue } from 'mysql2';
 import type { ParamSchema } from '../../../capabilities/model.ts';
 import { jsonOf } from '../../../capabilities/values/bound-value.ts';
 import { readDecimal } from '../../../capabilities/values/decimal.ts';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
+import type { BoundTypes } from '../connection/session.ts';
 import { utcText } from '../../sql/utc-text.ts';
 import type { PlacedParam } from './prepared-query.ts';
 
@@ -10,9 +11,6 @@ import type { PlacedParam } from './prepared-query.ts';
 const MOST_DIGITS = 65;
 const MOST_DECIMALS = 30;
 const INT64_MAX = 2n ** 63n - 1n;
-
-/** What makes values of the types of the wire. */
-export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 'TINYINT' | 'VARCHAR'>;
 
 /** Of a time, behind its seconds: the servers take no more. */
 const MOST_SECOND_DIGITS = 6;

@@ -1,6 +1,6 @@
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
-import type { PreparedCapability } from '../../driver.ts';
+import type { PreparedCapability } from '../../driver/driver.ts';
 
 /** A parameter as it is bound in one of its places, with the schema that this place has for it. */
 export interface PlacedParam extends Param {

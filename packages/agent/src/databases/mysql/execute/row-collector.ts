@@ -1,6 +1,6 @@
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
-import type { QueryResult } from '../../driver.ts';
-import { DatabaseError } from '../../errors.ts';
+import type { QueryResult } from '../../driver/driver.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { writeFloats } from './write-floats.ts';
 

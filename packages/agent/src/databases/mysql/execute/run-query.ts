@@ -1,7 +1,7 @@
 import type { TypedParameterValue } from 'mysql2';
 import type { Param } from '../../../capabilities/model.ts';
-import type { Query, QueryCall, QueryResult } from '../../driver.ts';
-import { DatabaseError } from '../../errors.ts';
+import type { Query, QueryCall, QueryResult } from '../../driver/driver.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import { CALLER_NAMES, callerValue } from '../../sql/caller-variables.ts';

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ResultType } from '../../../capabilities/model.ts';
-import type { StatementDescription } from '../../describe-statement.ts';
+import type { StatementDescription } from '../../driver/describe-statement.ts';
 import { describedAs, undeclaredCapability } from '../../sql/undeclared-capability.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import type { Column } from './columns.ts';

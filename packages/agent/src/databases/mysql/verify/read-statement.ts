@@ -1,5 +1,5 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { VerificationFault } from '../../errors.ts';
+import type { VerificationFault } from '../../driver/errors.ts';
 import type { Template } from '../../sql/create-template.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { faultAt } from '../../sql/fault-at.ts';
@@ -22,7 +22,7 @@ import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
 import { listPlaces } from './places/list-places.ts';
 import { placeholderFor } from './places/text-places.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 
 export interface ReadStatement {
   readonly select: OneSelect;

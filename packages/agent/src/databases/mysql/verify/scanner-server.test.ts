@@ -5,7 +5,7 @@ import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { oneSelect } from '../../sql/one-select.ts';
 import { mysqlServers } from '../servers.testing.ts';
 import { lexicon } from './lexicon.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 
 const ROUNDS = 5000;
 

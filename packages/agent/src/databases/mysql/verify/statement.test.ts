@@ -4,7 +4,7 @@ import { scanSql } from '../../sql/scanner.ts';
 import { unknownFunctions } from '../../sql/judge-functions.ts';
 import { knownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 
 /** What is wrong with it, or the functions that would have to be allowed. */
 function judge(sql: string): string {

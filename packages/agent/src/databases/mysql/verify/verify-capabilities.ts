@@ -1,12 +1,12 @@
 import type { PrepareStatementInfo } from 'mysql2';
 import type { Capability, Param, ParamSchema } from '../../../capabilities/model.ts';
-import type { Verification } from '../../driver.ts';
-import { withRemedy, type VerificationFault } from '../../errors.ts';
+import type { Verification } from '../../driver/driver.ts';
+import { withRemedy, type VerificationFault } from '../../driver/errors.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config.ts';
-import { withSession } from '../connect.ts';
+import type { MysqlConfig } from '../config/config.ts';
+import { withSession } from '../connection/with-session.ts';
 import {
   isDenied,
   isInvalidView,

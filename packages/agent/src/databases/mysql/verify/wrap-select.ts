@@ -1,7 +1,7 @@
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { OneSelect } from '../../sql/one-select.ts';
 import { FLOAT_BYTES } from '../execute/write-floats.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 
 /** With these words alone a SELECT is one that servers merge into the SELECT around it. */
 const MERGED_WORDS = new Set(

@@ -1,6 +1,6 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AccountFinding } from '../../driver.ts';
+import type { AccountFinding } from '../../driver/driver.ts';
 import { configOf, openPostgres, capabilityOf } from '../capability.fixture.ts';
 
 let server: TestDatabase;

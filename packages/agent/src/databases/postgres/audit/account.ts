@@ -1,6 +1,6 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { AccountFinding, AccountNote } from '../../driver.ts';
-import { DatabaseError } from '../../errors.ts';
+import type { AccountFinding, AccountNote } from '../../driver/driver.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { INSUFFICIENT_PRIVILEGE, sqlStateOf } from '../connection/server-errors.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';

@@ -1,9 +1,9 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Capability } from '../../../capabilities/model.ts';
-import type { AccountFinding } from '../../driver.ts';
+import type { AccountFinding } from '../../driver/driver.ts';
 import { capabilityOf, configOf, openPostgres } from '../capability.fixture.ts';
-import { quoteIdentifier } from '../quote-identifier.ts';
+import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 
 let server: TestDatabase;
 let version: number;

@@ -1,8 +1,8 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { AccountNote } from '../../driver.ts';
+import type { AccountNote } from '../../driver/driver.ts';
 import { capabilityOf, configOf, openPostgres } from '../capability.fixture.ts';
-import { quoteIdentifier } from '../quote-identifier.ts';
+import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 
 let server: TestDatabase;
 let reader: string;

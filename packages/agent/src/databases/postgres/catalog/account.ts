@@ -1,9 +1,9 @@
-import type { Catalog, ColumnGrant, CreatedAccount } from '../../catalog.ts';
-import { DatabaseError } from '../../errors.ts';
+import type { Catalog, ColumnGrant, CreatedAccount } from '../../driver/catalog.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { closeGracefully, openSession } from '../connection/database-session.ts';
 import { sendAll, type Statement } from '../connection/pipeline.ts';
 import { INSUFFICIENT_PRIVILEGE, kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
-import { quoteIdentifier } from '../quote-identifier.ts';
+import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { scramVerifier } from './scram-verifier.ts';
 import type { PostgresTarget } from './target.ts';
 

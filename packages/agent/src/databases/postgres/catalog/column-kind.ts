@@ -1,4 +1,4 @@
-import type { ColumnKind } from '../../catalog.ts';
+import type { ColumnKind } from '../../driver/catalog.ts';
 
 /** What the server says of a type, domains resolved. */
 export interface BaseType {

@@ -1,8 +1,8 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { beforeAll, expect, test } from 'vitest';
 import { fieldFor } from '../../../proposals/from-catalog/column-types.ts';
-import type { CatalogTable } from '../../catalog.ts';
-import { catalogSource } from './index.ts';
+import type { CatalogTable } from '../../driver/catalog.ts';
+import { catalogSource } from '../catalog-source.ts';
 
 let database: TestDatabase;
 let tables: ReadonlyMap<string, CatalogTable>;

@@ -5,7 +5,7 @@ import type {
   CatalogIndex,
   CatalogKey,
   CatalogTable,
-} from '../../catalog.ts';
+} from '../../driver/catalog.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { checkedJsonKind, checkedValues } from './checked-values.ts';

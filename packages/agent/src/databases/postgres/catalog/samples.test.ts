@@ -10,7 +10,7 @@ import { propose } from '../../../proposals/propose.ts';
 import { callOf, configOf, openPostgres, textOfRows, type TestedDatabase } from '../capability.fixture.ts';
 import type { Capability } from '../../../capabilities/model.ts';
 import { verifier } from '../verifier.ts';
-import { catalogSource } from './index.ts';
+import { catalogSource } from '../catalog-source.ts';
 
 const password = 'reader';
 const agentKey = { seed: Buffer.alloc(32, 1).toString('base64url'), publicKey: 'public' };

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readProblem } from '@svc/edge';
-import type { CatalogTarget, CatalogTargetResult } from '../../catalog.ts';
-import type { PostgresConfig } from '../config.ts';
+import type { CatalogTarget, CatalogTargetResult } from '../../driver/catalog.ts';
+import type { PostgresConfig } from '../config/config.ts';
 
 /** Where the database is, and as whom its catalogs are read. */
 export interface PostgresTarget extends CatalogTarget {

@@ -21,8 +21,8 @@ import {
   openPostgres,
   type TestedDatabase,
 } from '../capability.fixture.ts';
-import type { Query } from '../../driver.ts';
-import { DatabaseError } from '../../errors.ts';
+import type { Query } from '../../driver/driver.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { verifier } from '../verifier.ts';
 
 let server: TestDatabase;

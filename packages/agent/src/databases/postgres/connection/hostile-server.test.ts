@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { listenOnLoopback, testDatabase, type TestDatabase } from '@svc/testkit';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import {
   callOf,

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { serialize } from 'pg-protocol';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
 import type { MessageReader } from './message-reader.ts';
 import { sqlStateOf, UNKNOWN_STATEMENT } from './server-errors.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { DatabaseError, type DatabaseErrorKind } from '../../errors.ts';
-import type { QueryCall } from '../../driver.ts';
-import { quoteIdentifier } from '../quote-identifier.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../../driver/errors.ts';
+import type { QueryCall } from '../../driver/driver.ts';
+import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import type { RefusalRules } from '../../sessions/outage.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */

@@ -1,6 +1,6 @@
 import { startPostgres, testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Query } from '../../driver.ts';
+import type { Query } from '../../driver/driver.ts';
 import {
   callOf,
   capabilityOf,

@@ -1,4 +1,4 @@
-import type { CallerSettings } from '../../driver.ts';
+import type { CallerSettings } from '../../driver/driver.ts';
 import { constantStatement, type Statement, type UnitResult } from './pipeline.ts';
 
 /** What a transaction is told before its query runs. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { CallerSettings, QueryCall } from '../../driver.ts';
+import type { CallerSettings, QueryCall } from '../../driver/driver.ts';
 import { callOf, capabilityOf, configOf, openPostgres, queryOf, textOfRows } from '../capability.fixture.ts';
 import type { TestedDatabase } from '../capability.fixture.ts';
 import {

@@ -9,7 +9,7 @@ import {
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ParamSchema } from '../../../capabilities/model.ts';
-import type { Query } from '../../driver.ts';
+import type { Query } from '../../driver/driver.ts';
 
 let server: TestDatabase;
 let database: TestedDatabase;

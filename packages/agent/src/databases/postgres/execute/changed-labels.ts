@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { runOwnStatements } from './own-statements.ts';
 import { PIN_SEARCH_PATH } from './pin-search-path.ts';
 import { enumLabels } from './enum-labels.ts';

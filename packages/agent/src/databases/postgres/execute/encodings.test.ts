@@ -9,7 +9,7 @@ import {
 } from '../capability.fixture.ts';
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Query } from '../../driver.ts';
+import type { Query } from '../../driver/driver.ts';
 
 let server: TestDatabase;
 let name: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CallerShare } from '../../driver.ts';
+import type { CallerShare } from '../../driver/driver.ts';
 import { createLatencyByCaller } from './latency-by-caller.ts';
 
 function callerOf(isAlone = false): CallerShare {

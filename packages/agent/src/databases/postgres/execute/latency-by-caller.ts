@@ -1,4 +1,4 @@
-import type { CallerShare } from '../../driver.ts';
+import type { CallerShare } from '../../driver/driver.ts';
 import { createLatencyTracker, SHORT_MS, type LatencyTracker } from './latency-tracker.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Query } from '../../driver.ts';
+import type { Query } from '../../driver/driver.ts';
 import {
   callOf,
   capabilityOf,

@@ -1,6 +1,6 @@
 import { startFaultProxy, testDatabase, type FaultProxy, type TestDatabase } from '@svc/testkit';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Database, DatabaseChange, Query } from '../../driver.ts';
+import type { Database, DatabaseChange, Query } from '../../driver/driver.ts';
 import { callOf, capabilityOf, configOf, textOfRows, openPostgres } from '../capability.fixture.ts';
 import { connect } from '../connect.ts';
 

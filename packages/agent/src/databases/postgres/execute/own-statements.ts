@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import { kindOf, textOf } from '../connection/server-errors.ts';
 import { runTransaction } from './transaction.ts';
 import type { Rows, Statement } from '../connection/pipeline.ts';

@@ -1,4 +1,4 @@
-import type { Query, QueryCall } from '../../driver.ts';
+import type { Query, QueryCall } from '../../driver/driver.ts';
 import { callOf, capabilityOf, queryOf, textOfRows, type TestedDatabase } from '../capability.fixture.ts';
 
 /** What the SQL of `prepareCall` needs. */

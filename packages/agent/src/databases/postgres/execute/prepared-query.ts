@@ -1,6 +1,6 @@
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
-import type { PreparedCapability } from '../../driver.ts';
+import type { PreparedCapability } from '../../driver/driver.ts';
 
 /** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
 export interface PreparedQuery extends PreparedCapability {

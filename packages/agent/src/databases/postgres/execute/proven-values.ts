@@ -1,5 +1,5 @@
 import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
 import type { SessionPool } from '../pool/session-pool.ts';

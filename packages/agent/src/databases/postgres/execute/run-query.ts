@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
-import { DatabaseError } from '../../errors.ts';
-import type { Query, QueryCall, QueryResult } from '../../driver.ts';
+import { DatabaseError } from '../../driver/errors.ts';
+import type { Query, QueryCall, QueryResult } from '../../driver/driver.ts';
 import { faultError } from '../../sql/probes/fault-error.ts';
 import { callersMistake } from './callers-mistake.ts';
 import { watchLabels } from './changed-labels.ts';

@@ -1,5 +1,5 @@
-import { DatabaseError } from '../../errors.ts';
-import type { Query } from '../../driver.ts';
+import { DatabaseError } from '../../driver/errors.ts';
+import type { Query } from '../../driver/driver.ts';
 import { bindValue } from '../execute/bind-values.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { runTransaction } from '../execute/transaction.ts';

@@ -1,4 +1,4 @@
-import type { PlanFinding, QueryPlan } from '../../explain.ts';
+import type { PlanFinding, QueryPlan } from '../../driver/explain.ts';
 
 /** From how many rows on a scan that throws some of them away counts as slow. */
 const MANY_ROWS = 10_000;

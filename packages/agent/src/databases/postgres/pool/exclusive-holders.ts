@@ -1,4 +1,4 @@
-import type { CallerShare } from '../../driver.ts';
+import type { CallerShare } from '../../driver/driver.ts';
 import type { DatabaseSession } from '../connection/database-session.ts';
 
 /** Which caller has which session for itself, so that none has more than its share. */

@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '@svc/edge';
-import { DatabaseError } from '../../errors.ts';
+import { DatabaseError } from '../../driver/errors.ts';
 import type { Backend, DatabaseSession } from '../connection/database-session.ts';
 import { terminateOrphans } from './orphaned-backends.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';

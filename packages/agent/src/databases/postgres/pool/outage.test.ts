@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { DatabaseChange } from '../../driver.ts';
-import type { DatabaseError } from '../../errors.ts';
+import type { DatabaseChange } from '../../driver/driver.ts';
+import type { DatabaseError } from '../../driver/errors.ts';
 import { refusalRules, unavailable } from '../connection/server-errors.ts';
 import { createOutage, type Outage } from '../../sessions/outage.ts';
 

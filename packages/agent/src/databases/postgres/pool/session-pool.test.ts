@@ -1,6 +1,6 @@
 import { testDatabase } from '@svc/testkit';
 import { expect, test } from 'vitest';
-import type { CallerShare } from '../../driver.ts';
+import type { CallerShare } from '../../driver/driver.ts';
 import { configOf } from '../capability.fixture.ts';
 import { SessionPool } from './session-pool.ts';
 import { openSession } from '../connection/database-session.ts';

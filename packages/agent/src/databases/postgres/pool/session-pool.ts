@@ -1,6 +1,6 @@
 import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
-import { copyOf, DatabaseError } from '../../errors.ts';
-import type { CallerShare, DatabaseConnections, DatabaseChange } from '../../driver.ts';
+import { copyOf, DatabaseError } from '../../driver/errors.ts';
+import type { CallerShare, DatabaseConnections, DatabaseChange } from '../../driver/driver.ts';
 import { unavailable, refusalRules } from '../connection/server-errors.ts';
 import { closeGracefully, destroy, orphan, type DatabaseSession } from '../connection/database-session.ts';
 import { LATE_MS } from '../connection/pipeline-queue.ts';

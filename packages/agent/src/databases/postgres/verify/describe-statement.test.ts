@@ -1,6 +1,6 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { DescribedStatement } from '../../describe-statement.ts';
+import type { DescribedStatement } from '../../driver/describe-statement.ts';
 import { configOf } from '../capability.fixture.ts';
 import { createPool } from '../connect.ts';
 import type { SessionPool } from '../pool/session-pool.ts';

@@ -1,7 +1,11 @@
 import { loadModule } from 'libpg-query';
 import type pg from 'pg';
 import type { Capability, Param, ParamSchema, ResultType } from '../../../capabilities/model.ts';
-import type { DescribedField, DescribedParam, StatementDescription } from '../../describe-statement.ts';
+import type {
+  DescribedField,
+  DescribedParam,
+  StatementDescription,
+} from '../../driver/describe-statement.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { ServerType } from '../execute/prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../quote-identifier.ts';
+import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { inside, listIn, namesIn, walk, type TreeNode } from './statement/tree.ts';
 
 /** The columns of each key of a relation, by its name as `namedRelations` writes it. */

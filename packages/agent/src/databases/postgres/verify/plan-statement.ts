@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
-import { DatabaseError, type VerificationFault } from '../../errors.ts';
+import { DatabaseError, type VerificationFault } from '../../driver/errors.ts';
 import { runOwnStatements, type OwnOutput } from '../execute/own-statements.ts';
 import { INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import type { Rows, Statement } from '../connection/pipeline.ts';

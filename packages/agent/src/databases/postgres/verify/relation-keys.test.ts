@@ -1,6 +1,6 @@
 import { testDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { VerifierDatabase } from '../../driver.ts';
+import type { VerifierDatabase } from '../../driver/driver.ts';
 import { capabilityOf, configOf } from '../capability.fixture.ts';
 import { verifier } from '../verifier.ts';
 

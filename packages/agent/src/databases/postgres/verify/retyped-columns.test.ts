@@ -10,8 +10,8 @@ import {
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ResultType } from '../../../capabilities/model.ts';
-import { DatabaseError } from '../../errors.ts';
-import type { Query } from '../../driver.ts';
+import { DatabaseError } from '../../driver/errors.ts';
+import type { Query } from '../../driver/driver.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
 import { explain } from './plan-statement.ts';
 import { SessionPool } from '../pool/session-pool.ts';

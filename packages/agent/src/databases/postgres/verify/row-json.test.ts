@@ -7,7 +7,7 @@ import { capabilityOf, configOf } from '../capability.fixture.ts';
 import { openSession } from '../connection/database-session.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
 import { SessionPool } from '../pool/session-pool.ts';
-import { quoteIdentifier } from '../quote-identifier.ts';
+import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { verifyCapabilities } from './verify-capabilities.ts';
 
 const AWKWARD = [

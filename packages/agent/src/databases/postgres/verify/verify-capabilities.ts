@@ -1,8 +1,8 @@
 import { loadModule } from 'libpg-query';
 import type pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
-import type { Verification } from '../../driver.ts';
-import { DatabaseError, type VerificationFault } from '../../errors.ts';
+import type { Verification } from '../../driver/driver.ts';
+import { DatabaseError, type VerificationFault } from '../../driver/errors.ts';
 import { findProbes } from './statement/find-probes.ts';
 import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import { checkFunctions, checkReached, operatorsStatement } from './functions/check-functions.ts';

@@ -2,7 +2,7 @@ import { parseSync } from 'libpg-query';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import { attribution } from '../execute/attribution.ts';
 import type { ResultForm } from '../execute/prepared-query.ts';
-import { quoteIdentifier } from '../quote-identifier.ts';
+import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { RELEASE_LOCKS } from '../connection/transaction-settings.ts';
 import { fingerprint, isNode, type TreeNode } from './statement/tree.ts';
 

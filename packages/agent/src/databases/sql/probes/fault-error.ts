@@ -1,5 +1,5 @@
 import type { Param } from '../../../capabilities/model.ts';
-import { DatabaseError, type DatabaseErrorOptions } from '../../errors.ts';
+import { DatabaseError, type DatabaseErrorOptions } from '../../driver/errors.ts';
 import { isReserved } from '../caller-variables.ts';
 import type { ValueFault } from './proven-faults.ts';
 

@@ -1,8 +1,8 @@
 import { basename, extname } from 'node:path';
-import type { Catalog, CatalogColumn, CatalogKey, CatalogTable, ColumnKind } from '../../catalog.ts';
+import type { Catalog, CatalogColumn, CatalogKey, CatalogTable, ColumnKind } from '../../driver/catalog.ts';
 import { unavailable, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK } from '../../engine-process/engine-questions.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 import type { ReadQuestion } from '../engine/questions.ts';
 
 /** Tables of virtual ones, and what belongs to them, are none that queries may read. */

@@ -1,10 +1,10 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { openEngineSession, type EngineSession } from '../../engine-process/engine-session.ts';
 import { problemOfFile } from '../../engine-process/problem-of-file.ts';
-import { DatabaseError } from '../../errors.ts';
-import type { SqliteConfig } from '../config.ts';
+import { DatabaseError } from '../../driver/errors.ts';
+import type { SqliteConfig } from '../config/config.ts';
 import type { OpenQuestion } from '../engine/questions.ts';
-import { engineCode } from '../engine-code.ts';
+import { engineCode } from './engine-code.ts';
 import { problemOfNode } from './node-version.ts';
 
 /** Opens the database in a process of its own. Throws `DatabaseError`. */

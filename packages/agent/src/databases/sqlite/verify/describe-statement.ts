@@ -1,5 +1,5 @@
 import type { ResultType } from '../../../capabilities/model.ts';
-import type { StatementDescription } from '../../describe-statement.ts';
+import type { StatementDescription } from '../../driver/describe-statement.ts';
 import { describedAs, undeclaredCapability } from '../../sql/undeclared-capability.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';

@@ -1,6 +1,6 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { EngineParam } from '../../engine-process/engine-queries.ts';
-import type { VerificationFault } from '../../errors.ts';
+import type { VerificationFault } from '../../driver/errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/fill-template.ts';
@@ -14,7 +14,7 @@ import { knownTableFunctions, problemOfFunction } from '../engine/known-function
 import { lexicon } from './lexicon.ts';
 import { listPlaces } from './list-places.ts';
 import { rewriteStatement } from './rewrite-statement.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 
 interface ReadStatement {
   readonly select: OneSelect;

@@ -1,13 +1,13 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { Verification } from '../../driver.ts';
-import type { VerificationFault } from '../../errors.ts';
+import type { Verification } from '../../driver/driver.ts';
+import type { VerificationFault } from '../../driver/errors.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK, type JudgeAnswer } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
-import type { SqliteConfig } from '../config.ts';
+import type { SqliteConfig } from '../config/config.ts';
 import type { JudgeQuestion, QueryDefinition, SqliteColumn } from '../engine/questions.ts';
 import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { judgeComparisons } from './judge-comparisons.ts';

@@ -1,7 +1,7 @@
 import type { Description } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import type { Principal } from '../../../auth/principal.ts';
-import { keyPrincipal } from '../../../auth/principal.testing.ts';
+import type { Principal } from '../../../core/principal.ts';
+import { keyPrincipal } from '../../../core/principal.testing.ts';
 import { createListTools, type Page } from './list-tools.ts';
 
 function describing(names: readonly string[], hidden: readonly string[] = []): Description {

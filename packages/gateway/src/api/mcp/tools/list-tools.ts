@@ -3,7 +3,7 @@ import type { Sliced } from '@svc/edge';
 import type { Description } from '@svc/protocol';
 import { makeOf } from '../../../catalog/long-descriptions.ts';
 import { createViews, type Shows } from '../../../catalog/views.ts';
-import type { Principal } from '../../../auth/principal.ts';
+import type { Principal } from '../../../core/principal.ts';
 import { RPC, RpcError } from '../protocol/rpc-error.ts';
 import { toolsOf, type Tool } from './tool.ts';
 

@@ -1,6 +1,6 @@
 import { joinPieces } from '@svc/protocol';
 import type { CallResult } from '../../../calls/call-capability.ts';
-import type { CallError } from '../../../calls/call-error.ts';
+import type { CallError } from '../../../core/call-error.ts';
 import type { Answer } from '../protocol/answer.ts';
 
 /**

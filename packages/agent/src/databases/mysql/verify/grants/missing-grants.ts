@@ -4,7 +4,7 @@ import { rewrite, type Rewriting } from '../../../sql/places/rewrite.ts';
 import { scanSql, type SqlToken } from '../../../sql/scanner.ts';
 import { isLoss, numberOf } from '../../connection/server-errors.ts';
 import type { MysqlSession } from '../../connection/session.ts';
-import { quoted } from '../../quoted.ts';
+import { quoted } from '../../dialect/quoted.ts';
 import { knownFunctions } from '../known-functions.ts';
 import { lexicon } from '../lexicon.ts';
 import type { ReadStatement } from '../read-statement.ts';

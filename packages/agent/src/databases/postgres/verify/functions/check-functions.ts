@@ -1,5 +1,5 @@
 import type { Capability } from '../../../../capabilities/model.ts';
-import type { VerificationFault } from '../../../errors.ts';
+import type { VerificationFault } from '../../../driver/errors.ts';
 import type { Rows, Statement } from '../../connection/pipeline.ts';
 import { nameOf, type FunctionFacts } from './dependency-catalog.ts';
 import type { Reached, ReachedFunction } from './find-reached.ts';

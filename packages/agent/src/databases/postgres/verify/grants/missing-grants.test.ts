@@ -8,7 +8,7 @@ import {
   queryOf,
   type TestedDatabase,
 } from '../../capability.fixture.ts';
-import { databaseFault } from '../../../errors.ts';
+import { databaseFault } from '../../../driver/errors.ts';
 import { createPool } from '../../connect.ts';
 import { describeStatement } from '../describe-statement.ts';
 

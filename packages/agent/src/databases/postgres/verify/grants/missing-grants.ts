@@ -1,5 +1,5 @@
 import { parseSync } from 'libpg-query';
-import { DatabaseError } from '../../../errors.ts';
+import { DatabaseError } from '../../../driver/errors.ts';
 import type { Statement } from '../../connection/pipeline.ts';
 import { runOwnStatements } from '../../execute/own-statements.ts';
 import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';

@@ -1,4 +1,4 @@
-import { withRemedy } from '../../../errors.ts';
+import { withRemedy } from '../../../driver/errors.ts';
 import { INSUFFICIENT_PRIVILEGE } from '../../connection/server-errors.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { refusalMessage, type Refusal } from '../plan-statement.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../../capabilities/model.ts';
-import { quoteIdentifier } from '../../quote-identifier.ts';
+import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
 import { readStatement } from './read-statement.ts';
 import { isNode, walk, type TreeNode } from './tree.ts';
 

@@ -1,7 +1,7 @@
 import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
-import type { VerificationFault } from '../../../errors.ts';
+import type { VerificationFault } from '../../../driver/errors.ts';
 import type { Template } from '../../../sql/create-template.ts';
 import type { FilledTemplate } from '../../../sql/fill-template.ts';
 import { presetsBeyond } from '../../../sql/signed-integer.ts';

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../quote-identifier.ts';
+import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
 import { isNode, namesIn, type TreeNode } from './tree.ts';
 
 /** A type as the author's SQL names it. */

@@ -1,5 +1,5 @@
 import type { Capability, ParamSchema } from '../../../../capabilities/model.ts';
-import type { VerificationFault } from '../../../errors.ts';
+import type { VerificationFault } from '../../../driver/errors.ts';
 import type { BoundParam } from '../../execute/prepared-query.ts';
 import { STEP_TIMEOUT_MS } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';

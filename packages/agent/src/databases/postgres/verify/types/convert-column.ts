@@ -1,5 +1,5 @@
 import type { ResultField, ResultType } from '../../../../capabilities/model.ts';
-import { quoteIdentifier } from '../../quote-identifier.ts';
+import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
 
 /** What the server says of a column's type, domains resolved. */
 export interface ColumnType {

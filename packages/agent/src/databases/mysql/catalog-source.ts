@@ -1,0 +1,27 @@
+import type { CatalogSource } from '../driver/catalog.ts';
+import { createPool } from './connect.ts';
+import { accountStatements, createAccount, passwordHint } from './catalog/account.ts';
+import { readCatalog } from './catalog/read-catalog.ts';
+import { targetOf, type MysqlTarget } from './catalog/target.ts';
+
+export const catalogSource: CatalogSource = {
+  target: targetOf,
+  async read({ config }: MysqlTarget, timeoutMs) {
+    const pool = createPool(config);
+    try {
+      return await readCatalog(pool, config.name, timeoutMs);
+    } finally {
+      await pool.close();
+    }
+  },
+  // Columns whose collation tells large letters from small ones do so here, too.
+  contains: (column, param) => `locate(lower(${param}), lower(${column})) > 0`,
+  accounts: {
+    nameMax: 32,
+    noun: 'users',
+    shell: 'mysql',
+    statements: accountStatements,
+    passwordHint,
+    create: createAccount,
+  },
+};

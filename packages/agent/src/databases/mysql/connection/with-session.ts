@@ -1,0 +1,23 @@
+import type { Pool } from '../../sessions/pool.ts';
+import { isLoss } from './server-errors.ts';
+import type { MysqlSession } from './session.ts';
+
+/** How long a question of our own may take: a little more than making a connection. */
+const ASK_MS = 11_000;
+
+/** Runs `work` on a session that no other has meanwhile. */
+export async function withSession<Result>(
+  pool: Pool<MysqlSession>,
+  work: (session: MysqlSession) => Promise<Result>,
+): Promise<Result> {
+  const session = await pool.acquire({ signal: new AbortController().signal, timeoutMs: ASK_MS });
+  try {
+    const result = await work(session);
+    pool.release(session);
+    return result;
+  } catch (error) {
+    if (isLoss(error)) pool.discard(session);
+    else pool.release(session);
+    throw error;
+  }
+}

@@ -1,0 +1,29 @@
+import type { CatalogSource } from '../driver/catalog.ts';
+import { createPool } from './connect.ts';
+import { accountStatements, createAccount, passwordHint } from './catalog/account.ts';
+import { readCatalog } from './catalog/read-catalog.ts';
+import { targetOf, type PostgresTarget } from './catalog/target.ts';
+
+export const catalogSource: CatalogSource = {
+  target: targetOf,
+  async read({ config }: PostgresTarget, timeoutMs) {
+    const pool = createPool(config);
+    try {
+      return await readCatalog(pool, timeoutMs);
+    } finally {
+      await pool.close();
+    }
+  },
+  // In a text that is looked for, these three would stand for other characters.
+  contains: (column, param) =>
+    `${column} ilike '%' || regexp_replace(${param}, '([\\\\%_])', '\\\\\\1', 'g') || '%'`,
+  accounts: {
+    nameMax: 63,
+    noun: 'roles',
+    shell: 'psql',
+    transaction: { begin: 'BEGIN', commit: 'COMMIT' },
+    statements: accountStatements,
+    passwordHint,
+    create: createAccount,
+  },
+};

@@ -1,0 +1,20 @@
+import type { Vocabulary } from '../../sql/one-select.ts';
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
+/** Keywords of SQLite. Those that are names wherever they are no keyword, such as KEY, are in neither list. */
+export const vocabulary: Vocabulary = {
+  allowed: words(`
+    ALL AND AS ASC BETWEEN BY CASE CAST COLLATE CROSS CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DESC DISTINCT ELSE END
+    ESCAPE EXCEPT EXISTS FILTER FROM FULL GLOB GROUP HAVING IN INDEXED INNER INTERSECT IS ISNULL JOIN LEFT LIKE LIMIT
+    MATERIALIZED NATURAL NOT NOTNULL NULL OFFSET ON OR ORDER OUTER OVER PARTITION RECURSIVE RIGHT ROW ROWS SELECT THEN
+    UNION USING VALUES WHEN WHERE WINDOW WITH
+  `),
+  reserved: words(`
+    ADD ALTER AUTOINCREMENT CHECK COMMIT CONSTRAINT CREATE DEFAULT DEFERRABLE DELETE DROP FOREIGN INDEX INSERT INTO NOTHING
+    PRAGMA PRIMARY REFERENCES RETURNING SET TABLE TO TRANSACTION UNIQUE UPDATE
+  `),
+  functions: words('GLOB LIKE'),
+};

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { createMetricsRegister, serveMetrics, type AcceptFailure, type ProxyVariables } from '@svc/edge';
+import { createHttpsFetch, createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
+import { agentKeyId, privateKeyFromSeed, rawPublicKey, RESULT_MAX_BYTES } from '@svc/protocol';
+import { createAdmissions } from '../calls/admissions.ts';
+import { createIdentifyCaller } from '../calls/identify-caller.ts';
+import { createRunCall } from '../calls/run-call.ts';
+import { prepareSet } from '../calls/served-set.ts';
+import type { AgentConfig } from '../config/model.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
+import { agentProxies, type AgentProxies } from '../gateway-link/agent-proxies.ts';
+import { openAllLinks } from '../gateway-link/all-links.ts';
+import type { Place } from '../gateway-link/link-slots.ts';
+import type { Swapped } from '../reload/reloader.ts';
+import { databasesOf, type OpenedDatabase, type OpenedDatabases } from '../databases/opened.ts';
+import { createServing, setContentOf } from '../reload/serving.ts';
+import type { LinkPlace, Observe } from '../telemetry/events.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createAgentMetrics } from '../telemetry/metrics.ts';
+import { openAgentTraces } from '../telemetry/traces.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
+
+export interface RunningAgent {
+  /** What is served now. */
+  readonly verified: VerifiedAgent;
+  /** Of what is served now. */
+  readonly config: AgentConfig;
+  /** For events of others about this agent: log and metrics. */
+  readonly observe: Observe;
+  /** Serves this in its place: see `Serving`. Only what `restartFaults` allows may differ. */
+  swap(verified: VerifiedAgent): Promise<Swapped>;
+  /** Tells the gateways. To be called when a database was lost or is back. */
+  databasesChanged(): void;
+  /** Answers what runs, for at most 25 s, and closes everything. */
+  shutDown(signal: string): Promise<void>;
+}
+
+export interface AgentParts {
+  readonly verified: VerifiedAgent;
+  readonly opened: OpenedDatabases;
+  /** Of the agent. */
+  readonly version: string;
+  readonly proxyVariables: ProxyVariables;
+  /** For one that a file has not had yet, or has with other settings. */
+  readonly openDatabase: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
+}
+
+/**
+ * Connects the modules of the agent with each other, once everything has passed the start-up checks. Rejects with
+ * CannotListen.
+ */
+export async function startAgent(
+  { verified, opened, version, openDatabase, proxyVariables }: AgentParts,
+  log: Log,
+): Promise<RunningAgent> {
+  const { config } = verified;
+  const { runtime, gateway } = config;
+  const isNamed = !Object.hasOwn(config.databases, UNNAMED);
+  const set = await prepareSet(setContentOf(verified), databasesOf(opened));
+  const admissions = createAdmissions({
+    running: runtime.maxConcurrentRequests,
+    queued: runtime.queueSize,
+    resultBytes: RESULT_MAX_BYTES,
+  });
+  const instanceId = randomUUID();
+  const traces =
+    config.traces &&
+    (await openAgentTraces(config.traces, {
+      version,
+      instanceId,
+      systemOf: (capability) => serving.systemOf(capability),
+    }));
+  const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
+  let { observe } = log;
+  if (register !== undefined) {
+    const count = createAgentMetrics(register, {
+      links: () => links.held,
+      linksWanted: () => links.wanted,
+      dials: () => links.dials,
+      callsRunning: () => admissions.running,
+      callsQueued: () => admissions.queued,
+      databasesNamed: isNamed,
+      databases: () => serving.databases,
+      maxConnectionsOf: (name) => serving.config.databases[name]?.maxConnections ?? 0,
+      logRecordsLost: () => log.recordsLost,
+      tracesDropped: traces && (() => traces.dropped),
+      ...(runtime.workers === 1 ? {} : { workerRestarts: () => serving.workerRestarts ?? 0 }),
+    });
+    observe = (event) => {
+      log.observe(event);
+      count(event);
+    };
+  }
+  const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
+  const scraped =
+    register && (await serveMetrics(register, config.metricsListen, 'metrics.addr', onAcceptFailure));
+  if (scraped !== undefined) {
+    observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
+  }
+  const { identity } = config;
+  const proxies = agentProxies(gateway, proxyVariables);
+  const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, proxies, observe) : undefined;
+  const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
+  let draining = false;
+  const serving = createServing({
+    verified,
+    set,
+    opened,
+    open: openDatabase,
+    resize: (running, queued, databases) => admissions.resize(running, queued, databases),
+    renewLinks: (offer) => links.renew(offer),
+    handlerOf: (served) =>
+      createRunCall({
+        served,
+        service: config.serviceId,
+        ...(identity === undefined ? {} : { identify: createIdentifyCaller(identity, verifier, Date.now) }),
+        admissions,
+        observe,
+        traces,
+        now: () => performance.now(),
+        draining: () => draining,
+      }),
+  });
+  const links = openAllLinks({
+    urls: gateway.urls,
+    maxLinks: gateway.maxLinks,
+    resolveIntervalMs: gateway.resolveIntervalMs,
+    ca: gateway.ca,
+    findProxy: proxies.toGateway,
+    identity: {
+      instanceId,
+      keyId: agentKeyId(rawPublicKey(privateKey)),
+      privateKey,
+      maxInflight: serving.offer.maxInflight,
+      manifestSha256: serving.offer.manifestSha256,
+      trust: identity?.trust,
+      ...(config.serviceId === undefined ? {} : { service: config.serviceId }),
+    },
+    handle: serving.offer.handle,
+    databases: () => serving.databaseStates,
+    onConnected: (url, { connId, place }) => {
+      observe({ event: 'connected', gateway: url, conn_id: connId, ...placeFields(place) });
+    },
+    onLost: (url, { reason, left, connId, place }, retryInMs) => {
+      observe({
+        event: 'disconnected',
+        gateway: url,
+        reason,
+        ...(connId === undefined ? {} : { conn_id: connId }),
+        ...(left ? { planned: true } : {}),
+        ...(retryInMs === undefined ? {} : { retry_in_ms: retryInMs }),
+        ...placeFields(place),
+      });
+    },
+    onShort: (url, { reason, links: held, wanted }) => {
+      observe({ event: 'links_short', gateway: url, reason, links: held, links_wanted: wanted });
+    },
+    random: Math.random,
+  });
+  return {
+    get verified() {
+      return serving.verified;
+    },
+    get config() {
+      return serving.config;
+    },
+    observe,
+    async swap(changed) {
+      const swapped = await serving.swap(changed);
+      links.databasesChanged();
+      return swapped;
+    },
+    databasesChanged: () => links.databasesChanged(),
+    async shutDown(signal) {
+      draining = true;
+      observe({
+        event: 'shutting_down',
+        signal,
+        in_flight: admissions.running + admissions.queued,
+      });
+      await links.stop();
+      verifier?.close();
+      await Promise.all([serving.close(), traces?.close()]);
+      // Last, so that the end can be watched.
+      await scraped?.close();
+    },
+  };
+}
+
+function placeFields(place: Place | undefined): LinkPlace {
+  return place === undefined ? {} : { replica_id: place.replicaId, worker: place.worker };
+}
+
+/** As the gateway does it unless its settings say otherwise. */
+const CLOCK_SKEW_MS = 30_000;
+const KEYS_REFRESH_MS = 600_000;
+const KEYS_MAX_STALE_MS = 24 * 3_600_000;
+
+function openVerifier(
+  issuers: readonly Issuer[],
+  { toIssuers }: AgentProxies,
+  observe: Observe,
+): TokenVerifier {
+  const options = {
+    issuers,
+    clockSkewMs: CLOCK_SKEW_MS,
+    refreshMs: KEYS_REFRESH_MS,
+    maxStaleMs: KEYS_MAX_STALE_MS,
+    onKeys: observe,
+  };
+  return createTokenVerifier(options, createHttpsFetch(toIssuers));
+}
