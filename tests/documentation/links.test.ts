@@ -21,9 +21,14 @@ test.each([...documents, ...readPolicies()].map((document) => [document.path, do
   },
 );
 
-test('every page is linked from the first one', () => {
-  const index = readDocument('docs/README.md').text;
-  const pages = documents.map(({ path }) => path).filter((path) => /^docs\/.+\//.test(path));
-  expect(pages.length).toBeGreaterThan(10);
-  expect(pages.filter((path) => !index.includes(`(${path.slice('docs/'.length)})`))).toEqual([]);
+test('every page is linked from the first one, and every decision from the list of decisions', () => {
+  const paths = documents.map(({ path }) => path);
+  const unlinked = (folder: string, pages: readonly string[]): readonly string[] => {
+    expect(pages.length).toBeGreaterThan(10);
+    const index = readDocument(`${folder}/README.md`).text;
+    return pages.filter((path) => !index.includes(`(${path.slice(folder.length + 1)})`));
+  };
+  const decisions = paths.filter((path) => /^docs\/decisions\/\d/.test(path));
+  const pages = paths.filter((path) => /^docs\/.+\//.test(path) && !decisions.includes(path));
+  expect([...unlinked('docs', pages), ...unlinked('docs/decisions', decisions)]).toEqual([]);
 });
