@@ -307,7 +307,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     },
     example: {
       event: 'account_finding',
-      problem: 'the account may TEMPORARY on database library',
+      problem: 'the account may create temporary tables in database library',
       remedy: 'REVOKE TEMPORARY ON DATABASE library FROM PUBLIC',
     },
   },

@@ -286,7 +286,7 @@ export const SETTING_DOCS: Readonly<Record<Setting, SettingDoc>> = {
     accepted: '1 to 64 of letters, digits, and `: . _ -`, with GATEWAY_VALKEY_URL only',
     example: 'svc:',
     meaning:
-      'With what the names of all keys and channels there begin. Gateways share with those that have the same.',
+      'The prefix of every key and channel in Valkey. Gateways with the same prefix share their limits and revoked keys.',
     refused: ['two words', '*'],
   },
   GATEWAY_COMPRESS: {

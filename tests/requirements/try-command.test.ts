@@ -172,7 +172,9 @@ describe('svc-agent try', { tags: ['command:try'] }, () => {
       /^\S+capability\.yaml:\d+:\d+ {2}capabilities\.broken\.sql: is refused by the database/,
     );
     expect(await json(2, 'get_flim')).toMatchObject({
-      faults: [{ path: 'capabilities', message: 'has none of that name: did you mean get_film?' }],
+      faults: [
+        { path: 'capabilities', message: 'there is no capability of that name: did you mean get_film?' },
+      ],
     });
     for (const args of [
       ['get_film', '-p', 'film_id'],

@@ -132,7 +132,10 @@ async function askForOne(config: AgentConfig, name: string, known: KnownOfFile):
     config.capabilities.map((capability) => capability.name),
   );
   const hint = close === undefined ? '' : `: did you mean ${close}?`;
-  return { step: 'refused', faults: [{ path: 'capabilities', message: `has none of that name${hint}` }] };
+  return {
+    step: 'refused',
+    faults: [{ path: 'capabilities', message: `there is no capability of that name${hint}` }],
+  };
 }
 
 async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = true): Promise<StartUpOutcome> {

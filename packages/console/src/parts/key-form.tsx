@@ -25,7 +25,10 @@ export function KeyForm({ onKey }: Props): JSX.Element {
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <p>You see and call what this key may. It stays in this page's memory.</p>
+      <p>
+        This page shows and calls the capabilities that this key permits. The key stays in the memory of this
+        page.
+      </p>
       <button type="submit">Use this key</button>
     </form>
   );

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 
 interface Props {
-  /** What it is, for readers of the screen. */
+  /** What it is, for screen readers. */
   readonly name: string;
   readonly children: ComponentChildren;
 }

@@ -312,7 +312,7 @@ test.runIf(process.platform === 'linux')('less memory than a process needs at al
 test.each([
   ['is not there', 'nowhere.db', /check file/],
   ['is no database', 'no.db', /no SQLite database/],
-  ['is a folder', '.', /names no file/],
+  ['is a folder', '.', /does not name a regular file/],
 ])('a file that %s cannot be used, and the advice says so', async (_title, name, advice) => {
   scene.write(
     'no.db',

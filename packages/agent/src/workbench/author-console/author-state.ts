@@ -14,7 +14,7 @@ export interface AuthorState {
   refused(save: RefusedSave): void;
   /** JSON. */
   file(): Promise<string>;
-  /** JSON; undefined where what passed last has none of that name. */
+  /** JSON; undefined where what passed last has no capability of that name. */
   capability(name: string): Promise<string | undefined>;
 }
 

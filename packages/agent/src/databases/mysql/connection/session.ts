@@ -308,7 +308,7 @@ function checkServer(driver: string, version: string): void {
       ? `it is too old: ${driver} from ${OLDEST[driver]?.join('.')} on is supported`
       : actual === 'another'
         ? 'it speaks the protocol of MySQL, but is none: it is not supported'
-        : `it is no server of that kind: write driver: ${actual}`;
+        : `this server is ${actual === 'mariadb' ? 'MariaDB' : 'MySQL'}; set driver: ${actual}`;
   throw new DatabaseError('unavailable', `the server is ${version}`, { advice });
 }
 
