@@ -201,7 +201,7 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
       );
       const { code, stdout } = await run(['check', '--config', 'capability/other.yaml']);
       expect(code).toBe(2);
-      expect(stdout).toContain(`write driver: ${address.kind}`);
+      expect(stdout).toContain(`set driver: ${address.kind}`);
     });
 
     test.each(['disable', 'prefer', 'require'])(

@@ -29,7 +29,9 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
   const execute = (sql: string): ReturnType<typeof executeMysql> =>
     executeMysql(address, sql, nameOf('name'));
   const problems = async (...capabilities: readonly Capability[]): Promise<readonly string[]> =>
-    (await tested.verifier.verify(capabilities)).faults.map(({ message, hint = '' }) => `${message} ${hint}`);
+    (await tested.verifier.verify(capabilities)).faults.map(
+      ({ message, remedy = '' }) => `${message} ${remedy}`,
+    );
 
   /** At the start where its server tells, and else at each call. */
   async function expectRefused(statement: Statement): Promise<void> {
