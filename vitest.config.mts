@@ -1,80 +1,135 @@
-import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config';
+import {
+  configDefaults,
+  defineConfig,
+  type TestProjectInlineConfiguration,
+  type ViteUserConfig,
+} from 'vitest/config';
 import { requirements } from './tests/requirements/manifest.ts';
 import LongFirst from './tests/setup/long-first.ts';
 import RepositoryReporter from './tests/setup/reporter.ts';
 
-const database = 'packages/agent/src/databases/**/*.test.ts';
-/** They need servers that are unpacked for them: `npm run test:mysql`. */
-const mysql = 'packages/agent/src/databases/mysql/**/*-server.test.ts';
-/** They need a Node.js that has SQLite: `npm run test:sqlite`. */
-const sqlite = 'packages/agent/src/databases/sqlite/**/*-server.test.ts';
-/** They need programs of the system, or some that are installed for them: `npm run test:fleet`, `test:chart`, `test:clients`, `test:packages`, `test:ops`, `test:console`, `test:mysql`. */
-const withPrograms = [
-  'tests/fleet/programs/**',
-  'tests/deploy/programs/**',
-  'tests/clients/**',
-  'tests/packages/**',
-  'tests/ops/programs/**',
-  'tests/console/browser/**',
-  'tests/mysql/**',
-];
-const processes = ['packages/testkit/**/*.test.ts', 'tests/**/*.test.ts'];
+type Options = NonNullable<TestProjectInlineConfiguration['test']>;
 
+const database = 'packages/agent/src/databases/**/*.test.ts';
+const mysql = 'packages/agent/src/databases/mysql/**/*-server.test.ts';
+const sqlite = 'packages/agent/src/databases/sqlite/**/*-server.test.ts';
+/** What no version changes: a server that the test itself plays, and the same suite by other processes. */
+const sameOnAll = [
+  'connection/hostile-server',
+  'workers-conformance',
+  'workers-fair-turns',
+  'pgbouncer-conformance',
+].map((name) => `packages/agent/src/databases/postgres/${name}.test.ts`);
+const processes = ['packages/testkit/**/*.test.ts', 'tests/**/*.test.ts'];
+const inForks = { pool: 'forks', isolate: false } as const;
+const inSqlite = { ...inForks, setupFiles: 'tests/sqlite/engine-code.ts' } as const;
 /** One PostgreSQL for the project, and for each file databases of its own on it. */
-const withPostgres = {
+const postgres = {
   globalSetup: 'tests/setup/postgres.ts',
   setupFiles: 'tests/setup/drop-databases.ts',
-  pool: 'forks',
-  isolate: false,
 } as const;
+const mysqlServers = {
+  ...inForks,
+  globalSetup: ['tests/mysql/servers.ts', 'tests/setup/postgres.ts'],
+  setupFiles: postgres.setupFiles,
+  testTimeout: 120_000,
+};
 
+/** The projects that need programs of the system, or programs that their command installs: `npm run test:NAME`. */
+const withPrograms: Readonly<Record<string, Options>> = {
+  chart: { include: ['tests/deploy/**/*.test.ts'] },
+  clients: { include: ['tests/clients/*.test.ts'], ...postgres, hookTimeout: 300_000 },
+  console: {
+    include: ['tests/console/browser/*.test.ts'],
+    ...postgres,
+    testTimeout: 120_000,
+    expect: { poll: { timeout: 50_000 } },
+  },
+  fleet: { include: ['tests/fleet/programs/**/*.test.ts'], ...postgres, testTimeout: 120_000 },
+  mysql: {
+    include: ['packages/agent/src/databases/mysql/**/*.test.ts', 'tests/mysql/**/*.test.ts'],
+    ...mysqlServers,
+  },
+  ops: { include: ['tests/ops/programs/**/*.test.ts'], ...postgres, expect: { poll: { timeout: 50_000 } } },
+  packages: {
+    include: ['tests/packages/*.test.ts'],
+    globalSetup: [postgres.globalSetup, 'tests/packages/make-packages.ts'],
+    setupFiles: postgres.setupFiles,
+    // lintian reads executables of 120 MB.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+  },
+  sqlite: {
+    include: ['packages/agent/src/databases/sqlite/**/*.test.ts', 'tests/sqlite/**/*.test.ts'],
+    ...inSqlite,
+  },
+};
+
+/** What of the engines that npm does not bring `scripts/test.mjs` has found on this machine. */
+const engines = new Set(process.env['SVC_TEST_ENGINES']?.split(','));
+const notTried = [
+  ...(engines.has('mysql')
+    ? []
+    : ['MariaDB and MySQL, without their servers: `npm run test:mysql` installs and tries them']),
+  ...(engines.has('sqlite')
+    ? []
+    : ['SQLite, which this Node.js does not have: `npm run test:sqlite` installs one and tries it']),
+];
+/** The projects of `npm test`. */
+const standard: Readonly<Record<string, Options>> = {
+  unit: {
+    include: ['packages/**/*.test.ts'],
+    exclude: [database, ...processes],
+    pool: 'threads',
+    isolate: false,
+  },
+  database: {
+    include: [database],
+    exclude: [
+      ...configDefaults.exclude,
+      mysql,
+      sqlite,
+      ...(process.env['SVC_TEST_POSTGRES'] === undefined ? [] : sameOnAll),
+    ],
+    ...inForks,
+    ...postgres,
+  },
+  service: {
+    include: processes,
+    exclude: [
+      ...configDefaults.exclude,
+      ...[
+        'clients',
+        'console/browser',
+        'deploy/programs',
+        'fleet/programs',
+        'mysql',
+        'ops/programs',
+        'packages',
+      ].map((folder) => `tests/${folder}/**`),
+    ],
+    ...inForks,
+    ...postgres,
+  },
+  ...(engines.has('mysql') && { mysql: { include: [mysql, 'tests/mysql/**/*.test.ts'], ...mysqlServers } }),
+  ...(engines.has('sqlite') && { sqlite: { include: [sqlite], ...inSqlite } }),
+};
+
+const only = process.env['SVC_TEST_PROJECT'];
+const projects = Object.entries(only === undefined ? standard : { [only]: withPrograms[only] ?? {} });
 const config: ViteUserConfig = defineConfig({
   test: {
-    reporters: [new RepositoryReporter()],
-    tags: requirements.map(({ id, says }) => ({ name: id, description: says })),
+    reporters: [new RepositoryReporter(only === undefined ? notTried : [])],
+    tags: only === undefined ? requirements.map(({ id, says }) => ({ name: id, description: says })) : [],
     sequence: { sequencer: LongFirst },
-    maxWorkers: 2,
-    // Of what hangs; how long a test takes on a busy machine is no promise.
+    // All projects at once: while tests of processes wait for them and for deadlines, others compute.
+    maxWorkers: only === undefined ? 5 : 3,
+    // A time limit is for a test that hangs: a busy machine makes any test slow.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
-    // What is polled for comes; how long it may take on a busy machine is no promise.
     expect: { poll: { timeout: 20_000 } },
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: ['packages/**/*.test.ts'],
-          exclude: [database, ...processes],
-          pool: 'threads',
-          isolate: false,
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'database',
-          include: [database],
-          exclude: [...configDefaults.exclude, mysql, sqlite],
-          sequence: { groupOrder: 1 },
-          ...withPostgres,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'service',
-          include: processes,
-          exclude: [...configDefaults.exclude, ...withPrograms],
-          sequence: { groupOrder: 2 },
-          // Half of their time they wait for processes and deadlines.
-          maxWorkers: 4,
-          ...withPostgres,
-        },
-      },
-    ],
+    projects: projects.map(([name, options]) => ({ extends: true, test: { name, ...options } })),
   },
 });
 

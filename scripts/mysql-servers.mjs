@@ -30,6 +30,13 @@ const SERVERS = {
 
 export const serverNames = Object.keys(SERVERS);
 
+const isInstalled = (name) => existsSync(join(folder, name, 'server.json'));
+
+/** The names of those that an earlier run has unpacked, by version. */
+export function installedServers() {
+  return serverNames.filter(isInstalled);
+}
+
 /**
  * Unpacks those servers of `names` that are missing, aside from the system's own programs; returns the names of those
  * that there are then. What cannot be had is said on standard error.
@@ -37,7 +44,7 @@ export const serverNames = Object.keys(SERVERS);
 export function installServers(names) {
   return names.filter((name) => {
     const target = join(folder, name);
-    if (existsSync(join(target, 'server.json'))) return true;
+    if (isInstalled(name)) return true;
     if (process.platform !== 'linux' || process.arch !== 'x64')
       return skip(name, 'there is none for this system');
     process.stderr.write(`Installing ${name}; the first time takes a minute ...\n`);

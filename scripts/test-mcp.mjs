@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { buildExecutables } from './bundle.mjs';
 import { install, npm, readJson, root } from './install.mjs';
+import { readOptions } from './read-options.mjs';
 
 const folder = 'tests/mcp-conformance';
 const nodePackage = `node-${process.platform}-${process.arch}`;
@@ -13,14 +14,10 @@ Runs the MCP conformance suite and the MCP Inspector's command line against a ga
 What does not apply to a gateway that offers tools only is listed in ${folder}/not-applicable.json.
 `;
 
-process.exitCode = await main(process.argv.slice(2));
+readOptions(usage);
+process.exitCode = await main();
 
-async function main(args) {
-  if (args.length > 0) {
-    const asked = args.every((arg) => arg === '--help');
-    (asked ? process.stdout : process.stderr).write(asked ? usage : `cannot start: no options\n${usage}`);
-    return asked ? 0 : 2;
-  }
+async function main() {
   const node = nodeProgram();
   if (node === undefined) {
     process.stdout.write(

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { buildExecutables } from './bundle.mjs';
 import { install, npm, readJson, root } from './install.mjs';
+import { chosenOf, readOptions, unknownOnly } from './read-options.mjs';
 
 const folder = 'tests/postgres-versions';
 const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
@@ -42,7 +42,6 @@ process.exitCode = await main();
 
 async function main() {
   const majors = chooseMajors();
-  if (majors === undefined) return 2;
   await install();
   await buildExecutables();
   await installVersions(majors);
@@ -63,31 +62,21 @@ async function main() {
   return outcomes.every(({ code }) => code === 0) ? 0 : 1;
 }
 
-/** Those that there are for this machine, or what --only names; undefined when the arguments make no sense. */
+/** The versions that there are for this machine, or those that --only names. */
 function chooseMajors() {
   const packages = Object.keys(readJson(`${folder}/package.json`).optionalDependencies);
   const known = packages.flatMap((name) => (name.endsWith(machine) ? [name.split('-')[1]] : []));
-  let only;
-  try {
-    const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean' } } });
-    if (values.help) {
-      process.stdout.write(usage);
-      process.exit(0);
-    }
-    only = values.only?.split(',').map((major) => major.trim());
-  } catch (error) {
-    process.stderr.write(`cannot start: ${error.message}\n${usage}`);
-    return undefined;
-  }
-  const unknown = (only ?? known).filter((major) => !known.includes(major));
-  if (unknown.length > 0 || known.length === 0) {
-    const what = unknown.length > 0 ? `PostgreSQL ${unknown.join(', ')}` : 'PostgreSQL';
-    process.stderr.write(
-      `cannot start: no ${what} for ${machine} in ${folder}/package.json, which has ${known.join(', ') || 'none'}\n`,
-    );
-    return undefined;
-  }
-  return only ?? known;
+  const { values } = readOptions(
+    usage,
+    { only: { type: 'string' } },
+    {
+      fault: ({ only }) =>
+        known.length === 0
+          ? `no PostgreSQL for ${machine} in ${folder}/package.json`
+          : unknownOnly(only, known),
+    },
+  );
+  return chosenOf(values.only, known);
 }
 
 async function installVersions(majors) {

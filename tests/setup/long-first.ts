@@ -1,16 +1,32 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Short files that take half a minute and more: begun last, they would run alone at the end of all. */
+/** They take the longest, and wait most of that time: begun last, they would run alone at the end. */
 const LONG = [
+  'tests/init.test.ts',
+  'tests/databases-away.test.ts',
+  'tests/requirements/recovery.test.ts',
+  'tests/requirements/agents.test.ts',
+  'tests/requirements/command-log.test.ts',
+  'tests/console/attacks.test.ts',
+  'tests/agent-workers.test.ts',
+  'tests/requirements/start-up.test.ts',
+  'tests/several-databases.test.ts',
+  'databases/postgres/connection/hostile-server.test.ts',
+  'tests/duckdb.test.ts',
+  'tests/requirements/shutdown.test.ts',
+  'tests/trust/link-losses.test.ts',
   'tests/agent-reload-watch.test.ts',
+  'tests/setup/start.test.ts',
+  'tests/traces/traces.test.ts',
+  'tests/workers/replica.test.ts',
+  'tests/trust/fair-turns.test.ts',
+  'databases/duckdb/conformance.test.ts',
   'tests/fleet/programs/links-short.test.ts',
   'tests/fleet/replica-faults.test.ts',
   'tests/fleet/worker-faults.test.ts',
-  'tests/setup/start.test.ts',
-  'tests/trust/link-losses.test.ts',
+  'src/http/stalled-readers.test.ts',
   'tests/trust/link-network.test.ts',
   'tests/trust/link-strangers.test.ts',
-  'tests/workers/replica.test.ts',
 ];
 
 /** Before the first run in a clone the largest files begin first; these go before them. */

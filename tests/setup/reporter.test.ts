@@ -22,9 +22,10 @@ interface Ran {
 /** Runs a file of these tests, where each of these tags stands for a promise. */
 async function run(tests: string, tags: readonly string[], ...args: readonly string[]): Promise<Ran> {
   await writeFile(join(folder, 'a.check.ts'), `import { expect, test } from 'vitest';\n${tests}`);
-  const reporters = JSON.stringify([join(here, 'reporter.ts')]);
+  const reporter = JSON.stringify(join(here, 'reporter.ts'));
   const known = JSON.stringify(tags.map((name) => ({ name, description: `what ${name} promises` })));
-  const config = `export default { test: { include: ['*.check.ts'], reporters: ${reporters}, tags: ${known} } };`;
+  const config = `import Reporter from ${reporter};
+    export default { test: { include: ['*.check.ts'], reporters: [new Reporter(['an engine'])], tags: ${known} } };`;
   await writeFile(join(folder, 'vitest.config.mjs'), config);
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const { code, stdout, stderr } = await runProcess(
@@ -48,6 +49,15 @@ test('a report names what was skipped and failed, and no folder of the machine',
   expect(output).toContain('a.check.ts > bad');
   expect(output).toContain('\n1 passed, 1 failed, 1 skipped\n');
   expect(output).not.toContain(root);
+});
+
+test('a whole run names what it could not try, and the files that took longest; a part does not', async () => {
+  const tests = `test('slow', () => new Promise((resolve) => setTimeout(resolve, 1100)));`;
+  await writeFile(join(folder, 'b.check.ts'), `import { test } from 'vitest';\n${tests}`);
+  const whole = await run(tests, []);
+  expect(whole.output).toContain('NOT TRIED: an engine');
+  expect(whole.output).toMatch(/TIMES: .*\n +\d+\.\d {2}[ab]\.check\.ts\n +\d+\.\d {2}[ab]\.check\.ts\n/);
+  expect((await run(tests, [], 'a.check.ts')).output).not.toContain('NOT TRIED');
 });
 
 test('a whole run fails when no test of a tag has passed', async () => {

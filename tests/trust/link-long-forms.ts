@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { createReleasers, startPostgres, type Releasers } from '@svc/testkit';
 import { stopRequest } from '../../examples/start-stop-request.ts';
 import type { LinkFault } from './link-fault.testing.ts';
@@ -7,32 +8,56 @@ import { SCENE_SQL, startScene, type LinkScene } from './link-scene.testing.ts';
 import { expectBack, sizesOf, type Sizes } from './link-sizes.testing.ts';
 import { STRANGER_FAULTS } from './link-strangers.testing.ts';
 import { warmUp } from './link-warm-up.testing.ts';
+import { readOrUsage } from './read-or-usage.ts';
 
 const FAULTS = [...STRANGER_FAULTS, ...NETWORK_FAULTS, ...LOSS_FAULTS];
 const DATABASE = 'faults';
 
-export const faultNames: readonly string[] = FAULTS.map(({ name }) => name);
+const USAGE = `Usage: npm run test:faults -- [--minutes N] [--only NAME[,NAME...]]
 
-export interface LongRun {
-  /** Names; undefined for all. */
-  readonly only: readonly string[] | undefined;
+Breaks the link between a gateway and an agent in every way that there is a promise for, with the durations and
+numbers that prove it, and checks after each that nothing was left behind; npm test has a short form of each.
+One round takes about 15 minutes; --minutes begins another one until that much time has passed.
+`;
+const OPTIONS = {
+  minutes: { type: 'string', default: '0' },
+  only: { type: 'string' },
+  help: { type: 'boolean' },
+} as const;
+
+interface LongRun {
+  readonly faults: readonly LinkFault[];
   /** Rounds begin until so much time has passed; the first one always. */
   readonly minutes: number;
 }
 
-/**
- * Runs the long forms one after the other against one gateway, agent and PostgreSQL, each followed by the check
- * that all is back. Resolves to the exit code: 0 when all held, 1 when not, 130 after a signal.
- */
-export async function runLongForms({ only, minutes }: LongRun): Promise<number> {
+/** Runs the long forms one after the other against one gateway, agent and PostgreSQL. Resolves to the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const read = readOrUsage(USAGE, () => {
+    const { values } = parseArgs({ args: [...args], options: OPTIONS });
+    if (values.help) return undefined;
+    const minutes = Number(values.minutes);
+    if (!(minutes >= 0)) throw new TypeError('--minutes must be a number of minutes');
+    return { minutes, faults: chosenFaults(values.only) };
+  });
+  return typeof read === 'number' ? read : runLongForms(read);
+}
+
+function chosenFaults(only: string | undefined): readonly LinkFault[] {
+  if (only === undefined) return FAULTS;
+  const names = only.split(',').map((name) => name.trim());
+  const known = FAULTS.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw new TypeError(`no fault ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  return FAULTS.filter(({ name }) => names.includes(name));
+}
+
+/** Each fault is followed by the check that all is back. Resolves to 0 when all held, 1 when not, 130 after a signal. */
+async function runLongForms({ faults, minutes }: LongRun): Promise<number> {
   const stop = stopRequest();
   const releasers = createReleasers();
-  const work = runAll(
-    FAULTS.filter(({ name }) => only?.includes(name) ?? true),
-    minutes,
-    releasers,
-    stop.signal,
-  );
+  const work = runAll(faults, minutes, releasers, stop.signal);
   try {
     const failures = await Promise.race([work, stop.requested]);
     if (typeof failures === 'number') return failures === 0 ? 0 : 1;
