@@ -26,7 +26,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     },
     example: {
       event: 'starting',
-      version: '0.1.0',
+      version: '0.2.0',
       config_file: '/etc/svc/capability.yaml',
       capabilities: 12,
     },

@@ -41,7 +41,7 @@ function seriesOf({ perSecond, p95, error }: Described): Overview['series'] {
 export function overview(): Overview {
   return {
     replica: 'gateway-0',
-    version: '0.1.0',
+    version: '0.2.0',
     uptime_s: 86_400,
     now: NOW,
     step_s: 5,
