@@ -1,6 +1,7 @@
 import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
-import { Pool, type PoolRules } from '../sessions/pool.ts';
+import { Pool } from '../sessions/pool.ts';
+import type { PoolRules } from '../sessions/pool-base.ts';
 import { createQueries, type EngineQuery, type EngineRules } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';
 

@@ -101,7 +101,8 @@ async function run(
   let isAlone = false;
   for (;;) {
     const isShared = sharesShort && !isAlone && query.averageMs < SHORT_MS;
-    const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() }, isShared);
+    const waiting = { signal, share, timeoutMs: deadline - performance.now() };
+    const session = await pool.acquire(waiting, isShared ? 0 : undefined);
     const askedAt = performance.now();
     if (signal.aborted) {
       // Not asked any more, so that its process would count as told of the query without having been.

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../driver/errors.ts';
-import type { PlainSession } from '../sessions/pool.ts';
+import type { PooledSession } from '../sessions/pool-base.ts';
 import type { ValueFault } from '../sql/probes/proven-faults.ts';
 import { startEngine, type Engine, type EngineLimit, type EngineOptions } from './engine.ts';
 import {
@@ -18,7 +18,7 @@ const OPEN_MS = 20_000;
 const ASK_MS = 30_000;
 
 /** A process that has the database open, and runs one query after the other. */
-export interface EngineSession extends PlainSession {
+export interface EngineSession extends PooledSession {
   readonly madeAt: number;
   /** False once its process has ended or is being ended. */
   readonly isUsable: boolean;

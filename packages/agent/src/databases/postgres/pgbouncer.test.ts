@@ -10,7 +10,7 @@ import {
   queryOf,
   type TestedDatabase,
 } from './capability.fixture.ts';
-import { closeGracefully, openSession } from './connection/database-session.ts';
+import { openSession } from './connection/database-session.ts';
 import { kindOfRefusal, numbers, prepareCall, schema } from './execute/pipelining.fixture.ts';
 import {
   isInstalled,
@@ -136,7 +136,7 @@ for (const [mode, settings, runs] of MODES) {
       const session = await openSession(config, new AbortController().signal);
       expect(session.facts).toMatchObject({ keepsSettings: false, searchPath: 'public, pg_catalog' });
       expect(session.facts.backend).toBe(undefined);
-      closeGracefully(session);
+      session.close();
     });
 
     test('no setting of a call reaches another program, whatever its function does', async () => {

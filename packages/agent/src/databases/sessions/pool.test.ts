@@ -1,7 +1,8 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DatabaseError } from '../driver/errors.ts';
-import { Pool, type PlainSession, type PoolRules } from './pool.ts';
+import { Pool } from './pool.ts';
+import type { PooledSession, PoolRules } from './pool-base.ts';
 
 const rules: PoolRules = {
   hasTooMany: () => false,
@@ -11,7 +12,7 @@ const rules: PoolRules = {
 };
 const limit = { signal: new AbortController().signal, timeoutMs: 5000 };
 
-class Session implements PlainSession {
+class Session implements PooledSession {
   isOver = false;
   #ended = (): void => {};
   onEnd(ended: () => void): void {

@@ -1,6 +1,6 @@
 import { DatabaseError, type DatabaseErrorKind } from '../../driver/errors.ts';
 import { asPattern, quoted } from '../dialect/quoted.ts';
-import type { PoolRules } from '../../sessions/pool.ts';
+import type { PoolRules } from '../../sessions/pool-base.ts';
 
 /** ER_CON_COUNT_ERROR and the limits of an account: too many connections. */
 const TOO_MANY = new Set([1040, 1203, 1226]);

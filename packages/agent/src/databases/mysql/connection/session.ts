@@ -11,7 +11,7 @@ import type {
 } from 'mysql2';
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../driver/errors.ts';
-import type { PlainSession } from '../../sessions/pool.ts';
+import type { PooledSession } from '../../sessions/pool-base.ts';
 import type { MysqlConfig } from '../config/config.ts';
 import { checkColumns, checkPackets, type CheckedPackets } from './check-packets.ts';
 import type { PacketLengths } from './packet-lengths.ts';
@@ -60,7 +60,7 @@ const NAMED_TEXT = {
 };
 
 /** One connection. Its settings are pinned, and nothing is sent on it that is not prepared or a constant of ours. */
-export class MysqlSession implements PlainSession {
+export class MysqlSession implements PooledSession {
   readonly connection: Connection;
   /** To be told before each question how long its answer may be. */
   readonly packets: PacketLengths;

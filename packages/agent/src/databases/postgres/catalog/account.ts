@@ -1,6 +1,6 @@
 import type { Catalog, ColumnGrant, CreatedAccount } from '../../driver/catalog.ts';
 import { DatabaseError } from '../../driver/errors.ts';
-import { closeGracefully, openSession } from '../connection/database-session.ts';
+import { openSession } from '../connection/database-session.ts';
 import { sendAll, type Statement } from '../connection/pipeline.ts';
 import { INSUFFICIENT_PRIVILEGE, kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
@@ -52,7 +52,7 @@ export async function createAccount(
   ].map((text) => ({ text }));
   const [result] = await sendAll(session, [unit]);
   // What was begun and not committed ends with the session.
-  closeGracefully(session);
+  session.close();
   const error = result?.error;
   if (error === undefined) return 'created';
   if (sqlStateOf(error) === DUPLICATE_OBJECT) return 'exists';

@@ -4,6 +4,7 @@ import type tls from 'node:tls';
 import pg from 'pg';
 import type { PostgresConfig } from '../config/config.ts';
 import { DatabaseError } from '../../driver/errors.ts';
+import type { PooledSession } from '../../sessions/pool-base.ts';
 import type { CancelTarget } from './cancel-request.ts';
 import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
 import { pipelinedConnection, sendAll, type PipelinedConnection } from './pipeline.ts';
@@ -13,13 +14,18 @@ import { whyOther, whyUnsupported } from './server-support.ts';
 import { isKept, keepSettings, RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
 
 /** One connection, its queue, and what was learnt when it was made. */
-export interface DatabaseSession extends PipelinedConnection {
+export interface DatabaseSession extends PipelinedConnection, PooledSession {
   /** By `performance.now()`. */
   readonly madeAt: number;
   readonly queue: PipelineQueue;
   /** Absent when the server gave no key: then only closing the socket ends a query. */
   readonly cancelTarget?: CancelTarget;
   readonly facts: SessionFacts;
+  /**
+   * Leaves it with its query running, and reads no more of the result. The server closes the connection when the query is
+   * over or, if it is `checksClient`, soon after it has seen that its client is gone. `onEnd` tells of both.
+   */
+  orphan(): void;
 }
 
 export interface SessionFacts {
@@ -69,28 +75,6 @@ export async function openSession(config: PostgresConfig, signal: AbortSignalLik
   } catch (error) {
     throw unavailable(error, config);
   }
-}
-
-export function destroy(session: DatabaseSession): void {
-  session.client.connection.stream.destroy();
-}
-
-/** Ends an idle session as the server wants it, or without the server when that does not answer in time. */
-export function closeGracefully(session: DatabaseSession, timeoutMs: number = CLOSE_TIMEOUT_MS): void {
-  const timer = setTimeout(() => destroy(session), timeoutMs);
-  session.client.once('end', () => clearTimeout(timer));
-  void session.client.end();
-}
-
-/**
- * Leaves a session that still runs a query, and reads no more of its result. The server closes the connection when the
- * query is over, or, where it is `checksClient`, soon after it has seen that its client is gone: 'end' tells of both.
- */
-export function orphan(session: DatabaseSession): void {
-  const { stream } = session.client.connection;
-  stream.removeAllListeners('data');
-  stream.resume();
-  stream.end();
 }
 
 /** What `tls.connect` gets for each sslmode; as with libpq a Unix socket is never encrypted. */
@@ -143,7 +127,7 @@ async function attempt(
     const connection = pipelinedConnection(client, reader);
     const facts = await readFacts(connection, key?.processId);
     const queue = createPipelineQueue(await measureRoundTrip(connection));
-    return { ...connection, madeAt: performance.now(), queue, facts, ...cancelTarget };
+    return { ...connection, ...endsOf(client), madeAt: performance.now(), queue, facts, ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
     throw error;
@@ -151,6 +135,32 @@ async function attempt(
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** The ways in which a session ends. */
+function endsOf(client: pg.Client): Pick<DatabaseSession, 'onEnd' | 'destroy' | 'close' | 'orphan'> {
+  const { stream } = client.connection;
+  return {
+    onEnd(ended) {
+      // The end comes some time after the error that announces it: a call that got the session meanwhile would fail.
+      client.once('error', () => {
+        ended();
+        stream.destroy();
+      });
+      client.once('end', ended);
+    },
+    destroy: () => void stream.destroy(),
+    close(timeoutMs = CLOSE_TIMEOUT_MS) {
+      const timer = setTimeout(() => stream.destroy(), timeoutMs);
+      client.once('end', () => clearTimeout(timer));
+      void client.end();
+    },
+    orphan() {
+      stream.removeAllListeners('data');
+      stream.resume();
+      stream.end();
+    },
+  };
 }
 
 function newClient(config: PostgresConfig, ssl: tls.ConnectionOptions | false): pg.Client {

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { DatabaseError, type DatabaseErrorKind } from '../../driver/errors.ts';
 import type { QueryCall } from '../../driver/driver.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
-import type { RefusalRules } from '../../sessions/outage.ts';
+import type { PoolRules } from '../../sessions/pool-base.ts';
 
 /** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
 export const QUERY_CANCELED = '57014';
@@ -137,10 +137,11 @@ export function unavailable(
   });
 }
 
-export const refusalRules: RefusalRules = {
+export const poolRules: PoolRules = {
   hasTooMany: ({ cause }) => sqlStateOf(cause) === TOO_MANY_CONNECTIONS,
   isOfEndedSession: ({ cause }) => sqlStateOf(cause) === ADMIN_SHUTDOWN,
   mayPass: ({ cause }) => cause !== undefined && !isWithoutTls(cause) && kindOf(cause) === 'unavailable',
+  unavailable,
 };
 
 function adviceFor(cause: unknown): string {

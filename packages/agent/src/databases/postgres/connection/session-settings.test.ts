@@ -10,7 +10,7 @@ import {
   textOfRows,
   type TestedDatabase,
 } from '../capability.fixture.ts';
-import { openSession, closeGracefully } from './database-session.ts';
+import { openSession } from './database-session.ts';
 
 /** What the account has by default and what functions set, neither of which may reach a call, and what a call is to see. */
 const SETTINGS = [
@@ -103,7 +103,7 @@ describe('what is the same for every call', () => {
       new AbortController().signal,
     );
     expect(session.facts).toMatchObject({ keepsSettings: true, searchPath: 'data, public' });
-    closeGracefully(session);
+    session.close();
     expect((await look()).slice(1)).toEqual(expected());
   });
 

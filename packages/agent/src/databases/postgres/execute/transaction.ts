@@ -17,7 +17,7 @@ import {
 } from '../connection/pipeline.ts';
 import type { CancelReason, MoveReason, QueuedTransaction } from '../connection/pipeline-queue.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { orphan, type DatabaseSession } from '../connection/database-session.ts';
+import type { DatabaseSession } from '../connection/database-session.ts';
 import {
   applySettings,
   BEGIN,
@@ -247,7 +247,7 @@ function failed(message: string): Pick<UnitResult, 'results' | 'error'> {
 async function requestCancel(session: DatabaseSession, isOver: () => boolean): Promise<boolean> {
   const { cancelTarget } = session;
   if (cancelTarget === undefined) {
-    orphan(session);
+    session.orphan();
     return false;
   }
   const started = performance.now();

@@ -2,8 +2,8 @@ import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { DatabaseChange } from '../../driver/driver.ts';
 import type { DatabaseError } from '../../driver/errors.ts';
-import { refusalRules, unavailable } from '../connection/server-errors.ts';
-import { createOutage, type Outage } from '../../sessions/outage.ts';
+import { poolRules, unavailable } from '../connection/server-errors.ts';
+import { Outage } from '../../sessions/outage.ts';
 
 let now = 0;
 let changes: boolean[] = [];
@@ -11,8 +11,8 @@ let changes: boolean[] = [];
 function reached(): Outage {
   now = 1000;
   changes = [];
-  const outage = createOutage(
-    refusalRules,
+  const outage = new Outage(
+    poolRules,
     ({ isUp }: DatabaseChange) => changes.push(isUp),
     () => now,
   );
@@ -98,7 +98,7 @@ test('the longer a server has too many connections, the longer the pause between
 test('a database that was never reached is not waited for, and cannot be lost', () => {
   now = 0;
   const told: DatabaseChange[] = [];
-  const outage = createOutage(refusalRules, (change) => told.push(change));
+  const outage = new Outage(poolRules, (change) => told.push(change));
   for (const error of [closed, refusedWith('53300')]) {
     outage.refused(error);
     expect([outage.isLost, outage.isHopeless]).toEqual([false, true]);
