@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { loadModule } from 'libpg-query';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inspectSelect } from './statement/inspect.ts';
@@ -57,4 +58,32 @@ describe.each(cases)('$form, as $title', ({ form, wrapping }) => {
     }
     expect(exact).toBe(false);
   });
+});
+
+test('the comment beside wrapSelect shows the statements that are sent', () => {
+  const source = readFileSync(new URL('wrap-select.ts', import.meta.url), 'utf8');
+  const shown = Array.from(source.matchAll(/(?:^ \* {5}.*\n)+/gm), ([text]) =>
+    text.replaceAll(/^ \* {5}/gm, ''),
+  );
+  const column = (name: string, nullable: boolean): Wrapping['columns'][number] => ({
+    name,
+    value: `q."${name}"`,
+    json: '',
+    nullable,
+  });
+  const wrapping: Wrapping = {
+    ...subselect,
+    isVolatile: false,
+    columns: [column('id', false), column('title', true)],
+    limits: { maxRows: 100, maxBytes: 65_536 },
+    fewRows: true,
+  };
+  const sent = FORMS.map((form) =>
+    wrapSelect('select id, title from film', wrapping, form)
+      .replace('/* svc:sample */ ', '')
+      .replaceAll('pg_catalog.', '')
+      .replaceAll(/operator\((\S+)\)/g, '$1'),
+  );
+  const onOneLine = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
+  expect(shown.map(onOneLine)).toEqual(sent.map(onOneLine));
 });

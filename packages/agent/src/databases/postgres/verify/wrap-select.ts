@@ -4,7 +4,7 @@ import { attribution } from '../execute/attribution.ts';
 import type { ResultForm } from '../execute/prepared-query.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { RELEASE_LOCKS } from '../connection/transaction-settings.ts';
-import { fingerprint, isNode, type TreeNode } from './statement/tree.ts';
+import { fingerprint, inside, isNode, listIn, type TreeNode } from './statement/tree.ts';
 
 export interface OutputColumn {
   readonly name: string;
@@ -32,43 +32,72 @@ export interface Wrapping {
   readonly fewRows: boolean;
 }
 
-/** With its schema, since an account that may create in a schema of the search path could define another of that name. */
+/** Named with its schema: another operator of that name might stand earlier on the search path. */
 const AT_MOST = 'operator(pg_catalog.<=)';
-/** How many subselects lie around the user's statement where it is one. */
+/** If the user's statement is a subselect: how many subselects lie around it. */
 const DEPTH = { whole: 4, prefix: 5 };
 /** How many bytes of the server's memory the rows of a result in the form `whole` may take. */
 const WHOLE_MAX_BYTES = 67_108_864;
 
 /**
- * Puts the SQL around the user's statement that makes the answer in the database, in one row; what is over a cap never
+ * Puts the SQL around the user's statement that makes the answer in the database, in one row. What is over a cap never
  * leaves the database. Rows come as JSON joined by commas, in the user's order.
  *
  * - `whole`: (number of rows; the rows, or null when they are too many, too long together, one is too long to be gathered
  *   or has a null that must not be, or there are none).
- * - `prefix`: (number of rows given, whether some were left out, whether one alone is over the cap, the rows), the rows
- *   given being as many of the first as fit. Counting as it goes takes the server a third longer. Behind that comes a
- *   field that is null and must not be, only where there are such fields.
+ * - `prefix`: (number of rows given, whether some were left out, whether one alone is over the cap, the rows, the name of a
+ *   field that is null and must not be). The rows are as many of the first as fit. Counting as it goes takes the server a
+ *   third longer. The last column is there only if a field must not be null.
+ *
+ * For `select id, title from film` with `max_rows: 100` and `max_bytes: 65536`, where `id` must not be null, this is sent
+ * as `whole` (the test of this file compares; here without the words `pg_catalog` and `operator`):
+ *
+ *     with q as (
+ *     select id, title from film
+ *     ) select concat(count(*), pg_advisory_unlock_all()),
+ *      case when count(*) <= 100
+ *        and count(*) = count(*) filter (where octet_length(x.j) <= 65536)
+ *        and octet_length(string_agg(x.j, ',') filter (where octet_length(x.j) <= 65536)) + 2 <= 65536
+ *        then string_agg(x.j, ',') filter (where octet_length(x.j) <= 65536) end
+ *     from (select case when not (r."id" is not distinct from null) then row_to_json(r.*)::text end as j
+ *       from (select q."id" as "id", q."title" as "title" from (select * from q offset 0) q) r limit 101) x
+ *
+ * and this as `prefix`:
+ *
+ *     with q as (
+ *     select id, title from film
+ *     ) select concat(count(*) filter (where y.n <= 100 and y.total <= 65536), pg_advisory_unlock_all()),
+ *      coalesce(bool_or(not (y.n <= 100 and y.total <= 65536)), false),
+ *      coalesce(bool_or(y.n <= 100 and (y.total - y.size) <= 65536 and y.size >= 65536), false),
+ *      string_agg(y.j, ',') filter (where y.n <= 100 and y.total <= 65536),
+ *      min(y.missing) filter (where y.n <= 100 and y.total <= 65536)
+ *     from (select x.*, octet_length(x.j) + 1 as size, row_number() over w as n,
+ *         sum(octet_length(x.j) + 1) over w + 1 as total
+ *       from (select row_to_json(r.*)::text as j,
+ *           case when r."id" is not distinct from null then 'id'::text end as missing
+ *         from (select q."id" as "id", q."title" as "title" from (select * from q offset 0) q offset 0) r limit 101) x
+ *       window w as (rows unbounded preceding)) y
  */
 export function wrapSelect(select: string, wrapping: Wrapping, form: ResultForm): string {
+  const { capability, isVolatile } = wrapping;
   // The offset keeps the planner from merging the user's statement, which would compute each column several times.
-  const source = `(select * from ${wrapping.isVolatile ? `(\n${select}\n) q` : 'q'} offset 0) q`;
+  const source = `(select * from ${isVolatile ? `(\n${select}\n) q` : 'q'} offset 0) q`;
   const around = (form === 'whole' ? whole : prefix)(source, wrapping);
-  // Administrators see the first kilobyte of a running statement: the capability's name and what its author wrote stand
-  // there. The planner merges a WITH query that is used once, but it would store all rows of a volatile one.
-  return `${attribution(wrapping.capability)}${wrapping.isVolatile ? '' : `with q as (\n${select}\n) `}${around}`;
+  // Administrators see the first kilobyte of a running statement: the capability's name and its author's SQL stand there.
+  // The planner merges a WITH query that is used once, but of a volatile one it would store all rows.
+  return `${attribution(capability)}${isVolatile ? '' : `with q as (\n${select}\n) `}${around}`;
 }
 
 function whole(source: string, wrapping: Wrapping): string {
   const { columns, utf8 } = wrapping;
   const { maxRows, maxBytes } = wrapping.limits;
   const byType = isByType(wrapping);
-  const fields = fieldsOf(columns, byType ? 'value' : 'json');
   const row = byType ? checkedRow(columns) : joinedRow(columns, ({ nullable }) => nullable);
   // Rows of any length, gathered before their lengths are known, could take the server any amount of memory.
   const rowMax = Math.min(maxBytes, Math.floor(WHOLE_MAX_BYTES / (maxRows + 1)));
   const gathered = `filter (where ${lengthOf(wrapping)} ${AT_MOST} ${rowMax})`;
   const rows = `pg_catalog.string_agg(x.j, ',') ${gathered}`;
-  // The brackets, too: for other encodings the closing one stands for the comma of the last row.
+  // The 2 and the 1 are the brackets: in the sum over all rows the closing one takes the place of the last comma.
   const total = utf8
     ? `pg_catalog.octet_length(${rows}) operator(pg_catalog.+) 2`
     : `pg_catalog.sum(${lengthOf(wrapping)}) operator(pg_catalog.+) pg_catalog.count(*) operator(pg_catalog.+) 1`;
@@ -76,22 +105,21 @@ function whole(source: string, wrapping: Wrapping): string {
   // The limit also keeps the planner from building each row's JSON several times.
   return `select ${counting('count(*)', wrapping)},
  case when ${fits} then ${rows} end
-from (select ${row} as j from (select ${fields} from ${source}) r limit ${maxRows + 1}) x`;
+from (select ${row} as j from (select ${fieldsOf(columns, byType)} from ${source}) r limit ${maxRows + 1}) x`;
 }
 
 function prefix(source: string, wrapping: Wrapping): string {
   const { columns } = wrapping;
   const { maxRows, maxBytes } = wrapping.limits;
   const byType = isByType(wrapping);
-  const fields = fieldsOf(columns, byType ? 'value' : 'json');
   const row = byType ? ROW_BY_TYPE : joinedRow(columns, () => true);
   const nulls = columns.flatMap(({ name, nullable }) =>
     nullable ? [] : [`when ${isNull(name)} then ${quoteLiteral(name)}`],
   );
   const missing = nulls.length === 0 ? '' : `, case ${nulls.join(' ')} end as missing`;
   const size = `${lengthOf(wrapping)} operator(pg_catalog.+) 1`;
-  // `size` counts a row and the comma or bracket behind it, `total` the array up to there with its opening bracket. A
-  // row that alone is too long is told from one that merely comes late by what went before it.
+  // `size` is a row with the comma or bracket that follows it; `total` is the array up to there. A row that alone is too
+  // long differs from a row that comes too late: what went before it would fit.
   const fits = `y.n ${AT_MOST} ${maxRows} and y.total ${AT_MOST} ${maxBytes}`;
   const alone = `y.n ${AT_MOST} ${maxRows} and (y.total operator(pg_catalog.-) y.size) ${AT_MOST} ${maxBytes} and y.size operator(pg_catalog.>=) ${maxBytes}`;
   // The offset and the limit also keep the planner from building JSON several times.
@@ -100,18 +128,20 @@ function prefix(source: string, wrapping: Wrapping): string {
  coalesce(pg_catalog.bool_or(${alone}), false),
  pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missing === '' ? '' : `, pg_catalog.min(y.missing) filter (where ${fits})`}
 from (select x.*, ${size} as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${size}) over w operator(pg_catalog.+) 1 as total
-from (select ${row} as j${missing} from (select ${fields} from ${source} offset 0) r limit ${maxRows + 1}) x
+from (select ${row} as j${missing} from (select ${fieldsOf(columns, byType)} from ${source} offset 0) r limit ${maxRows + 1}) x
 window w as (rows unbounded preceding)) y`;
 }
 
-function fieldsOf(columns: readonly OutputColumn[], form: 'value' | 'json'): string {
-  return columns.map((column) => `${column[form]} as ${quoteIdentifier(column.name)}`).join(', ');
+function fieldsOf(columns: readonly OutputColumn[], byType: boolean): string {
+  return columns
+    .map((column) => `${byType ? column.value : column.json} as ${quoteIdentifier(column.name)}`)
+    .join(', ');
 }
 
-/** The JSON of a row: looks up every column's type for each. `r` alone would be a field of that name. */
+/** The JSON of a row, for which the server looks up the type of every column. `r` alone would be a field of that name. */
 const ROW_BY_TYPE = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
 
-/** It is shorter, too: what stands before a volatile statement must leave it in the first kilobyte. */
+/** This form is shorter, too: a volatile statement, which stands behind it, has to begin in the first kilobyte. */
 function isByType({ fewRows, isVolatile }: Wrapping): boolean {
   return fewRows || isVolatile;
 }
@@ -127,7 +157,7 @@ function isNull(column: string): string {
   return `r.${quoteIdentifier(column)} is not distinct from null`;
 }
 
-/** The same text of the JSON of the columns, null where one is that `mayBeNull` does not name: dearer to begin with. */
+/** The same text, made of the JSON of each column. It is null if a column is that `mayBeNull` does not name. It takes longer to plan. */
 function joinedRow(columns: readonly OutputColumn[], mayBeNull: (column: OutputColumn) => boolean): string {
   const parts = columns.flatMap((column, at) => {
     const field = `r.${quoteIdentifier(column.name)}`;
@@ -137,7 +167,7 @@ function joinedRow(columns: readonly OutputColumn[], mayBeNull: (column: OutputC
   return joined([...parts, quoteLiteral('}')]);
 }
 
-/** One text of several, nested by halves: the server limits how deep calls may be nested. Null where one is. */
+/** One text of several, null if one is. Nested by halves, since the server limits how deep calls may be nested. */
 function joined(parts: readonly string[]): string {
   if (parts.length < 2) return parts.join('');
   const middle = Math.ceil(parts.length / 2);
@@ -151,8 +181,7 @@ function lengthOf({ utf8 }: Wrapping): string {
 }
 
 function counting(count: string, { unlocks }: Wrapping): string {
-  // Part of the outermost row, so it is computed last: there it costs little, and behind a pooler it runs on the
-  // connection that holds the locks.
+  // In the outermost row it is computed last. Behind a pooler it also runs on the connection that holds the locks.
   return unlocks ? `pg_catalog.concat(pg_catalog.${count}, ${RELEASE_LOCKS})` : `pg_catalog.${count}`;
 }
 
@@ -189,30 +218,12 @@ function split(
   depth: number | undefined,
 ): { readonly inner: TreeNode; readonly around: string } | undefined {
   const parsed: unknown = parseSync(wrapped);
-  if (!isNode(parsed) || !Array.isArray(parsed['stmts']) || parsed['stmts'].length !== 1) return undefined;
-  const statement: unknown = parsed['stmts'][0];
-  let inner = selectIn(isNode(statement) ? statement['stmt'] : undefined);
-  if (depth === undefined && inner !== undefined) inner = firstWithQuery(inner);
-  for (let passed = 0; passed < (depth ?? 0) && inner !== undefined; passed += 1)
-    inner = firstSubselect(inner);
-  return inner === undefined ? undefined : { inner, around: fingerprint(parsed, inner) };
-}
-
-function selectIn(node: unknown): TreeNode | undefined {
-  const select = isNode(node) ? node['SelectStmt'] : undefined;
-  return isNode(select) ? select : undefined;
-}
-
-function firstWithQuery(select: TreeNode): TreeNode | undefined {
-  const clause = select['withClause'];
-  const queries: unknown = isNode(clause) ? clause['ctes'] : undefined;
-  const first: unknown = Array.isArray(queries) ? queries[0] : undefined;
-  const query = isNode(first) ? first['CommonTableExpr'] : undefined;
-  return isNode(query) ? selectIn(query['ctequery']) : undefined;
-}
-
-function firstSubselect(select: TreeNode): TreeNode | undefined {
-  const from: unknown = Array.isArray(select['fromClause']) ? select['fromClause'][0] : undefined;
-  const range = isNode(from) ? from['RangeSubselect'] : undefined;
-  return isNode(range) ? selectIn(range['subquery']) : undefined;
+  const statements = isNode(parsed) ? parsed['stmts'] : undefined;
+  if (!Array.isArray(statements) || statements.length !== 1) return undefined;
+  const outer = inside(statements[0], 'stmt', 'SelectStmt');
+  const [query] = listIn(inside(outer, 'withClause')?.['ctes']);
+  let inner = depth === undefined ? inside(query, 'CommonTableExpr', 'ctequery', 'SelectStmt') : outer;
+  for (let passed = 0; passed < (depth ?? 0); passed += 1)
+    inner = inside(listIn(inner?.['fromClause'])[0], 'RangeSubselect', 'subquery', 'SelectStmt');
+  return inner && { inner, around: fingerprint(parsed, inner) };
 }
