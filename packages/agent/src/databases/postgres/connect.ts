@@ -16,7 +16,6 @@ export function createPool(config: PostgresConfig, onChange?: (change: DatabaseC
 export async function ping(pool: SessionPool): Promise<void> {
   await runOwnStatements(pool, {
     statements: [{ text: 'select 1' }],
-    capability: '',
     timeoutMs: PING_TIMEOUT_MS,
   });
 }

@@ -1,3 +1,4 @@
+import type { Fault } from '../../capabilities/fault.ts';
 import type { Verifier } from '../driver/driver.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config/config.ts';
@@ -5,12 +6,14 @@ import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createPool, ping } from './connect.ts';
 import { constantKeyWarnings } from './verify/constant-key-warnings.ts';
 import { describeStatement } from './verify/describe-statement.ts';
-import { showPlan } from './verify/show-plan.ts';
+import { showPlan } from './verify/plan-statement.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
 import { bodyWarnings } from './verify/grants/body-warnings.ts';
 import { foreignTableWarnings } from './verify/functions/foreign-tables.ts';
 import { relationKeys } from './verify/relation-keys.ts';
-import { serverWarnings } from './verify/server-warnings.ts';
+import { warningOf } from './connection/server-support.ts';
+import { runOwnStatements } from './execute/own-statements.ts';
+import type { SessionPool } from './pool/session-pool.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
 import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
@@ -45,3 +48,10 @@ export const verifier: Verifier = {
     };
   },
 };
+
+/** What to know at each start of a server that is nearly PostgreSQL. */
+async function serverWarnings(pool: SessionPool): Promise<readonly Fault[]> {
+  const { facts } = await runOwnStatements(pool, { statements: [] });
+  const message = warningOf(facts.told);
+  return message === undefined ? [] : [{ path: 'database', message }];
+}

@@ -131,7 +131,7 @@ export abstract class PoolBase<Session extends PooledSession> {
     if (live.acquired === 0) {
       this.freed(session, live);
       if (this.isClosing) {
-        this.endGracefully(session, live);
+        this.endGracefully(session);
         this.#settleClose();
         return;
       }
@@ -153,10 +153,8 @@ export abstract class PoolBase<Session extends PooledSession> {
    * that hangs, has probably taken these too.
    */
   closeDoubtful(since: number): void {
-    for (const session of [...this.idle]) {
-      const live = this.live.get(session);
-      if (live !== undefined && live.answeredAt < since) this.endDoubtful(session, live);
-    }
+    const doubtful = this.idle.filter((session) => (this.live.get(session)?.answeredAt ?? 0) < since);
+    for (const session of doubtful) this.endDoubtful(session);
     for (const opening of this.#openings) if (opening.since < since) opening.giveUp.abort();
   }
 
@@ -166,10 +164,7 @@ export abstract class PoolBase<Session extends PooledSession> {
     this.#refuseAll(closing());
     this.#outage.stopTrying();
     for (const { giveUp } of this.#openings) giveUp.abort();
-    for (const session of this.idle.splice(0)) {
-      const live = this.live.get(session);
-      if (live !== undefined) this.endGracefully(session, live);
-    }
+    for (const session of this.idle.splice(0)) this.endGracefully(session);
     if (this.live.size + this.#openings.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#onClosed = resolve;
@@ -193,14 +188,15 @@ export abstract class PoolBase<Session extends PooledSession> {
   protected removed(_session: Session, _live: LiveSession): void {}
 
   /** Tells a session to end that is no longer in `idle`. It stays live until its connection is over. */
-  protected endGracefully(session: Session, live: LiveSession, timeoutMs?: number): void {
-    if (live.acquired > 0) throw new Error(`closed a session that is ${live.state}`);
+  protected endGracefully(session: Session, timeoutMs?: number): void {
+    const live = this.live.get(session);
+    if (live?.acquired !== 0) throw new Error(`closed a session that is ${live?.state ?? 'not live'}`);
     live.state = 'closing';
     session.close(timeoutMs);
   }
 
   /** Ends an idle session that may be as silent as another. */
-  protected abstract endDoubtful(session: Session, live: LiveSession): void;
+  protected abstract endDoubtful(session: Session): void;
 
   /** Whether the database was in use when this session ended: one that is long unused may want to sleep. */
   protected wasInUse({ answeredAt, openedAt }: LiveSession): boolean {

@@ -39,8 +39,8 @@ export class Pool<Session extends PooledSession> extends PoolBase<Session> {
   }
 
   /** The end of such a session is not waited for. */
-  protected override endGracefully(session: Session, live: LiveSession): void {
-    super.endGracefully(session, live);
+  protected override endGracefully(session: Session): void {
+    super.endGracefully(session);
     this.removeLive(session);
   }
 

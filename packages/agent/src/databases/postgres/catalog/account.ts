@@ -1,10 +1,10 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import type { Catalog, ColumnGrant, CreatedAccount } from '../../driver/catalog.ts';
 import { DatabaseError } from '../../driver/errors.ts';
 import { openSession } from '../connection/database-session.ts';
 import { sendAll, type Statement } from '../connection/pipeline.ts';
 import { INSUFFICIENT_PRIVILEGE, kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
-import { scramVerifier } from './scram-verifier.ts';
 import type { PostgresTarget } from './target.ts';
 
 const DUPLICATE_OBJECT = '42710';
@@ -58,4 +58,19 @@ export async function createAccount(
   if (sqlStateOf(error) === DUPLICATE_OBJECT) return 'exists';
   if (sqlStateOf(error) === INSUFFICIENT_PRIVILEGE) return 'not_allowed';
   throw new DatabaseError(kindOf(error), textOf(error), { cause: error });
+}
+
+const ITERATIONS = 4096;
+const SALT_BYTES = 16;
+const KEY_BYTES = 32;
+
+/**
+ * What PostgreSQL stores of a password in ASCII, so that neither the statement nor the server's log has the password.
+ */
+function scramVerifier(password: string, salt: Buffer = randomBytes(SALT_BYTES)): string {
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, KEY_BYTES, 'sha256');
+  const key = (name: string): Buffer => createHmac('sha256', salted).update(name).digest();
+  const storedKey = createHash('sha256').update(key('Client Key')).digest('base64');
+  const serverKey = key('Server Key').toString('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
 }

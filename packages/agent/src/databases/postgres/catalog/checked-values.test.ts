@@ -1,6 +1,6 @@
 import { testDatabase } from '@svc/testkit';
 import { expect, test } from 'vitest';
-import { checkedValues } from './checked-values.ts';
+import { checkedValues } from './column-kind.ts';
 
 const CHECKS: readonly (readonly [type: string, check: string, values: readonly string[] | undefined])[] = [
   ['text', "x in ('a', 'b')", ['a', 'b']],

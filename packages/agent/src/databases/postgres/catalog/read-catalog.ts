@@ -8,9 +8,8 @@ import type {
 } from '../../driver/catalog.ts';
 import { runOwnStatements } from '../execute/own-statements.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { checkedJsonKind, checkedValues } from './checked-values.ts';
-import { kindOfColumn, maxLengthOf, type BaseType } from './column-kind.ts';
 import { CATALOG_STATEMENTS, PART_NAMES } from './statements.ts';
+import { type BaseType, checkedJsonKind, checkedValues, kindOfColumn, maxLengthOf } from './column-kind.ts';
 
 interface TableRow {
   readonly id: number;
@@ -84,11 +83,7 @@ const KINDS: Readonly<Record<string, CatalogTable['kind']>> = {
 
 /** Reads the catalogs in one read-only transaction. Throws `DatabaseError`. */
 export async function readCatalog(pool: SessionPool, timeoutMs: number): Promise<Catalog> {
-  const { results } = await runOwnStatements(pool, {
-    statements: CATALOG_STATEMENTS,
-    capability: '',
-    timeoutMs,
-  });
+  const { results } = await runOwnStatements(pool, { statements: CATALOG_STATEMENTS, timeoutMs });
   const texts = results.slice(1).map(({ rows }) => rows[0]?.[0] ?? '[]');
   const parts: Parts = JSON.parse(
     `{${PART_NAMES.map((name, index) => `"${name}": ${texts[index] ?? '[]'}`).join(', ')}}`,

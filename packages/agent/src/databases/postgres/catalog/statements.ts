@@ -1,5 +1,5 @@
 import type { Statement } from '../connection/pipeline.ts';
-import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
+import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
 
 /**
  * The relations that a person made: no partitions, for their parent stands for them, and nothing of extensions. The

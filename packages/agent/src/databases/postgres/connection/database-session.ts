@@ -8,8 +8,8 @@ import type { PooledSession } from '../../sessions/pool-base.ts';
 import type { CancelTarget } from './cancel-request.ts';
 import { isWithoutTls, kindOf, unavailable } from './server-errors.ts';
 import { pipelinedConnection, sendAll, type PipelinedConnection } from './pipeline.ts';
-import { createMessageReader, type MessageReader } from './message-reader.ts';
-import { createPipelineQueue, type PipelineQueue } from './pipeline-queue.ts';
+import { MessageReader } from './message-reader.ts';
+import { PipelineQueue } from './pipeline-queue.ts';
 import { whyOther, whyUnsupported } from './server-support.ts';
 import { isKept, keepSettings, RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
 
@@ -126,7 +126,7 @@ async function attempt(
         : { cancelTarget: { ...key, address, ssl, host: config.host } };
     const connection = pipelinedConnection(client, reader);
     const facts = await readFacts(connection, key?.processId);
-    const queue = createPipelineQueue(await measureRoundTrip(connection));
+    const queue = new PipelineQueue(await measureRoundTrip(connection));
     return { ...connection, ...endsOf(client), madeAt: performance.now(), queue, facts, ...cancelTarget };
   } catch (error) {
     client.connection.stream.destroy();
@@ -188,7 +188,7 @@ function newClient(config: PostgresConfig, ssl: tls.ConnectionOptions | false): 
  */
 function checkMessages({ connection }: pg.Client): MessageReader {
   let parse = (_messages: Buffer): void => {};
-  const reader = createMessageReader((messages) => parse(messages));
+  const reader = new MessageReader((messages) => parse(messages));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const library = connection as unknown as { attachListeners(stream: net.Socket): void };
   const attach = library.attachListeners.bind(connection);

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Batch } from './pipeline.ts';
 import {
-  createPipelineQueue,
+  PipelineQueue,
   type CancelReason,
   type MoveReason,
-  type PipelineQueue,
   type QueuedTransaction,
 } from './pipeline-queue.ts';
 
@@ -31,7 +30,7 @@ function recordedIn(batch: Batch, ...texts: readonly string[]): RecordedTransact
 }
 
 function queueOf(...transactions: readonly QueuedTransaction[]): PipelineQueue {
-  const queue = createPipelineQueue(0);
+  const queue = new PipelineQueue(0);
   for (const transaction of transactions) queue.add(transaction);
   return queue;
 }
@@ -59,7 +58,7 @@ test('one that is removed from the middle, or twice, gives no other its turn', (
 
 test('tells what each took at the server, the network not counted', () => {
   let now = 100;
-  const queue = createPipelineQueue(30, () => now);
+  const queue = new PipelineQueue(30, () => now);
   const [a, b, c] = [recorded(), recorded(), recorded()];
   queue.add(a);
   now += 20;
@@ -77,7 +76,7 @@ test('tells what each took at the server, the network not counted', () => {
 
 test('takes the quickest for the time on the network', () => {
   let now = 0;
-  const queue = createPipelineQueue(30, () => now);
+  const queue = new PipelineQueue(30, () => now);
   const transaction = recorded();
   queue.add(transaction);
   now += 4;
@@ -89,7 +88,7 @@ test('takes the quickest for the time on the network', () => {
 
 test('the first is late after 10 ms, and where all take longer than usual, after four times what is usual', () => {
   let now = 0;
-  const queue = createPipelineQueue(0, () => now);
+  const queue = new PipelineQueue(0, () => now);
   const isLateAfter = (ms: number): boolean => {
     const transaction = recorded();
     queue.add(transaction);
@@ -143,7 +142,7 @@ test('the one that claims stays, and one that it moved cannot claim, also after 
 
 test('of a batch none is known to run before the others have ended, and what they took is shared', () => {
   let now = 0;
-  const queue = createPipelineQueue(0, () => now);
+  const queue = new PipelineQueue(0, () => now);
   const batch = { size: 3 };
   const [a, b, c, d] = [recordedIn(batch), recordedIn(batch), recordedIn(batch), recorded()];
   for (const each of [a, b, c, d]) queue.add(each);

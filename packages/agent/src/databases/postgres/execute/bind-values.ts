@@ -37,6 +37,10 @@ export function bindValue(schema: ParamSchema, value: unknown): string | null {
   }
 }
 
+export function textArray(texts: readonly string[]): string {
+  return arrayLiteral(texts, { type: 'string' });
+}
+
 function scalarText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

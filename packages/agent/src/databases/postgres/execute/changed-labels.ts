@@ -1,10 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError } from '../../driver/errors.ts';
-import { runOwnStatements } from './own-statements.ts';
-import { PIN_SEARCH_PATH } from './pin-search-path.ts';
-import { enumLabels } from './enum-labels.ts';
 import type { BoundParam } from './prepared-query.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
+import { askCatalog } from './own-statements.ts';
+
+/** The labels of an enum, from the JSON array that the server makes of them. */
+export function enumLabels(json: string | null | undefined): readonly string[] {
+  const labels: unknown = JSON.parse(json ?? '[]');
+  return Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [];
+}
 
 /** Refused calls make the agent read the labels: not more often than this, or callers could load the database with it. */
 const ASK_AGAIN_MS = 1000;
@@ -39,14 +43,9 @@ export function watchLabels(
     askedAt = performance.now();
     const oids = `{${watched.map(({ enumOid }) => enumOid).join(',')}}`;
     try {
-      const { results } = await runOwnStatements(pool, {
-        statements: [PIN_SEARCH_PATH, { text: LABELS, values: [oids] }],
-        capability,
-        timeoutMs: TIMEOUT_MS,
-      });
-      const present = new Map(
-        (results[1]?.rows ?? []).map(([oid, labels]) => [Number(oid), JSON.stringify(enumLabels(labels))]),
-      );
+      const statement = { text: LABELS, values: [oids] };
+      const rows = await askCatalog(pool, statement, { capability, timeoutMs: TIMEOUT_MS });
+      const present = new Map(rows.map(([oid, labels]) => [Number(oid), JSON.stringify(enumLabels(labels))]));
       const changed = watched.filter(({ enumOid, labels }) => present.get(enumOid) !== labels);
       isTold = changed.length > 0;
       return changed.map(({ name }) => name);

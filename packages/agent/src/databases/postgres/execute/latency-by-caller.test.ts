@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { CallerShare } from '../../driver/driver.ts';
-import { createLatencyByCaller } from './latency-by-caller.ts';
+import { LatencyByCaller } from './latency-tracker.ts';
 
 function callerOf(isAlone = false): CallerShare {
   return { isAlone, most: (capacity) => capacity, spare: () => 0 };
 }
 
 test('a caller whose runs take long beside others does not change what is expected of theirs', () => {
-  const latencies = createLatencyByCaller();
+  const latencies = new LatencyByCaller();
   const [quick, slow, third] = [callerOf(), callerOf(), callerOf()];
   for (let run = 0; run < 8; run++) latencies.record(quick, 1, true);
   // Values that take long may be new to this caller: what was known of all holds until its runs say otherwise.
@@ -23,7 +23,7 @@ test('a caller whose runs take long beside others does not change what is expect
 });
 
 test('a caller that is alone has no record of its own', () => {
-  const latencies = createLatencyByCaller();
+  const latencies = new LatencyByCaller();
   const alone = callerOf(true);
   for (let run = 0; run < 3; run++) latencies.record(alone, 1, true);
   expect(latencies.of(undefined).shortMs).toBeDefined();

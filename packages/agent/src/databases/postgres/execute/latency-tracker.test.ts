@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createLatencyTracker, type LatencyTracker } from './latency-tracker.ts';
+import { LatencyTracker } from './latency-tracker.ts';
 
 function trackerAfter(...runs: readonly (readonly [ms: number, succeeded: boolean])[]): LatencyTracker {
-  const tracker = createLatencyTracker();
+  const tracker = new LatencyTracker();
   for (const [ms, succeeded] of runs) tracker.record(ms, succeeded);
   return tracker;
 }

@@ -3,11 +3,36 @@ import { DatabaseError } from '../../driver/errors.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { attribution } from './attribution.ts';
 import { bindValue } from './bind-values.ts';
-import { reasonOf } from './callers-mistake.ts';
 import type { PreparedQuery } from './prepared-query.ts';
-import { runTransaction, type Transaction } from './transaction.ts';
+import { attribution, runTransaction, type Transaction } from './transaction.ts';
+
+/** SQLSTATEs by which functions and clauses refuse an argument, rather than the data: another value may well pass. */
+const REFUSED_ARGUMENT: Readonly<Record<string, string>> = {
+  '2201W': 'a row count must not be negative',
+  '2201X': 'a row offset must not be negative',
+  '2202G': 'the seed of a sample must not be null',
+  '2202H': 'the size of a sample is out of range',
+  '22007': 'it is no valid date or time',
+  '22008': 'a date or time is out of range',
+  '22009': 'it is no valid time zone',
+  '22023': 'it is no value that the query takes',
+};
+
+/** What is wrong with a value that a function has refused. */
+function reasonOf(state: string): string {
+  if (state === '2201B') return 'it is no valid regular expression';
+  return REFUSED_ARGUMENT[state] ?? 'it is no value that the query takes';
+}
+
+/**
+ * What a caller is told to change where the query failed by a value that each parameter alone took; undefined where the
+ * failure is not the caller's, or there are no parameters.
+ */
+export function callersMistake(state: string | undefined, params: readonly string[]): string | undefined {
+  const reason = state === undefined ? undefined : REFUSED_ARGUMENT[state];
+  return reason === undefined || params.length === 0 ? undefined : `${params.join(', ')}: ${reason}`;
+}
 
 /**
  * Data exceptions other than overflow and division by zero, which are the query's, and how functions with a grammar of

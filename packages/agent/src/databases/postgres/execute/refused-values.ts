@@ -1,10 +1,9 @@
-import { attribution } from './attribution.ts';
 import type { BoundParam } from './prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
-import { runTransaction, type Transaction } from './transaction.ts';
 import type { Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
+import { attribution, runTransaction, type Transaction } from './transaction.ts';
 
 /**
  * Data exceptions, violated constraints of a domain, exceeded limits (too long a word of a tsquery), and how input

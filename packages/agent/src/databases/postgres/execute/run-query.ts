@@ -3,7 +3,6 @@ import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../driver/errors.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver/driver.ts';
 import { faultError } from '../../sql/probes/fault-error.ts';
-import { callersMistake } from './callers-mistake.ts';
 import { watchLabels } from './changed-labels.ts';
 import {
   isCallerRefused,
@@ -20,15 +19,15 @@ import {
 } from '../connection/server-errors.ts';
 import { runTransaction, type TransactionResult, type Transaction } from './transaction.ts';
 import type { Rows } from '../connection/pipeline.ts';
-import { createLatencyByCaller, type LatencyByCaller } from './latency-by-caller.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { provenValues } from './proven-values.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
 import type { PreparedQuery, ResultForm } from './prepared-query.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { requireSigned } from '../../sql/signed-integer.ts';
+import { LatencyByCaller } from './latency-tracker.ts';
+import { callersMistake, provenValues } from './proven-values.ts';
 
 /** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;
@@ -47,7 +46,7 @@ const CHANGED_HINT =
 
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
   const forms = formsOf(verified);
-  const latencies = createLatencyByCaller();
+  const latencies = new LatencyByCaller();
   const changedLabels = watchLabels(pool, verified.capability, verified.params);
   return {
     run: (call) => run(pool, verified, forms, latencies, call),

@@ -27,6 +27,11 @@ import {
 } from '../connection/transaction-settings.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 
+/** Stands before each statement of a capability, whose name has letters, digits and underscores only. */
+export function attribution(capability: string): string {
+  return `/* svc:${capability} */ `;
+}
+
 export interface Transaction {
   readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId' | 'caller'>;
   readonly statements: readonly Statement[];

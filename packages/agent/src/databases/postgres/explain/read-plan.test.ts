@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readPlan } from './read-plan.ts';
+import { readPlan } from './explain-query.ts';
 
 const node = (type: string, planned: number, came: number, more: object = {}): object => ({
   'Node Type': type,

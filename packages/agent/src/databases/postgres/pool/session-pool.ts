@@ -141,9 +141,9 @@ export class SessionPool extends PoolBase<DatabaseSession> {
     else this.#held.set(holder, left);
   }
 
-  protected endDoubtful(session: DatabaseSession, live: LiveSession): void {
+  protected endDoubtful(session: DatabaseSession): void {
     this.idle.splice(this.idle.indexOf(session), 1);
-    this.endGracefully(session, live, DOUBTFUL_CLOSE_MS);
+    this.endGracefully(session, DOUBTFUL_CLOSE_MS);
   }
 
   /** The one that was last given to a short transaction, so that many leave in a batch; else the least busy. */

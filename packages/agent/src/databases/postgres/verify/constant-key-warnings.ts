@@ -1,8 +1,7 @@
-import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
 import { constantKey, PURE_FUNCTIONS, type KeyClause } from '../../sql/constant-keys.ts';
-import { readStatement } from './statement/read-statement.ts';
+import { readableStatements } from './statement/readable-statements.ts';
 import { isNode, namesIn, walk } from './statement/tree.ts';
 
 /** Fields of the tree that hold keys. That of DISTINCT without ON holds no key. */
@@ -15,28 +14,24 @@ const CLAUSES: ReadonlyMap<string, KeyClause> = new Map([
 
 /** One for each parameter that stands as a key, alone or with constants, and for each clause in which it does. */
 export async function constantKeyWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]> {
-  await loadModule();
-  return capabilities.flatMap((capability) => {
-    if (!mayHaveOne(capability.sql)) return [];
-    const result = readStatement(capability);
-    if (!result.ok) return [];
-    const { inspected, template } = result.read;
-    const warnings = new Map<string, Fault>();
-    walk(inspected.tree, (field, child) => {
+  const warnings = new Map<string, Fault>();
+  const suspects = capabilities.filter(({ sql }) => mayHaveOne(sql));
+  for await (const { capability, read } of readableStatements(suspects)) {
+    walk(read.inspected.tree, (field, child) => {
       const clause = CLAUSES.get(field);
       if (clause === undefined) return;
       for (const key of Array.isArray(child) ? child : [child]) {
         for (const number of numbersIn(key) ?? []) {
-          const name = template.params[number - 1]?.name ?? '';
-          warnings.set(`${clause} ${name}`, constantKey(capability, name, clause));
+          const name = read.template.params[number - 1]?.name ?? '';
+          warnings.set(`${capability.name} ${clause} ${name}`, constantKey(capability, name, clause));
         }
       }
     });
-    return [...warnings.values()];
-  });
+  }
+  return [...warnings.values()];
 }
 
-/** Whether a parameter follows a BY or an ON. Without this every statement would be parsed again, which takes its time. */
+/** Whether a parameter follows a BY or an ON. Other statements are not parsed again, which takes its time. */
 function mayHaveOne(sql: string): boolean {
   const [, ...lists] = sql.split(/\b(?:by|on)\b/i);
   return lists.some((list) =>

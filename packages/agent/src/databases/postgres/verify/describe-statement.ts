@@ -6,7 +6,6 @@ import type {
   DescribedParam,
   StatementDescription,
 } from '../../driver/describe-statement.ts';
-import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { ServerType } from '../execute/prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
 import type { Statement } from '../connection/pipeline.ts';
@@ -14,31 +13,26 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { checkReached } from './functions/check-functions.ts';
 import { DependencyCatalog } from './functions/dependency-catalog.ts';
 import { findReached } from './functions/find-reached.ts';
-import { withGrants } from './grants/with-grants.ts';
 import { preparedName, prepareOnly, step, type Refusal } from './plan-statement.ts';
 import { namedObjects } from './statement/named-objects.ts';
 import { namesOfParameters } from './statement/named-parameters.ts';
 import { readFilled, readStatement, type ReadStatement } from './statement/read-statement.ts';
-import { isNode, walk } from './statement/tree.ts';
+import { castParameter, isNode, walk } from './statement/tree.ts';
+import { convertColumn } from './types/convert-column.ts';
+import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
+import { withGrants } from './grants/missing-grants.ts';
 import {
   learnTypes,
+  parameterTypesStatement,
+  readParameterTypes,
+  type TypeCatalog,
   typeOfColumn,
   typesStatement,
   unknownTypes,
-  type TypeCatalog,
-} from './types/column-types.ts';
-import { convertColumn } from './types/convert-column.ts';
-import { parameterTypesStatement, readParameterTypes } from './types/server-types.ts';
+} from './types/server-types.ts';
+import { FLOATS, INTEGERS, JSON_TYPES, OID } from '../dialect/type-oids.ts';
 
-const BOOL = 16;
-const INTEGERS = new Set([20, 21, 23, 26]);
-const NUMBERS = new Set([700, 701, 1700]);
 const WHOLE: ReadonlySet<ResultType> = new Set(['integer', 'boolean', 'string', 'object', 'array']);
-const NUMERIC = 1700;
-const DATE = 1082;
-const TIMESTAMPS = new Set([1114, 1184]);
-const UUID = 2950;
-const JSON_TYPES = new Set([114, 3802]);
 /** indeterminate_datatype, ambiguous_parameter */
 const UNTYPED = new Set(['42P18', '42P08']);
 const POSITION = { line: 1, column: 1 };
@@ -141,11 +135,11 @@ export async function describeStatement(
             ).ok,
         );
     // Of other types some values leave as null: NaN, infinities.
-    const isWhole = WHOLE.has(fieldType) && type.oid !== NUMERIC;
+    const isWhole = WHOLE.has(fieldType) && type.oid !== OID.numeric;
     return {
       name: column.name,
       type: fieldType,
-      ...(column.dataTypeID === UUID ? { format: 'uuid' } : {}),
+      ...(column.dataTypeID === OID.uuid ? { format: 'uuid' } : {}),
       nullable: mayAddNulls || !isFilled || !isWhole,
     };
   });
@@ -188,19 +182,11 @@ function optionalPlaces({ inspected }: ReadStatement): ReadonlyMap<number, 'bare
     const asked: unknown = isAsked ? [child['arg']] : key === 'CoalesceExpr' ? child['args'] : [];
     for (const value of Array.isArray(asked) ? asked : []) {
       const isBare = isAsked && isNode(value) && isNode(value['ParamRef']);
-      const number = numberOf(value);
-      if (number > 0) optional.set(number, isBare ? 'bare' : 'typed');
+      const number = castParameter(value);
+      if (number !== undefined) optional.set(number, isBare ? 'bare' : 'typed');
     }
   });
   return optional;
-}
-
-/** Of a parameter, in casts or not; 0 for anything else. */
-function numberOf(value: unknown): number {
-  let node = value;
-  while (isNode(node) && isNode(node['TypeCast'])) node = node['TypeCast']['arg'];
-  const param = isNode(node) ? node['ParamRef'] : undefined;
-  return isNode(param) ? Number(param['number']) : 0;
 }
 
 function schemaOf(type: ServerType): ParamSchema {
@@ -209,12 +195,12 @@ function schemaOf(type: ServerType): ParamSchema {
 }
 
 function scalarSchemaOf({ base, labels }: ServerType): ParamSchema {
-  if (base === BOOL) return { type: 'boolean' };
+  if (base === OID.bool) return { type: 'boolean' };
   if (INTEGERS.has(base)) return { type: 'integer' };
-  if (NUMBERS.has(base)) return { type: 'number' };
-  if (base === DATE) return { type: 'date' };
-  if (TIMESTAMPS.has(base)) return { type: 'datetime' };
-  if (base === UUID) return { type: 'uuid' };
+  if (FLOATS.has(base) || base === OID.numeric) return { type: 'number' };
+  if (base === OID.date) return { type: 'date' };
+  if (base === OID.timestamp || base === OID.timestamptz) return { type: 'datetime' };
+  if (base === OID.uuid) return { type: 'uuid' };
   if (JSON_TYPES.has(base)) return { type: 'object' };
   return labels.length === 0 ? { type: 'string' } : { type: 'string', enum: labels };
 }

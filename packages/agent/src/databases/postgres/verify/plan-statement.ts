@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { Capability } from '../../../capabilities/model.ts';
 import { DatabaseError, type VerificationFault } from '../../driver/errors.ts';
 import { runOwnStatements, type OwnOutput } from '../execute/own-statements.ts';
+import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import type { Rows, Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
@@ -120,6 +121,16 @@ export async function step(
   } catch (error) {
     return refusedByDatabase(capability, error);
   }
+}
+
+/** The plan of what runs for a call, for any values of its parameters, as the server writes it. Nothing runs. */
+export async function showPlan(
+  pool: SessionPool,
+  { capability, prefix, params }: PreparedQuery,
+): Promise<readonly string[]> {
+  const statements = explain(prefix, params.length, 'format text');
+  const { results } = await runOwnStatements(pool, { statements, capability, timeoutMs: STEP_TIMEOUT_MS });
+  return (results[2]?.rows ?? []).map(([line]) => line ?? '');
 }
 
 /** Rethrows what is not the database's refusal of a statement. */

@@ -1,13 +1,13 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import { bindValue } from '../execute/bind-values.ts';
-import { runOwnStatements } from '../execute/own-statements.ts';
-import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
+import { textArray } from '../execute/bind-values.ts';
+import { askCatalog, runOwnStatements } from '../execute/own-statements.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import type { RelationKeys } from './one-row.ts';
-import { relationIds } from './relation-ids.ts';
-import { namedRelations } from './statement/named-relations.ts';
+import { namedRelations } from './statement/readable-statements.ts';
 
-const TIMEOUT_MS = 30_000;
+/** On the account's own path, as the author's SQL is. */
+const RELATIONS = `select a.name, pg_catalog.to_regclass(a.name)::pg_catalog.oid
+  from pg_catalog.unnest($1::pg_catalog.text[]) a (name)`;
 /**
  * The whole table must keep to the index: not a part of its rows, and no rows of tables that inherit from it, which have
  * indexes of their own.
@@ -18,20 +18,28 @@ const KEYS = `select i.indrelid, (select json_agg(a.attname) from pg_attribute a
   where i.indisunique and i.indisvalid and i.indpred is null and i.indexprs is null
     and not (c.relkind = 'r' and c.relhassubclass) and i.indrelid = any ($1::text[]::oid[])`;
 
-/** What no two rows have in common, of all that the capabilities read. */
+/** The oids of relations as `namedRelations` writes them, without those that do not exist. */
+export async function relationIds(
+  pool: SessionPool,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const statements = [{ text: RELATIONS, values: [textArray([...new Set(names)])] }];
+  const { results } = await runOwnStatements(pool, { statements });
+  const rows = results[0]?.rows ?? [];
+  return new Map(
+    rows.flatMap(([name, id]) => (typeof name === 'string' && typeof id === 'string' ? [[name, id]] : [])),
+  );
+}
+
+/** The columns that no two rows have in common, for all relations that the capabilities read. */
 export async function relationKeys(
   pool: SessionPool,
   capabilities: readonly Capability[],
 ): Promise<RelationKeys> {
   const ids = await relationIds(pool, await namedRelations(capabilities));
-  const wanted = bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(ids.values())]);
-  const { results } = await runOwnStatements(pool, {
-    capability: '',
-    timeoutMs: TIMEOUT_MS,
-    statements: [PIN_SEARCH_PATH, { text: KEYS, values: [wanted] }],
-  });
   const keys = new Map<string, (readonly string[])[]>();
-  for (const [id = '', columns] of results[1]?.rows ?? []) {
+  const statement = { text: KEYS, values: [textArray([...new Set(ids.values())])] };
+  for (const [id, columns] of await askCatalog(pool, statement)) {
     const found: readonly string[] = JSON.parse(columns ?? '[]');
     keys.set(id ?? '', [...(keys.get(id ?? '') ?? []), found]);
   }

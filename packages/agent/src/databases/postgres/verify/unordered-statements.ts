@@ -1,7 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
-import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../capabilities/model.ts';
-import { readStatement } from './statement/read-statement.ts';
+import { readableStatements } from './statement/readable-statements.ts';
 import { inside, isNode, listIn, namesIn, walk, type TreeNode } from './statement/tree.ts';
 import { conjuncts, equalSides, findsOneRow, type RelationKeys } from './one-row.ts';
 
@@ -34,14 +32,9 @@ export async function unorderedStatements(
   capabilities: readonly Capability[],
   keys: RelationKeys = new Map(),
 ): Promise<readonly string[]> {
-  await loadModule();
   const names: string[] = [];
-  for (const capability of capabilities) {
-    // The workbench asks this of the process that also checks saves, which would wait for a second.
-    await setImmediate();
-    const result = readStatement(capability);
-    if (!result.ok) continue;
-    const { tree } = result.read.inspected;
+  for await (const { capability, read } of readableStatements(capabilities)) {
+    const { tree } = read.inspected;
     if (!isOrdered(tree) && !findsOneRow(tree, keys)) names.push(capability.name);
   }
   return names;
@@ -69,17 +62,13 @@ function isOne(limit: unknown): boolean {
 
 /** An aggregate that is neither a window's nor a subselect's makes one row of all. */
 function aggregates(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(aggregates);
-  if (!isNode(value)) return false;
-  return Object.entries(value).some(([key, child]) => {
-    if (key === 'SubLink') return false;
-    const isAggregate =
-      key === 'FuncCall' &&
-      isNode(child) &&
-      !('over' in child) &&
-      AGGREGATES.has(namesIn(child['funcname']).at(-1) ?? '');
-    return isAggregate || aggregates(child);
+  let found = false;
+  walk(value, (key, child) => {
+    if (key === 'FuncCall' && isNode(child) && !('over' in child))
+      found ||= AGGREGATES.has(namesIn(child['funcname']).at(-1) ?? '');
+    return key !== 'SubLink';
   });
+  return found;
 }
 
 /** `id = :x`; `film_id = :x` where the table is film or films; two columns of ids, as the tables of a relation have. */

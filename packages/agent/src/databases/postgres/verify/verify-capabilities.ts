@@ -4,20 +4,11 @@ import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver/driver.ts';
 import { DatabaseError, type VerificationFault } from '../../driver/errors.ts';
 import { findProbes } from './statement/find-probes.ts';
-import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import { checkFunctions, checkReached, operatorsStatement } from './functions/check-functions.ts';
 import { DependencyCatalog } from './functions/dependency-catalog.ts';
 import { findReached } from './functions/find-reached.ts';
-import { withGrants } from './grants/with-grants.ts';
 import { checkPresets } from './types/check-presets.ts';
 import { chooseTypes } from './types/choose-types.ts';
-import {
-  learnTypes,
-  typeOfColumn,
-  typesStatement,
-  unknownTypes,
-  type TypeCatalog,
-} from './types/column-types.ts';
 import { convertColumn } from './types/convert-column.ts';
 import { readPlan } from './functions/known-functions.ts';
 import { emptyRange } from './types/parameter-fit.ts';
@@ -29,9 +20,18 @@ import { countingParams } from './row-count-warnings.ts';
 import { namedObjects, type NamedObjects } from './statement/named-objects.ts';
 import { readStatement, refusedAsTooDeep, type ReadStatement } from './statement/read-statement.ts';
 import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
-import { titlesStatement } from './types/server-types.ts';
 import type { SessionFacts } from '../connection/database-session.ts';
 import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap-select.ts';
+import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
+import { withGrants } from './grants/missing-grants.ts';
+import {
+  learnTypes,
+  titlesStatement,
+  type TypeCatalog,
+  typeOfColumn,
+  typesStatement,
+  unknownTypes,
+} from './types/server-types.ts';
 
 interface PostgresVerification extends Verification {
   readonly prepared: readonly PreparedQuery[];

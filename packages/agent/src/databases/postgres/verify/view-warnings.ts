@@ -1,13 +1,11 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
-import { runOwnStatements } from '../execute/own-statements.ts';
-import { PIN_SEARCH_PATH } from '../execute/pin-search-path.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { relationIds } from './relation-ids.ts';
-import { namedRelations } from './statement/named-relations.ts';
 import { faultAt } from '../../sql/fault-at.ts';
+import { PIN_SEARCH_PATH, runOwnStatements } from '../execute/own-statements.ts';
+import { namedRelations } from './statement/readable-statements.ts';
+import { relationIds } from './relation-keys.ts';
 
-const TIMEOUT_MS = 30_000;
 /** From here on a view may have security_invoker. */
 const SECURITY_INVOKER_VERSION = 150_000;
 
@@ -38,11 +36,7 @@ export async function viewWarnings(
   pool: SessionPool,
   capabilities: readonly Capability[],
 ): Promise<readonly Fault[]> {
-  const { results, facts } = await runOwnStatements(pool, {
-    capability: '',
-    timeoutMs: TIMEOUT_MS,
-    statements: [PIN_SEARCH_PATH, { text: VIEWS }],
-  });
+  const { results, facts } = await runOwnStatements(pool, { statements: [PIN_SEARCH_PATH, { text: VIEWS }] });
   const views = results[1]?.rows ?? [];
   if (views.length === 0) return [];
   const named = await Promise.all(capabilities.map((capability) => namedRelations([capability])));

@@ -1,10 +1,10 @@
 import { parseSync } from 'libpg-query';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
-import { attribution } from '../execute/attribution.ts';
 import type { ResultForm } from '../execute/prepared-query.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { RELEASE_LOCKS } from '../connection/transaction-settings.ts';
 import { fingerprint, inside, isNode, listIn, type TreeNode } from './statement/tree.ts';
+import { attribution } from '../execute/transaction.ts';
 
 export interface OutputColumn {
   readonly name: string;

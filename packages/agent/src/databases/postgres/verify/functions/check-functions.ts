@@ -8,7 +8,7 @@ import { isAllowed, isForbidden } from './known-functions.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import { forbiddenMessage } from '../statement/read-statement.ts';
-import { bindValue } from '../../execute/bind-values.ts';
+import { textArray } from '../../execute/bind-values.ts';
 
 const EQUALS = 'operator(pg_catalog.=)';
 const PROC = "'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid";
@@ -32,12 +32,8 @@ export function operatorsStatement(operators: readonly string[]): Statement {
       union select 'cast', n.nspname, p.proname, ${EXTENSION}
         from pg_catalog.pg_cast c join pg_catalog.pg_proc p on p.oid ${EQUALS} c.castfunc ${SCHEMA}
         where ${IS_VOLATILE}`,
-    values: [textArray(operators)],
+    values: [textArray([...new Set(operators)])],
   };
-}
-
-function textArray(values: readonly string[]): string | null {
-  return bindValue({ type: 'array', items: { type: 'string' } }, [...new Set(values)]);
 }
 
 /**

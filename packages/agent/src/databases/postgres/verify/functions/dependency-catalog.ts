@@ -1,7 +1,5 @@
 import { parseSync } from 'libpg-query';
 import type { Rows, Statement } from '../../connection/pipeline.ts';
-import { runOwnStatements } from '../../execute/own-statements.ts';
-import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';
@@ -13,6 +11,7 @@ import {
   wrappersStatement,
   type Name,
 } from './dependency-queries.ts';
+import { askCatalog, PIN_SEARCH_PATH, runOwnStatements } from '../../execute/own-statements.ts';
 
 /**
  * `type` stands for values that are there, `made` for such that are made, whose input functions and checks run, and
@@ -73,7 +72,6 @@ export interface Question {
   readonly types: readonly string[];
 }
 
-const TIMEOUT_MS = 30_000;
 /** No name has it. */
 const SEPARATOR = '\0';
 /** Types that stand for others in operator classes: "any", record, anyelement and its relatives. */
@@ -121,8 +119,7 @@ export class DependencyCatalog {
       const question = this.question(named, types);
       if (question === undefined) return this.#learnWrappers();
       const { statements } = question;
-      const own = { capability: '', timeoutMs: TIMEOUT_MS, statements };
-      this.answer(question, (await runOwnStatements(this.#pool, own)).results);
+      this.answer(question, (await runOwnStatements(this.#pool, { statements })).results);
     }
   }
 
@@ -206,13 +203,7 @@ export class DependencyCatalog {
   async #learnWrappers(): Promise<void> {
     const oids = [...this.#withoutWrapper];
     if (oids.length === 0) return;
-    const statements = [PIN_SEARCH_PATH, wrappersStatement(oids)];
-    const { results } = await runOwnStatements(this.#pool, {
-      capability: '',
-      timeoutMs: TIMEOUT_MS,
-      statements,
-    });
-    for (const [oid, wrapper, runsProgram] of results[1]?.rows ?? []) {
+    for (const [oid, wrapper, runsProgram] of await askCatalog(this.#pool, wrappersStatement(oids))) {
       const table = this.foreignTables.get(oid ?? '');
       if (table === undefined) continue;
       const found = { wrapper: wrapper ?? '', runsProgram: runsProgram === 'true' };

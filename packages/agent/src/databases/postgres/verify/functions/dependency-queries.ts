@@ -1,8 +1,7 @@
 import type { Statement } from '../../connection/pipeline.ts';
-import { bindValue } from '../../execute/bind-values.ts';
+import { textArray } from '../../execute/bind-values.ts';
+import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 
-/** Everything below this is PostgreSQL's own. */
-export const FIRST_USER_OID = 16_384;
 /** Stands for every schema. */
 export const ANY_SCHEMA = '*';
 
@@ -56,11 +55,7 @@ const NAMES = `with found (kind, schema, name, oid) as materialized (
  * with its schema: see `PIN_SEARCH_PATH`.
  */
 export function namesStatement(names: readonly Name[]): Statement {
-  const texts = (field: keyof Name): string | null =>
-    bindValue(
-      { type: 'array', items: { type: 'string' } },
-      names.map((name) => name[field]),
-    );
+  const texts = (field: keyof Name): string => textArray(names.map((name) => name[field]));
   return { text: NAMES, values: [texts('kind'), texts('schema'), texts('name')] };
 }
 
@@ -214,11 +209,10 @@ const WRAPPERS = `select f.ftrelid::text, coalesce(h.probin, w.fdwname),
  * Only where there are any, for an account may not be allowed to read these catalogs.
  */
 export function wrappersStatement(oids: readonly string[]): Statement {
-  return { text: WRAPPERS, values: [bindValue({ type: 'array', items: { type: 'string' } }, oids)] };
+  return { text: WRAPPERS, values: [textArray(oids)] };
 }
 
 /** `PIN_SEARCH_PATH` goes before, and before that `namesStatement`. `objects` are as in `type 23`. */
 export function reachedStatement(objects: readonly string[], withCasts: boolean): Statement {
-  const texts = bindValue({ type: 'array', items: { type: 'string' } }, objects);
-  return { text: REACHED, values: [texts, String(withCasts)] };
+  return { text: REACHED, values: [textArray(objects), String(withCasts)] };
 }

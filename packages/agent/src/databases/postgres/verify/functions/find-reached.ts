@@ -9,7 +9,7 @@ import {
   type FunctionFacts,
   type Kind,
 } from './dependency-catalog.ts';
-import { FIRST_USER_OID } from './dependency-queries.ts';
+import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 import type { NamedObjects } from '../statement/named-objects.ts';
 
 /**

@@ -1,11 +1,10 @@
 import { nearestWithin } from '@svc/edge';
-import { loadModule } from 'libpg-query';
 import type { Fault } from '../../../../capabilities/fault.ts';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
-import { namedObjects } from '../statement/named-objects.ts';
-import { readStatement } from '../statement/read-statement.ts';
+import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';
+import { readableStatements } from '../statement/readable-statements.ts';
 import { DependencyCatalog, type ForeignTable } from './dependency-catalog.ts';
 import { findReached, type ReachedTable } from './find-reached.ts';
 
@@ -34,11 +33,9 @@ export async function foreignTableWarnings(
 ): Promise<readonly Fault[]> {
   const concerned = capabilities.filter(({ allowForeignTables }) => allowForeignTables.length > 0);
   if (concerned.length === 0) return [];
-  await loadModule();
-  const statements = concerned.flatMap((capability) => {
-    const result = readStatement(capability);
-    return result.ok ? [{ capability, named: namedObjects(result.read.inspected.tree) }] : [];
-  });
+  const statements: { readonly capability: Capability; readonly named: NamedObjects }[] = [];
+  for await (const { capability, read } of readableStatements(concerned))
+    statements.push({ capability, named: namedObjects(read.inspected.tree) });
   const catalog = new DependencyCatalog(pool);
   await catalog.learn(statements.map(({ named }) => named));
   return statements.flatMap(({ capability, named }) => {

@@ -1,11 +1,12 @@
 import { parseSync } from 'libpg-query';
-import { DatabaseError } from '../../../driver/errors.ts';
+import { DatabaseError, withRemedy } from '../../../driver/errors.ts';
 import type { Statement } from '../../connection/pipeline.ts';
-import { runOwnStatements } from '../../execute/own-statements.ts';
-import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { CATALOG_GRANTS, grantsStatement } from './grants-query.ts';
 import { neededObjects, together, type NeededObject } from './needed-objects.ts';
+import { PIN_SEARCH_PATH, runOwnStatements } from '../../execute/own-statements.ts';
+import { INSUFFICIENT_PRIVILEGE } from '../../connection/server-errors.ts';
+import { refusalMessage, type Refusal } from '../plan-statement.ts';
 
 export interface MissingGrants {
   /** Statements that are known to be needed. */
@@ -14,10 +15,34 @@ export interface MissingGrants {
   readonly oneOf: readonly string[];
 }
 
+/** undefined_table, undefined_function, undefined_object: a schema on the search path that may not be used is passed over. */
+const UNDEFINED = new Set(['42P01', '42883', '42704']);
+const HIDDEN = refusalMessage('what it names is in a schema that the account may not use');
+const UNKNOWN = refusalMessage('the account lacks a privilege, and it is not known which');
+const AMBIGUOUS = refusalMessage('the account may not execute the one of several functions that it calls');
 const TIMEOUT_MS = 10_000;
 const PATH: Statement = {
   text: "select pg_catalog.current_setting('search_path'), current_user::pg_catalog.text",
 };
+
+/** The refusal of a statement, by its tree, with the statements that grant what the account lacks if they are known. */
+export async function withGrants(pool: SessionPool, refusal: Refusal, tree: unknown): Promise<Refusal> {
+  const { sqlState = '', faults } = refusal;
+  const isDenied = sqlState === INSUFFICIENT_PRIVILEGE;
+  if (!isDenied && !UNDEFINED.has(sqlState)) return refusal;
+  const { sure, oneOf } = await missingGrants(pool, tree);
+  const isHidden = sure.some((grant) => grant.startsWith('GRANT USAGE ON SCHEMA '));
+  if (!isDenied && !isHidden) return refusal;
+  const told = sure.length > 0 ? sure.join('; ') : `one of: ${oneOf.join('; ')}`;
+  return {
+    ok: false,
+    faults: faults.map((fault) => {
+      if (sure.length === 0 && oneOf.length === 0) return { ...fault, message: UNKNOWN };
+      const message = isDenied ? (sure.length > 0 ? fault.message : AMBIGUOUS) : HIDDEN;
+      return withRemedy({ ...fault, message }, told);
+    }),
+  };
+}
 
 /** What an account lacks to run a statement that the server refuses, by its parse tree. Nothing where that cannot be told. */
 export async function missingGrants(pool: SessionPool, tree: unknown): Promise<MissingGrants> {
@@ -57,7 +82,7 @@ export type Row = readonly (string | null)[];
 /** The rows of the last statement; undefined where the database does not say. */
 async function ask(pool: SessionPool, statements: readonly Statement[]): Promise<readonly Row[] | undefined> {
   try {
-    const { results } = await runOwnStatements(pool, { statements, capability: '', timeoutMs: TIMEOUT_MS });
+    const { results } = await runOwnStatements(pool, { statements, timeoutMs: TIMEOUT_MS });
     return results.at(-1)?.rows ?? [];
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;

@@ -1,8 +1,103 @@
 import { markLists } from '../../../sql/places/list-places.ts';
-import { valueProbes, type ValueProbe } from '../../../sql/probes/value-probes.ts';
-import { scanSql } from '../../../sql/scanner.ts';
+import { valueProbes, type ProbeDialect, type ValueProbe } from '../../../sql/probes/value-probes.ts';
+import { scanSql, type Lexicon } from '../../../sql/scanner.ts';
 import type { BoundParam } from '../../execute/prepared-query.ts';
-import { probeDialect } from './probe-dialect.ts';
+import type { FunctionRule } from '../../../sql/probes/probe-texts.ts';
+
+/** As much of PostgreSQL's lexicon as finds parameters. A statement that uses more of it has no probes. */
+const lexicon: Lexicon = {
+  name: 'PostgreSQL',
+  quotes: { "'": { kind: 'text', hasEscapes: false }, '"': { kind: 'name', hasEscapes: false } },
+  lineComments: [{ start: '--', needsSpace: false }],
+  activeComments: [],
+  operators: '+-*/%=<>!&|^~@#(),.;[]',
+  colons: /::|:=|:(?![A-Za-z_])/y,
+  variables: [],
+};
+
+const MOMENT = "timestamptz '2000-01-01 00:00:00+00'";
+const search: FunctionRule = { args: ["'simple'", "''"] };
+const pattern: FunctionRule = { args: ["''", "''", "''"] };
+const ofPart: FunctionRule = { args: ["'day'", MOMENT] };
+const parsing: FunctionRule = { args: ["'2000'", "'YYYY'"] };
+const closed: FunctionRule = { args: [] };
+const matching = { right: (operand: string) => `'' ~ ${operand}` };
+
+/** Functions and operators of PostgreSQL that refuse a text or a number for what it is. */
+const probeDialect: Omit<ProbeDialect, 'placeholder'> = {
+  lexicon,
+  isPositional: false,
+  // Counted, so that it is computed, and so that no more than a number of it is sent.
+  select: (expression) =>
+    expression.startsWith('1 ')
+      ? `select ${expression}`
+      : `select count(a) from (select ${expression} as a limit 1) q`,
+  rules: {
+    hasOthers: false,
+    guards: [],
+    functions: {
+      to_tsquery: search,
+      ts_rewrite: closed,
+      regexp_match: { args: ["''", "''", "''"] },
+      regexp_matches: pattern,
+      regexp_replace: { args: ["''", "''", "''", "''"] },
+      regexp_split_to_array: pattern,
+      regexp_split_to_table: pattern,
+      regexp_like: pattern,
+      regexp_count: { args: ["''", "''", '1', "''"] },
+      regexp_instr: { args: ["''", "''", '1', '1', '0', "''"] },
+      regexp_substr: { args: ["''", "''", '1', '1', "''"] },
+      xpath: { args: ["'/a'", "'<a/>'", "'{}'::text[]"] },
+      xpath_exists: { args: ["'/a'", "'<a/>'", "'{}'::text[]"] },
+      to_date: parsing,
+      to_timestamp: parsing,
+      to_number: { args: ["'1'", "'9'"] },
+      to_char: { args: [MOMENT, "'YYYY'"] },
+      date_trunc: { args: ["'day'", MOMENT, "'UTC'"] },
+      date_part: ofPart,
+      timezone: { args: ["'UTC'", MOMENT] },
+      make_date: closed,
+      make_time: closed,
+      make_timestamp: closed,
+      make_timestamptz: closed,
+      make_interval: closed,
+      encode: { args: ["''::bytea", "'hex'"] },
+      decode: { args: ["''", "'hex'"] },
+      convert_to: { args: ["''", "'UTF8'"] },
+      convert_from: { args: ["''::bytea", "'UTF8'"] },
+      format: { args: ["''"] },
+      split_part: { args: ["''", "''", '1'] },
+      substring: { args: ["''", '1', '1'] },
+      overlay: { args: ["''", "''", '1', '1'] },
+      chr: closed,
+      ntile: { args: ['1'], behind: ' over ()' },
+      nth_value: { args: ['1', '1'], behind: ' over ()' },
+      generate_series: closed,
+      numrange: closed,
+      int4range: closed,
+      int8range: closed,
+      daterange: closed,
+      tsrange: closed,
+      tstzrange: closed,
+      jsonb_path_query: { args: ["'{}'::jsonb", "'$'"] },
+      jsonb_path_query_array: { args: ["'{}'::jsonb", "'$'"] },
+      jsonb_path_query_first: { args: ["'{}'::jsonb", "'$'"] },
+      jsonb_path_exists: { args: ["'{}'::jsonb", "'$'"] },
+      jsonb_path_match: { args: ["'{}'::jsonb", "'$ == 1'"] },
+      text2ltree: closed,
+    },
+    operators: {
+      '~': matching,
+      '~*': matching,
+      '!~': matching,
+      '!~*': matching,
+      'similar to': { right: (operand) => `'' similar to ${operand}` },
+      'at time zone': { right: (zone) => `${MOMENT} at time zone ${zone}` },
+      limit: { right: (count) => `1 limit ${count}` },
+      offset: { right: (count) => `1 offset ${count}` },
+    },
+  },
+};
 
 /** What tells the values of a statement's parameters from its data. `references` are the names that its parser has found. */
 export function findProbes(

@@ -1,7 +1,6 @@
 import { hasSqlDetails, parseSync } from 'libpg-query';
 import { textOf } from '../../connection/server-errors.ts';
-import { isNode, namesIn, walk, type TreeNode } from './tree.ts';
-import { tooDeep } from './too-deep.ts';
+import { inside, isNode, namesIn, walk, type TreeNode } from './tree.ts';
 import { writtenCasts, type WrittenType } from './written-casts.ts';
 
 /** A name as it was written, `schema` only where it was. */
@@ -60,8 +59,8 @@ export function inspectSelect(text: string): InspectResult {
     if (key === 'FuncCall') functions.push(qualifiedName(namesIn(child['funcname'])));
     for (const { name } of operatorsOf(key, child)) operators.add(name);
     if (key === 'NullTest') {
-      const tested = inside(inside(inside(child, 'arg'), 'TypeCast'), 'arg')?.['ParamRef'];
-      if (isNode(tested)) nullTested.push(Number(tested['location'] ?? 0));
+      const tested = inside(child, 'arg', 'TypeCast', 'arg', 'ParamRef');
+      if (tested !== undefined) nullTested.push(Number(tested['location'] ?? 0));
     }
     if (key === 'ParamRef') {
       parameters.push({ number: Number(child['number'] ?? 0), offset: Number(child['location'] ?? 0) });
@@ -106,11 +105,6 @@ function impliedOperators(key: string, node: TreeNode): readonly string[] {
   }
 }
 
-function inside(node: TreeNode | undefined, key: string): TreeNode | undefined {
-  const child = node?.[key];
-  return isNode(child) ? child : undefined;
-}
-
 /** The numbers of the parameters in the outermost expression that begins, or has its operator, at a byte offset. */
 export function parametersAt(tree: TreeNode, offset: number): readonly number[] {
   let found: readonly number[] | undefined;
@@ -152,4 +146,16 @@ function syntaxFault(error: unknown, text: string): InspectFault {
 /** The parser counts characters, not UTF-16 units. */
 function lineAt(text: string, position: number): number {
   return Array.from(text).slice(0, position).join('').split('\n').length;
+}
+
+/**
+ * What a fault says when SQL nests deeper than the stack of the parser, of WebAssembly or of this process; undefined for
+ * any other error. Nothing is undone by such an error: what reads SQL only reads.
+ */
+export function tooDeep(error: unknown): { readonly message: string; readonly detail: string } | undefined {
+  const detail = textOf(error);
+  if (!(error instanceof RangeError) && !detail.startsWith('memory exhausted')) return undefined;
+  const message =
+    'nests too deep to be checked: put fewer subselects, calls, parentheses or operators inside each other; WITH, a join or = any (array[...]) often does without';
+  return { message, detail };
 }

@@ -1,6 +1,6 @@
 import type { Param } from '../../../../capabilities/model.ts';
 import { scan, type Token } from './scan.ts';
-import { fingerprint, inside, isNode, listIn, namesIn, type TreeNode } from './tree.ts';
+import { castParameter, fingerprint, inside, isNode, listIn, namesIn, type TreeNode } from './tree.ts';
 
 /**
  * The SQL with `= any (:ids)` for `in (:ids)`, and `<> all (:ids)` for `not in (:ids)`, where `ids` is an array: to
@@ -84,9 +84,7 @@ function mapIn(value: unknown, map: (comparison: TreeNode) => TreeNode): unknown
 
 function listOf(comparison: TreeNode, params: readonly Param[]): TreeNode | undefined {
   const [item, ...others] = listIn(inside(comparison, 'rexpr', 'List')?.['items']);
-  let node = item;
-  while (isNode(node) && isNode(node['TypeCast'])) node = inside(node, 'TypeCast', 'arg');
-  const number = inside(node, 'ParamRef')?.['number'];
-  const isArray = params[Number(number) - 1]?.schema.type === 'array';
-  return others.length === 0 && number !== undefined && isArray ? item : undefined;
+  const number = castParameter(item);
+  const isArray = number !== undefined && params[number - 1]?.schema.type === 'array';
+  return others.length === 0 && isArray ? item : undefined;
 }

@@ -3,16 +3,23 @@ import type { Capability } from '../../../../capabilities/model.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
 import type { Template } from '../../../sql/create-template.ts';
-import type { FilledTemplate } from '../../../sql/fill-template.ts';
+import { fillTemplate, type FilledTemplate, type WrittenPlaceholder } from '../../../sql/fill-template.ts';
 import { presetsBeyond } from '../../../sql/signed-integer.ts';
 import { isForbidden } from '../functions/known-functions.ts';
-import { inspectSelect, type Inspected } from './inspect.ts';
 import { comparesRow, isSameMeaning, rewriteLists } from './list-parameters.ts';
 import { findParameters } from './named-parameters.ts';
-import { fillPlaceholders, type Placeholder } from './placeholder.ts';
-import { tooDeep } from './too-deep.ts';
 import { fingerprint } from './tree.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
+import { type Inspected, inspectSelect, tooDeep } from './inspect.ts';
+
+/** What stands in place of one reference: `($number)`, or cast `($number::type)`, or bare `$number`. */
+export interface Placeholder {
+  readonly number: number;
+  /** SQL types, the first one first; none leaves the type to the server. */
+  readonly casts: readonly string[];
+  /** Leaves out parentheses and casts; such a text is only for comparison. */
+  readonly bare?: true;
+}
 
 export interface ReadStatement {
   readonly template: Template;
@@ -120,6 +127,16 @@ function declaredPlaceholders({ params, references }: Template): readonly Placeh
     const param = params[index];
     return param === undefined ? [] : [{ number: index + 1, casts: [sqlTypeOf(param.schema)] }];
   });
+}
+
+function fillPlaceholders(template: Template, placeholders: readonly Placeholder[]): FilledTemplate {
+  return fillTemplate(template, placeholders, write);
+}
+
+function write({ number, casts, bare }: Placeholder): WrittenPlaceholder {
+  if (bare === true) return { text: ` $${number} `, offset: 1 };
+  // The spaces keep `x:a` from becoming `x$1`, the parentheses keep the cast from taking in what follows.
+  return { text: ` (${[`$${number}`, ...casts].join('::')}) `, offset: 2 };
 }
 
 /** The same checks for other placeholders: whatever is sent to the server has passed them as it is sent. */

@@ -5,14 +5,13 @@ export function isNode(value: unknown): value is TreeNode {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Visits every key of every object below `value`, outermost first. */
-export function walk(value: unknown, visit: (key: string, child: unknown) => void): void {
+/** Visits every key of every object below `value`, outermost first; not what is below a key whose visit returns false. */
+export function walk(value: unknown, visit: (key: string, child: unknown) => boolean | void): void {
   if (Array.isArray(value)) {
     for (const item of value) walk(item, visit);
   } else if (isNode(value)) {
     for (const [key, child] of Object.entries(value)) {
-      visit(key, child);
-      walk(child, visit);
+      if (visit(key, child) !== false) walk(child, visit);
     }
   }
 }
@@ -35,6 +34,14 @@ export function inside(value: unknown, ...path: readonly string[]): TreeNode | u
   let found = value;
   for (const key of path) found = isNode(found) ? found[key] : undefined;
   return isNode(found) ? found : undefined;
+}
+
+/** The number of a parameter, in casts or not; undefined for anything else. */
+export function castParameter(value: unknown): number | undefined {
+  let node = value;
+  while (isNode(node) && isNode(node['TypeCast'])) node = node['TypeCast']['arg'];
+  const param = inside(node, 'ParamRef');
+  return param && Number(param['number']);
 }
 
 const POSITIONS = new Set([

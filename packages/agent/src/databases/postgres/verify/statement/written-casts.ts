@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
-import { isNode, namesIn, type TreeNode } from './tree.ts';
+import { isNode, namesIn, walk, type TreeNode } from './tree.ts';
 
 /** A type as the author's SQL names it. */
 export interface WrittenType {
@@ -15,17 +15,6 @@ export interface WrittenType {
  */
 export function writtenCasts(tree: TreeNode): ReadonlyMap<number, readonly (WrittenType | undefined)[]> {
   const found = new Map<number, readonly (WrittenType | undefined)[]>();
-  const visit = (value: unknown): void => {
-    if (Array.isArray(value)) {
-      for (const item of value) visit(item);
-    } else if (isNode(value)) {
-      for (const [key, child] of Object.entries(value)) {
-        if (key === 'CaseExpr') continue;
-        if (key === 'TypeCast' && isNode(child) && record(child)) continue;
-        visit(child);
-      }
-    }
-  };
   const record = (outermost: TreeNode): boolean => {
     const types: (WrittenType | undefined)[] = [];
     let cast: unknown = outermost;
@@ -42,7 +31,7 @@ export function writtenCasts(tree: TreeNode): ReadonlyMap<number, readonly (Writ
     }
     return false;
   };
-  visit(tree);
+  walk(tree, (key, child) => key !== 'CaseExpr' && !(key === 'TypeCast' && isNode(child) && record(child)));
   return found;
 }
 

@@ -4,9 +4,8 @@ import type { ServerType } from '../../execute/prepared-query.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import type { Template } from '../../../sql/create-template.ts';
 import { prepareOnly, step } from '../plan-statement.ts';
-import { readFilled } from '../statement/read-statement.ts';
-import type { Placeholder } from '../statement/placeholder.ts';
 import { fits, isDeclaredType } from './parameter-fit.ts';
+import { type Placeholder, readFilled } from '../statement/read-statement.ts';
 
 /** A cast as SQL has it, and as messages have it. */
 interface Cast {

@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import type { Capability, Param, ParamSchema } from '../../../../capabilities/model.ts';
-import { PIN_SEARCH_PATH } from '../../execute/pin-search-path.ts';
 import { sqlStateOf, textOf } from '../../connection/server-errors.ts';
 import { parametersAt } from '../statement/inspect.ts';
 import { adviseCasts, misfitAdvice } from './advise-cast.ts';
@@ -18,13 +17,13 @@ import {
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
-import { readFilled, type ReadStatement } from '../statement/read-statement.ts';
 import type { Template } from '../../../sql/create-template.ts';
-import type { Placeholder } from '../statement/placeholder.ts';
 import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
 import type { BoundParam, ServerType, WrittenCast } from '../../execute/prepared-query.ts';
 import type { SessionFacts } from '../../connection/database-session.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
+import { PIN_SEARCH_PATH } from '../../execute/own-statements.ts';
+import { type Placeholder, readFilled, type ReadStatement } from '../statement/read-statement.ts';
 
 interface Planned {
   readonly plan: unknown;

@@ -1,5 +1,6 @@
 import type { ResultField, ResultType } from '../../../../capabilities/model.ts';
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
+import { FIRST_USER_OID, FLOATS, INTEGERS, JSON_TYPES, OID } from '../../dialect/type-oids.ts';
 
 /** What the server says of a column's type, domains resolved. */
 export interface ColumnType {
@@ -23,19 +24,7 @@ export type Conversion =
     }
   | { readonly ok: false; readonly problem: string };
 
-const BOOL = 16;
-const INTEGERS = new Set([20, 21, 23, 26]);
-const FLOATS = new Set([700, 701]);
-const NUMERIC = 1700;
-const DATE = 1082;
-const TIMESTAMP = 1114;
-const TIMESTAMPTZ = 1184;
-const JSON_TYPE = 114;
-const JSONB = 3802;
-const RECORD = 2249;
 /** A cast to text changes what the database shows of these types: it takes the padding off char(n), and adds a mask to inet. */
-const BPCHAR = 1042;
-const INET = 869;
 /**
  * For each type at the start: a cast to it, and a call that guards the cast. A column may change its type while the agent
  * runs, and the cast alone would then round the value, or cut off the time of day. The server accepts the call only for
@@ -43,31 +32,29 @@ const INET = 869;
  */
 const LASTING: ReadonlyMap<number, { readonly cast: string; readonly takes: (column: string) => string }> =
   new Map([
-    [BOOL, { cast: 'bool', takes: call('boolout') }],
-    [20, { cast: 'int8', takes: call('int8out') }],
-    [21, { cast: 'int8', takes: call('int8out') }],
-    [23, { cast: 'int8', takes: call('int8out') }],
-    [26, { cast: 'int8', takes: call('oidout') }],
+    [OID.bool, { cast: 'bool', takes: call('boolout') }],
+    [OID.int8, { cast: 'int8', takes: call('int8out') }],
+    [OID.int2, { cast: 'int8', takes: call('int8out') }],
+    [OID.int4, { cast: 'int8', takes: call('int8out') }],
+    [OID.oid, { cast: 'int8', takes: call('oidout') }],
     // A call of `float8out` would also accept bigint and numeric columns, whose values the cast would round.
-    [700, { cast: 'float4', takes: exactly('float4') }],
-    [701, { cast: 'float8', takes: exactly('float8') }],
-    [NUMERIC, { cast: 'numeric', takes: call('numeric_out') }],
-    [DATE, { cast: 'date', takes: call('date_out') }],
-    [TIMESTAMP, { cast: 'timestamp', takes: call('timestamp_out') }],
-    [TIMESTAMPTZ, { cast: 'timestamptz', takes: call('timestamptz_out') }],
+    [OID.float4, { cast: 'float4', takes: exactly('float4') }],
+    [OID.float8, { cast: 'float8', takes: exactly('float8') }],
+    [OID.numeric, { cast: 'numeric', takes: call('numeric_out') }],
+    [OID.date, { cast: 'date', takes: call('date_out') }],
+    [OID.timestamp, { cast: 'timestamp', takes: call('timestamp_out') }],
+    [OID.timestamptz, { cast: 'timestamptz', takes: call('timestamptz_out') }],
   ]);
 /** Casts to these types need no guard: of all others only text can be cast to them, and it must then be valid JSON. */
 const JSON_CASTS: ReadonlyMap<number, string> = new Map([
-  [JSON_TYPE, 'json'],
-  [JSONB, 'jsonb'],
+  [OID.json, 'json'],
+  [OID.jsonb, 'jsonb'],
 ]);
 /** With their schema, since an account that may create in a schema of the search path could define others of that name. */
 const EQUALS = 'operator(pg_catalog.=)';
 const BELOW = 'operator(pg_catalog.<)';
 /** From here on there is JSON_SCALAR: `to_json` that looks up the type once for all rows. */
 const JSON_SCALAR_VERSION = 170_000;
-/** Types below this are PostgreSQL's own: their names say nothing of a user's schema. */
-const FIRST_USER_OID = 16_384;
 
 /** The SQL that gives a column as its declared type, or why it cannot be given so. */
 export function convertColumn(
@@ -98,9 +85,9 @@ function convertValue(
     case 'number':
       return asNumber(value, column, version);
     case 'boolean':
-      return column.oid === BOOL ? accepted(value) : mismatch(column, 'is a boolean');
+      return column.oid === OID.bool ? accepted(value) : mismatch(column, 'is a boolean');
     case 'date':
-      return column.oid === DATE
+      return column.oid === OID.date
         ? accepted(withinYears(value, value), withinYears(value, toJson(value)))
         : mismatch(column, 'is a date (::date)');
     case 'datetime':
@@ -132,17 +119,17 @@ function exactly(type: string): (column: string) => string {
 /** A guard for what is not cast: arrays must stay arrays, and rows must stay rows. */
 function takesForm({ form, oid }: ColumnType): ((column: string) => string) | undefined {
   if (form === 'array') return call('array_ndims');
-  return form === 'composite' || oid === RECORD ? call('row_to_json') : undefined;
+  return form === 'composite' || oid === OID.record ? call('row_to_json') : undefined;
 }
 
 /** Whether JSON text written by a user may end up in the row, line breaks included. */
 function mayHoldUserJson(column: ColumnType): boolean {
   return (
-    column.oid === JSON_TYPE ||
-    column.oid === RECORD ||
+    column.oid === OID.json ||
+    column.oid === OID.record ||
     column.form === 'composite' ||
-    column.element === JSON_TYPE ||
-    column.element === RECORD ||
+    column.element === OID.json ||
+    column.element === OID.record ||
     isUserElement(column)
   );
 }
@@ -172,8 +159,8 @@ function toJson(value: string): string {
 
 /** Needs no guard: every type that a column may change to has a text form. */
 function asString(column: string, { oid }: ColumnType, version: number): Conversion {
-  if (oid === BPCHAR || oid === INET) {
-    const value = onlyWhere(call(oid === BPCHAR ? 'bpcharout' : 'inet_out')(column), column);
+  if (oid === OID.bpchar || oid === OID.inet) {
+    const value = onlyWhere(call(oid === OID.bpchar ? 'bpcharout' : 'inet_out')(column), column);
     return accepted(value, toJson(value));
   }
   const text = `${column}::pg_catalog.text`;
@@ -182,7 +169,7 @@ function asString(column: string, { oid }: ColumnType, version: number): Convers
 
 function asInteger(value: string, column: ColumnType): Conversion {
   if (INTEGERS.has(column.oid)) return accepted(value);
-  if (column.oid === NUMERIC && scaleOf(column.modifier) === 0) {
+  if (column.oid === OID.numeric && scaleOf(column.modifier) === 0) {
     // Null for NaN, and for fractions if the column comes to hold them: the remainder of both by 1 is not 0.
     return accepted(
       `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then pg_catalog.trunc(${value}) end`,
@@ -196,7 +183,7 @@ function asNumber(value: string, column: ColumnType, version: number): Conversio
   // NaN sorts above Infinity, so one comparison leaves out both.
   const finite = `case when ${value} operator(pg_catalog.>) '-Infinity' and ${value} ${BELOW} 'Infinity' then ${value} end`;
   if (FLOATS.has(column.oid)) return accepted(finite);
-  if (column.oid !== NUMERIC) return mismatch(column, 'is a number (::numeric)');
+  if (column.oid !== OID.numeric) return mismatch(column, 'is a number (::numeric)');
   // Before 14 a numeric knows no infinity, not even to compare with.
   return accepted(
     version >= 140_000 ? finite : `case when ${value} operator(pg_catalog.<>) 'NaN' then ${value} end`,
@@ -211,9 +198,9 @@ function scaleOf(modifier: number): number | undefined {
 }
 
 function asDatetime(value: string, column: ColumnType): Conversion {
-  if (column.oid === TIMESTAMPTZ) return inUtc(value);
+  if (column.oid === OID.timestamptz) return inUtc(value);
   // Without an offset it would be no date-time of JSON Schema; the session's time zone is PostgreSQL's own reading.
-  if (column.oid === TIMESTAMP) {
+  if (column.oid === OID.timestamp) {
     const utc = inUtc(`${value}::pg_catalog.timestamptz`);
     return accepted(withinYears(value, utc.value), withinYears(value, utc.json));
   }
@@ -237,7 +224,7 @@ function withinYears(moment: string, value: string, midnight = ''): string {
 }
 
 function asArray(value: string, column: ColumnType): Conversion {
-  if (column.oid === JSON_TYPE || column.oid === JSONB) return onlyJson('array', value, column);
+  if (JSON_TYPES.has(column.oid)) return onlyJson('array', value, column);
   if (column.form !== 'array' || column.element === undefined) {
     return mismatch(column, 'is an array or JSON (to_jsonb(...), array_agg(...))');
   }
@@ -255,22 +242,22 @@ function nested(value: string, column: ColumnType): Conversion {
 
 /** Elements of these types are either bare numbers or one quoted word, so a pattern finds exactly the words. */
 function unrepresentable(element: number): string | undefined {
-  if (FLOATS.has(element) || element === NUMERIC) return '"-?(NaN|Infinity)"';
-  if (element === DATE || element === TIMESTAMP || element === TIMESTAMPTZ) {
+  if (FLOATS.has(element) || element === OID.numeric) return '"-?(NaN|Infinity)"';
+  if (element === OID.date || element === OID.timestamp || element === OID.timestamptz) {
     return '"(-?infinity|[0-9]{5,}-[^"]*|[^"]* BC)"';
   }
   return undefined;
 }
 
 function asObject(value: string, column: ColumnType): Conversion {
-  if (column.oid === JSON_TYPE || column.oid === JSONB) return onlyJson('object', value, column);
-  if (column.form === 'composite' || column.oid === RECORD) return nested(value, column);
+  if (JSON_TYPES.has(column.oid)) return onlyJson('object', value, column);
+  if (column.form === 'composite' || column.oid === OID.record) return nested(value, column);
   return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
 }
 
 /** JSON of another kind than the declared one becomes null: the type of the column does not tell its kind. */
 function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): Conversion {
-  const typeOf = column.oid === JSONB ? 'jsonb_typeof' : 'json_typeof';
+  const typeOf = column.oid === OID.jsonb ? 'jsonb_typeof' : 'json_typeof';
   const only = `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;
   if (!mayHoldUserJson(column)) return accepted(only);
   const json = onOneLine(asText(only));

@@ -1,39 +1,18 @@
 import type { ParamSchema } from '../../../../capabilities/model.ts';
 import type { ServerType } from '../../execute/prepared-query.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
-
-const BOOL = 16;
-const CHAR = 18;
-const NAME = 19;
-const INT8 = 20;
-const INT2 = 21;
-const INT4 = 23;
-const TEXT = 25;
-const OID = 26;
-const JSON_TYPE = 114;
-const FLOAT4 = 700;
-const FLOAT8 = 701;
-const MONEY = 790;
-const VARCHAR = 1043;
-const DATE = 1082;
-const TIME = 1083;
-const TIMESTAMP = 1114;
-const TIMESTAMPTZ = 1184;
-const TIMETZ = 1266;
-const NUMERIC = 1700;
-const UUID = 2950;
-const JSONB = 3802;
+import { OID } from '../../dialect/type-oids.ts';
 
 /** What each declared type is bound as: no other type is needed where the server takes this one. */
 const DECLARED: Readonly<Record<Exclude<ParamSchema['type'], 'array'>, number>> = {
-  integer: INT8,
-  number: NUMERIC,
-  string: TEXT,
-  boolean: BOOL,
-  date: DATE,
-  datetime: TIMESTAMPTZ,
-  uuid: UUID,
-  object: JSONB,
+  integer: OID.int8,
+  number: OID.numeric,
+  string: OID.text,
+  boolean: OID.bool,
+  date: OID.date,
+  datetime: OID.timestamptz,
+  uuid: OID.uuid,
+  object: OID.jsonb,
 };
 
 /** Whether the server's type means the same as the declared one, so that each of its values stands for a value. */
@@ -57,22 +36,22 @@ function fitsScalar(schema: ParamSchema, type: ServerType): boolean {
   const { base } = type;
   switch (schema.type) {
     case 'integer':
-      return [INT2, INT4, INT8, OID, NUMERIC, FLOAT8, MONEY].includes(base);
+      return [OID.int2, OID.int4, OID.int8, OID.oid, OID.numeric, OID.float8, OID.money].includes(base);
     case 'number':
       // Not money, which would round what it is given.
-      return [NUMERIC, FLOAT4, FLOAT8].includes(base);
+      return [OID.numeric, OID.float4, OID.float8].includes(base);
     case 'string':
       return fitsString(type);
     case 'boolean':
-      return base === BOOL;
+      return base === OID.bool;
     case 'date':
-      return [DATE, TIMESTAMP, TIMESTAMPTZ].includes(base);
+      return [OID.date, OID.timestamp, OID.timestamptz].includes(base);
     case 'datetime':
-      return [TIMESTAMP, TIMESTAMPTZ].includes(base);
+      return [OID.timestamp, OID.timestamptz].includes(base);
     case 'uuid':
-      return base === UUID || isText(type);
+      return base === OID.uuid || isText(type);
     case 'object':
-      return [JSON_TYPE, JSONB].includes(base);
+      return [OID.json, OID.jsonb].includes(base);
     case 'array':
       return false;
   }
@@ -87,19 +66,19 @@ function fitsString(type: ServerType): boolean {
   if (!['b', 'e', 'r', 'm'].includes(form)) return false;
   switch (category) {
     case 'N':
-      return [INT8, NUMERIC, MONEY].includes(base);
+      return [OID.int8, OID.numeric, OID.money].includes(base);
     case 'D':
-      return [TIME, TIMETZ].includes(base);
+      return [OID.time, OID.timetz].includes(base);
     case 'B':
     case 'Z':
       return false;
     default:
-      return base !== CHAR;
+      return base !== OID.char;
   }
 }
 
 function isText({ base, category }: ServerType): boolean {
-  return category === 'S' && base !== CHAR;
+  return category === 'S' && base !== OID.char;
 }
 
 /**
@@ -107,7 +86,7 @@ function isText({ base, category }: ServerType): boolean {
  * takes `text`, for then it casts the column and neither its index nor its own equality is used.
  */
 export function comparesItsOwnWay(type: ServerType): boolean {
-  return isText(type) && ![TEXT, VARCHAR, NAME].includes(type.base);
+  return isText(type) && ![OID.text, OID.varchar, OID.name].includes(type.base);
 }
 
 /** What is tried where the declared type is refused and the server cannot tell or names something else. */
@@ -118,10 +97,10 @@ export function secondChoice(schema: ParamSchema): ServerType | undefined {
   const common = { isArray, isDomain: false, form: 'b', labels: [] };
   // An integer literal in SQL is an int4, too.
   if (scalar.type === 'integer')
-    return { ...common, sql: name('int4'), base: INT4, category: 'N', title: 'integer' };
+    return { ...common, sql: name('int4'), base: OID.int4, category: 'N', title: 'integer' };
   if (scalar.type === 'datetime') {
     const title = 'timestamp without time zone';
-    return { ...common, sql: name('timestamp'), base: TIMESTAMP, category: 'D', title };
+    return { ...common, sql: name('timestamp'), base: OID.timestamp, category: 'D', title };
   }
   return undefined;
 }
@@ -146,9 +125,9 @@ export function castsOf(
 }
 
 const RANGES: ReadonlyMap<number, readonly [low: number, high: number]> = new Map([
-  [INT2, [-32_768, 32_767]],
-  [INT4, [-2_147_483_648, 2_147_483_647]],
-  [OID, [0, 4_294_967_295]],
+  [OID.int2, [-32_768, 32_767]],
+  [OID.int4, [-2_147_483_648, 2_147_483_647]],
+  [OID.oid, [0, 4_294_967_295]],
 ]);
 
 /** The declared schema with what the type adds: the range of an integer, the labels of an enum. */
