@@ -13,7 +13,7 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { checkReached } from './functions/check-functions.ts';
 import { DependencyCatalog } from './functions/dependency-catalog.ts';
 import { findReached } from './functions/find-reached.ts';
-import { preparedName, prepareOnly, step, type Refusal } from './plan-statement.ts';
+import { step, type Refusal } from './plan-statement.ts';
 import { namedObjects } from './statement/named-objects.ts';
 import { namesOfParameters } from './statement/named-parameters.ts';
 import { readFilled, readStatement, type ReadStatement } from './statement/read-statement.ts';
@@ -23,8 +23,7 @@ import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
 import { withGrants } from './grants/missing-grants.ts';
 import {
   learnTypes,
-  parameterTypesStatement,
-  readParameterTypes,
+  askParameterTypes,
   type TypeCatalog,
   typeOfColumn,
   typesStatement,
@@ -75,14 +74,7 @@ export async function describeStatement(
   );
   if (!typed.ok) return { ok: false, faults: typed.faults };
   const { text } = typed.read.rewritten;
-  const prepared = preparedName();
-  const [prepare, deallocate] = prepareOnly(text, prepared);
-  const asked = await step(pool, capability, [
-    prepare,
-    PIN_SEARCH_PATH,
-    parameterTypesStatement(prepared),
-    deallocate,
-  ]);
+  const asked = await askParameterTypes(pool, capability, text);
   if (!asked.ok) {
     const message =
       'has a parameter whose type the database cannot tell: cast each of them to one type, as in :name::integer';
@@ -91,14 +83,12 @@ export async function describeStatement(
     );
     return refusal({ ...asked, faults });
   }
-  const answer = asked.output.results[2];
-  const types = answer === undefined ? [] : readParameterTypes(answer);
   const params = template.params.map(({ name: param }, index): DescribedParam => {
     const numbers = places
       .map(({ number }) => number)
       .filter((number) => template.references[number - 1] === index);
     const telling = numbers.find((number) => optional.get(number) !== 'bare');
-    const type = telling === undefined ? undefined : types[telling - 1];
+    const type = telling === undefined ? undefined : asked.types[telling - 1];
     return {
       name: param,
       schema: type === undefined ? { type: 'string' } : schemaOf(type),

@@ -9,9 +9,6 @@ import type { Rows, Statement } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 
-/** Of a fault. */
-export type DatabaseWords = Pick<VerificationFault, 'detail' | 'hint'>;
-
 export type Refusal = {
   readonly ok: false;
   readonly faults: readonly VerificationFault[];
@@ -19,21 +16,23 @@ export type Refusal = {
   readonly sqlState?: string | undefined;
 };
 
-/** `error` is what the server sent, where it was the server that refused. */
-type Step = { readonly ok: true; readonly output: OwnOutput } | (Refusal & { readonly error?: unknown });
+/** `error` is what the server sent, if it was the server that refused. */
+export type RefusedStep = Refusal & { readonly error?: unknown };
+type Step = { readonly ok: true; readonly output: OwnOutput } | RefusedStep;
 
 /** Planning runs functions that the SQL calls with constants, so even that is bounded. */
 export const STEP_TIMEOUT_MS = 10_000;
 
-export function refused(capability: Capability, message: string, said: DatabaseWords = {}): Refusal {
+export function refused(
+  capability: Capability,
+  message: string,
+  said: Pick<VerificationFault, 'detail' | 'hint'> = {},
+): Refusal {
   return { ok: false, faults: [faultAt(capability, { message, ...said })] };
 }
 
 /** Adds what the server said beside its message, where it refused to prepare `text`. */
-export function withHint(
-  { faults, ...rest }: Refusal & { readonly error?: unknown },
-  text: string,
-): Refusal & { readonly error?: unknown } {
+export function withHint({ faults, ...rest }: RefusedStep, text: string): RefusedStep {
   const offset = offsetOf(rest.error, text);
   const line = Buffer.from(text).subarray(0, offset).toString().split('\n').length;
   const told = [
@@ -134,7 +133,7 @@ export async function showPlan(
 }
 
 /** Rethrows what is not the database's refusal of a statement. */
-export function refusedByDatabase(capability: Capability, error: unknown): Refusal & { error: unknown } {
+export function refusedByDatabase(capability: Capability, error: unknown): RefusedStep {
   if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw error;
   return {
     ...refused(capability, publicMessage(error.cause), { detail: textOf(error) }),

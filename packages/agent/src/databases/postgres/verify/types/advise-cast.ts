@@ -7,6 +7,13 @@ import { prepareOnly, step } from '../plan-statement.ts';
 import { fits, isDeclaredType } from './parameter-fit.ts';
 import { type Placeholder, readFilled } from '../statement/read-statement.ts';
 
+/** A statement of a capability whose types are being chosen. */
+export interface Subject {
+  readonly pool: SessionPool;
+  readonly capability: Capability;
+  readonly template: Template;
+}
+
 /** A cast as SQL has it, and as messages have it. */
 interface Cast {
   readonly sql: string;
@@ -25,21 +32,24 @@ const ELEMENTS: Readonly<Record<string, string>> = {
 /** Each try asks the server once. */
 const TRIES_MAX = 16;
 
-/** The casts of the parameters with which the server accepts the statement; undefined where it accepts none that is known. */
+/** Whether the server accepts the statement so. It checks types before it plans. */
+export async function isAccepted(
+  { pool, capability, template }: Subject,
+  placeholders: readonly Placeholder[],
+): Promise<boolean> {
+  const result = readFilled(capability, template, placeholders);
+  return result.ok && (await step(pool, capability, prepareOnly(result.read.rewritten.text))).ok;
+}
+
+/**
+ * `isMisfit` is asked by the place of a reference. Returns the casts of the parameters with which the server accepts the statement;
+ * undefined if it accepts none that is known.
+ */
 export async function adviseCasts(
-  pool: SessionPool,
-  capability: Capability,
-  template: Template,
-  {
-    placeholders,
-    misfits,
-    isMisfit,
-  }: {
-    readonly placeholders: readonly Placeholder[];
-    readonly misfits: ReadonlyMap<Param, ServerType>;
-    /** By the place of a reference. */
-    readonly isMisfit: (at: number) => boolean;
-  },
+  subject: Subject,
+  placeholders: readonly Placeholder[],
+  misfits: ReadonlyMap<Param, ServerType>,
+  isMisfit: (at: number) => boolean,
 ): Promise<ReadonlyMap<Param, string> | undefined> {
   let choices: readonly ReadonlyMap<Param, Cast>[] = [new Map()];
   for (const [param, type] of misfits) {
@@ -47,16 +57,14 @@ export async function adviseCasts(
   }
   for (const choice of choices.slice(0, TRIES_MAX)) {
     const filled = placeholders.map((placeholder, at) => {
-      const param = template.params[placeholder.number - 1];
+      const param = subject.template.params[placeholder.number - 1];
       const cast = param === undefined || !isMisfit(at) ? undefined : choice.get(param);
       return param === undefined || cast === undefined
         ? placeholder
         : { ...placeholder, casts: [sqlTypeOf(param.schema), cast.sql] };
     });
-    const result = readFilled(capability, template, filled);
-    if (!result.ok) continue;
-    const taken = await step(pool, capability, prepareOnly(result.read.rewritten.text));
-    if (taken.ok) return new Map([...choice].map(([param, { shown }]) => [param, shown]));
+    if (!(await isAccepted(subject, filled))) continue;
+    return new Map([...choice].map(([param, { shown }]) => [param, shown]));
   }
   return undefined;
 }

@@ -2,27 +2,25 @@ import type pg from 'pg';
 import type { Capability, Param, ParamSchema } from '../../../../capabilities/model.ts';
 import { sqlStateOf, textOf } from '../../connection/server-errors.ts';
 import { parametersAt } from '../statement/inspect.ts';
-import { adviseCasts, misfitAdvice } from './advise-cast.ts';
+import { adviseCasts, isAccepted, misfitAdvice, type Subject } from './advise-cast.ts';
 import { castsOf, comparesItsOwnWay, fits, isDeclaredType, narrowed, secondChoice } from './parameter-fit.ts';
 import {
   explain,
   offsetOf,
-  preparedName,
-  prepareOnly,
   publicMessage,
   refused,
   step,
   withHint,
   type Refusal,
+  type RefusedStep,
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import type { Template } from '../../../sql/create-template.ts';
-import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
+import { askParameterTypes } from './server-types.ts';
 import type { BoundParam, ServerType, WrittenCast } from '../../execute/prepared-query.ts';
 import type { SessionFacts } from '../../connection/database-session.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
-import { PIN_SEARCH_PATH } from '../../execute/own-statements.ts';
 import { type Placeholder, readFilled, type ReadStatement } from '../statement/read-statement.ts';
 
 interface Planned {
@@ -59,33 +57,26 @@ export async function chooseTypes(
   capability: Capability,
   first: ReadStatement,
 ): Promise<TypedStatement> {
-  const chosen = await chooseFor(pool, capability, first);
+  const chosen = await chooseFor({ pool, capability, template: first.template }, first);
   const { written } = first;
   if (chosen.ok || written === undefined) return chosen;
-  const asWritten = await chooseFor(pool, capability, written);
+  const asWritten = await chooseFor({ pool, capability, template: written.template }, written);
   return asWritten.ok ? asWritten : chosen;
 }
 
-async function chooseFor(
-  pool: SessionPool,
-  capability: Capability,
-  read: ReadStatement,
-): Promise<TypedStatement> {
+async function chooseFor(subject: Subject, read: ReadStatement): Promise<TypedStatement> {
   const { template } = read;
   const declared: Choice = template.references.map(() => undefined);
-  const asDeclared = await plan(pool, capability, read, declared);
-  if (asDeclared.ok) {
-    const own = await ownComparisons(pool, capability, asDeclared);
-    return own ?? asDeclared;
-  }
+  const asDeclared = await plan(subject, read, declared);
+  if (asDeclared.ok) return (await ownComparisons(subject, asDeclared)) ?? asDeclared;
   if (!TYPE_ERRORS.has(sqlStateOf(asDeclared.error) ?? '') || declared.length === 0) return asDeclared;
 
-  const found = await askTypes(pool, capability, read);
+  const found = await askTypes(subject, read);
   const choice = template.references.map((index, at) => chooseAt(template.params[index], found?.[at]));
-  if (!(await isTaken(pool, capability, template, choice))) {
-    return explained(pool, capability, read, asDeclared, found ?? [], choice);
+  if (!(await isAccepted(subject, placeholdersFor(template, choice)))) {
+    return explained(subject, read, asDeclared, found ?? [], choice);
   }
-  return planChoice(pool, capability, template, await restoreDeclared(pool, capability, template, choice));
+  return planChoice(subject, await restoreDeclared(subject, choice));
 }
 
 function chooseAt(param: Param | undefined, found: ServerType | 'any' | undefined): Choice[number] {
@@ -99,12 +90,8 @@ function chooseAt(param: Param | undefined, found: ServerType | 'any' | undefine
  * Returns each parameter to its declared type, one after the other, where the server accepts the statement with it. Not a
  * string: the server may accept it as text, and then compare in another way than the column does.
  */
-async function restoreDeclared(
-  pool: SessionPool,
-  capability: Capability,
-  template: Template,
-  choice: Choice,
-): Promise<Choice> {
+async function restoreDeclared(subject: Subject, choice: Choice): Promise<Choice> {
+  const { template } = subject;
   let kept = choice;
   for (const [index, { schema }] of template.params.entries()) {
     if (isString(schema)) continue;
@@ -113,40 +100,25 @@ async function restoreDeclared(
     if (!kept.some((place, at) => typeof place === 'object' && !isCast(at))) break;
     if (!kept.some((_, at) => isCast(at))) continue;
     const fewer = kept.map((place, at) => (isCast(at) ? undefined : place));
-    if (await isTaken(pool, capability, template, fewer)) kept = fewer;
+    if (await isAccepted(subject, placeholdersFor(template, fewer))) kept = fewer;
   }
   return kept;
 }
 
-/** Whether the server accepts the types, which it checks before it plans. */
-async function isTaken(
-  pool: SessionPool,
-  capability: Capability,
-  template: Template,
-  choice: Choice,
-): Promise<boolean> {
-  const result = readFilled(capability, template, placeholdersFor(template, choice));
-  return result.ok && (await step(pool, capability, prepareOnly(result.read.rewritten.text))).ok;
-}
-
 /** Binds strings as the types that compare in another way than text does; undefined where there is none. */
-async function ownComparisons(
-  pool: SessionPool,
-  capability: Capability,
-  asDeclared: Accepted,
-): Promise<Accepted | undefined> {
-  const { template } = asDeclared.read;
+async function ownComparisons(subject: Subject, asDeclared: Accepted): Promise<Accepted | undefined> {
+  const { template } = subject;
   const strings = template.params.map(({ schema }) => isString(schema));
   // Such a column, compared with text, is cast to text, and the plan says so.
   const casts = JSON.stringify(asDeclared.plan.plan).includes(')::text');
   if (!casts || !strings.includes(true)) return undefined;
-  const found = await askTypes(pool, capability, asDeclared.read);
+  const found = await askTypes(subject, asDeclared.read);
   const choice = template.references.map((index, at) => {
     const type = strings[index] === true ? found?.[at] : undefined;
     return type === 'any' || (type !== undefined && comparesItsOwnWay(type)) ? type : undefined;
   });
   if (!choice.some((place) => typeof place === 'object')) return undefined;
-  const own = await planChoice(pool, capability, template, choice);
+  const own = await planChoice(subject, choice);
   return own.ok ? own : undefined;
 }
 
@@ -154,14 +126,10 @@ function isString(schema: ParamSchema): boolean {
   return (schema.items ?? schema).type === 'string';
 }
 
-async function planChoice(
-  pool: SessionPool,
-  capability: Capability,
-  template: Template,
-  choice: Choice,
-): Promise<TypedStatement> {
+async function planChoice(subject: Subject, choice: Choice): Promise<TypedStatement> {
+  const { capability, template } = subject;
   const result = readFilled(capability, template, placeholdersFor(template, choice));
-  return result.ok ? plan(pool, capability, result.read, choice) : result;
+  return result.ok ? plan(subject, result.read, choice) : result;
 }
 
 function placeholdersFor(template: Template, choice: Choice): readonly Placeholder[] {
@@ -178,11 +146,10 @@ function placeholdersFor(template: Template, choice: Choice): readonly Placehold
 }
 
 async function plan(
-  pool: SessionPool,
-  capability: Capability,
+  { pool, capability }: Subject,
   read: ReadStatement,
   choice: Choice,
-): Promise<Accepted | (Refusal & { readonly error?: unknown })> {
+): Promise<Accepted | RefusedStep> {
   const { text } = read.rewritten;
   const { params } = read.template;
   const planned = await step(pool, capability, [
@@ -232,8 +199,7 @@ function boundParams(
  * one parameter may stand for several types. Undefined where the server cannot say.
  */
 async function askTypes(
-  pool: SessionPool,
-  capability: Capability,
+  subject: Subject,
   { template, rewritten, inspected }: ReadStatement,
 ): Promise<readonly (ServerType | 'any')[] | undefined> {
   const schemas = template.references.flatMap((index) => template.params[index]?.schema ?? []);
@@ -248,16 +214,14 @@ async function askTypes(
     inspected.nullTested.includes(offset) ? [at] : [],
   );
   for (const casts of [bare, helped]) {
-    const types = await askTypesGiven(pool, capability, template, declared, casts, new Set(anything));
+    const types = await askTypesGiven(subject, declared, casts, new Set(anything));
     if (types !== undefined) return types;
   }
   return undefined;
 }
 
 async function askTypesGiven(
-  pool: SessionPool,
-  capability: Capability,
-  template: Template,
+  { pool, capability, template }: Subject,
   declared: readonly string[],
   casts: readonly (readonly string[])[],
   anything: Set<number>,
@@ -269,18 +233,10 @@ async function askTypesGiven(
     });
     const result = readFilled(capability, template, placeholders);
     if (!result.ok) return undefined;
-    const name = preparedName();
-    const [prepare, ...rest] = prepareOnly(result.read.rewritten.text, name);
-    const asked = await step(pool, capability, [
-      prepare,
-      PIN_SEARCH_PATH,
-      parameterTypesStatement(name),
-      ...rest,
-    ]);
+    const asked = await askParameterTypes(pool, capability, result.read.rewritten.text);
     if (asked.ok) {
-      const types = asked.output.results[2];
-      if (types?.rows.length !== casts.length) return undefined;
-      return readParameterTypes(types).map((type, at) => (anything.has(at) ? 'any' : type));
+      if (asked.types.length !== casts.length) return undefined;
+      return asked.types.map((type, at) => (anything.has(at) ? 'any' : type));
     }
     // A place that takes every type, as in `:x is null`: the server names the first one by its number.
     const at = sqlStateOf(asked.error) === INDETERMINATE ? numberIn(asked.error) - 1 : -1;
@@ -296,21 +252,27 @@ function numberIn(error: unknown): number {
 
 /** Says which parameters the server takes as another type, or else which one stands where it found the error. */
 async function explained(
-  pool: SessionPool,
-  capability: Capability,
+  subject: Subject,
   { template, rewritten, inspected }: ReadStatement,
-  refusal: Refusal & { readonly error?: unknown },
+  refusal: RefusedStep,
   found: Choice,
   choice: Choice,
 ): Promise<Refusal> {
+  const { capability } = subject;
   const { references, params } = template;
+  const misfitAt = (at: number): readonly [Param, ServerType] | undefined => {
+    const [param, type] = [params[references[at] ?? -1], found[at]];
+    if (param === undefined || typeof type !== 'object' || fits(param.schema, type)) return undefined;
+    return [param, type];
+  };
   const { detail, hint } = refusal.faults[0] ?? {};
   const said = { ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) };
   const misfits = new Map<Param, ServerType>();
   let likely = Infinity;
-  for (const [at, index] of references.entries()) {
-    const [param, type] = [params[index], found[at]];
-    if (param === undefined || typeof type !== 'object' || fits(param.schema, type)) continue;
+  for (const at of references.keys()) {
+    const misfit = misfitAt(at);
+    if (misfit === undefined) continue;
+    const [param, type] = misfit;
     // Less likely at fault: the server takes text where nothing else decides, and a second choice may have fitted.
     const doubt = (secondChoice(param.schema) === undefined ? 0 : 2) + (type.title === 'text' ? 1 : 0);
     if (doubt < likely) misfits.clear();
@@ -322,14 +284,8 @@ async function explained(
     const message = publicMessage(refusal.error, params[number - 1]?.name);
     return { ...refused(capability, message, said), sqlState: refusal.sqlState };
   }
-  const casts = await adviseCasts(pool, capability, template, {
-    placeholders: placeholdersFor(template, choice),
-    misfits,
-    isMisfit(at) {
-      const [param, type] = [params[references[at] ?? -1], found[at]];
-      return param !== undefined && typeof type === 'object' && !fits(param.schema, type);
-    },
-  });
+  const isMisfit = (at: number): boolean => misfitAt(at) !== undefined;
+  const casts = await adviseCasts(subject, placeholdersFor(template, choice), misfits, isMisfit);
   return {
     ok: false,
     faults: [...misfits].map(([param, type]) => {

@@ -5,6 +5,10 @@ import { textArray } from '../../execute/bind-values.ts';
 import type { ServerType } from '../../execute/prepared-query.ts';
 import { enumLabels } from '../../execute/changed-labels.ts';
 import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
+import type { Capability } from '../../../../capabilities/model.ts';
+import { PIN_SEARCH_PATH } from '../../execute/own-statements.ts';
+import type { SessionPool } from '../../pool/session-pool.ts';
+import { preparedName, prepareOnly, step, type RefusedStep } from '../plan-statement.ts';
 
 const IS_ARRAY = "t.typcategory = 'A' and t.typlen = -1 and t.typelem <> 0";
 
@@ -18,8 +22,21 @@ export function titlesStatement(names: readonly string[]): Statement {
   };
 }
 
-/** Asks for the types of a prepared statement's parameters, in their order. The name must need no quotes. */
-export function parameterTypesStatement(prepared: string): Statement {
+/** Asks the server of which types it takes the parameters of a statement, in the order of their numbers. */
+export async function askParameterTypes(
+  pool: SessionPool,
+  capability: Capability,
+  text: string,
+): Promise<{ readonly ok: true; readonly types: readonly ServerType[] } | RefusedStep> {
+  const name = preparedName();
+  const [prepare, deallocate] = prepareOnly(text, name);
+  const statements = [prepare, PIN_SEARCH_PATH, parameterTypesStatement(name), deallocate];
+  const asked = await step(pool, capability, statements);
+  return asked.ok ? { ok: true, types: readParameterTypes(asked.output.results[2]?.rows ?? []) } : asked;
+}
+
+/** The name must need no quotes. */
+function parameterTypesStatement(prepared: string): Statement {
   return {
     text: `with recursive asked (place, oid) as (
         select p.place, p.type::pg_catalog.oid from pg_catalog.pg_prepared_statements s,
@@ -38,8 +55,8 @@ export function parameterTypesStatement(prepared: string): Statement {
   };
 }
 
-export function readParameterTypes(answer: Rows): readonly ServerType[] {
-  return answer.rows.map(([oid, sql, isDomain, base, isArray, form, category, title, labels]) => ({
+function readParameterTypes(rows: Rows['rows']): readonly ServerType[] {
+  return rows.map(([oid, sql, isDomain, base, isArray, form, category, title, labels]) => ({
     sql: sql ?? '',
     base: Number(base),
     isArray: isArray === 't',
