@@ -12,40 +12,28 @@ export interface BaseType {
   readonly modifier: number;
 }
 
-const BUILT_IN: Readonly<Record<string, ColumnKind>> = {
-  int2: 'integer',
-  int4: 'integer',
-  int8: 'integer',
-  float4: 'number',
-  float8: 'number',
-  text: 'text',
-  varchar: 'text',
-  bpchar: 'text',
-  name: 'text',
-  bool: 'boolean',
+function kindsOf(names: Partial<Record<ColumnKind, string>>): ReadonlyMap<string, ColumnKind> {
+  const kinds = Object.entries(names) as readonly [ColumnKind, string][];
+  return new Map(kinds.flatMap(([kind, list]) => list.split(' ').map((name) => [name, kind] as const)));
+}
+
+const BUILT_IN = kindsOf({
+  integer: 'int2 int4 int8',
+  number: 'float4 float8',
+  text: 'text varchar bpchar name',
+  boolean: 'bool',
   date: 'date',
-  timestamp: 'datetime',
-  timestamptz: 'datetime',
+  datetime: 'timestamp timestamptz',
   uuid: 'uuid',
-  json: 'json',
-  jsonb: 'json',
-  inet: 'address',
-  macaddr: 'address',
-  macaddr8: 'address',
-  bytea: 'opaque',
-  tsvector: 'opaque',
-  tsquery: 'opaque',
-};
+  json: 'json jsonb',
+  address: 'inet macaddr macaddr8',
+  opaque: 'bytea tsvector tsquery',
+});
 /** Types that extensions bring, in a schema of the user's choice. */
-const OF_EXTENSIONS: Readonly<Record<string, ColumnKind>> = {
-  citext: 'text',
-  geometry: 'opaque',
-  geography: 'opaque',
-  raster: 'opaque',
-  vector: 'opaque',
-  halfvec: 'opaque',
-  sparsevec: 'opaque',
-};
+const OF_EXTENSIONS = kindsOf({
+  text: 'citext',
+  opaque: 'geometry geography raster vector halfvec sparsevec',
+});
 /** Before the modifier stand the four bytes of a length. */
 const HEADER = 4;
 const SCALE_BITS = 0x7ff;
@@ -61,13 +49,13 @@ export function kindOfColumn({
   // Over an enum a domain cannot be compared with what callers send.
   if (form === 'e') return is_domain ? 'other' : 'enum';
   if (form === 'c') return 'object';
-  if (base_schema !== 'pg_catalog') return OF_EXTENSIONS[base] ?? 'other';
+  if (base_schema !== 'pg_catalog') return OF_EXTENSIONS.get(base) ?? 'other';
   if (category === 'A') return 'array';
   if (base === 'numeric') {
     const isWhole = modifier >= HEADER && ((modifier - HEADER) & SCALE_BITS) === 0;
     return isWhole ? 'integer' : 'number';
   }
-  return BUILT_IN[base] ?? 'other';
+  return BUILT_IN.get(base) ?? 'other';
 }
 
 /** Of text, in characters. */

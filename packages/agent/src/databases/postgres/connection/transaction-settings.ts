@@ -16,45 +16,48 @@ export interface TransactionSettings {
   readonly keepsSettings: boolean;
 }
 
-const SETTINGS = [
-  ['statement_timeout', '$1'],
-  ['lock_timeout', '$1'],
-  ['idle_in_transaction_session_timeout', '$1'],
-  ['search_path', '$2'],
-  ['client_encoding', "'UTF8'"],
+const TOLD = [
+  setConfig('statement_timeout', '$1'),
+  setConfig('lock_timeout', '$1'),
+  setConfig('idle_in_transaction_session_timeout', '$1'),
+  setConfig('search_path', '$2'),
+  setConfig('client_encoding', "'UTF8'"),
   // An account may have fewer digits than tell one number from the next.
-  ['extra_float_digits', "'1'"],
-  ['svc.api_key_name', '$3'],
-  ['svc.capability', '$4'],
-  ['svc.request_id', '$5'],
-] as const;
-
-const CALLS = SETTINGS.map(([name, value]) => setConfig(name, value));
+  setConfig('extra_float_digits', "'1'"),
+  ...numbered(['svc.api_key_name', 'svc.capability', 'svc.request_id'], 3),
+];
+/** What is still told on a session that has `SESSION_SETTINGS`. */
+const DIFFERING = [
+  setConfig('statement_timeout', '$1'),
+  ...numbered(['svc.api_key_name', 'svc.capability', 'svc.request_id'], 2),
+];
 const CHECK_INTERVAL = 'client_connection_check_interval';
 /** Makes the server end a query whose client is gone, as when the agent was killed: it looks once a second. */
 const WATCH = setConfig(CHECK_INTERVAL, "'1s'");
-const PLAIN = { name: 'svc/settings', text: apply(CALLS) };
-const WATCHED = { name: 'svc/settings', text: apply([...CALLS, WATCH]) };
 
-/** Who calls, behind the parameters of the other settings. */
-const CALLER_SETTINGS = ['svc.subject', 'svc.issuer', 'svc.client_id', 'svc.claims'];
-const CALLER_NAME = 'svc/settings-caller';
-const callerCalls = (others: number): readonly string[] =>
-  CALLER_SETTINGS.map((name, index) => setConfig(name, `$${others + index + 1}`));
-const CALLER_PLAIN = { name: CALLER_NAME, text: apply([...CALLS, ...callerCalls(5)]) };
-const CALLER_WATCHED = { name: CALLER_NAME, text: apply([...CALLS, ...callerCalls(5), WATCH]) };
+const PLAIN = textsOf('svc/settings', []);
+const WITH_CALLER = textsOf('svc/settings-caller', [
+  'svc.subject',
+  'svc.issuer',
+  'svc.client_id',
+  'svc.claims',
+]);
 
-/** What a transaction is still told on a session that has `SESSION_SETTINGS`. */
-const DIFFERING_CALLS = [
-  setConfig('statement_timeout', '$1'),
-  setConfig('svc.api_key_name', '$2'),
-  setConfig('svc.capability', '$3'),
-  setConfig('svc.request_id', '$4'),
-];
-const DIFFERING = apply(DIFFERING_CALLS);
-const CALLER_DIFFERING = apply([...DIFFERING_CALLS, ...callerCalls(4)]);
+/** The statements that apply the settings, with the parameters that say who calls behind the others. */
+function textsOf(
+  name: string,
+  caller: readonly string[],
+): Readonly<Record<'name' | 'all' | 'watched' | 'kept', string>> {
+  const all = [...TOLD, ...numbered(caller, 6)];
+  return {
+    name,
+    all: apply(all),
+    watched: apply([...all, WATCH]),
+    kept: apply([...DIFFERING, ...numbered(caller, 5)]),
+  };
+}
 
-/** A row where the server takes `WATCH`; none before PostgreSQL 14, an error where the system cannot tell. */
+/** A row if the server takes `WATCH`; none before PostgreSQL 14, an error if the system cannot tell. */
 export const TRY_WATCH: string = `select ${WATCH} from pg_catalog.pg_settings where name = '${CHECK_INTERVAL}'`;
 
 /**
@@ -71,7 +74,7 @@ const SESSION_SETTINGS = [
   ['extra_float_digits', "'1'", '1'],
 ] as const;
 
-/** Where this is false, the connection is a pooler's, which would give the session with its settings to other clients. */
+/** If this is false, the connection is a pooler's, which would give the session with its settings to other clients. */
 const IS_KEY_PROCESS = 'pg_catalog.pg_backend_pid() operator(pg_catalog.=) $1::pg_catalog.int4';
 
 const KEEP = `select ${SESSION_SETTINGS.map(([name, value]) => setConfig(name, value, false)).join(', ')} where ${IS_KEY_PROCESS}`;
@@ -79,8 +82,8 @@ const KEEP_WATCH = `select ${setConfig(CHECK_INTERVAL, "'1s'", false)} where ${I
 const SHOW_KEPT = `select ${[...SESSION_SETTINGS.map(([name]) => current(name)), current(CHECK_INTERVAL)].join(', ')} where ${IS_KEY_PROCESS}`;
 
 /**
- * Three units that set `SESSION_SETTINGS` where the server process is the one that the connection's cancel key names, and
- * then show, in a transaction as calls have, whether they hold there and the process is still the same: see `isKept`.
+ * Three units. They set `SESSION_SETTINGS` if the server process is the one that the connection's cancel key names, and
+ * show in a transaction, as calls have, whether the settings hold there and the process is the same: see `isKept`.
  */
 export function keepSettings(keyProcessId: number | undefined): readonly (readonly Statement[])[] {
   const values = [keyProcessId === undefined ? null : String(keyProcessId)];
@@ -118,26 +121,20 @@ export const UNLOCK: Statement = { text: `select ${RELEASE_LOCKS}` };
 
 /** What is set here ends with the transaction, so nothing stays on a connection that a pooler gives to another client. */
 export function applySettings(settings: TransactionSettings): Statement {
-  const { searchPath, apiKeyName, capability, requestId, caller } = settings;
+  const { searchPath, apiKeyName, capability, requestId, caller, keepsSettings } = settings;
+  const texts = caller === undefined ? PLAIN : WITH_CALLER;
+  const text = keepsSettings ? texts.kept : settings.checksClient ? texts.watched : texts.all;
   // The server reads 0 as "no limit".
-  const timeout = String(Math.max(Math.ceil(settings.timeoutMs), 1));
-  if (caller !== undefined) return applyWithCaller(settings, caller, timeout);
-  if (settings.keepsSettings) {
-    return { name: 'svc/settings', text: DIFFERING, values: [timeout, apiKeyName, capability, requestId] };
-  }
-  const { name, text } = settings.checksClient ? WATCHED : PLAIN;
-  return { name, text, values: [timeout, searchPath, apiKeyName, capability, requestId] };
+  const values = [String(Math.max(Math.ceil(settings.timeoutMs), 1))];
+  if (!keepsSettings) values.push(searchPath);
+  values.push(apiKeyName, capability, requestId);
+  if (caller !== undefined) values.push(caller.subject, caller.issuer, caller.clientId, caller.claimsJson);
+  return { name: texts.name, text, values };
 }
 
-function applyWithCaller(
-  { searchPath, apiKeyName, capability, requestId, keepsSettings, checksClient }: TransactionSettings,
-  { subject, issuer, clientId, claimsJson }: CallerSettings,
-  timeout: string,
-): Statement {
-  const who = [apiKeyName, capability, requestId, subject, issuer, clientId, claimsJson];
-  if (keepsSettings) return { name: CALLER_NAME, text: CALLER_DIFFERING, values: [timeout, ...who] };
-  const { name, text } = checksClient ? CALLER_WATCHED : CALLER_PLAIN;
-  return { name, text, values: [timeout, searchPath, ...who] };
+/** Sets each of these to a parameter, the first one to `$first`. */
+function numbered(names: readonly string[], first: number): readonly string[] {
+  return names.map((name, index) => setConfig(name, `$${first + index}`));
 }
 
 function setConfig(name: string, value: string, isLocal: boolean = true): string {

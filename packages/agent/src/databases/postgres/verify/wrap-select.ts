@@ -3,16 +3,13 @@ import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { ResultForm } from '../execute/prepared-query.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { RELEASE_LOCKS } from '../connection/transaction-settings.ts';
+import type { Converted } from './types/convert-column.ts';
 import { fingerprint, inside, isNode, listIn, type TreeNode } from './statement/tree.ts';
 import { attribution } from '../execute/transaction.ts';
 
-export interface OutputColumn {
+export interface OutputColumn extends Converted {
   readonly name: string;
-  /** SQL over `q."column"` of the value. */
-  readonly value: string;
-  /** SQL over `q."column"` of its JSON as text; null where the value is. */
-  readonly json: string;
-  /** Where false, a null among the rows given is reported. */
+  /** If not, a null among the rows given is reported. */
   readonly nullable: boolean;
 }
 

@@ -17,7 +17,8 @@ import { askCatalog, PIN_SEARCH_PATH, runOwnStatements } from '../../execute/own
  * `type` stands for values that are there, `made` for such that are made, whose input functions and checks run, and
  * `written` for such that become JSON or text. `json` has one object, which stands for making JSON of anything.
  */
-export type Kind = 'function' | 'operator' | 'relation' | 'json' | 'type' | 'made' | 'written';
+export type Kind = (typeof KINDS)[number];
+const KINDS = ['function', 'operator', 'relation', 'json', 'type', 'made', 'written'] as const;
 
 export interface CatalogObject {
   readonly kind: Kind;
@@ -77,15 +78,6 @@ const SEPARATOR = '\0';
 /** Types that stand for others in operator classes: "any", record, anyelement and its relatives. */
 export const PSEUDO_TYPES: readonly string[] =
   '2276 2249 2277 2283 2776 3500 3831 4537 5077 5078 5079 5080'.split(' ');
-const KINDS: ReadonlySet<string> = new Set<Kind>([
-  'function',
-  'operator',
-  'relation',
-  'json',
-  'type',
-  'made',
-  'written',
-]);
 
 /**
  * What the catalog says of the objects that statements name, and of all that those lead to. It is read once for each
@@ -178,7 +170,7 @@ export class DependencyCatalog {
   /** The objects that the names can stand for, except operators; `schemas` are those of names without one. */
   seeds(named: NamedObjects, schemas: readonly string[] = []): readonly CatalogObject[] {
     const find = (kind: Kind, names: readonly Name[]): readonly CatalogObject[] =>
-      names.flatMap((name) => this.#byName.get(keyOf(name)) ?? []).map((oid) => ({ kind, oid }));
+      this.#oidsOf(names).map((oid) => ({ kind, oid }));
     return [
       ...find('function', inSchemas('function', named.functions, schemas)),
       ...find('function', inSchemas('attribute', named.attributes, schemas)),
@@ -189,15 +181,18 @@ export class DependencyCatalog {
   }
 
   functionsNamed(names: readonly QualifiedName[]): readonly FunctionFacts[] {
-    const oids = inSchemas('function', names, []).flatMap((name) => this.#byName.get(keyOf(name)) ?? []);
-    return [...new Set(oids)].flatMap((oid) => this.functions.get(oid) ?? []);
+    const oids = new Set(this.#oidsOf(inSchemas('function', names, [])));
+    return [...oids].flatMap((oid) => this.functions.get(oid) ?? []);
   }
 
   /** PostgreSQL's own are left out. */
   operatorsOf(named: NamedObjects, schemas: readonly string[] = []): readonly CatalogObject[] {
-    const names = inSchemas('operator', named.operators, schemas);
-    const oids = names.flatMap((name) => this.#byName.get(keyOf(name)) ?? []);
-    return [...new Set(oids)].map((oid) => ({ kind: 'operator', oid }));
+    const oids = new Set(this.#oidsOf(inSchemas('operator', named.operators, schemas)));
+    return [...oids].map((oid) => ({ kind: 'operator', oid }));
+  }
+
+  #oidsOf(names: readonly Name[]): readonly string[] {
+    return names.flatMap((name) => this.#byName.get(keyOf(name)) ?? []);
   }
 
   async #learnWrappers(): Promise<void> {
@@ -216,24 +211,21 @@ export class DependencyCatalog {
     const edges = new Map<string, Edge[]>();
     const bodies = [...this.#bodies];
     for (const [what, ...row] of rows) {
-      const [first, second, third, fourth, fifth] = row.map((value) => value ?? '');
+      const [first = '', second = '', third = '', fourth = '', fifth = ''] = row.map((value) => value ?? '');
       if (what === 'edge') {
         const from = `${first} ${second}`;
-        const own = edges.get(from);
-        const edge = { way: third ?? '', kind: kindOf(fourth ?? ''), oid: fifth ?? '' };
-        if (own === undefined) edges.set(from, [edge]);
-        else own.push(edge);
+        const own = edges.get(from) ?? [];
+        own.push({ way: third, kind: kindOf(fourth), oid: fifth });
+        edges.set(from, own);
       } else if (what === 'title') {
-        this.#titles.set(`${first} ${second}`, third ?? '');
+        this.#titles.set(`${first} ${second}`, third);
       } else if (what === 'foreign') {
-        const oid = first ?? '';
-        if (this.foreignTables.has(oid)) continue;
-        const table = { schema: second ?? '', name: third ?? '' };
-        this.foreignTables.set(oid, { ...table, wrapper: '', runsProgram: false });
-        this.#withoutWrapper.add(oid);
-      } else if (what === 'function' && !this.functions.has(first ?? '')) {
+        if (this.foreignTables.has(first)) continue;
+        this.foreignTables.set(first, { schema: second, name: third, wrapper: '', runsProgram: false });
+        this.#withoutWrapper.add(first);
+      } else if (what === 'function' && !this.functions.has(first)) {
         const facts = factsOf(row);
-        this.functions.set(first ?? '', facts);
+        this.functions.set(first, facts);
         if (typeof facts.body !== 'object') continue;
         bodies.push(...namesOf(facts.body, facts.schemas));
       }
@@ -274,12 +266,9 @@ function namesOf(named: NamedObjects, schemas: readonly string[]): readonly Name
 }
 
 function kindOf(text: string): Kind {
-  if (!isKind(text)) throw new Error(`no kind of object: ${text}`);
-  return text;
-}
-
-function isKind(text: string): text is Kind {
-  return KINDS.has(text);
+  const kind = KINDS.find((each) => each === text);
+  if (kind === undefined) throw new Error(`no kind of object: ${text}`);
+  return kind;
 }
 
 function factsOf(row: readonly (string | null)[]): FunctionFacts {

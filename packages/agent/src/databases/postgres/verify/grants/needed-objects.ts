@@ -1,4 +1,4 @@
-import { isNode, listIn, namesIn, type TreeNode } from '../statement/tree.ts';
+import { isNode, listIn, namesIn, visitQueries, type TreeNode } from '../statement/tree.ts';
 
 /** What the account needs a grant for, as a statement names it. */
 export interface NeededObject {
@@ -91,7 +91,11 @@ export function neededObjects(tree: unknown, path: readonly string[]): readonly 
     if (Array.isArray(value)) for (const item of value) visit(key, item, scope);
     if (!isNode(value)) return;
     const { withClause, fromClause } = value;
-    const queries = isNode(withClause) ? visitWith(withClause, scope) : scope.queries;
+    const queries = isNode(withClause)
+      ? visitQueries(withClause, scope.queries, (query, names) =>
+          visit('CommonTableExpr', query, { ...scope, queries: names }),
+        )
+      : scope.queries;
     let from = isNode(withClause) || fromClause !== undefined ? [] : scope.from;
     if (fromClause !== undefined) {
       for (const node of directRelations(fromClause)) addRelation(node, { queries, from });
@@ -100,18 +104,6 @@ export function neededObjects(tree: unknown, path: readonly string[]): readonly 
     const inner = { queries, from };
     visitNode(key, value, inner);
     for (const [name, child] of Object.entries(value)) if (name !== 'withClause') visit(name, child, inner);
-  };
-  const visitWith = (clause: TreeNode, outer: Scope): ReadonlySet<string> => {
-    const own = listIn(clause['ctes']).flatMap(({ CommonTableExpr: query }) =>
-      isNode(query) ? [query] : [],
-    );
-    const inForce = new Set(outer.queries);
-    if (clause['recursive'] === true) for (const { ctename } of own) inForce.add(String(ctename));
-    for (const query of own) {
-      visit('CommonTableExpr', query, { ...outer, queries: new Set(inForce) });
-      inForce.add(String(query['ctename']));
-    }
-    return inForce;
   };
   visit('', tree, { queries: new Set(), from: [] });
 

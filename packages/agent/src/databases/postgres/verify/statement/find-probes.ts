@@ -20,7 +20,11 @@ const search: FunctionRule = { args: ["'simple'", "''"] };
 const pattern: FunctionRule = { args: ["''", "''", "''"] };
 const ofPart: FunctionRule = { args: ["'day'", MOMENT] };
 const parsing: FunctionRule = { args: ["'2000'", "'YYYY'"] };
-const closed: FunctionRule = { args: [] };
+const none: FunctionRule = { args: [] };
+/** What their arguments are shows only in the whole call. */
+const WITHOUT_SAMPLES =
+  'ts_rewrite make_date make_time make_timestamp make_timestamptz make_interval chr generate_series numrange ' +
+  'int4range int8range daterange tsrange tstzrange text2ltree';
 const matching = { right: (operand: string) => `'' ~ ${operand}` };
 
 /** Functions and operators of PostgreSQL that refuse a text or a number for what it is. */
@@ -36,8 +40,8 @@ const probeDialect: Omit<ProbeDialect, 'placeholder'> = {
     hasOthers: false,
     guards: [],
     functions: {
+      ...Object.fromEntries(WITHOUT_SAMPLES.split(' ').map((name) => [name, none])),
       to_tsquery: search,
-      ts_rewrite: closed,
       regexp_match: { args: ["''", "''", "''"] },
       regexp_matches: pattern,
       regexp_replace: { args: ["''", "''", "''", "''"] },
@@ -56,11 +60,6 @@ const probeDialect: Omit<ProbeDialect, 'placeholder'> = {
       date_trunc: { args: ["'day'", MOMENT, "'UTC'"] },
       date_part: ofPart,
       timezone: { args: ["'UTC'", MOMENT] },
-      make_date: closed,
-      make_time: closed,
-      make_timestamp: closed,
-      make_timestamptz: closed,
-      make_interval: closed,
       encode: { args: ["''::bytea", "'hex'"] },
       decode: { args: ["''", "'hex'"] },
       convert_to: { args: ["''", "'UTF8'"] },
@@ -69,22 +68,13 @@ const probeDialect: Omit<ProbeDialect, 'placeholder'> = {
       split_part: { args: ["''", "''", '1'] },
       substring: { args: ["''", '1', '1'] },
       overlay: { args: ["''", "''", '1', '1'] },
-      chr: closed,
       ntile: { args: ['1'], behind: ' over ()' },
       nth_value: { args: ['1', '1'], behind: ' over ()' },
-      generate_series: closed,
-      numrange: closed,
-      int4range: closed,
-      int8range: closed,
-      daterange: closed,
-      tsrange: closed,
-      tstzrange: closed,
       jsonb_path_query: { args: ["'{}'::jsonb", "'$'"] },
       jsonb_path_query_array: { args: ["'{}'::jsonb", "'$'"] },
       jsonb_path_query_first: { args: ["'{}'::jsonb", "'$'"] },
       jsonb_path_exists: { args: ["'{}'::jsonb", "'$'"] },
       jsonb_path_match: { args: ["'{}'::jsonb", "'$ == 1'"] },
-      text2ltree: closed,
     },
     operators: {
       '~': matching,

@@ -1,5 +1,5 @@
 import { operatorsOf, qualifiedName, type QualifiedName } from './inspect.ts';
-import { isNode, listIn, namesIn, type TreeNode } from './tree.ts';
+import { isNode, listIn, namesIn, visitQueries, type TreeNode } from './tree.ts';
 
 /** What a statement names in the catalog, without knowing what there is. */
 export interface NamedObjects {
@@ -57,24 +57,13 @@ export function namedObjects(tree: unknown): NamedObjects {
     } else if (isNode(value)) {
       record(key, value, queries);
       const { withClause } = value;
-      const inForce = isNode(withClause) ? visitWith(withClause, queries) : queries;
+      const inForce = isNode(withClause)
+        ? visitQueries(withClause, queries, (query, names) => visit('CommonTableExpr', query, names))
+        : queries;
       for (const [name, child] of Object.entries(value)) {
         if (name !== 'withClause') visit(name, child, inForce);
       }
     }
-  };
-  /** Gives the names that are in force behind the clause. */
-  const visitWith = (clause: TreeNode, outer: ReadonlySet<string>): ReadonlySet<string> => {
-    const own = listIn(clause['ctes']).flatMap(({ CommonTableExpr: query }) =>
-      isNode(query) ? [query] : [],
-    );
-    const inForce = new Set(outer);
-    if (clause['recursive'] === true) for (const { ctename } of own) inForce.add(String(ctename));
-    for (const query of own) {
-      visit('CommonTableExpr', query, new Set(inForce));
-      inForce.add(String(query['ctename']));
-    }
-    return inForce;
   };
   visit('', tree, new Set());
   return { functions, attributes, types, operators, relations, buildsJson, makesElements };

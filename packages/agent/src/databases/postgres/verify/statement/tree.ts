@@ -36,6 +36,24 @@ export function inside(value: unknown, ...path: readonly string[]): TreeNode | u
   return isNode(found) ? found : undefined;
 }
 
+/** Visits each query of a WITH clause with the names of queries that are in force there; returns those in force after it. */
+export function visitQueries(
+  clause: TreeNode,
+  outer: ReadonlySet<string>,
+  visit: (query: TreeNode, inForce: ReadonlySet<string>) => void,
+): ReadonlySet<string> {
+  const own = listIn(clause['ctes'])
+    .map((each) => inside(each, 'CommonTableExpr'))
+    .filter((query) => query !== undefined);
+  const inForce = new Set(outer);
+  if (clause['recursive'] === true) for (const { ctename } of own) inForce.add(String(ctename));
+  for (const query of own) {
+    visit(query, new Set(inForce));
+    inForce.add(String(query['ctename']));
+  }
+  return inForce;
+}
+
 /** The number of a parameter, in casts or not; undefined for anything else. */
 export function castParameter(value: unknown): number | undefined {
   let node = value;
@@ -44,15 +62,9 @@ export function castParameter(value: unknown): number | undefined {
   return param && Number(param['number']);
 }
 
-const POSITIONS = new Set([
-  'location',
-  'stmt_location',
-  'stmt_len',
-  'list_start',
-  'list_end',
-  'rexpr_list_start',
-  'rexpr_list_end',
-]);
+const POSITIONS = new Set(
+  'location stmt_location stmt_len list_start list_end rexpr_list_start rexpr_list_end'.split(' '),
+);
 
 /** One text for trees that differ only in where their nodes stood; `hole` is left out. */
 export function fingerprint(tree: unknown, hole?: TreeNode): string {

@@ -14,15 +14,15 @@ export interface ColumnType {
   readonly name: string;
 }
 
-export type Conversion =
-  | {
-      readonly ok: true;
-      /** SQL over `q."column"` of the value. */
-      readonly value: string;
-      /** SQL over `q."column"` of the text that `row_to_json` makes of the value; null where that is. */
-      readonly json: string;
-    }
-  | { readonly ok: false; readonly problem: string };
+/** SQL over `q."column"`. */
+export interface Converted {
+  readonly value: string;
+  /** The text that `row_to_json` makes of the value; null if the value is. */
+  readonly json: string;
+}
+
+type Accepted = Converted & { readonly ok: true };
+export type Conversion = Accepted | { readonly ok: false; readonly problem: string };
 
 /** A cast to text changes what the database shows of these types: it takes the padding off char(n), and adds a mask to inet. */
 /**
@@ -208,7 +208,7 @@ function asDatetime(value: string, column: ColumnType): Conversion {
 }
 
 /** In UTC: offsets of old times in other zones have seconds, which neither ISO 8601 nor RFC 3339 can write. */
-function inUtc(value: string): Conversion & { readonly ok: true } {
+function inUtc(value: string): Accepted {
   // A zone by its name would be looked up for each value.
   const utc = `pg_catalog.timezone('0'::pg_catalog.interval, ${value})`;
   const [json, midnight] = [toJson(utc), ' 00:00:00+00'];
@@ -264,7 +264,7 @@ function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): 
   return accepted(asJson(json), json);
 }
 
-function accepted(value: string, json: string = asText(value)): Conversion & { readonly ok: true } {
+function accepted(value: string, json: string = asText(value)): Accepted {
   return { ok: true, value, json };
 }
 
