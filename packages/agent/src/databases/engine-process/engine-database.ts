@@ -1,6 +1,6 @@
 import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
-import { Pool } from '../sessions/pool.ts';
+import { Pool, pooledDatabase } from '../sessions/pool.ts';
 import type { PoolRules } from '../sessions/pool-base.ts';
 import { createQueries, type EngineQuery, type EngineRules } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';
@@ -56,16 +56,9 @@ export async function withSession<Result>(
 /** The queries of a driver, run by the processes of the pool; `ping` proves that the database answers. */
 export function engineDatabase(pool: EnginePool, ping: () => Promise<void>, rules: EngineRules): Database {
   const queries = createQueries(pool, rules);
-  return {
+  return pooledDatabase(pool, {
     ping,
     prepare: (verified: EngineQuery) => queries.prepare(verified),
     forget: (query) => queries.forget(query),
-    get connections() {
-      return pool.connections;
-    },
-    get isUp() {
-      return pool.isUp;
-    },
-    close: () => pool.close(),
-  };
+  });
 }

@@ -1,5 +1,5 @@
 import type { Database, DatabaseChange } from '../driver/driver.ts';
-import { Pool } from '../sessions/pool.ts';
+import { Pool, pooledDatabase } from '../sessions/pool.ts';
 import type { MysqlConfig } from './config/config.ts';
 import { createKillQuery } from './connection/kill-query.ts';
 import { poolRules, unavailable } from './connection/server-errors.ts';
@@ -26,17 +26,8 @@ export async function ping(pool: Pool<MysqlSession>): Promise<void> {
 export function connect(config: MysqlConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
   const kill = createKillQuery(config);
-  return {
+  return pooledDatabase(pool, {
     ping: () => ping(pool),
     prepare: (verified: PreparedQuery) => createQuery(pool, kill, verified),
-    // Nothing beside the query itself knows of it; its statements last as long as the connections.
-    forget: () => {},
-    get connections() {
-      return pool.connections;
-    },
-    get isUp() {
-      return pool.isUp;
-    },
-    close: () => pool.close(),
-  };
+  });
 }

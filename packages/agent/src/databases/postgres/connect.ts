@@ -1,4 +1,5 @@
 import type { Database, DatabaseChange, Query } from '../driver/driver.ts';
+import { pooledDatabase } from '../sessions/pool.ts';
 import { runOwnStatements } from './execute/own-statements.ts';
 import type { PostgresConfig } from './config/config.ts';
 import { SessionPool } from './pool/session-pool.ts';
@@ -30,17 +31,8 @@ export function connectWith(
   create: (pool: SessionPool, verified: PreparedQuery) => Query,
 ): Database {
   const pool = createPool(config, onChange);
-  return {
+  return pooledDatabase(pool, {
     ping: () => ping(pool),
     prepare: (verified: PreparedQuery) => create(pool, verified),
-    // Nothing beside the query itself knows of it; its statements last as long as the connections.
-    forget: () => {},
-    get connections() {
-      return pool.connections;
-    },
-    get isUp() {
-      return pool.isUp;
-    },
-    close: () => pool.close(),
-  };
+  });
 }

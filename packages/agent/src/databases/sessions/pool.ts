@@ -1,6 +1,24 @@
 import type { AbortSignalLike } from '@svc/edge';
-import type { CallerShare, DatabaseChange } from '../driver/driver.ts';
+import type { CallerShare, Database, DatabaseChange } from '../driver/driver.ts';
 import { PoolBase, type LiveSession, type PooledSession, type PoolRules } from './pool-base.ts';
+
+/** The parts of a `Database` that every pool has. A query leaves nothing behind, unless the engine says how to `forget`. */
+export function pooledDatabase(
+  pool: Pick<PoolBase<PooledSession>, 'connections' | 'isUp' | 'close'>,
+  own: Pick<Database, 'ping' | 'prepare'> & Partial<Pick<Database, 'forget'>>,
+): Database {
+  return {
+    forget: () => {},
+    ...own,
+    get connections() {
+      return pool.connections;
+    },
+    get isUp() {
+      return pool.isUp;
+    },
+    close: () => pool.close(),
+  };
+}
 
 /** Hands out each session to one call, or to at most `mostShort` that are short. */
 export class Pool<Session extends PooledSession> extends PoolBase<Session> {

@@ -37,7 +37,7 @@ export function sendCancelRequest(target: CancelTarget, timeoutMs: number): Prom
     socket.on('close', settle);
     const send = (stream: net.Socket): void => {
       stream.resume();
-      stream.write(cancelMessage(target), () => {
+      stream.write(message(CANCEL_REQUEST, target.processId, target.secret), () => {
         sent = true;
       });
     };
@@ -46,9 +46,9 @@ export function sendCancelRequest(target: CancelTarget, timeoutMs: number): Prom
         send(socket);
         return;
       }
-      socket.write(sslRequestMessage());
+      socket.write(message(SSL_REQUEST));
       socket.once('data', (answer) => {
-        // What comes behind its answer before the connection is encrypted may be anybody's.
+        // Anybody may have sent what follows the answer before the connection is encrypted.
         if (answer.length === 1 && answer[0] === YES) upgrade(socket, target.ssl, target.host, send);
         else socket.destroy();
       });
@@ -68,18 +68,9 @@ function upgrade(
   secure.once('secureConnect', () => send(secure));
 }
 
-function cancelMessage(target: CancelTarget): Buffer {
-  const message = Buffer.alloc(16);
-  message.writeInt32BE(16, 0);
-  message.writeInt32BE(CANCEL_REQUEST, 4);
-  message.writeInt32BE(target.processId, 8);
-  message.writeInt32BE(target.secret, 12);
-  return message;
-}
-
-function sslRequestMessage(): Buffer {
-  const message = Buffer.alloc(8);
-  message.writeInt32BE(8, 0);
-  message.writeInt32BE(SSL_REQUEST, 4);
-  return message;
+/** As the protocol writes both requests: the length and then numbers of four bytes. */
+function message(...numbers: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(4 + 4 * numbers.length);
+  for (const [at, number] of [bytes.length, ...numbers].entries()) bytes.writeInt32BE(number, 4 * at);
+  return bytes;
 }

@@ -22,7 +22,7 @@ import type { Rows } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
-import type { PreparedQuery, ResultForm } from './prepared-query.ts';
+import type { BoundParam, PreparedQuery, ResultForm } from './prepared-query.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { requireSigned } from '../../sql/signed-integer.ts';
@@ -45,13 +45,19 @@ const CHANGED_HINT =
   'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
 
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
-  const forms = formsOf(verified);
-  const latencies = new LatencyByCaller();
+  const query = { pool, verified, forms: new Forms(verified), latencies: new LatencyByCaller() };
   const changedLabels = watchLabels(pool, verified.capability, verified.params);
   return {
-    run: (call) => run(pool, verified, forms, latencies, call),
+    run: (call) => new Run(query, call).run(),
     ...(changedLabels === undefined ? {} : { changedLabels }),
   };
+}
+
+interface RunnableQuery {
+  readonly pool: SessionPool;
+  readonly verified: PreparedQuery;
+  readonly forms: Forms;
+  readonly latencies: LatencyByCaller;
 }
 
 /** One of the ways to ask for the rows. */
@@ -61,136 +67,178 @@ interface FormStatement {
   readonly text: string;
 }
 
-interface Forms {
-  /** For the next run. A query that is not short is not sent as `whole`: if its result were too large, it would run twice. */
-  next(isShort: boolean): FormStatement;
-  /** The result was too large for the form `whole`. */
-  exceeded(): void;
-}
+class Forms {
+  readonly #whole: FormStatement;
+  readonly #prefix: FormStatement;
+  #prefixRuns = 0;
 
-function formsOf({ capability, whole, prefix }: PreparedQuery): Forms {
-  const [asWhole, asPrefix] = [statementOf('whole', whole), statementOf('prefix', prefix)];
-  let prefixRuns = 0;
-
-  function statementOf(form: ResultForm, text: string): FormStatement {
-    // At most the 63 bytes that a name may have, and another for another text: names last as long as a connection.
-    const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
-    return { form, name: `svc.${capability}.${digest}`, text };
+  constructor({ capability, whole, prefix }: PreparedQuery) {
+    const statementOf = (form: ResultForm, text: string): FormStatement => {
+      // At most the 63 bytes that a name may have, and another for another text: names last as long as a connection.
+      const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
+      return { form, name: `svc.${capability}.${digest}`, text };
+    };
+    this.#whole = statementOf('whole', whole);
+    this.#prefix = statementOf('prefix', prefix);
   }
 
-  return {
-    next(isShort) {
-      if (isShort && prefixRuns === 0) return asWhole;
-      prefixRuns = Math.max(0, prefixRuns - 1);
-      return asPrefix;
-    },
-    exceeded() {
-      prefixRuns = PREFIX_RUNS;
-    },
-  };
+  /** For the next run. A query that is not short is not sent as `whole`: if its result were too large, it would run twice. */
+  next(isShort: boolean): FormStatement {
+    if (isShort && this.#prefixRuns === 0) return this.#whole;
+    this.#prefixRuns = Math.max(0, this.#prefixRuns - 1);
+    return this.#prefix;
+  }
+
+  /** The result was too large for the form `whole`. */
+  exceeded(): void {
+    this.#prefixRuns = PREFIX_RUNS;
+  }
 }
 
-async function run(
-  pool: SessionPool,
-  verified: PreparedQuery,
-  forms: Forms,
-  latencies: LatencyByCaller,
-  call: QueryCall,
-): Promise<QueryResult> {
-  const startedAt = performance.now();
-  const deadline = startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
-  for (const { param } of verified.params) requireSigned(param, valueOf(call.values, param.name));
-  let isSuspected = false;
-  for (let attempt = 1; ; attempt += 1) {
-    const { signal, share } = call;
-    const limit = { signal, timeoutMs: deadline - performance.now(), share };
-    const shortMs = isSuspected ? undefined : latencies.of(share).shortMs;
-    const session =
-      (signal.aborted ? undefined : pool.tryAcquire(shortMs, share)) ?? (await pool.acquire(limit, shortMs));
-    // Prepared anew, since another connection may have lost its statements just like the first one.
-    if (attempt > 1) session.prepared.clear();
-    const timeoutMs = deadline - performance.now();
-    const form = forms.next(shortMs !== undefined);
-    const transaction = { ...transactionOf(verified, form, call), shortMs };
-    const done = await runTransaction(pool, session, transaction, { ...limit, timeoutMs });
-    const { error } = done;
-    if (done.moved !== undefined) {
-      // It may be what its batch waited for, or what ended the connection: alone it shows, and is counted then.
-      if (done.moved === 'suspected') isSuspected = true;
-      if (deadline <= performance.now()) throw pool.overdue(startedAt, 'given up behind other queries');
-      attempt -= 1;
-      continue;
-    }
-    // One that was stopped before the server came to it says nothing of the query.
-    if (done.begun || done.stopped === undefined) latencies.record(share, done.ranMs, error === undefined);
-    if (error === undefined) {
-      const result = resultOf(done.results[0], form.form, verified.limits);
-      if (result !== undefined) {
+/** A call of a query, which may take several transactions. */
+class Run {
+  readonly #query: RunnableQuery;
+  readonly #call: QueryCall;
+  readonly #settings: Transaction['settings'];
+  readonly #startedAt = performance.now();
+  readonly #deadline: number;
+
+  constructor(query: RunnableQuery, call: QueryCall) {
+    const { apiKeyName, requestId, caller } = call;
+    this.#query = query;
+    this.#call = call;
+    this.#settings = { apiKeyName, capability: query.verified.capability, requestId, caller };
+    this.#deadline = this.#startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
+  }
+
+  async run(): Promise<QueryResult> {
+    const { pool, verified, forms, latencies } = this.#query;
+    const { signal, share } = this.#call;
+    for (const { param } of verified.params) requireSigned(param, this.#valueOf(param.name));
+    let isSuspected = false;
+    for (let attempt = 1; ; attempt += 1) {
+      const shortMs = isSuspected ? undefined : latencies.of(share).shortMs;
+      const session =
+        (signal.aborted ? undefined : pool.tryAcquire(shortMs, share)) ??
+        (await pool.acquire(this.#left(), shortMs));
+      // The statements are prepared again, since this connection may have lost them just like the first one.
+      if (attempt > 1) session.prepared.clear();
+      const limit = this.#left();
+      const form = forms.next(shortMs !== undefined);
+      const done = await runTransaction(pool, session, this.#transactionOf(form, shortMs), limit);
+      const { error } = done;
+      if (done.moved !== undefined) {
+        // It may be what its batch waited for, or what ended the connection: alone it shows, and is counted then.
+        if (done.moved === 'suspected') isSuspected = true;
+        if (!this.#hasTime()) throw pool.overdue(this.#startedAt, 'given up behind other queries');
+        attempt -= 1;
+        continue;
+      }
+      // One that was stopped before the server came to it says nothing of the query.
+      if (done.begun || done.stopped === undefined) latencies.record(share, done.ranMs, error === undefined);
+      if (error === undefined) {
+        const result = resultOf(done.results[0], form.form, verified.limits);
+        if (result === undefined) {
+          forms.exceeded();
+          attempt -= 1;
+          continue;
+        }
         latencies.of(share).recordSize(result.rows.length);
         return result;
       }
-      forms.exceeded();
-      attempt -= 1;
-      continue;
+      if (done.stopped === undefined && this.#hasTime()) {
+        if (isLostBefore(error, done, session.madeAt > this.#startedAt)) continue;
+        // One that has ended two connections may end each; a statement that is not ours any more is not its doing.
+        const isSecond = attempt > 1 || (isSuspected && isLoss(error) && !isStatementLost(error));
+        if (!isSecond && maySucceedElsewhere(error, done, limit.timeoutMs)) continue;
+      }
+      throw await this.#failureOf(error, done, limit.timeoutMs);
     }
-    if (done.stopped === undefined && deadline > performance.now()) {
-      const isFresh = session.madeAt > startedAt;
-      if (isLostBefore(error, done, isFresh)) continue;
-      // One that has ended two connections may end each; a statement that is not ours any more is not its doing.
-      const isSecond = attempt > 1 || (isSuspected && isLoss(error) && !isStatementLost(error));
-      if (!isSecond && maySucceedElsewhere(error, done, timeoutMs)) continue;
-    }
-    const left = { ...limit, timeoutMs: deadline - performance.now() };
-    const problems =
-      done.begun && mayBeInputError(error) ? await problemsOf(pool, verified, call, left, error) : [];
-    if (problems.some(isPinned)) throw principalRefused(problems.filter(isPinned), error);
-    if (problems.length === 0 && done.begun) {
-      const settings = settingsOf(verified, call);
-      const rest = { ...limit, timeoutMs: deadline - performance.now() };
-      const values = (name: string): unknown => valueOf(call.values, name);
-      const faults = await provenValues(pool, settings, verified, values, rest, error);
-      const params = verified.params.map(({ param }) => param);
-      const refusal = faultError(faults, params, nameOf(error), { sqlState: sqlStateOf(error) });
-      if (refusal !== undefined) throw refusal;
-    }
-    const given = done.begun ? givenOf(verified, call) : { names: [], ofCaller: [] };
-    const mistake = callersMistake(sqlStateOf(error), given.names);
-    const advice = problems.length > 0 ? problems.map(({ text }) => text).join('; ') : mistake;
-    if (advice === undefined) {
-      const isPrincipals = callersMistake(sqlStateOf(error), given.ofCaller) !== undefined;
-      if (isPrincipals && given.names.length === 0) throw principalRefused([], error);
-      const failure = toDatabaseError(error, done, timeoutMs, settingsOf(verified, call));
-      // Where it had most of its time, it is the query that took too long, whatever was before.
-      const isTooLate = failure.kind === 'timeout' && (!done.begun || timeoutMs < call.timeoutMs / 2);
-      throw isTooLate ? pool.overdue(startedAt, failure.message) : failure;
-    }
-    throw new DatabaseError('invalid_params', nameOf(error), { advice, sqlState: sqlStateOf(error) });
   }
-}
 
-function transactionOf(verified: PreparedQuery, { name, text }: FormStatement, call: QueryCall): Transaction {
-  const { params, limits } = verified;
-  const values = params.map(({ param }) => bindValue(param.schema, valueOf(call.values, param.name)));
-  const statements = [{ name, text, values }];
-  const mostBytes = answerMaxBytes(limits.maxBytes);
-  return { settings: settingsOf(verified, call), statements, unlocks: true, mostBytes };
-}
+  #left(): TimeLimit {
+    const { signal, share } = this.#call;
+    return { signal, timeoutMs: this.#deadline - performance.now(), share };
+  }
 
-/** The names of the parameters that callers send and that have a value, or of all where none has, and those of the others. */
-function givenOf(
-  { params }: PreparedQuery,
-  { values }: QueryCall,
-): { readonly names: readonly string[]; readonly ofCaller: readonly string[] } {
-  const namesOf = (isOfCaller: boolean): readonly string[] =>
-    params.flatMap(({ param }) => ((param.from !== undefined) === isOfCaller ? [param.name] : []));
-  const names = namesOf(false);
-  const given = names.filter((name) => (valueOf(values, name) ?? null) !== null);
-  return { names: given.length > 0 ? given : names, ofCaller: namesOf(true) };
+  #hasTime(): boolean {
+    return this.#deadline > performance.now();
+  }
+
+  #valueOf(name: string): unknown {
+    return Object.hasOwn(this.#call.values, name) ? this.#call.values[name] : undefined;
+  }
+
+  #textOf({ param }: BoundParam): string | null {
+    return bindValue(param.schema, this.#valueOf(param.name));
+  }
+
+  #transactionOf({ name, text }: FormStatement, shortMs: number | undefined): Transaction {
+    const { params, limits } = this.#query.verified;
+    const statements = [{ name, text, values: params.map((param) => this.#textOf(param)) }];
+    const mostBytes = answerMaxBytes(limits.maxBytes);
+    return { settings: this.#settings, statements, unlocks: true, mostBytes, shortMs };
+  }
+
+  /** What the caller is told: of values that are at fault, or of the query. */
+  async #failureOf(error: Error, done: TransactionResult, timeoutMs: number): Promise<DatabaseError> {
+    const { pool, verified } = this.#query;
+    const sqlState = sqlStateOf(error);
+    const problems = done.begun && mayBeInputError(error) ? await this.#problemsOf(error) : [];
+    if (problems.some(isPinned)) return principalRefused(problems.filter(isPinned), error);
+    if (problems.length === 0 && done.begun) {
+      const values = (name: string): unknown => this.#valueOf(name);
+      const faults = await provenValues(pool, this.#settings, verified, values, this.#left(), error);
+      const params = verified.params.map(({ param }) => param);
+      const refusal = faultError(faults, params, nameOf(error), { sqlState });
+      if (refusal !== undefined) return refusal;
+    }
+    const given = done.begun ? this.#given() : { names: [], ofCaller: [] };
+    const mistake = callersMistake(sqlState, given.names);
+    const advice = problems.length > 0 ? problems.map(({ text }) => text).join('; ') : mistake;
+    if (advice !== undefined) return new DatabaseError('invalid_params', nameOf(error), { advice, sqlState });
+    const isPrincipals = callersMistake(sqlState, given.ofCaller) !== undefined;
+    if (isPrincipals && given.names.length === 0) return principalRefused([], error);
+    const failure = toDatabaseError(error, done, timeoutMs, this.#settings);
+    // If it had most of its time, it is the query that took too long, whatever was before.
+    const isTooLate = failure.kind === 'timeout' && (!done.begun || timeoutMs < this.#call.timeoutMs / 2);
+    return isTooLate ? pool.overdue(this.#startedAt, failure.message) : failure;
+  }
+
+  /** The names of the parameters that callers send and that have a value, or of all if none has, and those of the others. */
+  #given(): { readonly names: readonly string[]; readonly ofCaller: readonly string[] } {
+    const namesOf = (isOfCaller: boolean): readonly string[] =>
+      this.#query.verified.params.flatMap(({ param }) =>
+        (param.from !== undefined) === isOfCaller ? [param.name] : [],
+      );
+    const names = namesOf(false);
+    const given = names.filter((name) => (this.#valueOf(name) ?? null) !== null);
+    return { names: given.length > 0 ? given : names, ofCaller: namesOf(true) };
+  }
+
+  /** Which parameters have values that the database does not take; empty if it is not they that made it fail. */
+  async #problemsOf(failure: Error): Promise<readonly ParamProblem[]> {
+    const { pool, verified } = this.#query;
+    const values = verified.params.map((param) => ({ param, text: this.#textOf(param) }));
+    try {
+      const { refused, complete } = await refusedValues(pool, this.#settings, values, this.#left(), failure);
+      const problems = refused.flatMap(({ index, problem }) => {
+        const param = verified.params[index]?.param;
+        return param === undefined ? [] : [{ text: `${param.name}: ${problem}`, param }];
+      });
+      if (complete || problems.length === 0) return problems;
+      return [...problems, { text: 'and perhaps others', param: undefined }];
+    } catch (error) {
+      // Then the first error stands.
+      if (error instanceof DatabaseError) return [];
+      throw error;
+    }
+  }
 }
 
 interface ParamProblem {
   readonly text: string;
-  /** Undefined where it is not known which parameter it is. */
+  /** Undefined if it is not known which parameter it is. */
   readonly param: Param | undefined;
 }
 
@@ -202,43 +250,6 @@ function isPinned({ param }: ParamProblem): boolean {
 function principalRefused(problems: readonly ParamProblem[], error: Error): DatabaseError {
   const details = [...problems.map(({ text }) => text), nameOf(error)];
   return new DatabaseError('invalid_principal', details.join('; '), { sqlState: sqlStateOf(error) });
-}
-
-function settingsOf({ capability }: PreparedQuery, call: QueryCall): Transaction['settings'] {
-  const { apiKeyName, requestId, caller } = call;
-  return { apiKeyName, capability, requestId, caller };
-}
-
-/** Which parameters have values that the database does not take; empty where it is not they that made it fail. */
-async function problemsOf(
-  pool: SessionPool,
-  verified: PreparedQuery,
-  call: QueryCall,
-  limit: TimeLimit,
-  failure: Error,
-): Promise<readonly ParamProblem[]> {
-  const values = verified.params.map((param) => ({
-    param,
-    text: bindValue(param.param.schema, valueOf(call.values, param.param.name)),
-  }));
-  try {
-    const settings = settingsOf(verified, call);
-    const { refused, complete } = await refusedValues(pool, settings, values, limit, failure);
-    const problems = refused.flatMap(({ index, problem }) => {
-      const param = verified.params[index];
-      return param === undefined ? [] : [{ text: `${param.param.name}: ${problem}`, param: param.param }];
-    });
-    if (complete || problems.length === 0) return problems;
-    return [...problems, { text: 'and perhaps others', param: undefined }];
-  } catch (error) {
-    // Then the first error stands.
-    if (error instanceof DatabaseError) return [];
-    throw error;
-  }
-}
-
-function valueOf(values: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { loadModule } from 'libpg-query';
 import type pg from 'pg';
-import type { Capability, Param, ParamSchema, ResultType } from '../../../capabilities/model.ts';
+import type { ParamSchema, ResultType } from '../../../capabilities/model.ts';
 import type {
   DescribedField,
   DescribedParam,
@@ -18,7 +18,7 @@ import { namedObjects } from './statement/named-objects.ts';
 import { namesOfParameters } from './statement/named-parameters.ts';
 import { readFilled, readStatement, type ReadStatement } from './statement/read-statement.ts';
 import { castParameter, isNode, walk } from './statement/tree.ts';
-import { convertColumn } from './types/convert-column.ts';
+import { convertColumn, type ColumnType } from './types/convert-column.ts';
 import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
 import { withGrants } from './grants/missing-grants.ts';
 import {
@@ -30,10 +30,12 @@ import {
   unknownTypes,
 } from './types/server-types.ts';
 import { FLOATS, INTEGERS, JSON_TYPES, OID } from '../dialect/type-oids.ts';
+import { capabilityOfTexts } from '../../sql/undeclared-capability.ts';
 
 const WHOLE: ReadonlySet<ResultType> = new Set(['integer', 'boolean', 'string', 'object', 'array']);
 /** indeterminate_datatype, ambiguous_parameter */
 const UNTYPED = new Set(['42P18', '42P08']);
+const CANDIDATES = ['integer', 'number', 'boolean', 'date', 'datetime', 'object', 'array'] as const;
 const POSITION = { line: 1, column: 1 };
 
 /**
@@ -46,8 +48,7 @@ export async function describeStatement(
   sql: string,
 ): Promise<StatementDescription> {
   await loadModule();
-  const names = namesOfParameters(sql);
-  const capability = provisional(name, sql, names);
+  const capability = capabilityOfTexts(name, sql, namesOfParameters(sql));
   const declared = readStatement(capability);
   if (!declared.ok) return { ok: false, faults: declared.faults };
   const refusal = async (refused: Refusal): Promise<StatementDescription> => ({
@@ -114,16 +115,7 @@ export async function describeStatement(
   const fields = columns.map((column): DescribedField => {
     const type = typeOfColumn(catalog, column);
     const isFilled = filled.has(`${column.tableID}.${column.columnID}`);
-    const fieldType = JSON_TYPES.has(type.oid)
-      ? 'string'
-      : resultTypeOf(
-          (candidate) =>
-            convertColumn(
-              { name: column.name, type: candidate, nullable: true, position: POSITION },
-              type,
-              looked.output.facts.version,
-            ).ok,
-        );
+    const fieldType = resultTypeOf(column, type, looked.output.facts.version);
     // Of other types some values leave as null: NaN, infinities.
     const isWhole = WHOLE.has(fieldType) && type.oid !== OID.numeric;
     return {
@@ -134,30 +126,6 @@ export async function describeStatement(
     };
   });
   return { ok: true, statement: { params, fields } };
-}
-
-/** With what the readers of statements ask for; the parameters count as text until their types are known. */
-function provisional(name: string, sql: string, names: readonly string[]): Capability {
-  const params = names.map((param): Param => ({
-    name: param,
-    required: true,
-    schema: { type: 'string' },
-    position: POSITION,
-  }));
-  const limits = { timeoutMs: 0, maxRows: 0, maxBytes: 0, onLimit: 'error' } as const;
-  return {
-    name,
-    description: '',
-    sql,
-    params,
-    result: [],
-    limits,
-    allowFunctions: [],
-    allowForeignTables: [],
-    exposeInOpenapi: true,
-    position: POSITION,
-    sqlPosition: POSITION,
-  };
 }
 
 /**
@@ -195,18 +163,13 @@ function scalarSchemaOf({ base, labels }: ServerType): ParamSchema {
   return labels.length === 0 ? { type: 'string' } : { type: 'string', enum: labels };
 }
 
-/** From the strictest on. Everything has a text form, and JSON, which may be of any kind, no other that gives it whole. */
-const CANDIDATES: readonly ResultType[] = [
-  'integer',
-  'number',
-  'boolean',
-  'date',
-  'datetime',
-  'object',
-  'array',
-];
-
-function resultTypeOf(converts: (type: ResultType) => boolean): ResultType {
+/** The strictest type that takes the column: everything has a text form. JSON, which may be of any kind, has no other. */
+function resultTypeOf(column: pg.FieldDef, type: ColumnType, version: number): ResultType {
+  if (JSON_TYPES.has(type.oid)) return 'string';
+  const converts = (candidate: ResultType): boolean => {
+    const field = { name: column.name, type: candidate, nullable: true, position: POSITION };
+    return convertColumn(field, type, version).ok;
+  };
   return CANDIDATES.find(converts) ?? 'string';
 }
 

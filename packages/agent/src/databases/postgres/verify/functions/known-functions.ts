@@ -119,26 +119,22 @@ function tokensIn(expression: string): readonly Token[] {
 
 /** Names in front of an opening parenthesis. Names of other things do no harm: only volatile functions count later. */
 function callsIn(tokens: readonly Token[]): readonly QualifiedName[] {
-  const calls: QualifiedName[] = [];
-  for (const [index, token] of tokens.entries()) {
-    if (token.kind !== 'name' || tokens[index + 1]?.text !== '(') continue;
-    const schema = tokens[index - 1]?.text === '.' ? tokens[index - 2] : undefined;
-    calls.push(
-      schema === undefined
-        ? { name: unquote(token.text) }
-        : { schema: unquote(schema.text), name: unquote(token.text) },
-    );
-  }
-  return calls;
+  return tokens.flatMap((token, index) => {
+    const isCall = token.kind === 'name' && tokens[index + 1]?.text === '(';
+    return isCall ? [{ ...schemaBefore(tokens, index), name: unquote(token.text) }] : [];
+  });
 }
 
 /** As in `a < b`, or in `a OPERATOR(shop.<) b`. */
 function operatorsIn(tokens: readonly Token[]): readonly QualifiedName[] {
-  return tokens.flatMap(({ text: name }, index) => {
-    if (!OPERATOR.test(name)) return [];
-    const schema = tokens[index - 1]?.text === '.' ? tokens[index - 2] : undefined;
-    return [schema === undefined ? { name } : { schema: unquote(schema.text), name }];
-  });
+  return tokens.flatMap(({ text: name }, index) =>
+    OPERATOR.test(name) ? [{ ...schemaBefore(tokens, index), name }] : [],
+  );
+}
+
+function schemaBefore(tokens: readonly Token[], index: number): Pick<QualifiedName, 'schema'> {
+  const schema = tokens[index - 1]?.text === '.' ? tokens[index - 2] : undefined;
+  return schema === undefined ? {} : { schema: unquote(schema.text) };
 }
 
 function castsIn(tokens: readonly Token[]): readonly QualifiedName[] {
