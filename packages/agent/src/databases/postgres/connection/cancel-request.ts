@@ -16,9 +16,8 @@ const SSL_REQUEST = 80_877_103;
 const YES = 0x53;
 
 /**
- * Asks the server to cancel what the session runs. Resolves true once the server has closed the socket, which it
- * does after the signal went out; false when that is not certain within `timeoutMs`: then the request may still
- * arrive, and the session must not serve another call.
+ * Asks the server to cancel what the session runs. Resolves true once the server has closed the socket, which it does
+ * after the signal went out. If false, the request may still arrive, and the session must not serve another call.
  */
 export function sendCancelRequest(target: CancelTarget, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {

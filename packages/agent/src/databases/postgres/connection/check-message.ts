@@ -21,8 +21,8 @@ const FIELD_BYTES = 18;
 const ANOTHER = 'a message that cannot be read';
 
 /**
- * What is wrong with a whole message, whose body is from `at` to `end`, as part of a sentence; undefined where nothing is.
- * `authentications` are the requests of the login so far, which it adds to; undefined once the login is over.
+ * What is wrong with the message whose body is from `at` to `end`, as part of a sentence. The requests of the login so
+ * far are in `authentications`, which is undefined once the login is over.
  */
 export function checkMessage(
   code: number,
@@ -61,7 +61,7 @@ export function checkMessage(
     case AUTHENTICATION:
       return checkAuthentication(bytes, at, end, authentications);
     default:
-      // COPY and PortalSuspended, too: the library answers each of them, as often as they come.
+      // COPY and PortalSuspended are refused too: the library answers each of them, as often as they come.
       return 'a message that no statement of the agent causes';
   }
 }
@@ -95,7 +95,10 @@ function isDataRow(bytes: Buffer, from: number, end: number): boolean {
   return at === end;
 }
 
-/** Of an error or a notice: each field is a byte and a text, and a zero ends them. Without it the library reads on for ever. */
+/**
+ * In an error or a notice each field is a byte and a text, and a zero ends the list: without it the library reads on for
+ * ever.
+ */
 function isFieldList(bytes: Buffer, from: number, end: number): boolean {
   let at = from;
   while (at < end && bytes[at] !== 0) at = textEnd(bytes, at + 1, end);
@@ -112,7 +115,7 @@ function isRowDescription(bytes: Buffer, from: number, end: number): boolean {
   return at === end;
 }
 
-/** What `readUInt32BE` gives, three times as fast: each row is read so. There must be four bytes. */
+/** As `readUInt32BE`, three times as fast, for each row is read so. There must be four bytes. */
 export function readUint32(bytes: Buffer, at: number): number {
   return readUint16(bytes, at) * 0x1_0000 + readUint16(bytes, at + 2);
 }
@@ -121,7 +124,7 @@ function readUint16(bytes: Buffer, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }
 
-/** Behind the zero that ends a text; beyond `end` where none does. */
+/** The place after the zero that ends a text; beyond `end` if none does. */
 function textEnd(bytes: Buffer, at: number, end: number): number {
   const zero = at < end ? bytes.indexOf(0, at) : -1;
   return zero < 0 || zero >= end ? end + 1 : zero + 1;

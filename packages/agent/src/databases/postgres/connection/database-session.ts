@@ -13,7 +13,6 @@ import { PipelineQueue } from './pipeline-queue.ts';
 import { whyOther, whyUnsupported } from './server-support.ts';
 import { isKept, keepSettings, RELEASE_LOCKS, TRY_WATCH } from './transaction-settings.ts';
 
-/** One connection, its queue, and what was learnt when it was made. */
 export interface DatabaseSession extends PipelinedConnection, PooledSession {
   /** By `performance.now()`. */
   readonly madeAt: number;
@@ -22,8 +21,8 @@ export interface DatabaseSession extends PipelinedConnection, PooledSession {
   readonly cancelTarget?: CancelTarget;
   readonly facts: SessionFacts;
   /**
-   * Leaves it with its query running, and reads no more of the result. The server closes the connection when the query is
-   * over or, if it is `checksClient`, soon after it has seen that its client is gone. `onEnd` tells of both.
+   * Leaves it with its query running, and reads no more. The server closes it after the query, or soon if it is
+   * `checksClient`.
    */
   orphan(): void;
 }
@@ -31,25 +30,23 @@ export interface DatabaseSession extends PipelinedConnection, PooledSession {
 export interface SessionFacts {
   /** What the account has by default; each call pins it. */
   readonly searchPath: string;
-  /** `server_version_num`, e.g. 150018. */
   readonly version: number;
-  /** What it says of itself, such as `PostgreSQL 15.18 on x86_64-pc-linux-gnu`. */
+  /** Such as `PostgreSQL 15.18 on x86_64-pc-linux-gnu`. */
   readonly told: string;
   readonly utf8: boolean;
-  /** Whether the account may call `RELEASE_LOCKS`, which an administrator may have revoked from everybody. */
+  /** Whether the account may call `RELEASE_LOCKS`, which may be revoked from everybody. */
   readonly unlocks: boolean;
-  /** Whether the server can be made to end a query by itself once its client is gone. */
+  /** Whether the server ends a query by itself once its client is gone. */
   readonly checksClient: boolean;
   /** Whether what is the same for every transaction was set for the session, which no pooler gives to other clients. */
   readonly keepsSettings: boolean;
-  /** Which process serves the session; absent where that may change, as behind a pooler. */
+  /** Which process serves the session; absent if that may change, as behind a pooler. */
   readonly backend?: Backend;
 }
 
-/** Process ids are used again, so only with its start does one name a process for good. */
+/** A process id names a process for good only with its start, since ids are used again. */
 export interface Backend {
   readonly processId: string;
-  /** As `BACKEND_STARTED` writes it. */
   readonly startedAt: string;
 }
 
@@ -58,10 +55,9 @@ export const BACKEND_STARTED = "pg_catalog.to_char(a.backend_start at time zone 
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEPALIVE_MS = 30_000;
-/** How long a server may take to close a connection as it is asked to. */
 const CLOSE_TIMEOUT_MS = 1000;
 
-/** Connects; throws `DatabaseError` of kind `unavailable`, after 10 s or soon after the abort at the latest. */
+/** Throws `DatabaseError` of kind `unavailable`, after 10 s or soon after the abort at the latest. */
 export async function openSession(config: PostgresConfig, signal: AbortSignalLike): Promise<DatabaseSession> {
   const encrypted = tlsOptions(config);
   try {
@@ -103,7 +99,7 @@ async function attempt(
 ): Promise<DatabaseSession> {
   const client = newClient(config, ssl);
   const reader = checkMessages(client);
-  // Without a listener the loss of a connection that no pool has yet would end the process.
+  // Without a listener a connection that is lost before a pool has it would end the process.
   client.on('error', () => {});
   let key: { readonly processId: number; readonly secret: number } | undefined;
   client.connection.on('backendKeyData', (message: { processID: number; secretKey: number }) => {
@@ -137,7 +133,6 @@ async function attempt(
   }
 }
 
-/** The ways in which a session ends. */
 function endsOf(client: pg.Client): Pick<DatabaseSession, 'onEnd' | 'destroy' | 'close' | 'orphan'> {
   const { stream } = client.connection;
   return {
@@ -183,8 +178,8 @@ function newClient(config: PostgresConfig, ssl: tls.ConnectionOptions | false): 
 }
 
 /**
- * Has what the server sends checked before the library reads it. What is thrown for it ends the connection alone: uncaught,
- * in a listener of the socket, it would end the agent.
+ * Checks what the server sends before the library reads it. An error ends the connection: uncaught in a listener of the
+ * socket, it would end the agent.
  */
 function checkMessages({ connection }: pg.Client): MessageReader {
   let parse = (_messages: Buffer): void => {};
@@ -208,7 +203,7 @@ function checkMessages({ connection }: pg.Client): MessageReader {
   return reader;
 }
 
-/** The very server reached: a host name may stand for several, and a cancel request must find the same. */
+/** The server that was reached: a host name may stand for several, and a cancel request must find the same. */
 function addressOf(client: pg.Client, config: PostgresConfig): net.NetConnectOpts | undefined {
   if (config.host.startsWith('/')) return { path: `${config.host}/.s.PGSQL.${config.port}` };
   const { stream } = client.connection;
@@ -234,7 +229,6 @@ const FACTS =
 /** For a server that lacks what `FACTS` asks. */
 const VERSION = 'select version()';
 
-/** Throws `DatabaseError`. */
 function refuseOther(told: string | null | undefined): void {
   const advice = whyOther(told ?? '');
   if (advice !== undefined)
@@ -259,7 +253,7 @@ async function readFacts(
     refuseOther(version?.results[0]?.rows[0]?.[0]);
     throw unit.error;
   }
-  // A connection lost meanwhile must not go to the pool, which would never be told of its end.
+  // The pool would never be told of the end of a connection that was lost meanwhile.
   for (const optional of [watch, self, ...kept]) {
     if (optional?.error !== undefined && kindOf(optional.error) === 'unavailable') throw optional.error;
   }
@@ -270,7 +264,7 @@ async function readFacts(
   if (advice !== undefined)
     throw new DatabaseError('unavailable', `cannot use the server: ${advice}`, { advice });
   const [processId, startedAt] = self?.results[0]?.rows[0] ?? [];
-  // A pooler makes up the key, so that it names no process of the server.
+  // A pooler makes up the key, which then names no process of the server.
   const isDirect = typeof processId === 'string' && Number(processId) === keyProcessId;
   const known = {
     searchPath: searchPath ?? '',

@@ -10,22 +10,22 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: (string | null)[];
-  /** The messages that run it, made once; where it has a name, after it is prepared: see `constantStatement`. */
+  /** The messages that run it, once it is prepared if it has a name: see `constantStatement`. */
   readonly bytes?: Buffer;
 }
 
 export interface Rows {
-  /** Every value as the text that the server sent. */
+  /** Values are the texts that the server sent. */
   readonly rows: readonly (readonly (string | null)[])[];
-  /** Empty for a statement that was already prepared: only with parsing comes a description. */
+  /** Empty for a statement that was already prepared: a description comes only with parsing. */
   readonly fields: readonly pg.FieldDef[];
 }
 
-/** How a unit has ended. An error is that of the statement behind the last result, or of the connection. */
+/** How a unit has ended. An error is that of the statement after the last result, or of the connection. */
 export interface UnitResult {
   readonly results: readonly Rows[];
   readonly error: Error | undefined;
-  /** Whether the server said behind it that no transaction is open; never where there is an error. */
+  /** Whether the server then said that no transaction is open; never true with an error. */
   readonly idle: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface PipelinedConnection {
   readonly outgoing: { batch: UnitBatch | undefined };
 }
 
-/** Units under one Sync: when a statement of one fails, the server skips the rest of it and all units behind it. */
+/** Units under one Sync: when a statement of one fails, the server skips the rest of it and all later units. */
 export interface Batch {
   readonly size: number;
 }
@@ -54,7 +54,7 @@ export class NotSent extends Error {
 const EXECUTE = serialize.execute();
 const SYNC = serialize.sync();
 
-/** The answers of a batch come together, so the first waits for the last: how many units, and how long they may take. */
+/** The answers of a batch come together, so the first waits for the last: the most units, and their time. */
 const BATCH_MAX = 8;
 const BATCH_MS = 1;
 
@@ -73,11 +73,11 @@ export function sendAll(
 }
 
 /**
- * Sends a unit by the extended protocol, behind whatever is under way, and calls `onResult` once with how it ended: when
- * one of its statements fails, the server skips all that follow it in the unit. Units that are expected to be short, and
- * whose last statement ends their transaction, may be sent in a batch with others of the same turn of the event loop:
- * `shortMs` is how long such a unit is expected to take. What is sent in one turn leaves in one write. A lost connection is
- * the error of every unit without a result; one whose answer is longer than `mostBytes` is ended.
+ * Sends a unit by the extended protocol, after whatever is under way, and calls `onResult` once. When one of its
+ * statements fails, the server skips the rest of the unit. `shortMs` is for units that are expected to be short and
+ * whose last statement ends their transaction: they may leave in a batch with others of the same turn of the event loop.
+ * A lost connection is the error of every unit without a result. A connection is ended if the answer is longer than
+ * `mostBytes`.
  */
 export function send(
   connection: PipelinedConnection,
@@ -120,14 +120,14 @@ export function constantStatement(text: string, name?: string): Statement {
 interface Unit {
   readonly statements: readonly Statement[];
   readonly onResult: (result: UnitResult) => void;
-  /** Of its rows, as the server sends them. */
+  /** The bytes of its rows, as the server sends them. */
   readonly mostBytes: number;
 }
 
-/** What the server says of the statement that ends a transaction; nothing that can be prepared in SQL yields it. */
+/** The server's word for the end of a transaction; nothing that can be prepared in SQL yields it. */
 const ENDED = 'ROLLBACK';
 
-/** What node-postgres sends as one query: its client calls `submit`, and `handle...` for each message of the answer. */
+/** node-postgres sends it as one query: it calls `submit`, and `handle...` for each message of the answer. */
 class UnitBatch extends pg.Query implements Batch {
   readonly #client: pg.Client;
   readonly #reader: MessageReader;
@@ -140,7 +140,6 @@ class UnitBatch extends pg.Query implements Batch {
   #results: Rows[] = [];
   #rows: (string | null)[][] = [];
   #fields: pg.FieldDef[] = [];
-  /** Of the rows of the present unit. */
   #bytes = 0;
 
   constructor({ client, reader, prepared }: PipelinedConnection, unit: Unit, expectedMs: number) {
@@ -156,7 +155,7 @@ class UnitBatch extends pg.Query implements Batch {
     return this.#units.length;
   }
 
-  /** False where the batch has no place left for it. */
+  /** False if the batch is full. */
   join(unit: Unit, expectedMs: number): boolean {
     if (this.#units.length === BATCH_MAX || this.#expectedMs + expectedMs > BATCH_MS) return false;
     this.#units.push(unit);
@@ -170,7 +169,7 @@ class UnitBatch extends pg.Query implements Batch {
       for (const { statements } of this.#units)
         for (const statement of statements) addMessages(messages, statement, this.#prepared);
       messages.push(SYNC);
-      // Otherwise the connection has ended, and its end becomes the error of these units.
+      // If not, the connection has ended, and its end becomes the error of these units.
       if (stream.writable) {
         this.#isSent = true;
         this.#reader.expect(this.#units.reduce((sum, { mostBytes }) => sum + mostBytes, 0));
@@ -184,11 +183,10 @@ class UnitBatch extends pg.Query implements Batch {
 
   handleRowDescription(message: { readonly fields: pg.FieldDef[] }): void {
     this.#fields = message.fields;
-    // Marked already here: a query that fails each time it runs would else be parsed each time.
+    // Marked already here, or a query that fails each time it runs would be parsed each time.
     this.#markPrepared();
   }
 
-  /** What it throws ends the connection. */
   handleDataRow(message: { readonly fields: (string | null)[]; readonly length: number }): void {
     this.#bytes += message.length;
     const { mostBytes = 0 } = this.#units[this.#at] ?? {};
@@ -203,7 +201,7 @@ class UnitBatch extends pg.Query implements Batch {
     this.#results.push({ rows: this.#rows, fields: this.#fields });
     this.#rows = [];
     this.#fields = [];
-    // Of the last unit `handleReadyForQuery` tells whether its transaction is over.
+    // For the last unit `handleReadyForQuery` tells whether its transaction is over.
     const isOver = this.#results.length === this.#units[this.#at]?.statements.length;
     if (isOver && this.#at + 1 < this.#units.length) this.#end(undefined, message?.text === ENDED);
   }
@@ -213,7 +211,7 @@ class UnitBatch extends pg.Query implements Batch {
   }
 
   handleError(error: Error): void {
-    // A pooler that lost one has lost them all.
+    // A pooler that has lost one has lost all.
     if (sqlStateOf(error) === UNKNOWN_STATEMENT) this.#prepared.clear();
     const notSent = this.#isSent ? undefined : new NotSent(error);
     this.#end(notSent ?? error, false);
@@ -242,7 +240,7 @@ function addMessages(messages: Buffer[], statement: Statement, prepared: Readonl
   const { name, text, values = [], bytes } = statement;
   const isReady = name !== undefined && prepared.has(name);
   if (!isReady && (name !== undefined || bytes === undefined)) {
-    // The server may have it after all, be it from before an error or from another client of a pooler.
+    // The server may have it from before an error, or from another client of a pooler.
     if (name !== undefined) messages.push(serialize.close({ type: 'S', name }));
     messages.push(serialize.parse({ name: name ?? '', text }));
     messages.push(serialize.describe({ type: 'S', name: name ?? '' }));

@@ -4,28 +4,25 @@ import type { QueryCall } from '../../driver/driver.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import type { PoolRules } from '../../sessions/pool-base.ts';
 
-/** SQLSTATE 57014: statement_timeout and a cancel request look alike here. */
+/** statement_timeout and a cancel request look alike here. */
 export const QUERY_CANCELED = '57014';
-/** SQLSTATE 55P03: lock_timeout, which behind a pooler every call sets to its own time. */
+/** lock_timeout, which behind a pooler every call sets to its own time. */
 export const LOCK_NOT_AVAILABLE = '55P03';
-/** SQLSTATE 26000: the server behind a pooler does not know the prepared statement. */
+/** The server behind a pooler does not know the prepared statement. */
 export const UNKNOWN_STATEMENT = '26000';
-/** SQLSTATE 08P01: what stands under the name of the prepared statement takes other parameters. */
+/** A statement of that name exists, and takes other parameters. */
 export const OTHER_STATEMENT = '08P01';
-/** SQLSTATE 25006: what was verified only reads, so that something else stands there, or a function writes. */
+/** What was verified only reads, so another statement has its name, or a function writes. */
 export const READ_ONLY_VIOLATED = '25006';
-/** SQLSTATE 42501: the account lacks a grant. */
 export const INSUFFICIENT_PRIVILEGE = '42501';
-/** SQLSTATE 57P01: an administrator has ended the session. */
 const ADMIN_SHUTDOWN = '57P01';
-/** How those SQLSTATEs begin by which the server itself ends a session, be it by an administrator or by a time-out. */
+/** The class by which the server ends a session, for an administrator or at a time-out. */
 export const OPERATOR_INTERVENTION = '57P';
-/** SQLSTATE 53300: the server, or its limit for the account. */
 const TOO_MANY_CONNECTIONS = '53300';
-/** SQLSTATE 22P05 and 22021: a text has a character that the database's encoding does not have. */
+/** A text has a character that the database's encoding does not have. */
 const NOT_IN_ENCODING = /^22(?:P05|021)$/;
 
-/** The SQLSTATE that the server sent; undefined for faults of the connection itself. */
+/** Undefined for faults of the connection itself. */
 export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
@@ -33,7 +30,7 @@ export function sqlStateOf(error: unknown): string | undefined {
 // Connection exceptions, operator intervention, and time-outs of the server by which it ends a session.
 const LOSS = /^(?:08|57P0|57P1|25P0[34]$)/;
 
-/** Conditions that a query which passed verification can still meet, by their names in PostgreSQL's manual. */
+/** Conditions that a verified query can still meet, by their names in PostgreSQL's manual. */
 const CONDITIONS: Readonly<Record<string, string>> = {
   '22001': 'string_data_right_truncation',
   '22003': 'numeric_value_out_of_range',
@@ -68,7 +65,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   XX000: 'internal_error',
 };
 
-/** Where a function's own text becomes an error: it may put a value even into the fields meant for names. */
+/** These routines raise a function's own text, which may put a value even into the fields meant for names. */
 const RAISED = /^(?:exec_stmt_raise|PLy_)/;
 
 /**
@@ -96,18 +93,18 @@ export function kindOf(error: unknown): DatabaseErrorKind {
   return isLoss(error) || isScarcity(error) ? 'unavailable' : 'failed';
 }
 
-/** Whether it is the connection that failed, and not only what was sent over it. */
+/** Whether the connection failed, and not only what was sent over it. */
 export function isLoss(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state === undefined || LOSS.test(state);
 }
 
-/** Too little memory, disk or connections: it ends no connection by itself. */
+/** Too little memory, disk or connections, which ends no connection. */
 function isScarcity(error: unknown): boolean {
   return sqlStateOf(error)?.startsWith('53') === true;
 }
 
-/** Whether a transaction could not be set up because the database cannot hold what it is told of who calls. */
+/** Whether the database cannot hold what a transaction is told of who calls. */
 export function isCallerRefused(
   error: unknown,
   { apiKeyName, caller }: Pick<QueryCall, 'apiKeyName' | 'caller'>,
@@ -118,7 +115,7 @@ export function isCallerRefused(
   return texts.some((text = '') => text.includes('\0') || /\P{ASCII}/u.test(text));
 }
 
-/** `account`: whose connection failed, by its name and that of the database. */
+/** `account` is whose connection failed, with the name of its database. */
 export function unavailable(
   cause: unknown,
   account?: { readonly name: string; readonly user: string },

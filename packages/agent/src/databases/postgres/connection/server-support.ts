@@ -1,7 +1,7 @@
 /** The oldest server that is tested; `server_version_num`. */
 const OLDEST = 130_000;
 
-/** They parse SQL by parsers of their own, so that what PostgreSQL's says of a statement proves nothing there. */
+/** They parse SQL by parsers of their own, so what PostgreSQL's parser says of a statement proves nothing there. */
 const OTHER_PARSERS: readonly (readonly [told: RegExp, name: string])[] = [
   [/CockroachDB/i, 'CockroachDB'],
   [/Redshift/i, 'Amazon Redshift'],
@@ -13,7 +13,7 @@ const OTHER_PARSERS: readonly (readonly [told: RegExp, name: string])[] = [
 ];
 const YUGABYTE = /-YB-/;
 
-/** Why a server that speaks as PostgreSQL does is not one, by what it says of itself; undefined for one that may be. */
+/** Why a server that speaks PostgreSQL's protocol is not PostgreSQL; undefined for one that may be. */
 export function whyOther(told: string): string | undefined {
   const name = OTHER_PARSERS.find(([pattern]) => pattern.test(told))?.[1];
   return name === undefined
@@ -21,7 +21,6 @@ export function whyOther(told: string): string | undefined {
     : `it is ${name}, which reads SQL by a parser of its own: what is proved for PostgreSQL does not hold there`;
 }
 
-/** What to know of a server that is nearly PostgreSQL. */
 export function warningOf(told: string): string | undefined {
   return YUGABYTE.test(told)
     ? 'the server is YugabyteDB, on which the agent is not tested: it has the parser of PostgreSQL, and storage and transactions of its own'
@@ -29,12 +28,12 @@ export function warningOf(told: string): string | undefined {
 }
 
 export interface ServerFacts {
-  /** `server_version_num`, e.g. 150018; NaN when the server does not tell. */
+  /** NaN when the server does not tell. */
   readonly version: number;
   readonly standardConformingStrings: string | null;
 }
 
-/** Why a server cannot be used, and what to do; undefined for one that can. Holds nothing that is secret. */
+/** Why a server cannot be used, and what to do. Holds nothing that is secret. */
 export function whyUnsupported({ version, standardConformingStrings }: ServerFacts): string | undefined {
   if (!(version >= OLDEST)) {
     const found = Number.isNaN(version)

@@ -1,6 +1,6 @@
 import type { ParamSchema } from '../../../capabilities/model.ts';
 
-/** The PostgreSQL type that a parameter is bound as; with its schema, for a search path may have others in front. */
+/** With its schema, for a search path may have other types in front. */
 export function sqlTypeOf(schema: ParamSchema): string {
   switch (schema.type) {
     case 'integer':
@@ -48,7 +48,7 @@ function scalarText(value: unknown): string {
 function arrayLiteral(values: readonly unknown[], items: ParamSchema | undefined): string {
   const elements = values.map((value) => {
     const text = items === undefined ? (value === null ? null : scalarText(value)) : bindValue(items, value);
-    // Quoted always, so that the text NULL, an empty text and braces stay what they are.
+    // Quotes keep the text NULL, an empty text and braces what they are.
     return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
   });
   return `{${elements.join(',')}}`;

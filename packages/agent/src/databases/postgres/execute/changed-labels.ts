@@ -4,13 +4,13 @@ import type { BoundParam } from './prepared-query.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { askCatalog } from './own-statements.ts';
 
-/** The labels of an enum, from the JSON array that the server makes of them. */
+/** From the JSON array that the server makes of them. */
 export function enumLabels(json: string | null | undefined): readonly string[] {
   const labels: unknown = JSON.parse(json ?? '[]');
   return Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [];
 }
 
-/** Refused calls make the agent read the labels: not more often than this, or callers could load the database with it. */
+/** Refused calls make the agent read the labels, but not more often than this: callers could load the database with it. */
 const ASK_AGAIN_MS = 1000;
 const TIMEOUT_MS = 5000;
 
@@ -18,8 +18,8 @@ const LABELS = `select e.enumtypid, pg_catalog.json_agg(e.enumlabel order by e.e
   from pg_catalog.pg_enum e where e.enumtypid = any ($1::pg_catalog.oid[]) group by e.enumtypid`;
 
 /**
- * Finds the parameters whose enum has other labels in the database than at the start, when they became part of the
- * parameter's schema. Tells of them once. Undefined where no parameter took its labels from the database.
+ * Finds the parameters whose enum has other labels than at the start, when they became part of the schema, and tells of
+ * them once. Undefined if no parameter took its labels from the database.
  */
 export function watchLabels(
   pool: SessionPool,
@@ -38,7 +38,7 @@ export function watchLabels(
   return async () => {
     if (isTold || isAsking) return [];
     isAsking = true;
-    // Late rather than not at all: this may be the only value that is refused after the change.
+    // Rather late than never: this may be the only value that is refused after the change.
     await pause(Math.max(0, askedAt + ASK_AGAIN_MS - performance.now()), undefined, { ref: false });
     askedAt = performance.now();
     const oids = `{${watched.map(({ enumOid }) => enumOid).join(',')}}`;

@@ -7,7 +7,7 @@ import { bindValue } from './bind-values.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { attribution, runTransaction, type Transaction } from './transaction.ts';
 
-/** SQLSTATEs by which functions and clauses refuse an argument, rather than the data: another value may well pass. */
+/** SQLSTATEs by which functions and clauses refuse an argument: another value may pass. */
 const REFUSED_ARGUMENT: Readonly<Record<string, string>> = {
   '2201W': 'a row count must not be negative',
   '2201X': 'a row offset must not be negative',
@@ -19,28 +19,21 @@ const REFUSED_ARGUMENT: Readonly<Record<string, string>> = {
   '22023': 'it is no value that the query takes',
 };
 
-/** What is wrong with a value that a function has refused. */
 function reasonOf(state: string): string {
   if (state === '2201B') return 'it is no valid regular expression';
   return REFUSED_ARGUMENT[state] ?? 'it is no value that the query takes';
 }
 
-/**
- * What a caller is told to change where the query failed by a value that each parameter alone took; undefined where the
- * failure is not the caller's, or there are no parameters.
- */
+/** What a caller is told to change if the query failed by a value that each parameter alone took. */
 export function callersMistake(state: string | undefined, params: readonly string[]): string | undefined {
   const reason = state === undefined ? undefined : REFUSED_ARGUMENT[state];
   return reason === undefined || params.length === 0 ? undefined : `${params.join(', ')}: ${reason}`;
 }
 
-/**
- * Data exceptions other than overflow and division by zero, which are the query's, and how functions with a grammar of
- * their own complain: XPath and tsquery.
- */
+/** Data exceptions other than overflow and division by zero, which are the query's, and the errors of XPath and tsquery. */
 const REFUSED_VALUE = /^(?:10608|22(?!003|012)...|42601)$/;
 
-/** Which values a function or an operator of the SQL refuses by themselves as the query has failed. */
+/** The values that a function or an operator of the SQL refuses by themselves in the way in which the query has failed. */
 export async function provenValues(
   pool: SessionPool,
   settings: Transaction['settings'],
@@ -68,7 +61,6 @@ export async function provenValues(
       faults.add(probe, sqlStateOf(done.error) === state ? reasonOf(state) : undefined);
     }
   } catch (error) {
-    // Then what is known stands.
     if (!(error instanceof DatabaseError)) throw error;
   }
   return faults.all;

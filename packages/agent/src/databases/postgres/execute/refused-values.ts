@@ -6,11 +6,11 @@ import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { attribution, runTransaction, type Transaction } from './transaction.ts';
 
 /**
- * Data exceptions, violated constraints of a domain, exceeded limits (too long a word of a tsquery), and how input
- * functions with a grammar of their own (jsonpath, tsquery) and those of a user's domain complain.
+ * Data exceptions, violated constraints of a domain, exceeded limits, and the errors of input functions with a grammar
+ * of their own (jsonpath, tsquery) or a user's domain.
  */
 const INPUT_ERROR = /^(?:22|23|54|42601$|P0001$)/;
-/** Each round finds one refused value; without a limit a refused call could cost many times what another costs. */
+/** Each round finds one refused value. Without a limit a refused call could cost many times as much as another. */
 const MAX_ROUNDS = 10;
 const MAX_STATEMENTS = 500;
 
@@ -20,28 +20,27 @@ export function mayBeInputError(error: unknown): boolean {
 }
 
 interface RefusedValue {
-  /** Of the values that were checked. */
   readonly index: number;
-  /** What it must be; never holds the value, nor a name of the database's own making. */
+  /** What it must be, without the value or a name of the database's own making. */
   readonly problem: string;
 }
 
 interface RefusedValues {
   readonly refused: readonly RefusedValue[];
-  /** False where there may be more: they are looked for up to a limit only. */
+  /** False if there may be more: they are looked for up to a limit. */
   readonly complete: boolean;
 }
 
 interface Probe extends RefusedValue {
   readonly statement: Statement;
-  /** A cast of the author's own, which the query need not have come to. */
+  /** A cast of the author's own, to which the query may not have come. */
   readonly isWritten: boolean;
 }
 
 /**
- * Those values that the database does not take as what their parameters are bound as: each is cast alone, so an error
- * cannot be that of the query. Given the `failure` of a query, also those that fail in the same way in a cast which the
- * SQL itself has directly on the parameter. Throws `DatabaseError` when no connection is free in time.
+ * The values that the database does not take as what their parameters are bound as. Each is cast alone, so an error
+ * cannot be that of the query. With the `failure` of a query, also those that fail in the same way in a cast that the
+ * SQL itself has on the parameter. Throws `DatabaseError` when no connection is free in time.
  */
 export async function refusedValues(
   pool: SessionPool,

@@ -29,17 +29,17 @@ import { requireSigned } from '../../sql/signed-integer.ts';
 import { LatencyByCaller } from './latency-tracker.ts';
 import { callersMistake, provenValues } from './proven-values.ts';
 
-/** A timer of Node.js and a setting of PostgreSQL both end at 2^31 - 1 ms, some of it kept for what comes after. */
+/** Timers of Node.js and settings of PostgreSQL end at 2^31 - 1 ms. Some of that is kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;
-/** For how many runs a query is sent in the form `prefix` after its result was too large for the form `whole`. */
+/** After a result that was too large for the form `whole`, so many runs use the form `prefix`. */
 const PREFIX_RUNS = 100;
-/** Clock granularity: the server may count a millisecond less than we do. */
+/** The server may count a millisecond less than the agent. */
 const CLOCK_SLACK_MS = 2;
-/** The server keeps its answers back until the query is over, so when the connection is lost only time tells what ran. */
+/** The server keeps its answers back until the query is over, so only time tells what ran before a connection was lost. */
 const IDLE_LOSS_MS = 1000;
-/** What does not exist, or not for these types, or may not be read: at the start it was otherwise. */
+/** Something does not exist, not for these types, or may not be read: at the start it was otherwise. */
 const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
-/** A function may have put another statement under the name of ours: prepared anew, it is the right one. */
+/** A function may have put another statement under the name of ours: prepared again, it is the right one. */
 const STATEMENT_LOST = new Set([UNKNOWN_STATEMENT, OTHER_STATEMENT, READ_ONLY_VIOLATED]);
 const CHANGED_HINT =
   'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
@@ -60,7 +60,6 @@ interface RunnableQuery {
   readonly latencies: LatencyByCaller;
 }
 
-/** One of the ways to ask for the rows. */
 interface FormStatement {
   readonly form: ResultForm;
   readonly name: string;
@@ -74,7 +73,7 @@ class Forms {
 
   constructor({ capability, whole, prefix }: PreparedQuery) {
     const statementOf = (form: ResultForm, text: string): FormStatement => {
-      // At most the 63 bytes that a name may have, and another for another text: names last as long as a connection.
+      // A name may have 63 bytes, and lasts as long as a connection: another text needs another name.
       const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
       return { form, name: `svc.${capability}.${digest}`, text };
     };
@@ -82,14 +81,13 @@ class Forms {
     this.#prefix = statementOf('prefix', prefix);
   }
 
-  /** For the next run. A query that is not short is not sent as `whole`: if its result were too large, it would run twice. */
+  /** A query that is not short is not sent as `whole`: if its result were too large, it would run twice. */
   next(isShort: boolean): FormStatement {
     if (isShort && this.#prefixRuns === 0) return this.#whole;
     this.#prefixRuns = Math.max(0, this.#prefixRuns - 1);
     return this.#prefix;
   }
 
-  /** The result was too large for the form `whole`. */
   exceeded(): void {
     this.#prefixRuns = PREFIX_RUNS;
   }
@@ -121,20 +119,20 @@ class Run {
       const session =
         (signal.aborted ? undefined : pool.tryAcquire(shortMs, share)) ??
         (await pool.acquire(this.#left(), shortMs));
-      // The statements are prepared again, since this connection may have lost them just like the first one.
+      // This connection may have lost its statements like the first one.
       if (attempt > 1) session.prepared.clear();
       const limit = this.#left();
       const form = forms.next(shortMs !== undefined);
       const done = await runTransaction(pool, session, this.#transactionOf(form, shortMs), limit);
       const { error } = done;
       if (done.moved !== undefined) {
-        // It may be what its batch waited for, or what ended the connection: alone it shows, and is counted then.
+        // It may be what its batch waited for, or what ended the connection. Alone it shows, and is counted then.
         if (done.moved === 'suspected') isSuspected = true;
         if (!this.#hasTime()) throw pool.overdue(this.#startedAt, 'given up behind other queries');
         attempt -= 1;
         continue;
       }
-      // One that was stopped before the server came to it says nothing of the query.
+      // A query that was stopped before the server came to it has told nothing of itself.
       if (done.begun || done.stopped === undefined) latencies.record(share, done.ranMs, error === undefined);
       if (error === undefined) {
         const result = resultOf(done.results[0], form.form, verified.limits);
@@ -148,7 +146,7 @@ class Run {
       }
       if (done.stopped === undefined && this.#hasTime()) {
         if (isLostBefore(error, done, session.madeAt > this.#startedAt)) continue;
-        // One that has ended two connections may end each; a statement that is not ours any more is not its doing.
+        // A query that has ended two connections may end each. A statement that is no longer ours is not its doing.
         const isSecond = attempt > 1 || (isSuspected && isLoss(error) && !isStatementLost(error));
         if (!isSecond && maySucceedElsewhere(error, done, limit.timeoutMs)) continue;
       }
@@ -200,12 +198,15 @@ class Run {
     const isPrincipals = callersMistake(sqlState, given.ofCaller) !== undefined;
     if (isPrincipals && given.names.length === 0) return principalRefused([], error);
     const failure = toDatabaseError(error, done, timeoutMs, this.#settings);
-    // If it had most of its time, it is the query that took too long, whatever was before.
+    // If the query had most of its time, it took too long, whatever was before.
     const isTooLate = failure.kind === 'timeout' && (!done.begun || timeoutMs < this.#call.timeoutMs / 2);
     return isTooLate ? pool.overdue(this.#startedAt, failure.message) : failure;
   }
 
-  /** The names of the parameters that callers send and that have a value, or of all if none has, and those of the others. */
+  /**
+   * Parameters that callers send and that have a value, or all of those if none has; and the parameters taken from who
+   * calls.
+   */
   #given(): { readonly names: readonly string[]; readonly ofCaller: readonly string[] } {
     const namesOf = (isOfCaller: boolean): readonly string[] =>
       this.#query.verified.params.flatMap(({ param }) =>
@@ -216,7 +217,7 @@ class Run {
     return { names: given.length > 0 ? given : names, ofCaller: namesOf(true) };
   }
 
-  /** Which parameters have values that the database does not take; empty if it is not they that made it fail. */
+  /** Which parameters have values that the database does not take; empty if the failure has another cause. */
   async #problemsOf(failure: Error): Promise<readonly ParamProblem[]> {
     const { pool, verified } = this.#query;
     const values = verified.params.map((param) => ({ param, text: this.#textOf(param) }));
@@ -229,7 +230,6 @@ class Run {
       if (complete || problems.length === 0) return problems;
       return [...problems, { text: 'and perhaps others', param: undefined }];
     } catch (error) {
-      // Then the first error stands.
       if (error instanceof DatabaseError) return [];
       throw error;
     }
@@ -238,11 +238,11 @@ class Run {
 
 interface ParamProblem {
   readonly text: string;
-  /** Undefined if it is not known which parameter it is. */
+  /** Undefined if it is not known which one. */
   readonly param: Param | undefined;
 }
 
-/** Callers do not know of a parameter that is taken from who calls, so it is not named to them. */
+/** A parameter that is taken from who calls is not named to callers, who do not know of it. */
 function isPinned({ param }: ParamProblem): boolean {
   return param?.from !== undefined;
 }
@@ -253,10 +253,9 @@ function principalRefused(problems: readonly ParamProblem[], error: Error): Data
 }
 
 /**
- * Whether the session ended before the server had begun with the query: many may end together, so the call goes on to
- * the next while there is time. A server that ends a session on purpose says so behind the answers to what it has done.
- * A loss without such a message, or with that of a pooler, is known only by how soon it came; and on a session made for
- * this call it is rather the query that ends each.
+ * Whether the session ended before the server had begun with the query. Many may end together, so the call goes on to
+ * the next while there is time. A server that ends a session on purpose says so after the answers to what it has done.
+ * Otherwise only time tells, and on a session made for this call the query is more likely what ended it.
  */
 function isLostBefore(error: Error, done: TransactionResult, isFresh: boolean): boolean {
   if (done.begun || !isLoss(error)) return false;
@@ -268,9 +267,9 @@ function isLostBefore(error: Error, done: TransactionResult, isFresh: boolean): 
 function maySucceedElsewhere(error: Error, done: TransactionResult, timeoutMs: number): boolean {
   const state = sqlStateOf(error);
   if (isStatementLost(error)) return true;
-  // A cancel request that was meant for another query, as poolers and administrators may send it.
+  // Poolers and administrators may send a cancel request that was meant for another query.
   if (state === QUERY_CANCELED) return !tookItsTime(done, timeoutMs);
-  // The connection had died while idle, which shows at once. Otherwise the query may be what killed it.
+  // A connection that had died while idle shows that at once. Otherwise the query may be what killed it.
   return !done.begun && done.elapsedMs < IDLE_LOSS_MS && kindOf(error) === 'unavailable';
 }
 
@@ -284,7 +283,7 @@ function toDatabaseError(
   timeoutMs: number,
   settings: Transaction['settings'],
 ): DatabaseError {
-  // Without the error as cause: its texts quote values.
+  // The error is not given as cause: its texts quote values.
   const state = sqlStateOf(error);
   const named = { sqlState: state };
   if (done.stopped !== undefined) return new DatabaseError(done.stopped, nameOf(error), named);
@@ -306,7 +305,7 @@ function tookItsTime(done: TransactionResult, timeoutMs: number): boolean {
 
 type Value = string | null | undefined;
 
-/** Undefined when the form `whole` does not take the result: it is too large, or lacks a value that must be there. */
+/** Undefined if the result is too large for the form `whole`, or lacks a value that must be there. */
 function resultOf(
   result: Rows | undefined,
   form: ResultForm,
@@ -324,7 +323,7 @@ function resultOf(
     throw new DatabaseError('too_large', `one row alone is longer than max_bytes (${limits.maxBytes})`);
   }
   if (truncated && limits.onLimit === 'error') {
-    // Rows are a prefix: where as many were given as there may be, it is the next one that is too many.
+    // Rows are a prefix: if there are as many as there may be, the next one is too many.
     const [cap, most] =
       Number(count) === limits.maxRows ? ['max_rows', limits.maxRows] : ['max_bytes', limits.maxBytes];
     throw new DatabaseError('too_large', `more than ${cap} (${most}), and on_limit is error`);
@@ -339,12 +338,12 @@ function listed(count: Value, rows: Value, missing: Value, truncated: boolean): 
   return { rows: arrayOf(rows ?? ''), count: Number(count), truncated };
 }
 
-/** The JSON array of `items`: written into its place, since a text with brackets around it would be copied first. */
+/** The JSON array of `items`, written into its place: a text with brackets around it would be copied first. */
 function arrayOf(items: string): Buffer {
   const length = Buffer.byteLength(items);
   const array = Buffer.allocUnsafe(length + 2);
   array[0] = 0x5b;
-  // As many bytes as characters is ASCII, which is the same in Latin-1 and written faster so.
+  // A text with as many bytes as characters is ASCII, the same in Latin-1, which is written faster.
   array.write(items, 1, length === items.length ? 'latin1' : 'utf8');
   array[length + 1] = 0x5d;
   return array;

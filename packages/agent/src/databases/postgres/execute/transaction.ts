@@ -35,22 +35,22 @@ export function attribution(capability: string): string {
 export interface Transaction {
   readonly settings: Pick<TransactionSettings, 'apiKeyName' | 'capability' | 'requestId' | 'caller'>;
   readonly statements: readonly Statement[];
-  /** Whether the last statement, when it completes, has given back every lock of the session: see `wrapSelect`. */
+  /** Whether the last statement, when it completes, gives back every lock of the session: see `wrapSelect`. */
   readonly unlocks?: boolean;
-  /** How long it is expected to take, where it may be sent in a batch: see `send`. It must give back its locks itself. */
+  /** How long it is expected to take, if it may be sent in a batch: see `send`. It must give back its locks itself. */
   readonly shortMs?: number | undefined;
-  /** How many bytes the server may send for its rows: see `send`. */
+  /** See `send`. */
   readonly mostBytes?: number;
 }
 
 export interface TransactionResult {
   /** One for each statement of the transaction that completed. */
   readonly results: readonly Rows[];
-  /** Of the statement behind the last result; none of those after it ran. */
+  /** That of the statement after the last result; no later one ran. */
   readonly error: Error | undefined;
   /** Whether the server said that the transaction was set up: READ ONLY, with its settings. */
   readonly begun: boolean;
-  /** Set when the query was cancelled from here, by the signal or by the deadline. */
+  /** Set when the query was cancelled from here. */
   readonly stopped: 'timeout' | 'cancelled' | undefined;
   /** Given up to be sent again over another session. */
   readonly moved: MoveReason | undefined;
@@ -61,16 +61,16 @@ export interface TransactionResult {
 
 /** The server's own statement_timeout comes first; this is for a server that does not keep it. */
 const DEADLINE_GRACE_MS = 250;
-/** How long cancel requests are sent, and each may take. */
+/** For so long cancel requests are sent, and so long may each take. */
 const CANCEL_TIMEOUT_MS = 1000;
 /**
- * How long a cancelled query is waited for before its connection is given up. A pooler or network that halts for a while
- * makes every connection late: to give them all up would cost more than to wait.
+ * For so long a cancelled query is waited for before its connection is given up. A pooler or network that halts for a
+ * while makes every connection late: to give them all up would cost more than to wait.
  */
 const ANSWER_TIMEOUT_MS: Readonly<Record<CancelReason, number>> = { unwanted: CANCEL_TIMEOUT_MS, late: 5000 };
-/** The first pause between two cancel requests; each is twice as long as the one before. */
+/** The first pause between two cancel requests; each later one is twice as long. */
 const CANCEL_AGAIN_MS = 20;
-/** How long a query whose caller waits no more may run at the server before it is cancelled. */
+/** For so long a query may run at the server that no caller waits for. */
 const UNWANTED_MS = 20;
 
 /**
@@ -92,7 +92,7 @@ function checkedStep(from: UnitState, to: Exclude<UnitState, 'sent'>): UnitState
 
 /**
  * Runs statements in a READ ONLY transaction, sent in one pipeline and always rolled back. Gives the session back to the
- * pool, or ends it when its state is in doubt. Aborting cancels what runs. Never rejects.
+ * pool, or ends it if its state is in doubt. Never rejects.
  */
 export function runTransaction(
   pool: SessionPool,
@@ -131,7 +131,7 @@ export function runTransaction(
       const end = setUp.length + statements.length;
       resolve({
         results: results.slice(setUp.length, end),
-        // What fails behind the last statement is the session's trouble only.
+        // What fails after the last statement concerns only the session.
         error: results.length < end ? error : undefined,
         begun: results.length >= setUp.length,
         stopped,
@@ -152,7 +152,7 @@ export function runTransaction(
         cancel('unwanted');
         return;
       }
-      // Its turn has not come, or may be over: it ends by itself, by `onFirst`, or with its batch.
+      // Its turn has not come, or is over: it ends by itself, by `onFirst`, or with its batch.
       answer(failed('given up before it began'));
       queue.cancelUnwanted();
     }
@@ -175,7 +175,6 @@ export function runTransaction(
     function onUnitResult(unit: UnitResult): void {
       clearTimeout(timer);
       ranMs = queue.remove(queued);
-      // Orphaned before: this is the end of its connection.
       if (state === 'over') return;
       state = checkedStep(state, 'over');
       if (cancelSent === undefined && unit.error === undefined) {
@@ -186,7 +185,7 @@ export function runTransaction(
       const isBegun = unit.results.length >= setUp.length;
       const settled =
         cancelSent === undefined ? afterError(unit.error, isBegun) : recover(pool, session, cancelSent);
-      // A caller that is told of a failure finds its transaction over, unless its time is up already.
+      // A caller that is told of a failure finds its transaction over, unless its time is up.
       if (stopped === 'timeout') answer(unit);
       else void settled.catch(() => pool.discard(session)).then(() => answer(unit));
     }
@@ -194,12 +193,12 @@ export function runTransaction(
     async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
       const isLost = isLoss(error);
       const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings));
-      // Without a word of the server it may have been at any of its batch: each has to show alone that it is sound.
+      // The server has said nothing, so any of its batch may be the cause: each has to show alone that it is sound.
       const isUntold = isLost && !isBegun && sqlStateOf(error) === undefined;
       const isSuspected = isUntold && queued.batch.size > 1 && !(error instanceof NotSent);
       if (isSuspected) move('suspected');
       else if (error instanceof NotSent) move('behind');
-      // Those behind it fail, too: its transaction is still open, and takes no statement but the end of it.
+      // Those after it fail too: its transaction is still open, and takes no statement but the end of it.
       if (!(isSuspected ? queue.claimLost(queued) : queue.claim(queued))) pool.release(session);
       else if (isSound) await reset(pool, session);
       else closeDoubtful(pool, session);
@@ -218,7 +217,7 @@ export function runTransaction(
     const deadline = setTimeout(() => stop('timeout'), limit.timeoutMs + DEADLINE_GRACE_MS);
     limit.signal.addEventListener('abort', onAbort);
     if (!queue.isOpen) {
-      // Closed between the time when the session was acquired and now.
+      // It was closed after the session was acquired.
       pool.release(session);
       move('behind');
       return;
@@ -246,8 +245,8 @@ function failed(message: string): Pick<UnitResult, 'results' | 'error'> {
 }
 
 /**
- * Sends cancel requests until the query is over, since one that reaches the server before it has begun with the query has
- * no effect. Resolves true when no request is under way any more.
+ * Sends cancel requests until the query is over, since one that arrives before the query begins has no effect. Resolves
+ * true when none is under way any more.
  */
 async function requestCancel(session: DatabaseSession, isOver: () => boolean): Promise<boolean> {
   const { cancelTarget } = session;
@@ -273,14 +272,14 @@ async function recover(
   else closeDoubtful(pool, session);
 }
 
-/** Ends a session whose state is in doubt. The server goes on with what was moved away from it, which may be long. */
+/** Ends a session whose state is in doubt. What was moved away from it may still run, perhaps for long. */
 function closeDoubtful(pool: SessionPool, session: DatabaseSession): void {
   const { queue } = session;
   if (queue.length > 0) pool.orphan(session, queue.texts, Number.NEGATIVE_INFINITY);
   else pool.discard(session);
 }
 
-/** Ends the transaction that a query has left; a second time where a late cancellation hit the first attempt. */
+/** Ends the transaction that a query has left; tries again, since a late cancellation may hit the first attempt. */
 async function reset(pool: SessionPool, session: DatabaseSession): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const ended = await new Promise<boolean | 'late'>((resolve) => {
@@ -294,7 +293,7 @@ async function reset(pool: SessionPool, session: DatabaseSession): Promise<void>
     session.queue.reopen();
     pool.release(session);
   } else if (ended === 'late' && session.queue.length > 0) {
-    // Something that was moved away turned out to be long, and goes on.
+    // Something that was moved away takes long, and goes on.
     pool.orphan(session, session.queue.texts, performance.now());
   } else {
     pool.discard(session);
@@ -311,10 +310,10 @@ function endOf({ facts }: DatabaseSession): readonly Statement[] {
   return facts.unlocks ? [ROLLBACK, UNLOCK] : [ROLLBACK];
 }
 
-/** Why a sound session may fail to be set up: a value refused, a statement forgotten, a cancel request. */
+/** A sound session may fail to be set up by a value that is refused, a forgotten statement, or a cancel request. */
 const ORDINARY = new Set(['22023', UNKNOWN_STATEMENT, QUERY_CANCELED]);
 
-/** What else fails there may have been put in the place of our own statement, and would fail each time. */
+/** Another failure may come from a statement in the place of our own, which would fail each time. */
 function isOrdinary(error: Error | undefined, settings: Transaction['settings']): boolean {
   return ORDINARY.has(sqlStateOf(error) ?? '') || isCallerRefused(error, settings);
 }
