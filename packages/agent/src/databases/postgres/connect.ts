@@ -21,14 +21,11 @@ export async function ping(pool: SessionPool): Promise<void> {
   });
 }
 
-export function connect(config: PostgresConfig, onChange: (change: DatabaseChange) => void): Database {
-  return connectWith(config, onChange, createQuery);
-}
-
-export function connectWith(
+/** \`create\` is for queries that answer in another way. */
+export function connect(
   config: PostgresConfig,
   onChange: (change: DatabaseChange) => void,
-  create: (pool: SessionPool, verified: PreparedQuery) => Query,
+  create: (pool: SessionPool, verified: PreparedQuery) => Query = createQuery,
 ): Database {
   const pool = createPool(config, onChange);
   return pooledDatabase(pool, {

@@ -3,6 +3,11 @@ import type { Statement } from '../connection/pipeline.ts';
 /** How many of things of one kind are named. */
 export const MAX_NAMED: number = 10;
 
+/** SQL for the first of many, in the order of \`n\`, and how many more there are. */
+export const listed = (title: string, n: string): string =>
+  `string_agg(${title}, ', ' order by ${n}) filter (where ${n} <= ${MAX_NAMED}),
+    case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end`;
+
 /** The servers whose parameters can be granted. */
 const PARAMETER_GRANTS_SINCE = 150_000;
 /** The servers on which each grant of a role has the one who made it. */
@@ -83,20 +88,15 @@ function revoked(statement: string, acl: string, owner: string): string {
 }
 
 /** Grants to the account or to PUBLIC; what comes with ownership is a finding of its own. */
-function grants(
-  rank: number,
-  kind: string,
-  privileges: readonly string[],
-  source: string,
-  acl: string,
-  name: string,
-): string {
+function grants(rank: number, kind: string, privileges: string, source: string, name: string): string {
+  // A database without a list of its own lets everybody make temporary tables.
+  const acl = kind === 'DATABASE' ? "coalesce(o.acl, acldefault('d', o.owner))" : 'o.acl';
   const list = `string_agg(x.privilege_type, ', ' order by x.privilege_type)`;
   const revoke = `format('REVOKE %s ON ${kind} %s FROM %s', ${list}, ${name}, ${GRANTEE})`;
   return `select ${rank}, format('the account may %s on %s %s', ${list}, '${kind.toLowerCase()}', ${name}), ${revoked(revoke, acl, 'o.owner')}
   from ${source}, lateral aclexplode(${acl}) x
   where ${NO_SUPERUSER} and ${GRANTED_TO_ME} and x.grantee <> o.owner
-    and x.privilege_type in (${privileges.map((privilege) => `'${privilege}'`).join(', ')})
+    and x.privilege_type in ('${privileges.replaceAll(', ', "', '")}')
   group by ${name}, x.grantee, x.grantor, o.owner`;
 }
 
@@ -248,8 +248,7 @@ const LOGINS = `select 9, format('the account has a login at the foreign server 
 
 /** There may be millions of them: one finding for each that they are granted to. */
 const LARGE_OBJECTS = `select 11, format('the account may UPDATE large object %s%s',
-      string_agg(l.oid::text, ', ' order by l.n) filter (where l.n <= ${MAX_NAMED}),
-      case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end),
+      ${listed('l.oid::text', 'l.n')}),
     case when count(*) > ${MAX_NAMED} then format('DO $do$ DECLARE o oid; BEGIN FOR o IN SELECT oid FROM pg_largeobject_metadata LOOP '
         'EXECUTE format(%L, o); END LOOP; END $do$', format('REVOKE UPDATE ON LARGE OBJECT %%s FROM %s', replace(l.grantee, '%', '%%')))
       else format('REVOKE UPDATE ON LARGE OBJECT %s FROM %s', string_agg(l.oid::text, ', ' order by l.n), l.grantee) end
@@ -283,8 +282,7 @@ const OWNED = [
 ];
 
 /** One finding for all of them, since they have the same remedy. */
-const OWNERSHIP = `select 3, format('the account owns %s%s', string_agg(w.what, ', ' order by w.n) filter (where w.n <= ${MAX_NAMED}),
-    case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end), null
+const OWNERSHIP = `select 3, format('the account owns %s%s', ${listed('w.what', 'w.n')}), null
   from (select o.what, row_number() over (order by o.rank, o.what) from (${OWNED.join(' union all ')}) o (rank, what, owner)
     where ${NO_SUPERUSER} and o.owner in (select oid from me)) w (what, n) having count(*) > 0`;
 
@@ -295,26 +293,17 @@ const FINDINGS: readonly string[] = [
   grants(
     4,
     'TABLE',
-    ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN'],
+    'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER, MAINTAIN',
     TABLES,
-    'o.acl',
     RELATION_NAME,
   ),
   COLUMN_GRANTS,
-  grants(6, 'SEQUENCE', ['USAGE', 'UPDATE'], SEQUENCES, 'o.acl', RELATION_NAME),
-  grants(7, 'SCHEMA', ['CREATE'], SCHEMAS, 'o.acl', "format('%I', o.nspname)"),
-  // A database without a list of its own lets everybody make temporary tables.
-  grants(
-    8,
-    'DATABASE',
-    ['CREATE', 'TEMPORARY'],
-    DATABASE,
-    `coalesce(o.acl, acldefault('d', o.owner))`,
-    "format('%I', o.datname)",
-  ),
-  grants(9, 'FOREIGN SERVER', ['USAGE'], SERVERS, 'o.acl', "format('%I', o.srvname)"),
-  grants(9, 'FOREIGN DATA WRAPPER', ['USAGE'], WRAPPERS, 'o.acl', "format('%I', o.fdwname)"),
-  grants(9, 'TABLESPACE', ['CREATE'], TABLESPACES, 'o.acl', "format('%I', o.spcname)"),
+  grants(6, 'SEQUENCE', 'USAGE, UPDATE', SEQUENCES, RELATION_NAME),
+  grants(7, 'SCHEMA', 'CREATE', SCHEMAS, "format('%I', o.nspname)"),
+  grants(8, 'DATABASE', 'CREATE, TEMPORARY', DATABASE, "format('%I', o.datname)"),
+  grants(9, 'FOREIGN SERVER', 'USAGE', SERVERS, "format('%I', o.srvname)"),
+  grants(9, 'FOREIGN DATA WRAPPER', 'USAGE', WRAPPERS, "format('%I', o.fdwname)"),
+  grants(9, 'TABLESPACE', 'CREATE', TABLESPACES, "format('%I', o.spcname)"),
   ...GRANT_OPTIONS,
   KEPT_CATALOGS,
   LANGUAGE_GRANTS,
@@ -331,7 +320,7 @@ export function findingsStatement(
   called: readonly string[],
   readsForeignTables: boolean,
 ): Statement {
-  const parameters = grants(13, 'PARAMETER', ['ALTER SYSTEM', 'SET'], PARAMETERS, 'o.acl', 'o.name');
+  const parameters = grants(13, 'PARAMETER', 'ALTER SYSTEM, SET', PARAMETERS, 'o.name');
   const findings = [
     ...FINDINGS,
     memberships(version),

@@ -93,9 +93,7 @@ const DISTINCT = `select s.schemaname as schema, s.tablename as "table", s.attna
 const LABELS = `select l.objoid::bigint as id, l.objsubid as number, string_agg(l.label, ' ' order by l.provider) as label
   from pg_seclabel l where l.classoid = 'pg_class'::regclass group by 1, 2`;
 
-const DATABASE = `select current_database() as name, (select json_agg(r.rolname) from pg_roles r) as accounts`;
-
-const PARTS: Readonly<Record<string, string>> = {
+const PARTS = {
   tables: TABLES,
   unreadable: UNREADABLE,
   columns: COLUMNS,
@@ -103,7 +101,7 @@ const PARTS: Readonly<Record<string, string>> = {
   indexes: INDEXES,
   distinct: DISTINCT,
   labels: LABELS,
-  database: DATABASE,
+  database: `select current_database() as name, (select json_agg(r.rolname) from pg_roles r) as accounts`,
 };
 
 /** Each yields one row with one JSON array, in the order of `PART_NAMES`; before them goes one without a result. */

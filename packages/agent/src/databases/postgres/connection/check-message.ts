@@ -18,6 +18,8 @@ const ROW_DESCRIPTION = 0x54;
 
 /** How many bytes follow the name of a field in RowDescription. */
 const FIELD_BYTES = 18;
+/** Whether the body of a message has the form that its code asks for. */
+type Form = (bytes: Buffer, at: number, end: number) => boolean;
 const ANOTHER = 'a message that cannot be read';
 
 /**
@@ -32,39 +34,32 @@ export function checkMessage(
   authentications: Set<number> | undefined,
 ): string | undefined {
   if (end < at) return ANOTHER;
-  switch (code) {
-    case DATA_ROW:
-      return isDataRow(bytes, at, end) ? undefined : ANOTHER;
-    case PARSE_COMPLETE:
-    case BIND_COMPLETE:
-    case CLOSE_COMPLETE:
-    case NO_DATA:
-    case EMPTY_QUERY:
-      return at === end ? undefined : ANOTHER;
-    case COMMAND_COMPLETE:
-      return textEnd(bytes, at, end) === end ? undefined : ANOTHER;
-    case READY_FOR_QUERY:
-      return at + 1 === end ? undefined : ANOTHER;
-    case ERROR:
-    case NOTICE:
-      return isFieldList(bytes, at, end) ? undefined : ANOTHER;
-    case PARAMETER_STATUS:
-      return textEnd(bytes, textEnd(bytes, at, end), end) === end ? undefined : ANOTHER;
-    case NOTIFICATION:
-      return textEnd(bytes, textEnd(bytes, at + 4, end), end) === end ? undefined : ANOTHER;
-    case ROW_DESCRIPTION:
-      return isRowDescription(bytes, at, end) ? undefined : ANOTHER;
-    case PARAMETER_DESCRIPTION:
-      return at + 2 <= end && at + 2 + bytes.readUInt16BE(at) * 4 === end ? undefined : ANOTHER;
-    case BACKEND_KEY_DATA:
-      return at + 8 === end ? undefined : ANOTHER;
-    case AUTHENTICATION:
-      return checkAuthentication(bytes, at, end, authentications);
-    default:
-      // COPY and PortalSuspended are refused too: the library answers each of them, as often as they come.
-      return 'a message that no statement of the agent causes';
-  }
+  if (code === AUTHENTICATION) return checkAuthentication(bytes, at, end, authentications);
+  const isSound = code === DATA_ROW ? isDataRow(bytes, at, end) : FORMS.get(code)?.(bytes, at, end);
+  if (isSound === undefined) return 'a message that no statement of the agent causes';
+  return isSound ? undefined : ANOTHER;
 }
+
+const isEmpty: Form = (_bytes, at, end) => at === end;
+const isText: Form = (bytes, at, end) => textEnd(bytes, at, end) === end;
+
+/** COPY and PortalSuspended are refused: the library answers each of them, as often as they come. */
+const FORMS: ReadonlyMap<number, Form> = new Map([
+  [PARSE_COMPLETE, isEmpty],
+  [BIND_COMPLETE, isEmpty],
+  [CLOSE_COMPLETE, isEmpty],
+  [NO_DATA, isEmpty],
+  [EMPTY_QUERY, isEmpty],
+  [COMMAND_COMPLETE, isText],
+  [READY_FOR_QUERY, (_bytes, at, end) => at + 1 === end],
+  [ERROR, isFieldList],
+  [NOTICE, isFieldList],
+  [PARAMETER_STATUS, (bytes, at, end) => isText(bytes, textEnd(bytes, at, end), end)],
+  [NOTIFICATION, (bytes, at, end) => isText(bytes, textEnd(bytes, at + 4, end), end)],
+  [ROW_DESCRIPTION, isRowDescription],
+  [PARAMETER_DESCRIPTION, (bytes, at, end) => at + 2 <= end && at + 2 + bytes.readUInt16BE(at) * 4 === end],
+  [BACKEND_KEY_DATA, (_bytes, at, end) => at + 8 === end],
+]);
 
 /** Each request comes once in a login: the library derives a key for each that it gets. */
 function checkAuthentication(
