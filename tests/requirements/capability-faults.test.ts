@@ -147,7 +147,7 @@ describe('a file', { tags: ['file:lint', 'command:check'] }, () => {
     { tags: ['capability:policy.allow_foreign_tables'] },
     async () => {
       const reading = { sql: 'select one from remote', result: { one: text } };
-      const risk = 'each read of it runs a program on the server of the database';
+      const risk = 'each read runs a program on the database server';
       const refused = await faultsInDatabase(reading);
       expect(refused.code).toBe(2);
       expect(refused.lines.join()).toContain(`reads the foreign table public.remote, and ${risk}: remove it`);

@@ -3,7 +3,7 @@ import type { AgentEvent } from '../telemetry/events.ts';
 import { createNewsOf } from './found-records.ts';
 
 const WARNING = { path: 'capabilities.a.params.size', message: 'may be negative' };
-const FINDING = { problem: 'the account may TEMPORARY', remedy: 'REVOKE TEMPORARY' };
+const FINDING = { problem: 'the account has TEMPORARY on database shop', remedy: 'REVOKE TEMPORARY' };
 
 test('what was not found the last time is told, once as long as it is found', () => {
   const told: AgentEvent[] = [];

@@ -178,7 +178,7 @@ test('what acts beyond tables is found, and removed by its own remedy', async ()
     ]),
   );
   expect(findings.map(({ problem }) => problem)).toContain(
-    `the account may UPDATE large object ${largeObjects.slice(0, 10).join(', ')} and 2 more`,
+    `the account has UPDATE on large object ${largeObjects.slice(0, 10).join(', ')} and 2 more`,
   );
   // One for the large objects of the account, and nothing that only comes with pg_monitor.
   expect(remedies).toHaveLength(version >= 150_000 ? 15 : 13);

@@ -93,7 +93,7 @@ function grants(rank: number, kind: string, privileges: string, source: string, 
   const acl = kind === 'DATABASE' ? "coalesce(o.acl, acldefault('d', o.owner))" : 'o.acl';
   const list = `string_agg(x.privilege_type, ', ' order by x.privilege_type)`;
   const revoke = `format('REVOKE %s ON ${kind} %s FROM %s', ${list}, ${name}, ${GRANTEE})`;
-  return `select ${rank}, format('the account may %s on %s %s', ${list}, '${kind.toLowerCase()}', ${name}), ${revoked(revoke, acl, 'o.owner')}
+  return `select ${rank}, format('the account has %s on %s %s', ${list}, '${kind.toLowerCase()}', ${name}), ${revoked(revoke, acl, 'o.owner')}
   from ${source}, lateral aclexplode(${acl}) x
   where ${NO_SUPERUSER} and ${GRANTED_TO_ME} and x.grantee <> o.owner
     and x.privilege_type in ('${privileges.replaceAll(', ', "', '")}')
@@ -122,7 +122,7 @@ const RELATION_KIND = `case o.relkind when 'v' then 'VIEW' when 'm' then 'MATERI
       when 'S' then 'SEQUENCE' else 'TABLE' end`;
 
 const COLUMN_GRANTS = columnGrants(
-  `format('the account may %s the column %I of %s', x.privilege_type, a.attname, ${RELATION_NAME})`,
+  `format('the account has %s on the column %I of %s', x.privilege_type, a.attname, ${RELATION_NAME})`,
   'REVOKE',
   "x.privilege_type in ('INSERT', 'UPDATE', 'REFERENCES')",
 );
@@ -182,7 +182,7 @@ const KEPT_CATALOGS = `select 5, format('the account may SELECT from %s, which t
   group by ${RELATION_NAME}, x.grantee, x.grantor, o.owner`;
 
 /** DO runs code in it. What PUBLIC may use everybody may. */
-const LANGUAGE_GRANTS = `select 9, format('the account may USAGE on language %I', o.lanname),
+const LANGUAGE_GRANTS = `select 9, format('the account has USAGE on language %I', o.lanname),
     ${revoked(`format('REVOKE USAGE ON LANGUAGE %I FROM %s', o.lanname, ${GRANTEE})`, 'o.acl', 'o.owner')}
   from ${LANGUAGES}, lateral aclexplode(o.acl) x
   where ${NO_SUPERUSER} and x.grantee in (select oid from me) and x.grantee <> o.owner
@@ -247,7 +247,7 @@ const LOGINS = `select 9, format('the account has a login at the foreign server 
   where ${NO_SUPERUSER} and not $2::bool and (m.umuser = 0 or m.umuser in (select oid from me))`;
 
 /** There may be millions of them: one finding for each that they are granted to. */
-const LARGE_OBJECTS = `select 11, format('the account may UPDATE large object %s%s',
+const LARGE_OBJECTS = `select 11, format('the account has UPDATE on large object %s%s',
       ${listed('l.oid::text', 'l.n')}),
     case when count(*) > ${MAX_NAMED} then format('DO $do$ DECLARE o oid; BEGIN FOR o IN SELECT oid FROM pg_largeobject_metadata LOOP '
         'EXECUTE format(%L, o); END LOOP; END $do$', format('REVOKE UPDATE ON LARGE OBJECT %%s FROM %s', replace(l.grantee, '%', '%%')))
@@ -258,7 +258,7 @@ const LARGE_OBJECTS = `select 11, format('the account may UPDATE large object %s
   group by l.grantee`;
 
 /** What is granted on tables and sequences that are still to be made. */
-const DEFAULT_PRIVILEGES = `select 12, format('the account may %s on %s that %I will make', string_agg(x.privilege_type, ', ' order by x.privilege_type),
+const DEFAULT_PRIVILEGES = `select 12, format('the account will have %s on %s that %I makes', string_agg(x.privilege_type, ', ' order by x.privilege_type),
       lower(k.kind), r.rolname),
     format('ALTER DEFAULT PRIVILEGES FOR ROLE %I%s REVOKE %s ON %s FROM %s', r.rolname,
       case when n.nspname is not null then format(' IN SCHEMA %I', n.nspname) end,

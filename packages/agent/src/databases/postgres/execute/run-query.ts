@@ -42,7 +42,7 @@ const CHANGED = /^(?:42(?:501|703|704|804|846|883|P01)|3F000)$/;
 /** A function may have put another statement under the name of ours: prepared again, it is the right one. */
 const STATEMENT_LOST = new Set([UNKNOWN_STATEMENT, OTHER_STATEMENT, READ_ONLY_VIOLATED]);
 const CHANGED_HINT =
-  'the database may have changed since the agent started: `svc-agent check` says what, a restart takes it up';
+  'the database may have changed since the agent started: `svc-agent check` says what, then restart the agent';
 
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
   const query = { pool, verified, forms: new Forms(verified), latencies: new LatencyByCaller() };

@@ -4,7 +4,7 @@ import { constantKey, PURE_FUNCTIONS, type KeyClause } from '../../sql/constant-
 import { readableStatements } from './statement/readable-statements.ts';
 import { isNode, namesIn, walk } from './statement/tree.ts';
 
-/** Fields of the tree that hold keys. That of DISTINCT without ON holds no key. */
+/** Fields of the tree that hold keys. DISTINCT without ON holds none. */
 const CLAUSES: ReadonlyMap<string, KeyClause> = new Map([
   ['SortBy', 'ORDER BY'],
   ['groupClause', 'GROUP BY'],
@@ -12,7 +12,7 @@ const CLAUSES: ReadonlyMap<string, KeyClause> = new Map([
   ['distinctClause', 'DISTINCT ON'],
 ]);
 
-/** One for each parameter that stands as a key, alone or with constants, and for each clause in which it does. */
+/** One for each parameter that is a key, alone or with constants, and for each clause. */
 export async function constantKeyWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]> {
   const warnings = new Map<string, Fault>();
   const suspects = capabilities.filter(({ sql }) => mayHaveOne(sql));

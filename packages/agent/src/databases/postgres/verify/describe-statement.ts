@@ -40,7 +40,7 @@ const POSITION = { line: 1, column: 1 };
 
 /**
  * Declares a statement's parameters by the types that PREPARE finds, and its fields by the columns that the server
- * describes. Nothing runs. Throws `DatabaseError` when the database cannot be asked.
+ * describes. Nothing runs. Throws `DatabaseError`.
  */
 export async function describeStatement(
   pool: SessionPool,
@@ -61,7 +61,7 @@ export async function describeStatement(
   const reached = checkReached(capability, findReached(dependencies, named, [], []));
   if (reached.length > 0) return { ok: false, faults: reached };
   const { template } = declared.read;
-  // Places are asked for apart, each with a number of its own: where nothing but null is asked for, the server knows no type.
+  // Each place gets a number of its own: if only null is asked for, the server knows no type.
   const places = template.references.map((_, at) => ({ number: at + 1, casts: [] }));
   const bare = readFilled(capability, template, places);
   if (!bare.ok) return { ok: false, faults: bare.faults };
@@ -116,7 +116,7 @@ export async function describeStatement(
     const type = typeOfColumn(catalog, column);
     const isFilled = filled.has(`${column.tableID}.${column.columnID}`);
     const fieldType = resultTypeOf(column, type, looked.output.facts.version);
-    // Of other types some values leave as null: NaN, infinities.
+    // Other types have values that leave as null: NaN, infinities.
     const isWhole = WHOLE.has(fieldType) && type.oid !== OID.numeric;
     return {
       name: column.name,
@@ -129,8 +129,8 @@ export async function describeStatement(
 }
 
 /**
- * By their numbers the places where the statement asks whether a parameter is null, or has something else for it then;
- * `bare` are those whose type nothing tells.
+ * The numbers of places where the statement asks whether a parameter is null, or has something else for it then. Nothing
+ * tells the type of those that are `bare`.
  */
 function optionalPlaces({ inspected }: ReadStatement): ReadonlyMap<number, 'bare' | 'typed'> {
   const optional = new Map<number, 'bare' | 'typed'>();
@@ -173,7 +173,7 @@ function resultTypeOf(column: pg.FieldDef, type: ColumnType, version: number): R
   return CANDIDATES.find(converts) ?? 'string';
 }
 
-/** Asks which columns of tables hold no nulls. Of a table with children only a partitioned one speaks for them, too. */
+/** Asks which columns hold no nulls. Of tables with children only a partitioned one speaks for them, too. */
 function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
   const ofTables = columns.filter(({ tableID, columnID }) => tableID > 0 && columnID > 0);
   return {
@@ -191,7 +191,7 @@ function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
   };
 }
 
-/** Whether a row may have a null where its table has none: by an outer join, grouping sets, or the branch of a set. */
+/** Whether a row may have a null that its table does not: by an outer join, grouping sets, or a branch of a set. */
 function addsNulls({ inspected }: ReadStatement): boolean {
   let adds = false;
   walk(inspected.tree, (key, child) => {

@@ -1,28 +1,27 @@
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { inside, listIn, namesIn, walk, type TreeNode } from './statement/tree.ts';
 
-/** The columns of each key of a relation, by its name as `namedRelations` writes it. */
+/** The columns of each key, by the name of the relation as `namedRelations` writes it. */
 export type RelationKeys = ReadonlyMap<string, readonly (readonly string[])[]>;
 
 interface Equality {
-  /** Absent where it was written without: then no other relation has a column of that name. */
+  /** Absent if none was written: then no other relation has such a column. */
   readonly relation: string | undefined;
   readonly column: string;
-  /** The relations whose columns are on the other side; undefined for a column of whichever has it. */
+  /** The relations on the other side; undefined for a column without a relation. */
   readonly others: readonly (string | undefined)[];
-  /** The relations whose rows it chooses. */
   readonly scope: ReadonlySet<string>;
 }
 
 interface Sources {
-  /** Relation names by alias. */
+  /** By alias. */
   readonly relations: Map<string, string>;
   readonly equalities: Equality[];
 }
 
 /**
  * Whether a SELECT finds one row at most: of each relation a whole key has to equal what is given, or columns of
- * relations of which there is one row.
+ * relations with one row.
  */
 export function findsOneRow(select: TreeNode, keys: RelationKeys): boolean {
   if ('withClause' in select) return false;
@@ -48,7 +47,7 @@ export function findsOneRow(select: TreeNode, keys: RelationKeys): boolean {
   return left.length === 0;
 }
 
-/** The aliases below an item of FROM; undefined where it is something else than tables, joined or joined on the left. */
+/** The aliases below an item of FROM; undefined unless it is made of tables, inner joins and left joins. */
 function collect(item: TreeNode, sources: Sources): ReadonlySet<string> | undefined {
   const table = inside(item, 'RangeVar');
   if (table !== undefined) {
@@ -65,7 +64,7 @@ function collect(item: TreeNode, sources: Sources): ReadonlySet<string> | undefi
   );
   if (left === undefined || right === undefined) return undefined;
   const both = new Set([...left, ...right]);
-  // Rows of the left side stay where the condition does not hold.
+  // In a left join rows of the left side stay if the condition does not hold.
   sources.equalities.push(...equalitiesIn(join['quals'], isLeft ? right : both));
   return both;
 }

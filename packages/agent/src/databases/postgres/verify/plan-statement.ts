@@ -12,7 +12,7 @@ import { faultAt } from '../../sql/fault-at.ts';
 export type Refusal = {
   readonly ok: false;
   readonly faults: readonly VerificationFault[];
-  /** What the server refused it by, if it was the server. */
+  /** The server's reason, if it was the server. */
   readonly sqlState?: string | undefined;
 };
 
@@ -31,7 +31,7 @@ export function refused(
   return { ok: false, faults: [faultAt(capability, { message, ...said })] };
 }
 
-/** Adds what the server said beside its message, where it refused to prepare `text`. */
+/** Adds what the server said beside its message when it refused to prepare `text`. */
 export function withHint({ faults, ...rest }: RefusedStep, text: string): RefusedStep {
   const offset = offsetOf(rest.error, text);
   const line = Buffer.from(text).subarray(0, offset).toString().split('\n').length;
@@ -43,15 +43,14 @@ export function withHint({ faults, ...rest }: RefusedStep, text: string): Refuse
   return { ...rest, faults: faults.map((fault) => ({ ...fault, hint: told.join('; ') })) };
 }
 
-/** A new name for each use: a rollback does not undo PREPARE, so a name used twice on a session would fail. */
+/** A rollback does not undo PREPARE, so a name used twice on a session would fail. */
 export function preparedName(): string {
   return `svc_verify_${randomBytes(8).toString('hex')}`;
 }
 
 /**
- * Shows the plan for any values, on every version: prepares the statement, plans it generically, explains it. It is
- * deallocated in the same transaction: a rollback does not undo PREPARE, and behind a pooler the next transaction may run
- * on another connection.
+ * The plan for any values: prepares the statement and explains it as a generic plan. It is deallocated in the same
+ * transaction, since a rollback does not undo PREPARE and behind a pooler the next transaction may run elsewhere.
  */
 export function explain(
   text: string,
@@ -69,16 +68,15 @@ export function explain(
 }
 
 /**
- * Asks the planner whether anything in a statement is volatile: function, operator or cast, in views and policies as
- * well. It knows which operator each one is, which no name tells. It merges a WITH query that is used once into the
- * statement unless that is volatile (PostgreSQL 12 and later).
+ * Asks the planner whether anything in a statement is volatile: function, operator or cast, in views and policies too.
+ * No name tells which operator it is. PostgreSQL 12 and later merges a WITH query that is used once into the statement
+ * unless the query is volatile.
  */
 export function askVolatile(
   text: string,
   parameters: number,
 ): {
   readonly statements: readonly Statement[];
-  /** From what `statements` answered. */
   readonly isVolatile: (results: readonly Rows[]) => boolean;
 } {
   const name = preparedName();
@@ -88,15 +86,15 @@ export function askVolatile(
   };
 }
 
-/** Where in `text`, in bytes, the server found the error in what `explain` prepares; NaN where it did not say. */
+/** Where in `text`, in bytes, the server found the error; NaN if it did not say. */
 export function offsetOf(error: unknown, text: string): number {
-  // It counts characters, from 1.
+  // The server counts characters, from 1.
   const position = error instanceof pg.DatabaseError ? Number(error.position) : Number.NaN;
   const before = Array.from(text).slice(0, position - 1 - prepare('', preparedName()).length);
   return Number.isNaN(position) ? position : Buffer.byteLength(before.join(''));
 }
 
-/** Has the server analyse a statement without planning it. */
+/** The server analyses it, and does not plan it. */
 export function prepareOnly(
   text: string,
   name: string = preparedName(),
@@ -108,7 +106,7 @@ function prepare(text: string, name: string): string {
   return `prepare ${name} as ${text}`;
 }
 
-/** Runs statements in one transaction; throws `DatabaseError` only when the database cannot be asked. */
+/** Throws `DatabaseError` only when the database cannot be asked. */
 export async function step(
   pool: SessionPool,
   capability: Capability,
@@ -122,7 +120,7 @@ export async function step(
   }
 }
 
-/** The plan of what runs for a call, for any values of its parameters, as the server writes it. Nothing runs. */
+/** The plan of what runs for a call, whatever its parameters, as the server writes it. Nothing runs. */
 export async function showPlan(
   pool: SessionPool,
   { capability, prefix, params }: PreparedQuery,
@@ -143,8 +141,8 @@ export function refusedByDatabase(capability: Capability, error: unknown): Refus
 }
 
 /**
- * What to do about the server's refusal, told without its words, which may quote the SQL. `name` is the parameter that
- * it is about, where that is known.
+ * What to do about the server's refusal, without its words, which may quote the SQL. `name` is the parameter, if that is
+ * known.
  */
 export function publicMessage(error: unknown, name?: string): string {
   const state = sqlStateOf(error);

@@ -7,10 +7,9 @@ import { castParameter, isNode, walk } from './statement/tree.ts';
 
 const ROW_COUNTS = new Set(['limitCount', 'limitOffset']);
 
-/** The parameters by which callers can make LIMIT, OFFSET or FETCH FIRST negative, which is an error at each such call. */
+/** The parameters by which callers can make LIMIT, OFFSET or FETCH FIRST negative, which fails. */
 export async function rowCountWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]> {
   const warnings: Fault[] = [];
-  // Others are not parsed again, which takes its time.
   const suspects = capabilities.filter(
     (capability) => /limit|offset|fetch/i.test(capability.sql) && negativeParams(capability).length > 0,
   );
@@ -37,7 +36,7 @@ export function countingParams({ inspected, template }: ReadStatement): Readonly
   return names;
 }
 
-/** Without those in GREATEST or another function, which may keep them from being negative, and those of a subselect. */
+/** Not those in GREATEST or another function, which may keep them from being negative, or in a subselect. */
 function collectNumbers(value: unknown, numbers: Set<number>): void {
   walk(value, (key, child) => {
     if (key === 'ParamRef' && isNode(child)) numbers.add(Number(child['number']));

@@ -11,8 +11,8 @@ const AGGREGATES: ReadonlySet<string> = new Set(
 );
 
 /**
- * The names of capabilities that have no ORDER BY and, as far as their statement shows, may give several rows: which of
- * them a cap leaves out is then up to the server. Where no keys are known, names of columns tell which row is the only one.
+ * Capabilities that have no ORDER BY and, as far as their statement shows, may give several rows: then the server
+ * decides which of them a cap leaves out. Without keys the names of columns tell which row is the only one.
  */
 export async function unorderedStatements(
   capabilities: readonly Capability[],
@@ -35,7 +35,7 @@ function isOrdered(select: TreeNode): boolean {
   return isOrderedSubselect(from) || isByKey(select['whereClause'], from);
 }
 
-/** `from (select ... order by ...) x` alone: what stands around it keeps the order in practice. */
+/** As in `from (select ... order by ...) x` alone: the statement around it keeps the order in practice. */
 function isOrderedSubselect([first, ...others]: readonly TreeNode[]): boolean {
   if (others.length > 0) return false;
   const subselect = inside(first, 'RangeSubselect', 'subquery', 'SelectStmt');
@@ -46,7 +46,7 @@ function isOne(limit: unknown): boolean {
   return inside(limit, 'A_Const', 'ival')?.['ival'] === 1;
 }
 
-/** An aggregate that is neither a window's nor a subselect's makes one row of all. */
+/** An aggregate makes one row of all, unless it is a window's or a subselect's. */
 function aggregates(value: unknown): boolean {
   let found = false;
   walk(value, (key, child) => {
@@ -57,14 +57,13 @@ function aggregates(value: unknown): boolean {
   return found;
 }
 
-/** `id = :x`; `film_id = :x` where the table is film or films; two columns of ids, as the tables of a relation have. */
+/** `id = :x`; `film_id = :x` if the table is film or films; two columns of ids. */
 function isByKey(where: unknown, from: readonly TreeNode[]): boolean {
   const given = conjuncts(where).flatMap(equalledColumn);
   const ids = given.filter((name) => name.endsWith('_id'));
   return ids.length > 1 || given.some((name) => name === 'id' || isIdOf(name, firstTable(from)));
 }
 
-/** The column that has to equal a parameter. */
 function equalledColumn(term: TreeNode): readonly string[] {
   const sides = equalSides(term);
   if (!sides.some(([side]) => holdsParameter(side))) return [];

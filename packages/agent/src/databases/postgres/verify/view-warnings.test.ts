@@ -40,7 +40,7 @@ async function warned(sql: string): Promise<readonly string[]> {
   expect(first.every(({ path }) => path === 'capabilities.sample.sql')).toBe(true);
   return first.map(
     ({ message }) =>
-      /^reads public\.note through the view (.*), which is run as its owner/.exec(message)?.[1] ?? message,
+      /^reads public\.note through the view (.*), which runs as its owner/.exec(message)?.[1] ?? message,
   );
 }
 

@@ -6,12 +6,11 @@ import { PIN_SEARCH_PATH, runOwnStatements } from '../execute/own-statements.ts'
 import { namedRelations } from './statement/readable-statements.ts';
 import { relationIds } from './relation-keys.ts';
 
-/** From here on a view may have security_invoker. */
 const SECURITY_INVOKER_VERSION = 150_000;
 
 /**
- * The views through which a table is read by somebody whom its row-level security does not hold: by `definer`, the first
- * view on the way that is run as its owner. Where no table has it, no view is looked at.
+ * Views through which somebody reads a table without its row-level security: `definer` is the first view on the way that
+ * runs as its owner. If no table has such security, no view is looked at.
  */
 const VIEWS = `with recursive reached (view, relation, definer) as (
   select c.oid, c.oid, null::oid from pg_class c
@@ -31,7 +30,6 @@ join pg_roles o on o.oid = v.relowner
 where o.rolsuper or o.rolbypassrls or not t.relforcerowsecurity and pg_has_role(v.relowner, t.relowner, 'USAGE')
 order by 1, 2, 3`;
 
-/** The capabilities that get all rows of a table, in spite of its row-level security, through a view. */
 export async function viewWarnings(
   pool: SessionPool,
   capabilities: readonly Capability[],
@@ -54,6 +52,6 @@ function messageOf(view: string, table: string, version: number): string {
   const remedy =
     version >= SECURITY_INVOKER_VERSION
       ? `to fix it: ALTER VIEW ${view} SET (security_invoker = true)`
-      : 'to fix it: query the table itself, for a view can be run as its caller (security_invoker) from PostgreSQL 15 on';
-  return `reads ${table} through the view ${view}, which is run as its owner, whom the row-level security of that table does not hold; ${remedy}`;
+      : 'to fix it: query the table itself, since only PostgreSQL 15 or later can run a view as its caller (security_invoker)';
+  return `reads ${table} through the view ${view}, which runs as its owner, so that the row-level security of that table does not apply; ${remedy}`;
 }

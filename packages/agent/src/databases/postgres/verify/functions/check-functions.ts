@@ -20,9 +20,9 @@ const SCHEMA = `join pg_catalog.pg_namespace n on n.oid ${EQUALS} p.pronamespace
 const IS_VOLATILE = `p.provolatile ${EQUALS} 'v'`;
 
 /**
- * Asks for the volatile functions of what no name of a function tells, operators of these names and every cast: (kind,
- * schema, name, its extension). It reads much of the catalog, so it is asked of volatile statements only. On the account's
- * own path, so that each operator is named with its schema: see `PIN_SEARCH_PATH`.
+ * Asks for the volatile functions of all operators of these names and of every cast, which no name of a function tells:
+ * (kind, schema, name, extension). It reads much of the catalog, so it is asked of volatile statements only. It runs on
+ * the account's own path, so each operator is named with its schema: see `PIN_SEARCH_PATH`.
  */
 export function operatorsStatement(operators: readonly string[]): Statement {
   return {
@@ -37,10 +37,9 @@ export function operatorsStatement(operators: readonly string[]): Statement {
 }
 
 /**
- * Refuses what is called of the volatile functions that the catalog has. A name stands for all functions of that
- * name; where one of them is volatile and another one is meant, `policy.allow_functions` says so. `isVolatile` is what
- * the planner finds of the whole statement: where it is not volatile, no operator in it is, even if the catalog has a
- * volatile one of the same name.
+ * Refuses calls of volatile functions. A name stands for all functions of that name; if one of them is volatile and
+ * another is meant, `policy.allow_functions` says so. `isVolatile` is what the planner finds of the whole statement: if
+ * it is not volatile, no operator in it is, whatever the catalog has of that name.
  */
 export function checkFunctions(
   capability: Capability,
@@ -49,9 +48,8 @@ export function checkFunctions(
   isVolatile: boolean,
   operators: Rows['rows'],
 ): readonly VerificationFault[] {
-  // Checked by name, since not all of them are volatile and so in the catalog's list.
+  // By name, since not all of them are volatile and so in the catalog's list.
   const forbidden = [...new Set(called.map(({ name }) => name).filter(isForbidden))];
-  // By message and function, since many operators may have one.
   const faults = new Map<string, VerificationFault>();
   for (const name of forbidden) faults.set(name, faultAt(capability, { message: forbiddenMessage(name) }));
   let isExplained = !isVolatile;
@@ -68,11 +66,11 @@ export function checkFunctions(
   ];
   for (const { kind, schema, name, extension } of found) {
     const allowed = isAllowed({ schema, name, extension }, capability.allowFunctions);
-    // Which cast it is that the statement has, nothing tells.
+    // Nothing tells which cast the statement has.
     if (kind === 'cast' && !allowed) continue;
     isExplained = true;
     if (allowed || forbidden.includes(name)) continue;
-    // The names of the server's own functions are public, others tell of the schema.
+    // Names of the server's own functions are public; others tell of the schema.
     const which = schema === 'pg_catalog' ? name : 'a function of the database';
     const message = `calls ${which}, which is volatile: remove it or name it in policy.allow_functions`;
     const detail = `volatile function ${schema}.${name}`;
@@ -86,7 +84,7 @@ export function checkFunctions(
   return [...faults.values()];
 }
 
-/** Refuses what a statement runs without naming it, with the way to it, and foreign tables. */
+/** Refuses functions that a statement runs without naming them, with the way to them, and foreign tables. */
 export function checkReached(capability: Capability, reached: Reached): readonly VerificationFault[] {
   return [
     ...reached.functions.map((each) => faultAt(capability, { message: messageOf(each) })),

@@ -14,8 +14,8 @@ import {
 import { askCatalog, PIN_SEARCH_PATH, runOwnStatements } from '../../execute/own-statements.ts';
 
 /**
- * `type` stands for values that are there, `made` for such that are made, whose input functions and checks run, and
- * `written` for such that become JSON or text. `json` has one object, which stands for making JSON of anything.
+ * Of a type: `type` for values that exist, `made` for those that are made, whose input functions and checks run, and
+ * `written` for those that become JSON or text. `json` has one object, for making JSON of anything.
  */
 export type Kind = (typeof KINDS)[number];
 const KINDS = ['function', 'operator', 'relation', 'json', 'type', 'made', 'written'] as const;
@@ -26,26 +26,23 @@ export interface CatalogObject {
 }
 
 export interface Edge extends CatalogObject {
-  /** What the object is to the one that leads to it, as in `its state function`. */
+  /** As in `its state function`. */
   readonly way: string;
 }
 
-/** What is known of a function. */
 export interface FunctionFacts {
   readonly schema: string;
   readonly name: string;
   readonly isVolatile: boolean;
-  /** Undefined for a function that no extension brought. */
   readonly extension: string | undefined;
-  /** Whether it is written in C. */
   readonly isCode: boolean;
-  /** Whether it takes or gives `internal`: SQL cannot call it, and only a superuser can define it. */
+  /** Whether it takes or gives `internal`: only a superuser can define it, and SQL cannot call it. */
   readonly isInternal: boolean;
-  /** The name of its code in a library; empty for one of another language than C and for PostgreSQL's own. */
+  /** The name of its code in a library; empty if it is not in C, or is PostgreSQL's own. */
   readonly symbol: string;
-  /** What its body of SQL names; undefined for none, or one that is kept parsed. */
+  /** What its body of SQL names; undefined without one, or if it is kept parsed. */
   readonly body: NamedObjects | 'unreadable' | undefined;
-  /** The schemas in which the names of its body are looked up; empty for the search path of its caller. */
+  /** Where the names of its body are looked up; empty for the search path of its caller. */
   readonly schemas: readonly string[];
   /** Whether its arguments decide the type of its result. */
   readonly isPolymorphic: boolean;
@@ -54,7 +51,6 @@ export interface FunctionFacts {
 export interface ForeignTable {
   readonly schema: string;
   readonly name: string;
-  /** The library of the wrapper, or its name where it has none. */
   readonly wrapper: string;
   readonly runsProgram: boolean;
 }
@@ -66,7 +62,7 @@ export interface UserCast {
   readonly isImplicit: boolean;
 }
 
-/** What is to be asked for; its statements go last in a transaction, for they pin the search path. */
+/** Its statements go last in a transaction, for they pin the search path. */
 export interface Question {
   readonly statements: readonly Statement[];
   readonly names: readonly string[];
@@ -80,8 +76,7 @@ export const PSEUDO_TYPES: readonly string[] =
   '2276 2249 2277 2283 2776 3500 3831 4537 5077 5078 5079 5080'.split(' ');
 
 /**
- * What the catalog says of the objects that statements name, and of all that those lead to. It is read once for each
- * verification: names that are known are not asked for again.
+ * What the catalog says of the objects that statements name, and of all that those lead to. Each name is asked for once.
  */
 export class DependencyCatalog {
   readonly functions: Map<string, FunctionFacts> = new Map();
@@ -92,9 +87,9 @@ export class DependencyCatalog {
   readonly #types = new Set<string>();
   readonly #edges = new Map<string, readonly Edge[]>();
   readonly #titles = new Map<string, string>();
-  /** Foreign tables of which it has not been asked what reads them. */
+  /** Foreign tables whose wrapper has not been asked for. */
   readonly #withoutWrapper = new Set<string>();
-  /** What bodies of functions name, until it is known: several may be asking for it at the same time. */
+  /** What bodies of functions name, until it is known. Several checks may ask at the same time. */
   #bodies: readonly Name[] = [];
 
   constructor(pool: SessionPool) {
@@ -115,7 +110,7 @@ export class DependencyCatalog {
     }
   }
 
-  /** Undefined where all of it is known, and what bodies of functions name as well. */
+  /** Undefined if all is known, with what bodies of functions name. */
   question(named: readonly NamedObjects[], types: readonly string[]): Question | undefined {
     const wanted = new Map<string, Name>();
     this.#bodies = this.#bodies.filter((name) => !this.#byName.has(keyOf(name)));
@@ -167,7 +162,7 @@ export class DependencyCatalog {
     return this.#titles.get(`${kind === 'made' || kind === 'written' ? 'type' : kind} ${oid}`) ?? kind;
   }
 
-  /** The objects that the names can stand for, except operators; `schemas` are those of names without one. */
+  /** The objects that the names can stand for, except operators. Names without a schema are looked up in `schemas`. */
   seeds(named: NamedObjects, schemas: readonly string[] = []): readonly CatalogObject[] {
     const find = (kind: Kind, names: readonly Name[]): readonly CatalogObject[] =>
       this.#oidsOf(names).map((oid) => ({ kind, oid }));
@@ -291,7 +286,7 @@ function factsOf(row: readonly (string | null)[]): FunctionFacts {
 
 const PART_OF_PATH = /"((?:[^"]|"")*)"|([^\s,"]+)/g;
 
-/** Of a setting of search_path: PostgreSQL's own is always on it, and what stands for a user's own schema can be any. */
+/** PostgreSQL's own schema is always on the path, and `$user` can be any. */
 function schemasOf(path: string): readonly string[] {
   const schemas = Array.from(path.matchAll(PART_OF_PATH), ([, quoted, bare = '']) => {
     const schema = quoted === undefined ? bare.toLowerCase() : quoted.replaceAll('""', '"');

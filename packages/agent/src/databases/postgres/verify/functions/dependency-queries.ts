@@ -5,7 +5,7 @@ import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 /** Stands for every schema. */
 export const ANY_SCHEMA = '*';
 
-/** What is to be looked up: by `schema`, empty for what is on the search path. */
+/** `schema` is empty for what is on the search path. */
 export interface Name {
   readonly kind: 'function' | 'attribute' | 'type' | 'relation' | 'operator';
   readonly schema: string;
@@ -16,7 +16,7 @@ const EQUALS = 'operator(pg_catalog.=)';
 const FROM_USERS = `operator(pg_catalog.>=) '${FIRST_USER_OID}'`;
 const WANTED = `rows from (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]),
     pg_catalog.unnest($3::pg_catalog.text[])) a (kind, schema, name)`;
-/** Hands the objects from the statement that finds them on the account's search path to the one that begins with them. */
+/** A setting that hands the objects found on the account's path to the statement that begins with them. */
 const FOUND = 'svc.named_objects';
 
 function found(
@@ -33,7 +33,7 @@ function found(
         else n.nspname ${EQUALS} a.schema::pg_catalog.name end${condition === undefined ? '' : ` and ${condition}`}`;
 }
 
-/** A function of users that takes a row, so that it can be written like one of its columns. */
+/** A user's function of a row, which can be written like a column of it. */
 const IS_ATTRIBUTE = `o.oid ${FROM_USERS} and (o.pronargs operator(pg_catalog.-) o.pronargdefaults) operator(pg_catalog.<=) 1
         and exists (select from pg_catalog.pg_type t where t.oid ${EQUALS} o.proargtypes[0]
           and t.typtype ${EQUALS} any ('{c,d,p}'::pg_catalog."char"[]))`;
@@ -59,7 +59,7 @@ export function namesStatement(names: readonly Name[]): Statement {
   return { text: NAMES, values: [texts('kind'), texts('schema'), texts('name')] };
 }
 
-/** The casts that the database has beside PostgreSQL's own: (source, target, function, whether it needs no writing). */
+/** The casts beside PostgreSQL's own: (source, target, function, whether it is implicit). */
 export const CASTS: Statement = {
   text: `select c.castsource, c.casttarget, c.castfunc, c.castcontext = 'i' from pg_cast c
     where c.oid >= ${FIRST_USER_OID} and c.castfunc <> 0`,
@@ -67,7 +67,7 @@ export const CASTS: Statement = {
 
 /**
  * What an object `n` leads to: (kind, oid, the way, kind, oid), for the kinds see `Kind`. PostgreSQL's own objects lead
- * to nothing but, for a function, to the type of its result, and to all types where an argument names one.
+ * to nothing, except functions: to the type of their result, and to all types if an argument names one.
  */
 const EDGES = `
     select t.kind, n.oid, t.way, e.kind, e.target from (
@@ -205,14 +205,14 @@ const WRAPPERS = `select f.ftrelid::text, coalesce(h.probin, w.fdwname),
     left join pg_proc h on h.oid = w.fdwhandler where f.ftrelid::text = any ($1::text[])`;
 
 /**
- * Asks for (oid, the library of its wrapper, whether it runs a program) of foreign tables; `PIN_SEARCH_PATH` goes before.
- * Only where there are any, for an account may not be allowed to read these catalogs.
+ * Asks for (oid, the library of its wrapper, whether it runs a program) of foreign tables. It is asked only if there are
+ * any, since an account may not be allowed to read these catalogs.
  */
 export function wrappersStatement(oids: readonly string[]): Statement {
   return { text: WRAPPERS, values: [textArray(oids)] };
 }
 
-/** `PIN_SEARCH_PATH` goes before, and before that `namesStatement`. `objects` are as in `type 23`. */
+/** `namesStatement` and `PIN_SEARCH_PATH` go before. `objects` are as in `type 23`. */
 export function reachedStatement(objects: readonly string[], withCasts: boolean): Statement {
   return { text: REACHED, values: [textArray(objects), String(withCasts)] };
 }

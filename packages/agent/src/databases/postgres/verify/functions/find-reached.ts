@@ -13,12 +13,12 @@ import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 import type { NamedObjects } from '../statement/named-objects.ts';
 
 /**
- * What a statement can run without naming it. The planner finds whatever is volatile in the expressions of a statement,
- * of its views and of row-level security; it does not look into aggregates, checks of domains, functions of types, operator
- * classes and bodies of functions. So these are followed in the catalog, from the names in the statement and in its plan:
- * every object that a name can stand for counts, every field of a row, and every operator and cast between types that
- * were met. That is more than what runs, but only of what users have defined. A check of a domain counts only if values
- * of the domain can be made: reading a column runs none.
+ * What a statement can run without naming it. The planner finds what is volatile in the expressions of a statement, of
+ * its views and of row-level security. It does not look into aggregates, checks of domains, functions of types, operator
+ * classes and bodies of functions, so these are followed in the catalog from the names in the statement and its plan.
+ * Every object that a name can stand for counts, every field of a row, and every operator and cast between types that
+ * were met: more than what runs, but only of what users have defined. A check of a domain counts only if values of the
+ * domain can be made, since reading a column runs none.
  */
 export interface Reached {
   readonly functions: readonly ReachedFunction[];
@@ -28,7 +28,7 @@ export interface Reached {
 export interface ReachedFunction {
   readonly facts: FunctionFacts;
   readonly problem: 'volatile' | 'forbidden' | 'unreadable';
-  /** How the statement comes to it, for people. */
+  /** For people. */
   readonly way: string;
 }
 
@@ -37,20 +37,19 @@ export interface ReachedTable extends ForeignTable {
 }
 
 interface Visit extends CatalogObject {
-  /** Whether the planner does not see it. */
   readonly isHidden: boolean;
   readonly way: string;
   readonly from?: Visit;
 }
 
-/** What a function is to a type that has one of PostgreSQL's own, as arrays have `array_in`. */
+/** The ways to a type's functions, which may be PostgreSQL's own, as `array_in` is for arrays. */
 const READS_OR_WRITES = /^its (?:input|output|receive|send) function$/;
-/** They make values of a type that an argument decides; array_agg does so with the states of parallel workers. */
+/** They make values of a type that an argument decides, as array_agg does with the states of parallel workers. */
 const MAKERS = /^(?:jsonb?_populate_record(?:set|_valid)?|array_agg)$/;
 /** They make JSON of values of any type. */
 const WRITERS = /^(?:to_jsonb?|(?:row|array)_to_json|jsonb?_(?:build|agg|object_agg)[a-z_]*)$/;
 
-/** `output` are the types of the result's columns, which become JSON or text. What `allowFunctions` names is not looked into. */
+/** `output` are the types of the result's columns, which become JSON or text. Allowed functions are not looked into. */
 export function findReached(
   catalog: DependencyCatalog,
   named: NamedObjects,
@@ -61,7 +60,7 @@ export function findReached(
   const queue: Visit[] = [];
   const functions = new Map<string, ReachedFunction>();
   const foreignTables = new Map<string, ReachedTable>();
-  /** Of the statement and of bodies: which of them is meant depends on the types. */
+  /** Those of the statement and of bodies: which of them is meant depends on the types. */
   const operators = new Map<string, { readonly object: CatalogObject; readonly user?: Visit }>();
   let firstBody: Visit | undefined;
   let makesAny = named.makesElements;
@@ -84,7 +83,7 @@ export function findReached(
     if (facts === undefined) return edges;
     const { name, schema, extension, isCode, body } = facts;
     const isOwn = Number(visit.oid) < FIRST_USER_OID;
-    // PostgreSQL's own run what the type leads to, which is followed by itself.
+    // PostgreSQL's own functions run what the type leads to, which is followed by itself.
     if (isOwn && READS_OR_WRITES.test(visit.way)) return [];
     if (isOwn ? schema === 'pg_catalog' && MAKERS.test(name) : isCode && facts.isPolymorphic) makesAny = true;
     if (isOwn && WRITERS.test(name)) writesAny = true;
@@ -98,7 +97,7 @@ export function findReached(
     if (isAllowed({ schema, name, extension }, allowFunctions)) {
       return edges.filter(({ way }) => way === 'its arguments and result' || way === 'a default');
     }
-    // Extensions leave out how volatile the functions are that only the server can call.
+    // Extensions do not say how volatile the functions are that only the server can call.
     const isSupport = extension !== undefined && isCode && facts.isInternal;
     if (visit.isHidden && facts.isVolatile && !isSupport) return report('volatile');
     if (body === 'unreadable') return report('unreadable');
@@ -112,9 +111,8 @@ export function findReached(
     return edges;
   };
   const isMet = (type: string): boolean => Number(type) < FIRST_USER_OID || has('type', type);
-  /** What only names and types tell; gives whether anything is new. */
+  /** What only names and types tell. Returns whether anything is new. */
   const pushImplied = (): boolean => {
-    // What is added meanwhile is visited, too.
     for (const { kind, oid } of visits.values()) {
       if (!isType(kind)) continue;
       if (makesAny) push({ kind: 'made', oid }, 'its rows', true, visits.get(`${kind} ${oid} true`));

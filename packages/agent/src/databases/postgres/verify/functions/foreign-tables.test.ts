@@ -44,8 +44,8 @@ async function messagesOf(sql: string, ...allowForeignTables: readonly string[])
 }
 
 test.each([
-  ['select a from shop.made', 'shop.made', 'each read of it runs a program on the server of the database'],
-  ['select a from shop.filed', 'shop.filed', 'each read of it opens a file on the server of the database'],
+  ['select a from shop.made', 'shop.made', 'each read runs a program on the database server'],
+  ['select a from shop.filed', 'shop.filed', 'each read opens a file on the database server'],
   [
     'select a from shop.remote',
     'shop.remote',
@@ -87,7 +87,7 @@ test.each([
 
 test('a name that is nearly that of the table is told', async () => {
   const [message] = await messagesOf('select a from shop.remote', 'shop.remot');
-  expect(message).toContain('did you mean it by shop.remot in policy.allow_foreign_tables?');
+  expect(message).toContain('did you mean this table by shop.remot in policy.allow_foreign_tables?');
 });
 
 test('the check tells the risk of each that is allowed, and of what the list has too many', async () => {
@@ -96,8 +96,8 @@ test('the check tells the risk of each that is allowed, and of what the list has
   });
   const warnings = await database.findWarnings([capability, capabilityOf('select a from shop.plain')]);
   expect(warnings.map(({ message }) => message)).toEqual([
-    'reads the foreign table shop.made: each read of it runs a program on the server of the database',
-    'reads the foreign table shop.there: its server runs what stands there under its name, so that a view or a function can act, and this rollback undoes nothing there; table shop.parts reads foreign table shop.there',
+    'reads the foreign table shop.made: each read runs a program on the database server',
+    'reads the foreign table shop.there: its server may run a view or a function of that name, and the rollback here undoes nothing there; table shop.parts reads foreign table shop.there',
     'does not read shop.gone, which policy.allow_foreign_tables names: remove it there',
   ]);
 });

@@ -21,7 +21,7 @@ export function unnamedForeignTables(
       const remedy =
         meant === undefined
           ? 'remove it, or name it in policy.allow_foreign_tables'
-          : `did you mean it by ${meant} in policy.allow_foreign_tables?`;
+          : `did you mean this table by ${meant} in policy.allow_foreign_tables?`;
       return `reads the foreign table ${name}, and ${riskOf(table)}: ${remedy}${wayOf(table)}`;
     });
 }
@@ -65,13 +65,13 @@ function wayOf({ schema, name, way }: ReachedTable): string {
 
 function riskOf({ wrapper, runsProgram }: ForeignTable): string {
   const library = /[^/]*$/.exec(wrapper)?.[0] ?? wrapper;
-  if (runsProgram) return 'each read of it runs a program on the server of the database';
+  if (runsProgram) return 'each read runs a program on the database server';
   switch (library) {
     case 'file_fdw':
-      return 'each read of it opens a file on the server of the database';
+      return 'each read opens a file on the database server';
     case 'postgres_fdw':
-      return 'its server runs what stands there under its name, so that a view or a function can act, and this rollback undoes nothing there';
+      return 'its server may run a view or a function of that name, and the rollback here undoes nothing there';
     default:
-      return `what its wrapper ${library} does at a read is not known, and this rollback undoes nothing elsewhere`;
+      return `what its wrapper ${library} does at a read is not known, and the rollback here undoes nothing elsewhere`;
   }
 }

@@ -3,8 +3,8 @@ import { scan, type Token } from '../statement/scan.ts';
 import { isNode } from '../statement/tree.ts';
 
 /**
- * Refused whatever the capability allows. They write past READ ONLY, use up transaction ids, reach other sessions or the server's files,
- * change the session, or run SQL given as text, which no check of the statement sees.
+ * Refused whatever the capability allows. They write past READ ONLY, use up transaction ids, reach other sessions or the
+ * server's files, change the session, or run SQL given as text, which no check sees.
  */
 const FORBIDDEN: readonly RegExp[] = [
   /^(?:query|table|schema|database|cursor)_to_xml/,
@@ -20,7 +20,7 @@ const FORBIDDEN: readonly RegExp[] = [
   /^(?:binary_upgrade_|brin_summarize|brin_desummarize|gin_clean_pending_list$)/,
 ];
 
-/** Volatile only in that they answer differently each time, or read sizes and states; all of `pg_catalog`. */
+/** They are volatile because they answer differently each time, or read sizes and states. All are in `pg_catalog`. */
 const HARMLESS = new Set(
   (
     'random random_normal clock_timestamp timeofday gen_random_uuid uuidv4 uuidv7 pg_relation_size pg_table_size ' +
@@ -42,7 +42,6 @@ const HARMLESS_IN_EXTENSIONS = new Set([
 interface VolatileFunction {
   readonly schema: string;
   readonly name: string;
-  /** Undefined for a function that no extension brought. */
   readonly extension: string | undefined;
 }
 
@@ -52,14 +51,14 @@ export function isAllowed(
   allowFunctions: readonly string[],
 ): boolean {
   if (allowFunctions.includes(name) || allowFunctions.includes(`${schema}.${name}`)) return true;
-  // The schema must match, since a function of such a name may be defined in any other.
+  // The schema must match: another schema may have a function of that name.
   return (
     (schema === 'pg_catalog' && HARMLESS.has(name)) ||
     (extension !== undefined && HARMLESS_IN_EXTENSIONS.has(`${extension}.${name}`))
   );
 }
 
-/** Keys of a plan whose texts are names of things, which may hold anything. */
+/** These keys of a plan have names as texts, which may hold anything. */
 const NAMES = new Set([
   'Relation Name',
   'Schema',
@@ -72,14 +71,16 @@ const NAMES = new Set([
 
 const OPERATOR = /^[-+*/<>=~!@#%^&|`?]+$/;
 
-/** Every node type in a plan as `EXPLAIN (VERBOSE, FORMAT JSON)` gives it, and every function, operator and type in its expressions. */
+/**
+ * Every node type in a plan of `EXPLAIN (VERBOSE, FORMAT JSON)`, and the functions, operators and types of its
+ * expressions.
+ */
 export function readPlan(plan: unknown): {
   readonly nodes: ReadonlySet<string>;
   readonly functions: readonly QualifiedName[];
   readonly operators: readonly QualifiedName[];
   /** Types that values are cast to. */
   readonly types: readonly QualifiedName[];
-  /** How many the planner expects. */
   readonly rows: number;
 } {
   const nodes = new Set<string>();
@@ -117,7 +118,7 @@ function tokensIn(expression: string): readonly Token[] {
   }
 }
 
-/** Names in front of an opening parenthesis. Names of other things do no harm: only volatile functions count later. */
+/** Names before a parenthesis. Names of other things do no harm: only volatile functions count later. */
 function callsIn(tokens: readonly Token[]): readonly QualifiedName[] {
   return tokens.flatMap((token, index) => {
     const isCall = token.kind === 'name' && tokens[index + 1]?.text === '(';

@@ -10,12 +10,12 @@ import { askCatalog } from '../../execute/own-statements.ts';
 const WITH_BODIES = `select distinct p.proname from pg_proc p join pg_language l on l.oid = p.prolang
   where l.lanname = 'sql' and p.oid >= 16384 and not p.prosecdef and p.prokind = 'f'
     and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')`;
-/** With a list of columns one may be named that the body does not mean. */
+/** A list of columns may have one that the body does not mean. */
 const WITHOUT_COLUMNS = /^GRANT \w+ ON /;
 
 /**
- * The capabilities that call functions of SQL whose bodies read what the account has no grant on: the server looks into these
- * only when they run.
+ * Capabilities that call functions of SQL whose bodies read what the account may not: the server looks into these only
+ * when they run.
  */
 export async function bodyWarnings(
   pool: SessionPool,

@@ -1,7 +1,7 @@
 import type { Statement } from '../../connection/pipeline.ts';
 import type { NeededObject } from './needed-objects.ts';
 
-/** What checks and audits read of the catalog, which a server may keep from PUBLIC. */
+/** Read by checks and audits; a server may keep them from PUBLIC. */
 const CATALOGS =
   `pg_aggregate pg_amproc pg_attrdef pg_attribute pg_auth_members pg_cast pg_class pg_constraint pg_database
   pg_default_acl pg_depend pg_enum pg_extension pg_foreign_data_wrapper pg_foreign_server pg_foreign_table pg_index pg_inherits
@@ -22,8 +22,8 @@ const IS_INVOKER = `exists (select from pg_options_to_table(c.reloptions) o
         where o.option_name = 'security_invoker' and o.option_value::bool)`;
 
 /**
- * Everything that is read, each with the role whose privileges count: (relation, column, role), the column 0 for the relation
- * as such. A view is read as its owner, and a policy of row-level security as the role that reads the table.
+ * Everything that is read, with the role whose privileges count: (relation, column, role). The column 0 stands for the
+ * relation as such. A view is read as its owner, and a policy as the role that reads the table.
  */
 const READS = `reads (relation, col, role) as (
     (select f.oid, a.attnum, s.oid from relations f join w on w.i = f.i cross join session s
@@ -48,8 +48,8 @@ const READS = `reads (relation, col, role) as (
       ) e (relation, col, role))`;
 
 /**
- * What is needed of the objects of $1, as the parts of a WITH RECURSIVE query: `session`, the account, `reads` and `calls`, the
- * functions, with the same number for those of which one is meant.
+ * What is needed of the objects of $1, as parts of a WITH RECURSIVE query: `session`, the account; `reads`; and `calls`,
+ * the functions, with one number for those of which one is meant.
  */
 export const NEEDED: string = `session (oid) as materialized (select oid from pg_roles where rolname = current_user),
   w as materialized (select * from jsonb_to_recordset($1::jsonb) as w (i int, kind text, schemas jsonb, "isQualified" bool,
@@ -109,15 +109,13 @@ select g.what, g.text, g.extra from (
 ) g (rank, what, text, extra) order by g.rank, g.text`;
 
 /**
- * Asks what the account lacks: ('sure', a GRANT) where it is known to be needed, ('maybe', a GRANT) where one of several
- * functions is meant, and ('body', its text, its search path) of functions whose text has to be read. `PIN_SEARCH_PATH` goes
- * before.
+ * Asks what the account lacks: ('sure', a GRANT) if it is needed, ('maybe', a GRANT) if one of several functions is
+ * meant, and ('body', its text, its search path) of functions whose text has to be read. `PIN_SEARCH_PATH` goes before.
  */
 export function grantsStatement(needed: readonly NeededObject[]): Statement {
   return { text: GRANTS, values: [neededValue(needed)] };
 }
 
-/** For $1 of `NEEDED`. */
 export function neededValue(needed: readonly NeededObject[]): string {
   return JSON.stringify(needed.map((each, i) => ({ i, ...each })));
 }

@@ -9,13 +9,12 @@ import { INSUFFICIENT_PRIVILEGE } from '../../connection/server-errors.ts';
 import { refusalMessage, type Refusal } from '../plan-statement.ts';
 
 export interface MissingGrants {
-  /** Statements that are known to be needed. */
   readonly sure: readonly string[];
-  /** One of these is needed, for a function that several have the name of. */
+  /** For a function that several have the name of. */
   readonly oneOf: readonly string[];
 }
 
-/** undefined_table, undefined_function, undefined_object: a schema on the search path that may not be used is passed over. */
+/** undefined_table, undefined_function, undefined_object: a schema that the account may not use is passed over. */
 const UNDEFINED = new Set(['42P01', '42883', '42704']);
 const HIDDEN = refusalMessage('what it names is in a schema that the account may not use');
 const UNKNOWN = refusalMessage('the account lacks a privilege, and it is not known which');
@@ -25,7 +24,7 @@ const PATH: Statement = {
   text: "select pg_catalog.current_setting('search_path'), current_user::pg_catalog.text",
 };
 
-/** The refusal of a statement, by its tree, with the statements that grant what the account lacks if they are known. */
+/** Adds to a refusal the statements that grant what the account lacks, if they are known. */
 export async function withGrants(pool: SessionPool, refusal: Refusal, tree: unknown): Promise<Refusal> {
   const { sqlState = '', faults } = refusal;
   const isDenied = sqlState === INSUFFICIENT_PRIVILEGE;
@@ -44,17 +43,17 @@ export async function withGrants(pool: SessionPool, refusal: Refusal, tree: unkn
   };
 }
 
-/** What an account lacks to run a statement that the server refuses, by its parse tree. Nothing where that cannot be told. */
+/** What the account lacks to run a statement; nothing if that cannot be told. */
 export async function missingGrants(pool: SessionPool, tree: unknown): Promise<MissingGrants> {
   const found = chosen((await askOfNeeded(pool, [tree], grantsStatement)) ?? []);
   if (found.sure.length + found.oneOf.length > 0) return found;
-  // What was refused may be the question of a check.
+  // The server may have refused the question of a check.
   return chosen((await ask(pool, [PIN_SEARCH_PATH, CATALOG_GRANTS])) ?? []);
 }
 
 /**
- * Asks what is to be known of all that statements need, what functions of SQL name included: the question gives a row
- * of `BODIES` for each of those. Undefined where the database does not say.
+ * Asks about all that statements need, with what functions of SQL name: `question` gives a row of `BODIES` for each of
+ * those. Undefined if the database does not say.
  */
 export async function askOfNeeded(
   pool: SessionPool,
@@ -79,7 +78,7 @@ export async function askOfNeeded(
 
 export type Row = readonly (string | null)[];
 
-/** The rows of the last statement; undefined where the database does not say. */
+/** The rows of the last statement; undefined if the database does not say. */
 async function ask(pool: SessionPool, statements: readonly Statement[]): Promise<readonly Row[] | undefined> {
   try {
     const { results } = await runOwnStatements(pool, { statements, timeoutMs: TIMEOUT_MS });
@@ -106,7 +105,7 @@ function neededOfBody(text: string, path: readonly string[]): readonly NeededObj
   }
 }
 
-/** Of a setting of search_path, with what is searched first although it is not written. */
+/** With what is searched first although it is not written. */
 function schemasOf(setting: string, user: string): readonly string[] {
   const written = setting.split(',').map((part) => {
     const schema = part.trim().replaceAll(/^"|"$/g, '').replaceAll('""', '"');

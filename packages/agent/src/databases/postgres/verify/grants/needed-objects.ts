@@ -1,20 +1,17 @@
 import { isNode, listIn, namesIn, visitQueries, type TreeNode } from '../statement/tree.ts';
 
-/** What the account needs a grant for, as a statement names it. */
+/** What the account needs a grant for. */
 export interface NeededObject {
   readonly kind: 'relation' | 'function' | 'type';
-  /** The schemas that it is looked up in, in their order. */
   readonly schemas: readonly string[];
-  /** Whether the statement names the schema. */
   readonly isQualified: boolean;
   readonly name: string;
-  /** Of a relation: the names of columns that may be its own. */
+  /** Of a relation: columns that may be its own. */
   readonly columns: readonly string[];
   /** Of a relation: whether every column is read. */
   readonly isWhole: boolean;
-  /** Of a relation: its name in the statement, if that stands for a whole row unless a column has this name. */
+  /** Of a relation: its name, if that stands for a whole row unless a column has this name. */
   readonly rowName?: string;
-  /** Of a function: how many arguments it is called with. */
   readonly arguments: number;
 }
 
@@ -29,7 +26,7 @@ interface Relation {
 interface Scope {
   /** The names of WITH queries that are in force. */
   readonly queries: ReadonlySet<string>;
-  /** What stands in the FROM clause of the innermost SELECT. */
+  /** The FROM clause of the innermost SELECT. */
   readonly from: readonly Relation[];
 }
 
@@ -55,7 +52,6 @@ export function neededObjects(tree: unknown, path: readonly string[]): readonly 
       names: [...(typeof schema === 'string' ? [schema] : []), name],
       alias: typeof aliasname === 'string' ? aliasname : name,
       columns: new Set(),
-      // Its columns have other names in the statement.
       isWhole: colnames !== undefined,
       namesRow: false,
     };
@@ -83,7 +79,7 @@ export function neededObjects(tree: unknown, path: readonly string[]): readonly 
       add('type', namesIn(node['names']), 0);
     } else if (key === 'JoinExpr') {
       for (const name of namesIn(node['usingClause'])) bare.add(name);
-      // Which columns it compares depends on both tables.
+      // The columns that it compares depend on both tables.
       if (node['isNatural'] === true) for (const relation of scope.from) relation.isWhole = true;
     }
   };
@@ -150,7 +146,7 @@ function directRelations(clause: unknown): readonly TreeNode[] {
   });
 }
 
-/** The same objects, each once, a table with all the columns that are read of it. */
+/** Each object once, a table with all columns that are read of it. */
 export function together(needed: readonly NeededObject[]): readonly NeededObject[] {
   const found = new Map<string, NeededObject>();
   for (const each of needed) {

@@ -156,6 +156,6 @@ export function tooDeep(error: unknown): { readonly message: string; readonly de
   const detail = textOf(error);
   if (!(error instanceof RangeError) && !detail.startsWith('memory exhausted')) return undefined;
   const message =
-    'nests too deep to be checked: put fewer subselects, calls, parentheses or operators inside each other; WITH, a join or = any (array[...]) often does without';
+    'nests too deep to be checked: put fewer subselects, calls, parentheses or operators inside each other, for example by WITH, a join or = any (array[...])';
   return { message, detail };
 }
